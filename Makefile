@@ -1,0 +1,57 @@
+# Two commands do everything on a machine with Python 3.11+ and make: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(shell command -v uv 2>/dev/null)
+STAMP := $(VENV)/installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow check bench fix schema lock clean
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(STAMP) ## the main job on a long transcript, on the embedded PostgreSQL
+	$(BIN)/memory-ledger demo
+
+test: $(STAMP) ## all tests but the long fault and soak runs
+	$(BIN)/pytest -m "not slow" -n 2 --dist loadgroup
+
+test-slow: $(STAMP) ## the long fault and soak runs
+	$(BIN)/pytest -m slow --timeout 1800
+
+check: $(STAMP) ## ruff, mypy --strict, import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(STAMP) ## measure against plain psycopg, into docs/benchmarks.md
+	$(BIN)/python -m bench
+
+fix: $(STAMP) ## format, and mend what ruff can
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+schema: $(STAMP) ## dump the schema that the migrations make, into migrations/schema.sql
+	$(BIN)/python -m tests.postgres.schema
+
+lock: $(STAMP) ## pin the newest versions that fit, with hashes
+	$(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --upgrade --all-extras --group dev \
+		--no-header --output-file requirements.lock pyproject.toml
+
+clean: ## remove what the other targets made
+	rm -rf $(VENV) .demo dist build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+ifdef UV
+	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+else
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+endif
+	@touch $(STAMP)
