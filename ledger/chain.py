@@ -1,0 +1,92 @@
+"""The hash chain: an event's frame, byte by byte, and its SHA-256. Source: trust H-1 … H-20."""
+
+import struct
+from hashlib import sha256
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from ledger.events import NewEvent, StoredEvent
+
+TAG = b"mledger/event/1\n"  # trust H-17: a changed frame gets a new tag
+ZERO_HASH = bytes(32)
+
+_PLACE = struct.Struct("!16s16sqq16s")
+_MIDDLE = struct.Struct("!hhqq")
+_LENGTH = struct.Struct("!I")
+
+
+def frame(event: StoredEvent, previous_hash: bytes) -> bytes:
+    """Return the bytes that are hashed: 205 + type + actor, and 16 more with a key (trust H-17).
+
+    ``payload_digest`` is taken as it stands; a verifier passes an event whose digest it recomputed.
+    """
+    type_ = event.type.encode()
+    actor = event.actor.encode()
+    return b"".join(
+        (
+            TAG,
+            _PLACE.pack(
+                event.namespace_id.bytes,
+                event.stream_id.bytes,
+                event.version,
+                event.position,
+                event.event_id.bytes,
+            ),
+            _LENGTH.pack(len(type_)),
+            type_,
+            _MIDDLE.pack(event.schema_version, event.codec, event.occurred_us, event.recorded_us),
+            _LENGTH.pack(len(actor)),
+            actor,
+            b"\x00" if event.key_id is None else b"\x01" + event.key_id.bytes,
+            event.key_commitment or ZERO_HASH,
+            event.payload_digest,
+            previous_hash,
+        )
+    )
+
+
+def event_hash(event: StoredEvent, previous_hash: bytes) -> bytes:
+    """Return the hash of *event*, whose predecessor in the stream has *previous_hash*."""
+    return sha256(frame(event, previous_hash)).digest()
+
+
+def place(
+    new: NewEvent,
+    *,
+    namespace_id: UUID,
+    stream_id: UUID,
+    version: int,
+    position: int,
+    recorded_us: int,
+    previous_hash: bytes,
+) -> StoredEvent:
+    """Return *new* at its place in the log, chained to *previous_hash*."""
+    unhashed = StoredEvent(
+        namespace_id,
+        stream_id,
+        version,
+        position,
+        new.event_id,
+        new.type,
+        new.schema_version,
+        new.codec,
+        new.occurred_us,
+        recorded_us,
+        new.actor,
+        sha256(new.payload).digest(),
+        ZERO_HASH,
+        new.payload,
+        new.item_id,
+        new.key_id,
+        new.key_commitment,
+    )
+    return replace(unhashed, hash=event_hash(unhashed, previous_hash))
+
+
+def request_hash(operation: str, body: bytes) -> bytes:
+    """Return what tells two requests under one idempotency key apart. Source: trust R-6."""
+    name = operation.encode()
+    return sha256(
+        b"".join((b"mledger/request/1\n", _LENGTH.pack(len(name)), name, _LENGTH.pack(len(body)), body))
+    ).digest()

@@ -1,0 +1,258 @@
+"""An entry as a caller gives it, checked and brought into the ledger's words.
+
+Every door passes here: library arguments, importers, the command line. What comes out has a known kind and
+role, text that can be stored, and JSON within the limits.
+
+Source: R-GEN-5, R-GEN-6, R-000-9, R-TOK-3; trust N-4, N-5, I-31, I-33.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any, Final, cast, get_args
+
+import msgspec
+
+from ledger.canonical import canonical_json
+from ledger.errors import InvalidInput
+from ledger.events import EntryAdded, JsonObject, Kind, Role, ToolStatus
+from ledger.names import check_entry_id
+from ledger.strict_json import INT_MAX, check_text, check_value
+
+CONTENT_BYTES: Final = 1024 * 1024
+METADATA_BYTES: Final = 16 * 1024
+PAYLOAD_BYTES: Final = 8 * 1024 * 1024
+TOOL_NAME_BYTES: Final = 512
+
+_KIND_ALIASES: Final = {"tool_use": "tool_call", "user_prompt": "message"}
+_ROLE_ALIASES: Final = {"human": "user", "ai": "assistant"}
+_ROLE_OF_KIND: Final[dict[str, Role]] = {
+    "tool_call": "assistant",
+    "step_result": "assistant",
+    "tool_result": "tool",
+    "context": "system",
+    "system_instruction": "system",
+    "step_prompt": "user",
+}
+_KINDS: Final = frozenset(get_args(Kind))
+_ROLES: Final = frozenset(get_args(Role))
+_MAY_BE_BLANK: Final = frozenset({"tool_call", "tool_result"})
+
+
+class EntryDraft(msgspec.Struct, frozen=True, kw_only=True):
+    """A checked entry without its place: no version yet, perhaps no id, perhaps no count."""
+
+    kind: Kind
+    role: Role
+    content: str
+    entry_id: str | None = None
+    tokens: int | None = None
+    data: Any = None
+    tool_name: str | None = None
+    tool_call_id: str | None = None
+    tool_status: ToolStatus | None = None
+    arguments: Any = None
+    created_at: datetime | None = None
+    metadata: JsonObject | None = None
+
+    def to_event(self, *, write_id: str, entry_id: str, tokens: int, tokenizer: str, fallback: bool) -> EntryAdded:
+        """Return the event that adds this entry."""
+        return EntryAdded(
+            write_id=write_id,
+            entry_id=entry_id,
+            kind=self.kind,
+            role=self.role,
+            content=self.content,
+            tokens=tokens,
+            tokenizer=tokenizer,
+            fallback=fallback,
+            data=self.data,
+            tool_name=self.tool_name,
+            tool_call_id=self.tool_call_id,
+            tool_status=self.tool_status,
+            arguments=self.arguments,
+            created_at=self.created_at,
+            metadata=self.metadata,
+        )
+
+
+_FIELDS: Final = frozenset(EntryDraft.__struct_fields__) | {"id"}
+
+
+def draft_entry(raw: Mapping[str, Any] | EntryDraft, *, field: str = "") -> EntryDraft:
+    """Return *raw* checked: unknown fields, kinds and roles refused, aliases resolved, defaults filled in.
+
+    Absent ``kind`` follows from the role: ``tool`` means a tool result, any other a message. A tool call
+    without content gets ``name(arguments)``, a tool result that is not text becomes canonical JSON.
+    *field* is put before the path of a fault, e.g. ``entries[57]``.
+
+    Raises:
+        InvalidInput: one of the codes of trust §8 and §9.
+    """
+    if isinstance(raw, EntryDraft):
+        raw = {name: getattr(raw, name) for name in raw.__struct_fields__}
+    if not isinstance(raw, Mapping):
+        raise InvalidInput("wrong_type", "an entry is a mapping", field=field)
+    at = _path(field)
+    unknown = [name for name in raw if name not in _FIELDS]
+    if unknown:
+        raise InvalidInput("unknown_field", "entries have no such field", field=at(str(unknown[0])[:80]))
+    kind, role = _kind_and_role(raw, at)
+    arguments = _json(raw.get("arguments"), at("arguments"))
+    tool_name = _short_text(raw.get("tool_name"), at("tool_name"))
+    if kind == "tool_call" and not tool_name:
+        raise InvalidInput("missing_field", "a tool call names its tool", field=at("tool_name"))
+    entry_id = raw.get("entry_id") if raw.get("entry_id") is not None else raw.get("id")
+    draft = EntryDraft(
+        kind=kind,
+        role=role,
+        content=_content(raw.get("content"), kind, tool_name, arguments, at("content")),
+        entry_id=None if entry_id is None else check_entry_id(entry_id, field=at("id")),
+        tokens=_tokens(raw.get("tokens"), at("tokens")),
+        data=_json(raw.get("data"), at("data")),
+        tool_name=tool_name,
+        tool_call_id=_short_text(raw.get("tool_call_id"), at("tool_call_id")),
+        tool_status=_status(raw.get("tool_status"), at("tool_status")),
+        arguments=arguments,
+        created_at=check_moment(raw.get("created_at"), at("created_at")),
+        metadata=check_metadata(raw.get("metadata"), field=at("metadata")),
+    )
+    _check_size(draft, field)
+    return draft
+
+
+def check_metadata(metadata: Any, *, field: str = "metadata") -> JsonObject | None:
+    """Return *metadata* if it is a JSON object of at most 16 KiB.
+
+    Raises:
+        InvalidInput: ``metadata_too_large`` or a fault of its JSON.
+    """
+    if metadata is None:
+        return None
+    if not isinstance(metadata, dict):
+        raise InvalidInput("wrong_type", "metadata is a JSON object", field=field)
+    check_value(metadata, field=field)
+    stored = canonical_json(metadata)
+    if len(stored) > METADATA_BYTES:
+        raise InvalidInput(
+            "metadata_too_large", f"at most {METADATA_BYTES} bytes; put it in data", field=field, limit=METADATA_BYTES
+        )
+    return cast(JsonObject, msgspec.json.decode(stored))
+
+
+def check_content(content: Any, *, field: str = "content") -> str:
+    """Return *content* if it is text of at most 1 MiB.
+
+    Raises:
+        InvalidInput: ``wrong_type``, ``content_too_large``, ``nul_not_allowed`` or ``invalid_unicode``.
+    """
+    if not isinstance(content, str):
+        raise InvalidInput("wrong_type", "content is text", field=field)
+    check_text(content, field=field)
+    if len(content) * 4 > CONTENT_BYTES and len(content.encode()) > CONTENT_BYTES:
+        raise InvalidInput("content_too_large", f"at most {CONTENT_BYTES} bytes", field=field, limit=CONTENT_BYTES)
+    return content
+
+
+def check_filled(text: str, kind: str, *, field: str = "content") -> str:
+    """Return *text* unless it is empty or blank; a tool call or result may be (trust I-33).
+
+    Raises:
+        InvalidInput: ``empty_content``.
+    """
+    if kind not in _MAY_BE_BLANK and not text.strip():
+        raise InvalidInput("empty_content", "content must not be empty or blank", field=field)
+    return text
+
+
+def _path(field: str) -> Callable[[str], str]:
+    return (lambda name: f"{field}.{name}") if field else (lambda name: name)
+
+
+def _kind_and_role(raw: Mapping[str, Any], at: Callable[[str], str]) -> tuple[Kind, Role]:
+    given_kind, given_role = raw.get("kind"), raw.get("role")
+    role = _ROLE_ALIASES.get(given_role, given_role) if isinstance(given_role, str) else given_role
+    if role is not None and not (isinstance(role, str) and role in _ROLES):
+        raise InvalidInput("unknown_role", "roles are user, assistant, system and tool", field=at("role"))
+    if given_kind is None:
+        given_kind = "tool_result" if role == "tool" else "message"
+    kind = _KIND_ALIASES.get(given_kind, given_kind) if isinstance(given_kind, str) else given_kind
+    if not (isinstance(kind, str) and kind in _KINDS):
+        raise InvalidInput("unknown_kind", f"kinds are {', '.join(sorted(_KINDS))}", field=at("kind"))
+    if kind != "message":
+        return cast(Kind, kind), _ROLE_OF_KIND[kind]
+    if given_kind == "user_prompt":
+        role = role or "user"
+    if role not in {"user", "assistant", "system"}:
+        raise InvalidInput("unknown_role", "a message has role user, assistant or system", field=at("role"))
+    return "message", cast(Role, role)
+
+
+def _content(content: Any, kind: str, tool_name: str | None, arguments: Any, field: str) -> str:
+    if kind == "tool_call" and content is None:
+        content = f"{tool_name}({canonical_json({} if arguments is None else arguments).decode()})"
+    elif kind == "tool_result" and not isinstance(content, str):
+        content = "" if content is None else canonical_json(_json(content, field)).decode()
+    return check_filled(check_content(content, field=field), kind, field=field)
+
+
+def _json(value: Any, field: str) -> Any:
+    """Return *value* as it will be read back: a copy, so that no caller changes it in a folded state."""
+    if value is None:
+        return None
+    check_value(value, field=field)
+    stored = canonical_json(value)
+    if len(stored) > PAYLOAD_BYTES - 2 * CONTENT_BYTES:
+        raise InvalidInput("data_too_large", "at most 6 MiB of JSON", field=field)
+    return msgspec.json.decode(stored)
+
+
+def _check_size(draft: EntryDraft, field: str) -> None:
+    """Refuse an entry whose parts are within their limits, but not all of it as one payload (trust N-5)."""
+    has_json = draft.data is not None or draft.arguments is not None
+    if has_json and len(canonical_json(draft)) > PAYLOAD_BYTES - METADATA_BYTES:
+        raise InvalidInput("data_too_large", "an entry has at most 8 MiB of JSON in all", field=field)
+
+
+def _short_text(value: Any, field: str) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise InvalidInput("wrong_type", "must be text", field=field)
+    check_text(value, field=field)
+    if len(value.encode()) > TOOL_NAME_BYTES:
+        raise InvalidInput("name_too_long", f"at most {TOOL_NAME_BYTES} bytes", field=field, limit=TOOL_NAME_BYTES)
+    return value
+
+
+def _tokens(tokens: Any, field: str) -> int | None:
+    if tokens is None:
+        return None
+    if isinstance(tokens, bool) or not isinstance(tokens, int) or not 0 <= tokens <= INT_MAX:
+        raise InvalidInput("wrong_type", "a token count is an integer of at least 0", field=field)
+    return tokens
+
+
+def _status(status: Any, field: str) -> ToolStatus | None:
+    if status not in (None, "ok", "error"):
+        raise InvalidInput("unknown_status", "a tool status is ok or error", field=field)
+    return cast("ToolStatus | None", status)
+
+
+def check_moment(moment: Any, field: str) -> datetime | None:
+    """Return an aware time, given as such or in ISO 8601 with an offset, in UTC.
+
+    Raises:
+        InvalidInput: ``bad_time``.
+    """
+    if moment is None:
+        return None
+    if isinstance(moment, str):
+        try:
+            moment = msgspec.convert(moment, datetime)
+        except (msgspec.ValidationError, UnicodeEncodeError):
+            raise InvalidInput("bad_time", "times are ISO 8601 with an offset", field=field) from None
+    if isinstance(moment, datetime) and moment.tzinfo is not None:
+        with suppress(OverflowError):
+            return moment.astimezone(UTC)
+    raise InvalidInput("bad_time", "times are ISO 8601 with an offset", field=field)

@@ -1,0 +1,296 @@
+"""Every error a caller can meet.
+
+Each carries a stable ``code``; its message says what to do. None repeats the refused value, because a
+message may end in a log (trust N-13, P-16).
+
+    LedgerError
+    ├── InvalidInput            the request is wrong; change it
+    │   ├── IdempotencyMismatch
+    │   └── ImportRefused       … at this line of this file
+    ├── NotAllowed              the database login may not do this
+    │   └── UnsafeRole          the login could rewrite history
+    ├── NotFound
+    │   ├── SessionNotFound
+    │   ├── VersionNotFound     … no such version or moment of the session
+    │   └── EntryNotFound
+    ├── Conflict                somebody else was there; look and decide again
+    │   ├── VersionConflict
+    │   ├── DuplicateEntry
+    │   ├── SessionExists
+    │   ├── NamespaceExists
+    │   ├── StreamClosed
+    │   ├── StreamNameMismatch
+    │   ├── CompactionInProgress
+    │   └── NotEnoughEntries
+    └── Unavailable             nothing wrong with the request; repair, then try again
+        ├── DatabaseUnavailable
+        ├── StorageFull
+        ├── UnsafeDatabase
+        ├── MigrationNeeded
+        ├── CompactionFailed
+        ├── SummarizerFailed
+        └── Unreadable          a session is kept, but cannot be folded here
+            ├── UnknownEvent
+            ├── UnknownConfig
+            └── LogCorrupted
+"""
+
+from typing import ClassVar, Literal, TypeAlias
+
+#: Why a compaction gave nothing (R-CMP-3).
+FailureReason: TypeAlias = Literal["error", "timeout", "empty", "no_gain", "invalid_output", "abandoned"]
+
+
+class LedgerError(Exception):
+    """Root of all errors of Memory Ledger."""
+
+    code: str = "ledger_error"
+
+
+class InvalidInput(LedgerError):
+    """The request breaks a rule; *field* is its path, *limit* the bound it passed."""
+
+    def __init__(self, code: str, message: str, *, field: str = "", limit: int | None = None) -> None:
+        super().__init__(f"{field}: {message}" if field else message)
+        self.code = code
+        self.field = field
+        self.limit = limit
+
+
+class IdempotencyMismatch(InvalidInput):
+    """The idempotency key was used before, for another request (trust R-6)."""
+
+    def __init__(self) -> None:
+        super().__init__("idempotency_mismatch", "this key belongs to a different request; use a new key")
+
+
+class ImportRefused(InvalidInput):
+    """A file to import is wrong at *line* (from 1) or *byte* (from 0); nothing of it was stored."""
+
+    def __init__(self, code: str, message: str, *, line: int | None = None, byte: int | None = None) -> None:
+        place = f"line {line}" if line is not None else f"byte {byte}" if byte is not None else ""
+        super().__init__(code, message, field=place)
+        self.line = line
+        self.byte = byte
+
+
+class NotAllowed(LedgerError):
+    """The database login lacks a privilege."""
+
+    code = "not_allowed"
+
+
+class UnsafeRole(NotAllowed):
+    """The login is a superuser, an owner or bypasses row security: it could rewrite history (trust D-10)."""
+
+    code = "unsafe_role"
+
+
+class NotFound(LedgerError):
+    """There is no such thing here."""
+
+    code = "not_found"
+
+
+class SessionNotFound(NotFound):
+    """No event was ever recorded under this session id."""
+
+    code = "session_not_found"
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(f"session {session_id!r} has no events; `memory-ledger sessions` lists those that do")
+        self.session_id = session_id
+
+
+class VersionNotFound(NotFound):
+    """The session has no such version, or had no events at that moment."""
+
+    code = "version_not_found"
+
+
+class EntryNotFound(NotFound):
+    """The window has no such entry."""
+
+    code = "entry_not_found"
+
+    def __init__(self, entry_id: str) -> None:
+        super().__init__(f"entry {entry_id!r} is not active in this session; list the entries to see which are")
+        self.entry_id = entry_id
+
+
+class Conflict(LedgerError):
+    """The state is not the one the request was made for."""
+
+    code = "conflict"
+
+
+class VersionConflict(Conflict):
+    """Another writer appended first."""
+
+    code = "version_conflict"
+
+    def __init__(self, *, current: int, expected: int) -> None:
+        super().__init__(f"stream is at {current}, expected {expected}; read and decide again")
+        self.current = current
+        self.expected = expected
+
+
+class DuplicateEntry(Conflict):
+    """An entry id is known, with other content."""
+
+    code = "duplicate_entry"
+
+    def __init__(self, entry_id: str) -> None:
+        super().__init__(f"entry id {entry_id!r} is taken by other content; choose a new id or edit that entry")
+        self.entry_id = entry_id
+
+
+class SessionExists(Conflict):
+    """An import would mix two histories."""
+
+    code = "session_exists"
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(f"session {session_id!r} already holds other events; import under another name")
+        self.session_id = session_id
+
+
+class NamespaceExists(Conflict):
+    """A restore would mix two histories."""
+
+    code = "namespace_exists"
+
+    def __init__(self, namespace: str) -> None:
+        super().__init__(f"namespace {namespace!r} is there already; restore it where it is not, or import the file")
+        self.namespace = namespace
+
+
+class StreamClosed(Conflict):
+    """The subject of this stream was erased; it takes no more events."""
+
+    code = "stream_closed"
+
+    def __init__(self) -> None:
+        super().__init__("this session was closed by an erasure; start a new session")
+
+
+class StreamNameMismatch(Conflict):
+    """A stream id was sent with other names than it was created with."""
+
+    code = "stream_name_mismatch"
+
+    def __init__(self) -> None:
+        super().__init__("the stream id does not belong to these names; compute it from them (trust R-1)")
+
+
+class CompactionInProgress(Conflict):
+    """A compaction with this key is running already."""
+
+    code = "compaction_in_progress"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"a {key!r} compaction of this session is running; wait for it with settle()")
+        self.key = key
+
+
+class NotEnoughEntries(Conflict):
+    """Too few entries may leave the window."""
+
+    code = "not_enough_entries"
+
+    def __init__(self, *, eligible: int, needed: int) -> None:
+        hint = "add more or use force" if eligible else "add more"
+        super().__init__(f"{eligible} entries may be compressed, {needed} needed; {hint}")
+        self.eligible = eligible
+        self.needed = needed
+
+
+class Unavailable(LedgerError):
+    """The request is fine, but cannot be served now."""
+
+    code = "unavailable"
+    retry_after_s: ClassVar[int] = 1
+
+
+class DatabaseUnavailable(Unavailable):
+    """The database does not answer, or refuses for a passing reason."""
+
+    code = "database_unavailable"
+
+
+class StorageFull(Unavailable):
+    """The database has no space left; nothing was written."""
+
+    code = "storage_full"
+
+
+class UnsafeDatabase(Unavailable):
+    """A server setting would let an acknowledged append be lost (trust P-2)."""
+
+    code = "unsafe_database"
+
+
+class MigrationNeeded(Unavailable):
+    """The database has no schema yet, or an older or newer one than this release."""
+
+    code = "migration_needed"
+
+
+class CompactionFailed(Unavailable):
+    """A compaction that was asked for did not complete; nothing left the window."""
+
+    code = "compaction_failed"
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(f"compaction failed ({reason}): {detail}; every entry is still in the window")
+        self.reason = reason
+
+
+class SummarizerFailed(Unavailable):
+    """A summarizer gave no usable text; *reason* is one of R-CMP-3."""
+
+    code = "summarizer_failed"
+
+    def __init__(self, reason: FailureReason, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+
+
+class Unreadable(Unavailable):
+    """A session cannot be folded by this release; listing its events, exporting and verifying it work."""
+
+    code = "unreadable"
+
+
+class UnknownEvent(Unreadable):
+    """An event was written by a newer release."""
+
+    code = "unknown_event"
+
+    def __init__(self, type_: str, schema_version: int, *, version: int) -> None:
+        super().__init__(
+            f"event {version} is {type_!r} schema {schema_version}, written by a newer release; upgrade to read it"
+        )
+        self.type = type_
+        self.schema_version = schema_version
+        self.version = version
+
+
+class UnknownConfig(Unreadable):
+    """A session's memory config names what this release does not have."""
+
+    code = "unknown_config"
+
+    def __init__(self, fault: InvalidInput, *, version: int) -> None:
+        super().__init__(
+            f"event {version} has a memory config this release cannot read ({fault}); "
+            "upgrade, or install the package of its strategy"
+        )
+        self.field = fault.field
+        self.version = version
+
+
+class LogCorrupted(Unreadable):
+    """The log contradicts itself; run `memory-ledger verify`."""
+
+    code = "log_corrupted"

@@ -1,0 +1,56 @@
+"""Names become ids here, the same in every process, without a look-up (trust R-1, R-6)."""
+
+from functools import lru_cache
+from typing import NewType
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+import msgspec
+
+EntryId = NewType("EntryId", str)
+SummaryId = NewType("SummaryId", str)
+CompactionId = NewType("CompactionId", str)
+WriteId = NewType("WriteId", str)
+
+_UNIT_SEPARATOR = "\x1f"  # trust N-3 bars it from names, so no two names collide
+_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_PAIRS = [first + second for first in _CROCKFORD for second in _CROCKFORD]
+
+
+class Stream(msgspec.Struct, frozen=True):
+    """One session's place in the store: its three names and the two ids made from them."""
+
+    namespace: str
+    user_id: str
+    session_id: str
+    namespace_id: UUID
+    stream_id: UUID
+
+    @classmethod
+    def of(cls, namespace: str, session_id: str, user_id: str | None = None) -> "Stream":
+        """Return the stream of a session; no user and the empty user are the same (trust R-1)."""
+        space = namespace_id(namespace)
+        user = user_id or ""
+        return cls(namespace, user, session_id, space, stream_id(space, user, session_id))
+
+
+@lru_cache(maxsize=1_024)
+def namespace_id(namespace: str) -> UUID:
+    """Return the id of *namespace*. Source: trust R-1."""
+    return uuid5(NAMESPACE_URL, f"mledger:{namespace}")
+
+
+@lru_cache(maxsize=4_096)
+def stream_id(namespace: UUID, user_id: str, session_id: str) -> UUID:
+    """Return the id of a session's stream in *namespace*. Source: trust R-1."""
+    return uuid5(namespace, f"{user_id}{_UNIT_SEPARATOR}{session_id}")
+
+
+def request_id(stream: UUID, actor: str, idempotency_key: str) -> UUID:
+    """Return the id under which a client's retry is recognised. Source: trust R-6."""
+    return uuid5(stream, f"{actor}{_UNIT_SEPARATOR}{idempotency_key}")
+
+
+def ulid(raw: bytes) -> str:
+    """Return 16 bytes as the 26 characters of a ULID; bytes of a UUIDv7 give one that sorts by time."""
+    value = int.from_bytes(raw, "big")
+    return "".join(_PAIRS[value >> shift & 1023] for shift in range(120, -1, -10))

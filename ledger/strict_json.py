@@ -1,0 +1,232 @@
+"""One strict JSON parser for every door: bytes in, plain values out, or one `InvalidInput`.
+
+The order is the point: size, encoding, then a scan of depth and counts before any object exists, then the
+parse with duplicate keys, constants and number ranges checked on the way, then the strings. Values that a
+Python caller built meet the same limits in `check_value`.
+
+Source: trust N-2, N-7, N-11, I-1 … I-17.
+"""
+
+import json
+import math
+import re
+from typing import Any, Final, NoReturn
+
+import msgspec
+
+from ledger.errors import InvalidInput
+
+INT_MIN: Final = -(2**63)
+INT_MAX: Final = 2**63 - 1
+NUMBER_CHARACTERS: Final = 64
+
+#: Everything up to the next bracket or comma outside a string, or up to the end. It matches at any place and never
+#: backtracks, so that the scan takes no longer than the text is.
+_STEP = re.compile(rb'(?:[^"\[\]{},]++|"(?:[^"\\]++|\\.)*+(?:"|\\?\Z))*+([\[\]{},]|\Z)', re.DOTALL)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_NONZERO_DIGIT = re.compile(r"[1-9]")
+
+
+class JsonLimits(msgspec.Struct, frozen=True):
+    """Bounds of one document (trust N-1, N-2)."""
+
+    size: int = 8 * 1024 * 1024
+    depth: int = 32
+    keys: int = 1_000
+    values: int = 100_000
+    key_bytes: int = 256
+
+
+BODY: Final = JsonLimits()
+#: A transcript is one large document of small objects; its bytes are bounded by trust N-8.
+TRANSCRIPT: Final = JsonLimits(size=12 * 1024 * 1024, values=2_000_000)
+
+
+def parse(data: bytes, limits: JsonLimits = BODY) -> Any:
+    """Return the one JSON value in *data*.
+
+    Raises:
+        InvalidInput: with the code of trust §9, e.g. ``too_deep`` or ``duplicate_key``.
+    """
+    if len(data) > limits.size:
+        raise InvalidInput("too_large", f"JSON is limited to {limits.size} bytes", limit=limits.size)
+    if data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
+        raise InvalidInput("invalid_encoding", "send UTF-8 without a byte order mark")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as fault:
+        raise InvalidInput("invalid_encoding", f"byte {fault.start} is not UTF-8") from fault
+    _scan(data, limits)
+    try:
+        value = json.loads(
+            text,
+            object_pairs_hook=_Object(limits),
+            parse_constant=_refuse_constant,
+            parse_int=_integer,
+            parse_float=_double,
+        )
+    except json.JSONDecodeError as fault:
+        raise InvalidInput("invalid_json", f"{fault.msg} at character {fault.pos}") from fault
+    _check_strings(value)
+    return value
+
+
+def check_value(value: Any, *, field: str, limits: JsonLimits = BODY) -> None:
+    """Refuse a Python *value* that could not have come through `parse`; walks without recursion.
+
+    Raises:
+        InvalidInput: not JSON, or over a limit; *field* names the argument.
+    """
+    stack: list[tuple[Any, int]] = [(value, 1)]
+    count = 0
+    while stack:
+        item, depth = stack.pop()
+        count += 1
+        if count > limits.values:
+            raise InvalidInput("too_many_values", f"at most {limits.values} values", field=field, limit=limits.values)
+        if isinstance(item, dict | list | tuple):
+            if depth > limits.depth:
+                raise InvalidInput("too_deep", f"nested deeper than {limits.depth}", field=field, limit=limits.depth)
+            if isinstance(item, dict):
+                _check_keys(item, field=field, limits=limits)
+            children = item.values() if isinstance(item, dict) else item
+            stack.extend((child, depth + 1) for child in children)
+        else:
+            _check_scalar(item, field)
+
+
+def _check_scalar(item: Any, field: str) -> None:
+    match item:
+        case None | bool():
+            pass
+        case str():
+            check_text(item, field=field)
+        case int():
+            if not INT_MIN <= item <= INT_MAX:
+                raise InvalidInput("number_out_of_range", "integers have 64 bits", field=field)
+        case float():
+            if not math.isfinite(item):
+                raise InvalidInput("invalid_json", "NaN and Infinity are not JSON", field=field)
+        case _:
+            raise InvalidInput("wrong_type", f"{type(item).__name__} is not JSON", field=field)
+
+
+def check_integer(
+    value: Any, *, field: str, code: str = "number_out_of_range", least: int = INT_MIN, most: int = INT_MAX
+) -> int:
+    """Return *value* if it is an integer within its bounds; neither a truth value nor 1.0 is one (trust I-29).
+
+    Raises:
+        InvalidInput: ``wrong_type``, or *code* if it is out of bounds.
+    """
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidInput("wrong_type", "is an integer", field=field)
+    if not least <= value <= most:
+        if most != INT_MAX:
+            bounds = f"is {least:,} to {most:,}"
+        else:
+            bounds = f"is at least {least:,}" if value < least else "integers have 64 bits"
+        raise InvalidInput(code, bounds, field=field, limit=most)
+    return value
+
+
+def check_flag(value: Any, *, field: str) -> bool:
+    """Return *value* if it is a truth value; no other one is taken for one.
+
+    Raises:
+        InvalidInput: ``wrong_type``.
+    """
+    if not isinstance(value, bool):
+        raise InvalidInput("wrong_type", "is true or false", field=field)
+    return value
+
+
+def check_text(text: str, *, field: str) -> None:
+    """Refuse NUL and lone surrogates, which Postgres and UTF-8 cannot hold (trust I-1 … I-4)."""
+    if "\x00" in text:
+        raise InvalidInput("nul_not_allowed", "NUL characters are not allowed; remove them", field=field)
+    if not text.isascii() and _SURROGATE.search(text):
+        raise InvalidInput("invalid_unicode", "lone surrogates are not text; send valid Unicode", field=field)
+
+
+def _check_keys(item: dict[Any, Any], *, field: str, limits: JsonLimits) -> None:
+    if len(item) > limits.keys:
+        raise InvalidInput("too_many_keys", f"at most {limits.keys} keys", field=field, limit=limits.keys)
+    for key in item:
+        if not isinstance(key, str):
+            raise InvalidInput("wrong_type", "keys are text", field=field)
+        check_text(key, field=field)
+        if len(key.encode()) > limits.key_bytes:
+            raise InvalidInput("key_too_long", f"keys have at most {limits.key_bytes} bytes", field=field)
+
+
+def _scan(data: bytes, limits: JsonLimits) -> None:
+    """Bound depth, keys and values by their punctuation, before any object exists."""
+    commas: list[int] = []  # of each open bracket; an array's count as negative
+    values = 1
+    for match in _STEP.finditer(data):
+        match match[1]:
+            case b"{" | b"[" as bracket:
+                commas.append(0 if bracket == b"{" else -limits.values)
+                values += 1
+                if len(commas) > limits.depth:
+                    raise InvalidInput("too_deep", f"nested deeper than {limits.depth}", limit=limits.depth)
+            case b"":
+                return
+            case _ if not commas:
+                raise InvalidInput("invalid_json", f"a bracket or comma too many at byte {match.start(1)}")
+            case b"}" | b"]":
+                commas.pop()
+            case _:
+                values += 1
+                commas[-1] += 1
+                if commas[-1] >= limits.keys:
+                    raise InvalidInput("too_many_keys", f"at most {limits.keys} keys", limit=limits.keys)
+        if values > limits.values:
+            raise InvalidInput("too_many_values", f"at most {limits.values} values", limit=limits.values)
+
+
+class _Object:
+    """Build a dict from its pairs, refusing a repeated, long or further key."""
+
+    def __init__(self, limits: JsonLimits) -> None:
+        self.limits = limits
+
+    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        item = dict(pairs)
+        if len(item) != len(pairs):
+            raise InvalidInput("duplicate_key", "an object repeats a key")
+        _check_keys(item, field="", limits=self.limits)
+        return item
+
+
+def _check_strings(value: Any) -> None:
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            check_text(item, field="")
+        elif isinstance(item, dict):
+            stack.extend(item.values())
+        elif isinstance(item, list):
+            stack.extend(item)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise InvalidInput("invalid_json", f"{name} is not JSON")
+
+
+def _integer(literal: str) -> int:
+    if len(literal) <= NUMBER_CHARACTERS:
+        value = int(literal)
+        if INT_MIN <= value <= INT_MAX:
+            return value
+    raise InvalidInput("number_out_of_range", "integers have 64 bits; send larger numbers as text")
+
+
+def _double(literal: str) -> float:
+    value = float(literal) if len(literal) <= NUMBER_CHARACTERS else math.inf
+    underflow = value == 0.0 and _NONZERO_DIGIT.search(literal.lower().partition("e")[0]) is not None
+    if math.isinf(value) or underflow:
+        raise InvalidInput("number_out_of_range", "the number does not fit a double; send it as text")
+    return value

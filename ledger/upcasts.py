@@ -1,0 +1,32 @@
+"""Yesterday's payloads in today's shape.
+
+A step takes the JSON of one schema version to the next; they run in a row until the newest. Steps work on
+plain JSON, so that they keep working when the classes in `events` change.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+JsonObject: TypeAlias = dict[str, Any]
+Step: TypeAlias = Callable[[JsonObject], JsonObject]
+
+#: (event type, schema version it reads) -> step to the next schema version.
+STEPS: Mapping[tuple[str, int], Step] = {}
+
+
+def upcast(
+    type_: str,
+    schema_version: int,
+    payload: JsonObject,
+    *,
+    to: int,
+    steps: Mapping[tuple[str, int], Step] = STEPS,
+) -> JsonObject:
+    """Return *payload* of *schema_version* in the shape of schema version *to*.
+
+    Raises:
+        KeyError: a step is missing, which the golden files would have caught.
+    """
+    for version in range(schema_version, to):
+        payload = steps[type_, version](payload)
+    return payload

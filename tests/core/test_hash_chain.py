@@ -1,0 +1,102 @@
+"""The hash frame against the vectors of trust §3, and ids against R-1."""
+
+from uuid import UUID
+
+import pytest
+from msgspec.structs import replace
+
+from ledger.chain import ZERO_HASH, event_hash, frame, place
+from ledger.events import NewEvent, StoredEvent
+from ledger.ids import Stream, namespace_id
+
+KEY_ID = UUID("11111111-2222-4333-8444-555555555555")
+COMMITMENT = bytes.fromhex("a37f726c778deacd367672e12f4e5d71126fdff08b606932d08e2538d3c73497")
+H21 = "9f3b1e6775bb8cd75ca4871c49e0e084f0d553fc344e7c4f115e6283eb4c367b"
+FRAME_21 = (
+    "6d6c65646765722f6576656e742f310a770777c617ab53279ac5fc74a97aa437aec5f51348b35cce9900dacbe974ece3"
+    "00000000000000010000000000000001019b76daa800700080000000000000010000000b656e7472792e616464656400"
+    "010001000647484620400000064748462222400000000a6167656e743a64656d6f000000000000000000000000000000"
+    "000000000000000000000000000000000000587879106eb42ec8f09a02e0543f71235d194066f404318df04c086b69bc"
+    "c6730000000000000000000000000000000000000000000000000000000000000000"
+)
+
+
+def placed(version: int, previous: bytes, payload: bytes, codec: int = 1, *, keyed: bool = False) -> StoredEvent:
+    stream = Stream.of("default", "session-1", "user-1")
+    moment = 1767225600000000 + version - 1
+    new = NewEvent(
+        UUID(f"019b76da-a800-7000-8000-{version:012d}"),
+        "entry.added",
+        1,
+        codec,
+        moment,
+        "agent:demo",
+        payload,
+        key_id=KEY_ID if keyed else None,
+        key_commitment=COMMITMENT if keyed else None,
+    )
+    return place(
+        new,
+        namespace_id=stream.namespace_id,
+        stream_id=stream.stream_id,
+        version=version,
+        position=version,
+        recorded_us=moment + 123456,
+        previous_hash=previous,
+    )
+
+
+def salted_hello() -> bytes:
+    return bytes(range(16)) + b'{"content":"hello","role":"user"}'
+
+
+def test_an_event_without_key_hashes_as_H21_says() -> None:
+    event = placed(1, ZERO_HASH, salted_hello())
+    assert frame(event, ZERO_HASH).hex() == FRAME_21
+    assert len(frame(event, ZERO_HASH)) == 226
+    assert event.payload_digest.hex() == "587879106eb42ec8f09a02e0543f71235d194066f404318df04c086b69bcc673"
+    assert event.hash.hex() == H21
+
+
+def test_an_event_with_key_hashes_as_H22_says() -> None:
+    event = placed(2, bytes.fromhex(H21), bytes(range(48)), codec=2, keyed=True)
+    assert len(frame(event, bytes.fromhex(H21))) == 242
+    assert event.payload_digest.hex() == "4dbdc2b2b62cb00749785bc84202236dbc3777d74660611b8e58812f0cfde6c3"
+    assert event.hash.hex() == "4d754520beb7b45c968b784640842a4fe17c38b117b0cfe32868454ba719b5e6"
+
+
+def test_the_first_event_with_the_key_of_the_second_hashes_as_H23_says() -> None:
+    event = placed(1, ZERO_HASH, salted_hello(), keyed=True)
+    assert event.hash.hex() == "a49ed06f2fb42b3513f2cd3294451e4359f6a6caedac624bb53122a7930a580f"
+
+
+@pytest.mark.parametrize(
+    ("user", "stream_id"),
+    [("user-1", "aec5f513-48b3-5cce-9900-dacbe974ece3"), (None, "47292b41-86b3-5af2-8ba1-b83eb9d5f629")],
+)
+def test_ids_follow_from_names_as_R1_says(user: str | None, stream_id: str) -> None:
+    assert namespace_id("default") == UUID("770777c6-17ab-5327-9ac5-fc74a97aa437")
+    assert Stream.of("default", "session-1", user).stream_id == UUID(stream_id)
+
+
+def test_every_field_of_the_frame_bears_on_the_hash() -> None:
+    """Negative control of the chain: each change that a verifier must notice changes the hash."""
+    event = placed(1, ZERO_HASH, salted_hello())
+    changed = [
+        replace(event, namespace_id=KEY_ID),
+        replace(event, stream_id=KEY_ID),
+        replace(event, version=2),
+        replace(event, position=2),
+        replace(event, event_id=KEY_ID),
+        replace(event, type="entry.edited"),
+        replace(event, schema_version=2),
+        replace(event, codec=0),
+        replace(event, occurred_us=event.occurred_us + 1),
+        replace(event, recorded_us=event.recorded_us + 1),
+        replace(event, actor="agent:other"),
+        replace(event, key_id=KEY_ID),
+        replace(event, key_commitment=COMMITMENT),
+        replace(event, payload_digest=bytes(32)),
+    ]
+    assert all(event_hash(other, ZERO_HASH) != event.hash for other in changed)
+    assert event_hash(event, COMMITMENT) != event.hash

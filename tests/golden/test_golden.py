@@ -1,0 +1,193 @@
+"""One stored event for each type and schema version, added once, never edited, loaded for ever (DESIGN §4).
+
+A file holds the canonical JSON of a payload in which every field has another value than its default.
+"""
+
+import re
+from pathlib import Path
+from uuid import UUID
+
+import msgspec
+import pytest
+from hypothesis import Phase, settings
+from hypothesis import given as law
+from hypothesis import strategies as st
+
+from ledger.canonical import canonical_json
+from ledger.codec import PLAIN, SALT_BYTES, SALTED, SEALED, decode, decode_payload, encode, stored_json
+from ledger.errors import LogCorrupted, UnknownEvent
+from ledger.events import EVENT_TYPES, Event, OpaqueEvent, RecordedEvent, StoredEvent
+from ledger.state import SESSION
+from ledger.upcasts import STEPS, upcast
+from projections.history import HISTORY
+from projections.timeline import describe
+from tests.core.arbitrary import EVENTS
+from tests.core.specification import given
+
+FILES = sorted(Path(__file__).parent.glob("*.json"))
+SALT = bytes(range(SALT_BYTES))
+
+
+def named(path: Path) -> tuple[str, int, bytes]:
+    """Return type, schema version and payload of a golden file."""
+    type_, schema_version = re.fullmatch(r"([a-z.]+)\.v(\d+)\.json", path.name).groups()
+    return type_, int(schema_version), path.read_bytes().rstrip(b"\n")
+
+
+def stored(type_: str, schema_version: int, payload: bytes | None, codec: int = PLAIN) -> StoredEvent:
+    return StoredEvent(
+        UUID(int=1), UUID(int=2), 7, 9, UUID(int=3), type_, schema_version, codec, 11, 13, "agent", b"", b"", payload
+    )
+
+
+def recorded(payload: Event | OpaqueEvent, version: int) -> RecordedEvent:
+    return RecordedEvent(version, version, UUID(int=version), 0, 0, "", payload)
+
+
+def test_every_type_and_schema_version_has_a_file() -> None:
+    there = {named(path)[:2] for path in FILES}
+    assert there == {
+        (name, version) for name, cls in EVENT_TYPES.items() for version in range(1, cls.schema_version + 1)
+    }
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_file_loads_to_its_class_and_an_event_of_today_encodes_to_the_same_bytes(path: Path) -> None:
+    type_, schema_version, payload = named(path)
+    event = decode_payload(type_, schema_version, payload)
+    assert type(event) is EVENT_TYPES[type_]
+    if schema_version == event.schema_version:
+        assert encode(event, b"") == (PLAIN, payload)
+        assert encode(event, SALT) == (SALTED, SALT + payload)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_file_says_something_of_every_field(path: Path) -> None:
+    """A field that was left out could change its name unnoticed."""
+    event = decode_payload(*named(path))
+    assert all(getattr(event, field.name) != field.default for field in msgspec.structs.fields(event))
+    assert describe(event)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_reader_with_a_renamed_or_missing_field_is_noticed(path: Path) -> None:
+    """Negative control: what these files are there to catch."""
+    type_, _, payload = named(path)
+    cls = EVENT_TYPES[type_]
+    fields = [(field.name, field.type) for field in msgspec.structs.fields(cls)]
+    for at, (name, kind) in enumerate(fields):
+        changed = [*fields[:at], (f"{name}_now", kind), *fields[at + 1 :]]
+        for broken in (changed, fields[:at] + fields[at + 1 :]):
+            reader = msgspec.defstruct("Broken", broken, kw_only=True, forbid_unknown_fields=True)
+            with pytest.raises(msgspec.ValidationError):
+                msgspec.json.decode(payload, type=reader)
+
+
+def test_an_event_of_a_newer_release_is_kept_as_it_is() -> None:
+    """DESIGN §4."""
+    for type_, schema_version in (("entry.pinned", 1), ("entry.added", 2), ("entry.added", 99)):
+        event = decode(stored(type_, schema_version, b'{"by":"nobody yet","write_id":"w"}'))
+        assert event.payload == OpaqueEvent(type_, schema_version, {"by": "nobody yet", "write_id": "w"})
+        assert event.payload.write_id == "w"
+        assert describe(event.payload) == f"written by a newer release (schema {schema_version})"
+
+
+@pytest.mark.parametrize("projection", [SESSION, HISTORY], ids=lambda projection: projection.name)
+def test_a_fold_that_meets_it_stops_and_names_it(projection) -> None:
+    """DESIGN §4: it is never skipped."""
+    session = given(None, "u a")
+    newer = recorded(OpaqueEvent("entry.pinned", 3, {}), len(session.events) + 1)
+    with pytest.raises(UnknownEvent) as stopped:
+        projection.fold([*session.events, newer])
+    assert (stopped.value.type, stopped.value.schema_version, stopped.value.version) == ("entry.pinned", 3, 4)
+    assert "'entry.pinned' schema 3, written by a newer release; upgrade" in str(stopped.value)
+
+
+def split_name(payload: dict) -> dict:
+    first, _, last = payload.pop("name").partition(" ")
+    return {**payload, "first": first, "last": last}
+
+
+def count_letters(payload: dict) -> dict:
+    return {**payload, "letters": len(payload["first"] + payload["last"])}
+
+
+def test_an_old_payload_passes_all_steps_to_the_newest_schema() -> None:
+    steps = {("person.met", 1): split_name, ("person.met", 2): count_letters}
+    old = {"name": "Ada Lovelace"}
+    assert upcast("person.met", 1, dict(old), to=3, steps=steps) == {"first": "Ada", "last": "Lovelace", "letters": 11}
+    assert upcast("person.met", 1, dict(old), to=2, steps=steps) == {"first": "Ada", "last": "Lovelace"}
+    assert upcast("person.met", 2, {"first": "Ada", "last": ""}, to=3, steps=steps)["letters"] == 3
+    assert upcast("person.met", 3, {"any": 1}, to=3, steps=steps) == {"any": 1}
+
+
+def test_a_chain_with_a_missing_step_is_noticed() -> None:
+    """Negative control."""
+    with pytest.raises(KeyError):
+        upcast("person.met", 1, {"name": "Ada"}, to=3, steps={("person.met", 1): split_name})
+
+
+def test_there_is_a_step_for_each_old_schema_and_no_other() -> None:
+    old = {(name, version) for name, cls in EVENT_TYPES.items() for version in range(1, cls.schema_version)}
+    assert set(STEPS) == old
+
+
+@law(st.one_of(*EVENTS.values()), st.booleans())
+def test_decoding_is_encoding_reversed(event: Event, salted: bool) -> None:
+    codec, payload = encode(event, SALT if salted else b"")
+    back = decode(stored(event.type, event.schema_version, payload, codec))
+    assert (back.payload, type(back.payload)) == (event, type(event))
+    assert (back.version, back.position, back.occurred_us, back.recorded_us, back.actor) == (7, 9, 11, 13, "agent")
+    assert encode(back.payload, SALT if salted else b"") == (codec, payload)
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_each_type_survives_the_codec(name: str) -> None:
+    @law(EVENTS[name])
+    def survives(event: Event) -> None:
+        assert decode_payload(name, event.schema_version, canonical_json(event)) == event
+
+    survives()
+
+
+def test_a_codec_that_loses_a_field_is_noticed() -> None:
+    """Negative control of the law above."""
+
+    @settings(phases=[Phase.generate], database=None)
+    @law(EVENTS["entry.added"])
+    def survives_without_its_data(event: Event) -> None:
+        plain = msgspec.to_builtins(event)
+        plain.pop("data", None)
+        assert msgspec.convert(plain, type(event)) == event
+
+    with pytest.raises(AssertionError):
+        survives_without_its_data()
+
+
+def test_the_salt_hides_equal_texts_and_leaves_their_json() -> None:
+    """trust H-18."""
+    event = EVENT_TYPES["session.cleared"](write_id="w")
+    one, other = encode(event, SALT)[1], encode(event, bytes(SALT_BYTES))[1]
+    assert one != other
+    assert stored_json(SALTED, one) == stored_json(SALTED, other) == stored_json(PLAIN, encode(event, b"")[1])
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        (stored("entry.added", 1, None), "event 7 has no payload; run `memory-ledger verify`"),
+        (stored("entry.added", 1, b"{"), "event 7 (entry.added) does not parse"),
+        (stored("entry.added", 1, b'{"write_id":"w"}'), "event 7 (entry.added) does not parse"),
+        (stored("session.cleared", 1, b'{"write_id":"w","more":1}'), "event 7 (session.cleared) does not parse"),
+        (stored("session.cleared", 1, b'{"write_id":1}'), "event 7 (session.cleared) does not parse"),
+        (stored("session.cleared", 1, b"\xff"), "event 7 (session.cleared) does not parse"),
+        (stored("session.cleared", 1, b""), "event 7 (session.cleared) does not parse"),
+        (stored("session.cleared", 2, b"[]"), "event 7 (session.cleared) does not parse"),
+        (stored("entry.added", 1, b"x" * 40, SEALED), "payload codec 2 cannot be read without its key"),
+        (stored("entry.added", 1, b"x" * 40, 99), "payload codec 99 cannot be read"),
+    ],
+)
+def test_a_payload_that_cannot_be_read_says_which_and_what_to_do(event: StoredEvent, said: str) -> None:
+    with pytest.raises(LogCorrupted) as corrupted:
+        decode(event)
+    assert said in str(corrupted.value)
