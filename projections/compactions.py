@@ -1,0 +1,160 @@
+"""Compactions under way and how often each key has failed, as a fold. Source: R-CMP-3, R-CMP-7, R-CMP-9."""
+
+from collections.abc import Callable
+
+import msgspec
+from msgspec.structs import replace
+
+from ledger.events import (
+    CompactionCompleted,
+    CompactionDiscarded,
+    CompactionFailed,
+    CompactionRequested,
+    DiscardReason,
+    EntryAdded,
+    EntryEdited,
+    EntryRemoved,
+    Ranges,
+    RecordedEvent,
+    SessionCleared,
+)
+from projections import ranges
+
+
+class InFlight(msgspec.Struct, frozen=True):
+    """A request without outcome.
+
+    *seen_entries* is how many entries had been added when it was planned; *spoiled* says why its result
+    will be discarded, if anything it covers has changed since (R-CMP-5).
+    """
+
+    version: int
+    recorded_us: int
+    request: CompactionRequested
+    seen_entries: int
+    spoiled: DiscardReason | None = None
+
+    @property
+    def failure_key(self) -> tuple[str, int]:
+        """Failures count per key, and per block of a rolling key (R-001-6)."""
+        return self.request.key, self.request.block.number if self.request.block else 0
+
+
+class Failures(msgspec.Struct, frozen=True):
+    """Consecutive failures of one key (or block)."""
+
+    key: str
+    block: int
+    count: int
+    seen_entries: int
+
+
+class Compactions(msgspec.Struct, frozen=True):
+    """What runs, what failed, and where each key last looked."""
+
+    in_flight: tuple[InFlight, ...] = ()
+    failures: tuple[Failures, ...] = ()
+    #: (key, seen_version of its last completed compaction): the watermark of R-003-8.
+    watermarks: tuple[tuple[str, int], ...] = ()
+    entries: int = 0
+
+    def running(self, key: str) -> InFlight | None:
+        """Return the compaction of *key* that is under way."""
+        return next((flight for flight in self.in_flight if flight.request.key == key), None)
+
+    def find(self, compaction_id: str) -> InFlight | None:
+        """Return the compaction with this id, if it is still under way."""
+        return next((flight for flight in self.in_flight if flight.request.compaction_id == compaction_id), None)
+
+    def reserved(self, covered: Ranges) -> bool:
+        """Tell whether a running replace or erase already holds some of *covered* (R-CMP-7)."""
+        return any(
+            flight.request.effect != "overlay" and ranges.overlap(flight.request.covered, covered)
+            for flight in self.in_flight
+        )
+
+    def failed(self, key: str, block: int = 0) -> int:
+        """Return the number of consecutive failures."""
+        found = self._failures(key, block)
+        return found.count if found else 0
+
+    def backs_off(self, key: str, block: int = 0) -> bool:
+        """Tell whether too few entries came since the last failure to try again (R-CMP-9)."""
+        found = self._failures(key, block)
+        return found is not None and self.entries - found.seen_entries < 2 ** min(found.count - 1, 6)
+
+    def _failures(self, key: str, block: int) -> Failures | None:
+        return next((found for found in self.failures if (found.key, found.block) == (key, block)), None)
+
+
+def evolve(state: Compactions, event: RecordedEvent) -> Compactions:
+    """Return the compactions after *event*."""
+    match event.payload:
+        case EntryAdded():
+            return Compactions(state.in_flight, state.failures, state.watermarks, state.entries + 1)
+        case CompactionRequested() as payload:
+            flight = InFlight(event.version, event.recorded_us, payload, state.entries)
+            return replace(state, in_flight=(*state.in_flight, flight))
+        case CompactionFailed(compaction_id=compaction_id):
+            return _fail(state, compaction_id)
+        case CompactionCompleted() as payload:
+            return _spoil(_complete(state, payload), lambda flight: _taken(flight, payload))
+        case CompactionDiscarded(compaction_id=compaction_id):
+            return replace(state, in_flight=_without(state, compaction_id))
+        case EntryEdited(entry_version=version) | EntryRemoved(entry_version=version):
+            return _spoil(state, lambda flight: "changed" if ranges.contains(flight.request.covered, version) else None)
+        case SessionCleared():
+            # a request outlives a clear, so that its late result is told why it was discarded (R-CMP-3)
+            return Compactions(in_flight=_spoil(state, lambda flight: "cleared").in_flight)
+        case _:
+            return state
+
+
+def _spoil(state: Compactions, reason: Callable[[InFlight], DiscardReason | None]) -> Compactions:
+    if not state.in_flight:
+        return state
+    flights = tuple(replace(flight, spoiled=flight.spoiled or reason(flight)) for flight in state.in_flight)
+    return replace(state, in_flight=flights)
+
+
+def _taken(flight: InFlight, payload: CompactionCompleted) -> DiscardReason | None:
+    """Return why *flight* lost to *payload*; an overlay hides nothing and loses to nobody (R-CMP-5)."""
+    if flight.request.effect == "overlay" or payload.effect == "overlay":
+        return None
+    if ranges.overlap(flight.request.covered, payload.covered) or set(flight.request.folds) & set(payload.folds):
+        return "erased" if payload.effect == "erase" else "covered"
+    return None
+
+
+def _fail(state: Compactions, compaction_id: str) -> Compactions:
+    flight = state.find(compaction_id)
+    if flight is None:
+        return state
+    key, block = flight.failure_key
+    count = state.failed(key, block) + 1
+    return replace(
+        state,
+        in_flight=_without(state, compaction_id),
+        failures=(*_others(state, key, block), Failures(key, block, count, flight.seen_entries)),
+    )
+
+
+def _complete(state: Compactions, payload: CompactionCompleted) -> Compactions:
+    flight = state.find(payload.compaction_id)
+    if flight is None:
+        return state
+    marks = tuple(mark for mark in state.watermarks if mark[0] != payload.key)
+    return replace(
+        state,
+        in_flight=_without(state, payload.compaction_id),
+        failures=_others(state, *flight.failure_key),
+        watermarks=(*marks, (payload.key, flight.request.seen_version)),
+    )
+
+
+def _without(state: Compactions, compaction_id: str) -> tuple[InFlight, ...]:
+    return tuple(flight for flight in state.in_flight if flight.request.compaction_id != compaction_id)
+
+
+def _others(state: Compactions, key: str, block: int) -> tuple[Failures, ...]:
+    return tuple(found for found in state.failures if (found.key, found.block) != (key, block))

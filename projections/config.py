@@ -1,0 +1,117 @@
+"""The memory config of a session: one window strategy, an ordered list of compactions, as data. Source: R-CFG.
+
+`load` takes any of the accepted shapes (see `shapes`), `dump` writes the canonical one.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Literal, TypeVar, cast
+
+import msgspec
+from pydantic import BaseModel, SerializeAsAny, ValidationError
+
+from ledger.canonical import canonical_json
+from ledger.errors import InvalidInput
+from ledger.events import JsonObject
+from projections import shapes
+from projections.strategies import COMPACTIONS, WINDOWS
+from projections.strategies.base import CompactionConfig, Config, SummarizerConfig, WindowConfig
+
+M = TypeVar("M", bound=BaseModel)
+
+TokenizerName = Literal["o200k_base", "approximate", "agentary", "cl100k_role"]
+Profile = Literal["memory_manager", "rolling", "none"]
+
+
+class MemoryConfig(Config):
+    """Which entries the model is shown, and how older ones leave (R-CFG-1)."""
+
+    window: SerializeAsAny[WindowConfig]
+    compactions: tuple[SerializeAsAny[CompactionConfig], ...] = ()
+    tokenizer: TokenizerName = "o200k_base"
+    summarizer: SummarizerConfig = SummarizerConfig()
+    profile: Profile | None = None
+    formatter: Literal["default"] = "default"
+
+    def compaction(self, key: str) -> CompactionConfig | None:
+        """Return the compaction config with *key*."""
+        return next((found for found in self.compactions if found.key == key), None)
+
+
+def load(raw: Mapping[str, Any] | MemoryConfig) -> MemoryConfig:
+    """Return the memory config that *raw*, in any accepted shape, describes.
+
+    Raises:
+        InvalidInput: ``bad_config``; *field* is the JSON path of the fault (R-CFG-4).
+    """
+    if isinstance(raw, MemoryConfig):
+        return raw
+    return _load(canonical_json(shapes.canonical(raw)))
+
+
+def dump(config: MemoryConfig) -> JsonObject:
+    """Return *config* in canonical form, every field present; ``load(dump(config)) == config``."""
+    return config.model_dump(mode="json")
+
+
+def update(config: MemoryConfig, changes: Mapping[str, Any]) -> MemoryConfig:
+    """Return *config* with *changes* merged in; fields of its profile may stand at the top (R-CFG-9, V-CFG-5).
+
+    Raises:
+        InvalidInput: ``bad_config``.
+    """
+    return load(shapes.merge(dump(config), changes))
+
+
+DEFAULT = "memory_manager"
+
+
+@lru_cache(maxsize=256)
+def _load(canonical: bytes) -> MemoryConfig:
+    raw: JsonObject = msgspec.json.decode(canonical)
+    window = _strategy(raw.pop("window", {"type": "full"}), WINDOWS, "window")
+    listed = raw.pop("compactions", [])
+    if not isinstance(listed, list):
+        raise InvalidInput("bad_config", "is a list", field="compactions")
+    compactions = tuple(_strategy(item, COMPACTIONS, f"compactions[{at}]") for at, item in enumerate(listed))
+    if "summarizer" in raw:
+        raw["summarizer"] = _validate(SummarizerConfig, raw["summarizer"], "summarizer")
+    made = _validate(MemoryConfig, {**raw, "window": window, "compactions": compactions}, "")
+    _check_together(made)
+    return made
+
+
+def _strategy(raw: Any, registry: Mapping[str, Any], path: str) -> Any:
+    if not isinstance(raw, dict):
+        raise InvalidInput("bad_config", "is an object with a type", field=path)
+    found = registry.get(raw.get("type", ""))
+    if found is None:
+        raise InvalidInput("bad_config", f"is one of {', '.join(sorted(registry))}", field=f"{path}.type")
+    return _validate(found.config, raw, path)
+
+
+def _validate(model: type[M], raw: Any, path: str) -> M:
+    try:
+        return model.model_validate(raw)
+    except ValidationError as refused:
+        fault = refused.errors(include_url=False, include_input=False, include_context=False)[0]
+        at = ".".join(str(part) for part in (path, *fault["loc"]) if part != "")
+        raise InvalidInput("bad_config", fault["msg"], field=at) from None
+
+
+def _check_together(config: MemoryConfig) -> None:
+    """Refuse strategies that contradict each other (R-CFG-3, R-CFG-7)."""
+    keys = [compaction.key for compaction in config.compactions]
+    for at, key in enumerate(keys):
+        if key in keys[:at]:
+            raise InvalidInput("bad_config", "another compaction has this key", field=f"compactions[{at}].key")
+    if config.window.type != "rolling":
+        return
+    window = cast(Any, config.window)
+    for at, compaction in enumerate(config.compactions):
+        if compaction.type == "rolling_blocks":
+            blocks = cast(Any, compaction)
+            if blocks.unit != window.unit:
+                raise InvalidInput("bad_config", "the window counts in another unit", field=f"compactions[{at}].unit")
+            if blocks.size > window.size:
+                raise InvalidInput("bad_config", "is larger than the window", field=f"compactions[{at}].size")

@@ -1,0 +1,97 @@
+"""An entry as the folds see it. Source: R-GEN-1."""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from ledger.events import (
+    EntryAdded,
+    EntryEdited,
+    JsonObject,
+    Kind,
+    RecordedEvent,
+    Role,
+    ToolStatus,
+    to_datetime,
+)
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """One stored item at its version, with the text it has now."""
+
+    version: int
+    entry_id: str
+    write_id: str
+    kind: Kind
+    role: Role
+    content: str
+    tokens: int
+    tokenizer: str
+    recorded_us: int
+    fallback: bool = False
+    data: Any = None
+    tool_name: str | None = None
+    tool_call_id: str | None = None
+    tool_status: ToolStatus | None = None
+    arguments: Any = None
+    created_at: datetime | None = None
+    metadata: JsonObject | None = None
+    edited_version: int | None = None
+
+    @property
+    def moment(self) -> datetime:
+        """When it was said: the client's time, else the recorded one (R-GEN-3)."""
+        return self.created_at or to_datetime(self.recorded_us)
+
+    @property
+    def pinned(self) -> bool:
+        """Whether it belongs to no interaction and no strategy may take it away (R-GEN-7)."""
+        return self.kind == "system_instruction" or (self.kind == "message" and self.role == "system")
+
+    @property
+    def starts_interaction(self) -> bool:
+        """Whether it is what a user said (R-GEN-11)."""
+        return self.kind == "message" and self.role == "user"
+
+    @property
+    def ends_turn(self) -> bool:
+        """Whether an interaction may close with it (R-GEN-12)."""
+        speaks = self.kind == "step_result" or (self.kind == "message" and self.role == "assistant")
+        return speaks and (self.metadata or {}).get("end_turn") is not False
+
+
+def added(event: RecordedEvent, payload: EntryAdded) -> Entry:
+    """Return the entry that *event* brought."""
+    return Entry(
+        event.version,
+        payload.entry_id,
+        payload.write_id,
+        payload.kind,
+        payload.role,
+        payload.content,
+        payload.tokens,
+        payload.tokenizer,
+        event.recorded_us,
+        payload.fallback,
+        payload.data,
+        payload.tool_name,
+        payload.tool_call_id,
+        payload.tool_status,
+        payload.arguments,
+        payload.created_at,
+        payload.metadata,
+    )
+
+
+def edited(entry: Entry, event: RecordedEvent, payload: EntryEdited) -> Entry:
+    """Return *entry* with the text *event* gave it; its place stays (R-GEN-4)."""
+    return msgspec.structs.replace(
+        entry,
+        content=payload.content,
+        role=payload.role or entry.role,
+        tokens=payload.tokens,
+        tokenizer=payload.tokenizer,
+        fallback=payload.fallback,
+        edited_version=event.version,
+    )

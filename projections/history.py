@@ -1,0 +1,105 @@
+"""Every entry a session ever had, and what became of it. Unlike the state, it grows with the history."""
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from ledger.errors import UnknownEvent
+from ledger.events import (
+    CompactionCompleted,
+    EntryAdded,
+    EntryEdited,
+    EntryRemoved,
+    OpaqueEvent,
+    Ranges,
+    RecordedEvent,
+    SessionCleared,
+)
+from projections import ranges
+from projections.entries import Entry, added, edited
+from projections.persistent import PersistentList
+from projections.projection import Projection
+from projections.summaries import Summary, summary_of
+
+Status: TypeAlias = Literal["active", "covered", "erased", "removed", "cleared"]
+
+
+class Past(msgspec.Struct, frozen=True):
+    """One entry, whether it is still active, and the summaries that stand for it."""
+
+    entry: Entry
+    status: Status = "active"
+    summary_ids: tuple[str, ...] = ()
+
+
+class History(msgspec.Struct, frozen=True):
+    """All entries, oldest first, and all summaries ever made, also folded and evicted ones."""
+
+    entries: PersistentList[Past] = PersistentList()
+    summaries: PersistentList[Summary] = PersistentList()
+    cleared_version: int = 0
+
+    def current(self) -> tuple[Past, ...]:
+        """Return the entries since the last clear."""
+        return tuple(past for past in self.entries if past.status != "cleared")
+
+    def within(self, covered: Ranges) -> tuple[Past, ...]:
+        """Return the entries whose versions are in *covered*, oldest first."""
+        return tuple(past for past in self.entries if ranges.contains(covered, past.entry.version))
+
+
+def evolve(state: History, event: RecordedEvent) -> History:
+    """Return the history after *event*.
+
+    Raises:
+        UnknownEvent: a newer release wrote it; a history without it would be wrong.
+    """
+    match event.payload:
+        case EntryAdded() as payload:
+            return replace(state, entries=state.entries.append(Past(added(event, payload))))
+        case CompactionCompleted() as payload:
+            return _compact(state, event, payload)
+        case EntryEdited() as payload:
+            return _change(
+                state,
+                payload.entry_version,
+                lambda past: replace(past, entry=edited(past.entry, event, payload)),
+            )
+        case EntryRemoved(entry_version=version):
+            return _change(state, version, lambda past: replace(past, status="removed"))
+        case SessionCleared():
+            cleared = (replace(past, status="cleared") for past in state.entries)
+            return replace(state, entries=PersistentList(cleared), cleared_version=event.version)
+        case OpaqueEvent(type=name, schema_version=schema_version):
+            raise UnknownEvent(name, schema_version, version=event.version)
+        case _:
+            return state
+
+
+def _compact(state: History, event: RecordedEvent, payload: CompactionCompleted) -> History:
+    status: Status = "erased" if payload.effect == "erase" else "covered"
+    made = (payload.summary_id,) if payload.summary_id else ()
+    entries = []
+    for past in state.entries:
+        if not ranges.contains(payload.covered, past.entry.version):
+            entries.append(past)
+        elif payload.effect == "overlay":
+            entries.append(replace(past, summary_ids=past.summary_ids + made))
+        else:
+            entries.append(replace(past, status=status, summary_ids=past.summary_ids + made))
+    summaries = state.summaries
+    if payload.summary_id:
+        summaries = summaries.append(summary_of(event, payload, payload.summary_id))
+    return replace(state, entries=PersistentList(entries), summaries=summaries)
+
+
+def _change(state: History, version: int, change: Callable[[Past], Past]) -> History:
+    index = state.entries.bisect(lambda past: past.entry.version, version)
+    if index == len(state.entries) or state.entries[index].entry.version != version:
+        return state
+    return replace(state, entries=state.entries.replace(index, change(state.entries[index])))
+
+
+HISTORY: Projection[History] = Projection("history", 1, History(), evolve)

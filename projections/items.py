@@ -1,0 +1,180 @@
+"""The numbering of a conversation in items, as the rolling memory counts them. Source: R-001-1.
+
+With unit ``interaction`` an item is a closed interaction; with unit ``entry`` it is one message together
+with the tool and context entries before it. Items count from 1 after the last clear, whatever leaves the
+window. The fold costs the same at any length: it notes only the version at which each item starts, and the
+few *strays*, entries that belong to another item than the one they stand in.
+"""
+
+import sys
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from ledger.events import Ranges
+from projections import ranges
+from projections.entries import Entry
+from projections.persistent import PersistentList
+from projections.transcript import Call, group_units
+from projections.window import ActiveEntries
+
+ItemUnit: TypeAlias = Literal["interaction", "entry"]
+
+_FORMS_ITEM = frozenset({"message", "step_prompt", "step_result"})
+_PENDING = 0  # home of a stray that waits for the item it will join
+
+
+class Numbering(msgspec.Struct, frozen=True):
+    """Items of one unit by the versions they start at; the newest one is still open at its end.
+
+    *dropped* items are numbered but no longer held. A stray is a pair: the entry, and a version inside the
+    item it belongs to.
+    """
+
+    starts: PersistentList[int] = PersistentList()
+    dropped: int = 0
+    strays: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def started(self) -> int:
+        """How many items have started, held or not."""
+        return self.dropped + len(self.starts)
+
+    def first_version(self, number: int) -> int | None:
+        """Return the version at which item *number*, from 1, starts; none if it is not held."""
+        index = number - 1 - self.dropped
+        return self.starts[index] if 0 <= index < len(self.starts) else None
+
+    def members(self, window: ActiveEntries, first: int, last: int) -> tuple[Entry, ...]:
+        """Return the active entries of items *first* to *last*, both included, in version order."""
+        low = self.first_version(max(first, self.dropped + 1))
+        if low is None or last <= self.dropped:
+            return ()
+        high = (self.first_version(last + 1) or sys.maxsize) - 1
+        away = {version for version, home in self.strays if not low <= _place(home) <= high}
+        found = [entry for entry in window.within(((low, high),)) if not entry.pinned and entry.version not in away]
+        for version, home in self.strays:
+            if low <= _place(home) <= high and not low <= version <= high and (entry := window.at(version)):
+                found.append(entry)
+        return tuple(sorted(found, key=lambda entry: entry.version))
+
+    def start(self, version: int) -> "Numbering":
+        """Begin an item with *version*."""
+        return Numbering(self.starts.append(version), self.dropped, self.strays)
+
+    def stray(self, version: int, home: int) -> "Numbering":
+        """Let the entry *version* belong to the item of *home*."""
+        return replace(self, strays=(*self.strays, (version, dict(self.strays).get(home, home))))
+
+    def forget(self, before: int) -> "Numbering":
+        """Let go of items that end before version *before*; the newest stays, for it may go on."""
+        count = 0
+        while count < len(self.starts) - 1 and self.starts[count + 1] <= before:
+            count += 1
+        if not count:
+            return self
+        strays = tuple(pair for pair in self.strays if _place(pair[1]) >= self.starts[count])
+        return Numbering(PersistentList(self.starts[count:]), self.dropped + count, strays)
+
+
+class Items(msgspec.Struct, frozen=True):
+    """Both numberings, and what is needed to go on with them at the next entry."""
+
+    interactions: Numbering = Numbering()
+    #: The newest item of this one is not yet an item: it waits for its message.
+    messages: Numbering = Numbering()
+    #: Calls without result since the last clear that are still active, oldest first.
+    waiting: tuple[Call, ...] = ()
+    #: The last interaction is closed as of the newest entry …
+    closed: bool = False
+    #: … or was at the end of an earlier batch: once counted, an interaction stays counted.
+    counted: bool = False
+
+    def count(self, unit: ItemUnit) -> int:
+        """Return n, the number of items of *unit* so far."""
+        started = self.numbering(unit).started
+        if unit == "entry" or not (self.closed or self.counted):
+            return max(0, started - 1)
+        return started
+
+    def numbering(self, unit: ItemUnit) -> Numbering:
+        """Return the items of *unit*."""
+        return self.messages if unit == "entry" else self.interactions
+
+
+def end_batch(items: Items) -> Items:
+    """Count the last interaction if the batch that ended here closed it."""
+    return replace(items, counted=True) if items.closed and not items.counted else items
+
+
+def add_entry(items: Items, entry: Entry, window: ActiveEntries) -> Items:
+    """Return *items* with *entry*, the newest of *window*."""
+    if entry.pinned:
+        return items
+    waiting, answered = items.waiting, None
+    if entry.kind == "tool_call":
+        waiting = (*waiting, Call(entry.version, entry.tool_call_id, entry.tool_name))
+    elif waiting:
+        waiting, answered = _answer(waiting, entry)
+    interactions, closed, counted = items.interactions, items.closed, items.counted
+    if answered is not None and answered.abandoned:
+        interactions = interactions.stray(entry.version, answered.version)  # a late result (R-GEN-9)
+    else:
+        if entry.starts_interaction or not interactions.starts:
+            interactions, counted = interactions.start(entry.version), False
+        closed = entry.ends_turn and all(call.abandoned for call in waiting)
+    messages = _add_message(items.messages, entry, window, waiting, answered)
+    return Items(interactions, messages, waiting, closed, counted)
+
+
+def forget(items: Items, *, gone: Ranges, before: int) -> Items:
+    """Return *items* after the entries in *gone* left the window; items that end before *before* are let go."""
+    return replace(
+        items,
+        interactions=items.interactions.forget(before),
+        messages=items.messages.forget(before),
+        waiting=tuple(call for call in items.waiting if not ranges.contains(gone, call.version)),
+    )
+
+
+def _answer(waiting: tuple[Call, ...], entry: Entry) -> tuple[tuple[Call, ...], Call | None]:
+    """Return the calls that still wait after *entry*, and the one it answers."""
+    if entry.starts_interaction:
+        return tuple(replace(call, abandoned=True) for call in waiting), None
+    if entry.kind == "tool_result":
+        for index, call in enumerate(waiting):
+            if call.answered_by(entry):
+                return waiting[:index] + waiting[index + 1 :], call
+    return waiting, None
+
+
+def _add_message(
+    messages: Numbering, entry: Entry, window: ActiveEntries, waiting: tuple[Call, ...], answered: Call | None
+) -> Numbering:
+    if not messages.starts:
+        messages = messages.start(entry.version)
+    if entry.kind not in _FORMS_ITEM:
+        placed = answered is not None and answered.version < messages.starts.last
+        if answered is not None and placed and (answered.version, _PENDING) not in messages.strays:
+            return messages.stray(entry.version, answered.version)
+        return messages
+    if messages.strays or any(not call.abandoned for call in waiting):
+        messages = replace(messages, strays=_settle(messages, entry, window))
+    return messages.start(entry.version + 1)
+
+
+def _settle(messages: Numbering, entry: Entry, window: ActiveEntries) -> tuple[tuple[int, int], ...]:
+    """Return the strays when the message *entry* closes an item: incomplete tool units move on (R-001-1)."""
+    low = messages.starts.last
+    homes = dict(messages.strays)
+    moved = [version for version, home in messages.strays if home == _PENDING]
+    pending = window.within((*((version, version) for version in moved), (low, entry.version)))
+    incomplete = {other.version for unit in group_units(pending) if unit.open for other in unit.entries}
+    homes.update((version, entry.version) for version in moved)
+    homes.update((version, _PENDING) for version in incomplete)
+    return tuple(sorted(homes.items()))
+
+
+def _place(home: int) -> int:
+    return sys.maxsize if home == _PENDING else home

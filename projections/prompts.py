@@ -1,0 +1,143 @@
+"""What a summarizer is asked: templates filled in one pass, transcripts, and a hash of the request.
+
+Text from a conversation stays apart from the words around it (`Part.data`), so that whoever sends the
+request can fence it, and so that inserted text is never scanned for placeholders.
+
+Source: R-SUM-1, R-SUM-4, R-SUM-6, R-SUM-7, R-000-13; trust M-4.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
+
+import msgspec
+
+from ledger.canonical import canonical_json
+from ledger.events import JsonObject
+from projections.entries import Entry
+from projections.summaries import Summary
+
+#: First line of a summary that is shown as a message (R-WIN-3).
+SUMMARY_HEADER = "[Previous conversation summary]"
+
+_PLACEHOLDER = re.compile(r"\{([A-Za-z_]+)\}")
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A piece of a message; *data* says that it was said in the conversation, not written by us."""
+
+    text: str
+    data: bool = False
+
+
+class PromptMessage(msgspec.Struct, frozen=True):
+    """One message to a model."""
+
+    role: str
+    parts: tuple[Part, ...]
+
+    @property
+    def text(self) -> str:
+        """The message unfenced, as it is hashed."""
+        return "".join(part.text for part in self.parts)
+
+    def fenced(self, token: str) -> str:
+        """Return the text with each piece of data between two lines that carry *token* (R-SUM-7)."""
+        fence = f"[conversation {token}]"
+        return "".join(f"{fence}\n{part.text}\n{fence}" if part.data else part.text for part in self.parts)
+
+
+class SummaryRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """One call of a summarizer, and the material it speaks about."""
+
+    messages: tuple[PromptMessage, ...]
+    template_hash: str
+    model: str | None = None
+    parameters: JsonObject = {}
+    target_tokens: int | None = None
+    entries: tuple[Entry, ...] = ()
+    folded: tuple[str, ...] = ()
+
+    @property
+    def request_hash(self) -> str:
+        """Return the SHA-256 (hex) of messages, model and parameters, before any fence. Source: R-SUM-6."""
+        messages = [{"role": message.role, "content": message.text} for message in self.messages]
+        asked = {"messages": messages, "model": self.model, "parameters": self.parameters}
+        return sha256(canonical_json(asked)).hexdigest()
+
+    @property
+    def source(self) -> str:
+        """The conversation text in the request, without the words around it."""
+        return "\n".join(part.text for message in self.messages for part in message.parts if part.data)
+
+
+def fill(template: str, values: Mapping[str, str]) -> tuple[Part, ...]:
+    """Return *template* with its known placeholders filled in one pass; other braces stay. Source: R-SUM-4."""
+    parts: list[Part] = []
+    end = 0
+    for match in _PLACEHOLDER.finditer(template):
+        if match.group(1) in values:
+            parts.append(Part(template[end : match.start()]))
+            parts.append(Part(values[match.group(1)], data=True))
+            end = match.end()
+    parts.append(Part(template[end:]))
+    return tuple(part for part in parts if part.text or part.data)
+
+
+def fence_token(request: SummaryRequest, random_hex: Callable[[int], str]) -> str:
+    """Return a token that occurs nowhere in the conversation, for the lines around it. Source: R-SUM-7, trust M-4."""
+    while (token := random_hex(8)) in request.source:
+        pass
+    return token
+
+
+def label(entry: Entry) -> str:
+    """Return who speaks in a transcript line. Source: R-000-13."""
+    match entry.kind:
+        case "tool_call":
+            return f"Tool Call ({entry.tool_name})"
+        case "tool_result":
+            return f"Tool Result ({entry.tool_name or 'unknown'})"
+        case "context":
+            source = (entry.metadata or {}).get("source")
+            return f"Context ({source})" if source else "Context"
+        case _:
+            return entry.role.capitalize()
+
+
+def transcript(entries: Iterable[Entry]) -> str:
+    """Return one ``Label: content`` line for each entry, oldest first. Source: R-SUM-7."""
+    return "\n".join(f"{label(entry)}: {entry.content}" for entry in entries)
+
+
+def material(entries: Iterable[Entry], folded: Iterable[Summary]) -> str:
+    """Return the transcript, after the summaries it continues and a blank line."""
+    return "\n\n".join([*(summary.text for summary in folded), transcript(entries)])
+
+
+def ask(
+    entries: Sequence[Entry],
+    folded: Sequence[Summary],
+    *,
+    system: str | None,
+    template: str,
+    model: str | None,
+    parameters: JsonObject,
+    target_tokens: int | None,
+) -> SummaryRequest:
+    """Return the request whose user message is *template* with the transcript as ``{content}``.
+
+    The hash of the words around the data is kept with each summary (trust M-4).
+    """
+    messages = [PromptMessage("user", fill(template, {"content": material(entries, folded)}))]
+    if system is not None:
+        messages.insert(0, PromptMessage("system", (Part(system),)))
+    return SummaryRequest(
+        messages=tuple(messages),
+        template_hash=sha256(canonical_json([system, template])).hexdigest(),
+        model=model,
+        parameters=parameters,
+        target_tokens=target_tokens,
+        entries=tuple(entries),
+        folded=tuple(summary.text for summary in folded),
+    )

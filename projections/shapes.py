@@ -1,0 +1,176 @@
+"""The shapes in which a memory config may be written, and the canonical one. Source: R-CFG-4 … R-CFG-6.
+
+A shape is one function from normalised JSON to canonical JSON. Nothing is validated here but what could
+not be told apart; `config.load` does the rest.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ledger.errors import InvalidInput
+from ledger.events import JsonObject
+from ledger.strict_json import check_value
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
+_CANONICAL = {"window", "compactions"}
+_COMMON = {"tokenizer", "summarizer", "formatter", "profile"}
+_TYPE_ALIASES = ("memory_strategy_id", "long_term_memory_id", "name")
+_MEMORY_MANAGER = {
+    "max_entries",
+    "max_tokens",
+    "recent_window",
+    "min_entries_to_compress",
+    "auto_compress",
+    "compression_ratio",
+    "prompt",
+    "max_summary_tokens",
+    "on_failure",
+}
+_BLOCKS = {"size", "max_summaries", "unit", "include_first", "on_failure"}
+_ROLLING_WINDOW = {"size", "unit", "order"}
+
+
+def canonical(raw: Mapping[str, Any]) -> JsonObject:
+    """Return *raw* in canonical form: snake_case, defaults left out, one of the profiles spelled out.
+
+    Raises:
+        InvalidInput: ``bad_config``: a key twice, or a shape that cannot be told; or it is not JSON.
+    """
+    plain = _without_nulls(_checked(raw))
+    if _CANONICAL & plain.keys():
+        return _with_types(plain)
+    profile = plain.get("profile") or _profile_by_keys(plain)
+    shape = _PROFILES.get(profile) if isinstance(profile, str) else None
+    if shape is None:
+        raise InvalidInput("bad_config", f"is one of {', '.join(sorted(_PROFILES))}", field="profile")
+    own = {name: value for name, value in plain.items() if name not in _COMMON}
+    common = {name: value for name, value in plain.items() if name in _COMMON}
+    return {**common, **shape(own), "profile": profile}
+
+
+def merge(current: JsonObject, changes: Mapping[str, Any]) -> JsonObject:
+    """Return the canonical *current* with *changes*: top-level fields, or fields of its profile. Source: R-CFG-9.
+
+    A null puts a field back to its default. Replacing ``window`` or ``compactions`` as a whole leaves the profile.
+    """
+    plain = _checked(changes)
+    if plain.get("profile") is not None:
+        kept = {name: current[name] for name in ("tokenizer", "summarizer", "formatter") if name not in plain}
+        return {**_without_nulls(kept), **canonical(changes)}
+    merged = dict(current)
+    for name in list(plain):
+        if name in _CANONICAL:
+            merged[name], merged["profile"] = plain.pop(name), None
+        elif name == "summarizer" and isinstance(plain[name], dict):
+            merged[name] = {**merged.get(name, {}), **plain.pop(name)}
+        elif name in _COMMON:
+            merged[name] = plain.pop(name)
+    if plain:
+        shape = _PROFILES.get(merged.get("profile") or "")
+        if shape is None:
+            raise InvalidInput("bad_config", "change window or compactions instead", field=next(iter(plain)))
+        part = shape(plain)
+        merged["window"] = {**merged["window"], **part["window"]}
+        pairs = zip(merged["compactions"], part["compactions"], strict=True)
+        merged["compactions"] = [{**old, **new} for old, new in pairs]
+    return _with_types(_without_nulls(merged))
+
+
+def _memory_manager(own: JsonObject) -> JsonObject:
+    _refuse_others(own, _MEMORY_MANAGER)
+    return {"window": {"type": "full"}, "compactions": [{"type": "token_threshold", **own}]}
+
+
+def _rolling(own: JsonObject) -> JsonObject:
+    _refuse_others(own, _BLOCKS | _ROLLING_WINDOW)
+    window = {name: value for name, value in own.items() if name in _ROLLING_WINDOW}
+    blocks = {name: value for name, value in own.items() if name in _BLOCKS}
+    return {"window": {"type": "rolling", **window}, "compactions": [{"type": "rolling_blocks", **blocks}]}
+
+
+def _none(own: JsonObject) -> JsonObject:
+    _refuse_others(own, set())
+    return {"window": {"type": "full"}, "compactions": []}
+
+
+_PROFILES: dict[str, Callable[[JsonObject], JsonObject]] = {
+    "memory_manager": _memory_manager,
+    "rolling": _rolling,
+    "none": _none,
+}
+
+
+def _profile_by_keys(plain: JsonObject) -> str:
+    own = plain.keys() - _COMMON
+    if not own or own & (_MEMORY_MANAGER - {"max_tokens", "prompt", "on_failure"}):
+        return "memory_manager"
+    raise InvalidInput("bad_config", "could belong to several profiles; name a profile", field=min(own))
+
+
+def _refuse_others(own: JsonObject, known: set[str]) -> None:
+    for name in own:
+        if name not in known:
+            fields = ", ".join(sorted(known)) or "none of its own"
+            raise InvalidInput("bad_config", f"is no field of this profile; those are: {fields}", field=name)
+
+
+def _checked(raw: Any) -> JsonObject:
+    """Return *raw* normalised, if it is JSON as it may come through any door (trust N-11)."""
+    if not isinstance(raw, Mapping):
+        raise InvalidInput("bad_config", "is a JSON object", field="config")
+    check_value(dict(raw), field="config")
+    return _normalise(raw, "")
+
+
+def _normalise(raw: Mapping[str, Any], path: str) -> JsonObject:
+    """Return *raw* with snake_case keys, down through objects and lists."""
+    plain: JsonObject = {}
+    for name, value in raw.items():
+        snake = _CAMEL.sub(lambda match: "_" + match.group(1).lower(), name)
+        at = f"{path}.{snake}" if path else snake
+        if snake in plain:
+            raise InvalidInput("bad_config", "is given twice, in two spellings", field=at)
+        plain[snake] = _normalise_value(value, at)
+    return plain
+
+
+def _normalise_value(value: Any, path: str) -> Any:
+    if isinstance(value, Mapping):
+        return _normalise(value, path)
+    if isinstance(value, list | tuple):
+        return [_normalise_value(item, f"{path}[{index}]") for index, item in enumerate(value)]
+    return value
+
+
+def _without_nulls(value: Any) -> Any:
+    """Return *value* without its null fields, which stand for their defaults (R-CFG-4)."""
+    if isinstance(value, dict):
+        return {name: _without_nulls(item) for name, item in value.items() if item is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+def _with_types(plain: JsonObject) -> JsonObject:
+    """Return canonical JSON whose strategies name their type by ``type`` (R-CFG-5)."""
+    made = dict(plain)
+    if isinstance(made.get("window"), dict):
+        made["window"] = _with_type(made["window"], {})
+    if isinstance(made.get("compactions"), list):
+        made["compactions"] = [
+            _with_type(item, {"rolling": "rolling_blocks"}) if isinstance(item, dict) else item
+            for item in made["compactions"]
+        ]
+    return made
+
+
+def _with_type(strategy: JsonObject, values: Mapping[str, str]) -> JsonObject:
+    named = dict(strategy)
+    for alias in _TYPE_ALIASES:
+        if alias in named:
+            if "type" in named:
+                raise InvalidInput("bad_config", "is given twice, in two spellings", field="type")
+            named["type"] = named.pop(alias)
+    kind = named.get("type")
+    if isinstance(kind, str):
+        named["type"] = values.get(kind, kind.replace("-", "_"))
+    return named

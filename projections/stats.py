@@ -1,0 +1,65 @@
+"""How many entries came and where they went, as a fold; and the numbers a caller sees. Source: R-000-2."""
+
+from datetime import datetime
+
+import msgspec
+from msgspec.structs import replace
+
+from ledger.events import CompactionCompleted, EntryAdded, EntryRemoved, RecordedEvent, SessionCleared
+from projections import ranges
+
+
+class Counts(msgspec.Struct, frozen=True):
+    """Entries since the last clear by what became of them (all others are active), and what compacting cost."""
+
+    added: int = 0
+    covered: int = 0
+    erased: int = 0
+    removed: int = 0
+    compactions: int = 0
+    model_calls: int = 0
+    model_tokens: int = 0
+
+
+class SessionStats(msgspec.Struct, frozen=True, kw_only=True):
+    """The statistics of a session; every entry since the last clear is in one of four numbers (LAW-10)."""
+
+    total_entries: int = 0
+    active_entries: int = 0
+    compressed_entries: int = 0
+    removed_entries: int = 0
+    summaries: int = 0
+    total_tokens: int = 0
+    active_tokens: int = 0
+    over_budget: bool = False
+    compactions: int = 0
+    compactions_in_flight: int = 0
+    model_calls: int = 0
+    model_tokens: int = 0
+    version: int = 0
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+
+def evolve(state: Counts, event: RecordedEvent) -> Counts:
+    """Return the counts after *event*."""
+    match event.payload:
+        case EntryAdded():
+            return replace(state, added=state.added + 1)
+        case CompactionCompleted() as payload:
+            covered = ranges.size(payload.covered)
+            return replace(
+                state,
+                covered=state.covered + (covered if payload.effect == "replace" else 0),
+                erased=state.erased + (covered if payload.effect == "erase" else 0),
+                compactions=state.compactions + 1,
+                model_calls=state.model_calls + len(payload.outputs),
+                model_tokens=state.model_tokens
+                + sum((output.input_tokens or 0) + (output.output_tokens or 0) for output in payload.outputs),
+            )
+        case EntryRemoved():
+            return replace(state, removed=state.removed + 1)
+        case SessionCleared():
+            return Counts()
+        case _:
+            return state

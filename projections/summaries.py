@@ -1,0 +1,115 @@
+"""The live summaries, as a fold. Source: R-GEN-13, R-000-8."""
+
+from datetime import datetime
+
+import msgspec
+
+from ledger.events import (
+    Block,
+    CompactionCompleted,
+    Method,
+    Ranges,
+    RecordedEvent,
+    SessionCleared,
+    to_datetime,
+)
+from projections import ranges
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """Text that stands for a range of entries; ``first_version`` is its place among them."""
+
+    version: int
+    summary_id: str
+    key: str
+    text: str
+    tokens: int
+    tokenizer: str
+    tokens_before: int
+    covered: Ranges
+    first_version: int
+    recorded_us: int
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+    method: Method | None = None
+    model: str | None = None
+    folds: tuple[str, ...] = ()
+    trust: str | None = None
+    claimed_at: datetime | None = None
+    block: Block | None = None
+
+    @property
+    def created_at(self) -> datetime:
+        """When it was made: when it was recorded, or what its import says."""
+        return self.claimed_at or to_datetime(self.recorded_us)
+
+    @property
+    def compression_ratio(self) -> float:
+        """Original tokens per summary token: 3.5 means a third and less is left (R-000-8)."""
+        return self.tokens_before / max(1, self.tokens)
+
+    @property
+    def entry_count(self) -> int:
+        """How many entries it covers itself, folded summaries not counted."""
+        return ranges.size(self.covered)
+
+
+class LiveSummaries(msgspec.Struct, frozen=True):
+    """Summaries from their completion until folded, evicted or cleared, oldest place first."""
+
+    live: tuple[Summary, ...] = ()
+    tokens: int = 0
+
+    def find(self, summary_id: str) -> Summary | None:
+        """Return the live summary with *summary_id*."""
+        return next((summary for summary in self.live if summary.summary_id == summary_id), None)
+
+    def evict(self, key: str, *, before: int) -> "LiveSummaries":
+        """Return what is left when blocks of *key* numbered below *before* are dropped (R-001-5)."""
+        kept = tuple(
+            summary
+            for summary in self.live
+            if summary.key != key or summary.block is None or summary.block.number >= before
+        )
+        return self if len(kept) == len(self.live) else _of(kept)
+
+
+def evolve(state: LiveSummaries, event: RecordedEvent) -> LiveSummaries:
+    """Return the live summaries after *event*."""
+    match event.payload:
+        case CompactionCompleted() as payload if payload.summary_id is not None:
+            kept = [summary for summary in state.live if summary.summary_id not in payload.folds]
+            return _of((*kept, summary_of(event, payload, payload.summary_id)))
+        case SessionCleared():
+            return LiveSummaries()
+        case _:
+            return state
+
+
+def summary_of(event: RecordedEvent, payload: CompactionCompleted, summary_id: str) -> Summary:
+    """Return the summary that a completed compaction brought."""
+    return Summary(
+        event.version,
+        summary_id,
+        payload.key,
+        payload.text,
+        payload.tokens_after,
+        payload.tokenizer,
+        payload.tokens_before,
+        payload.covered,
+        payload.first_version,
+        event.recorded_us,
+        payload.starts_at,
+        payload.ends_at,
+        payload.method,
+        payload.model,
+        payload.folds,
+        payload.trust,
+        payload.created_at,
+        payload.block,
+    )
+
+
+def _of(summaries: tuple[Summary, ...]) -> LiveSummaries:
+    ordered = tuple(sorted(summaries, key=lambda summary: (summary.first_version, summary.version)))
+    return LiveSummaries(ordered, sum(summary.tokens for summary in ordered))

@@ -1,0 +1,105 @@
+"""The entries in the window, as a fold; and what a window strategy makes of them. Source: R-GEN-4, R-WIN."""
+
+import msgspec
+
+from ledger.events import (
+    CompactionCompleted,
+    EntryAdded,
+    EntryEdited,
+    EntryRemoved,
+    Ranges,
+    RecordedEvent,
+    SessionCleared,
+)
+from projections import ranges
+from projections.entries import Entry, added, edited
+from projections.persistent import PersistentList
+from projections.summaries import Summary
+
+
+class ActiveEntries(msgspec.Struct, frozen=True):
+    """The entries that no compaction, removal or clear has taken away, oldest first."""
+
+    entries: PersistentList[Entry] = PersistentList()
+    tokens: int = 0
+    #: Versions of the pinned ones, which every window shows (R-WIN-2).
+    pinned: tuple[int, ...] = ()
+
+    def at(self, version: int) -> Entry | None:
+        """Return the active entry of *version*."""
+        index = self.entries.bisect(_version, version)
+        if index < len(self.entries) and (found := self.entries[index]).version == version:
+            return found
+        return None
+
+    def within(self, covered: Ranges) -> tuple[Entry, ...]:
+        """Return the active entries in *covered*, oldest first."""
+        found: list[Entry] = []
+        for first, last in covered:
+            index = self.entries.bisect(_version, first)
+            while index < len(self.entries) and (entry := self.entries[index]).version <= last:
+                found.append(entry)
+                index += 1
+        return tuple(found)
+
+    def newest(self, entry_id: str) -> Entry | None:
+        """Return the active entry with *entry_id*, looking from the newest back."""
+        for index in range(len(self.entries) - 1, -1, -1):
+            if self.entries[index].entry_id == entry_id:
+                return self.entries[index]
+        return None
+
+
+def evolve(state: ActiveEntries, event: RecordedEvent) -> ActiveEntries:
+    """Return the active entries after *event*."""
+    match event.payload:
+        case EntryAdded() as payload:
+            entry = added(event, payload)
+            pinned = (*state.pinned, entry.version) if entry.pinned else state.pinned
+            return ActiveEntries(state.entries.append(entry), state.tokens + entry.tokens, pinned)
+        case CompactionCompleted(effect="replace" | "erase", covered=covered):
+            return _of([entry for entry in state.entries if not ranges.contains(covered, entry.version)])
+        case EntryEdited() as payload:
+            return _of(
+                [
+                    edited(entry, event, payload) if entry.version == payload.entry_version else entry
+                    for entry in state.entries
+                ]
+            )
+        case EntryRemoved(entry_version=gone):
+            return _of([entry for entry in state.entries if entry.version != gone])
+        case SessionCleared():
+            return ActiveEntries()
+        case _:
+            return state
+
+
+def _of(entries: list[Entry]) -> ActiveEntries:
+    return ActiveEntries(
+        PersistentList(entries),
+        sum(entry.tokens for entry in entries),
+        tuple(entry.version for entry in entries if entry.pinned),
+    )
+
+
+class Window(msgspec.Struct, frozen=True):
+    """What the model is shown: summaries and entries in the order they are shown, and their count."""
+
+    items: tuple[Summary | Entry, ...]
+    tokens: int
+    over_budget: bool = False
+    dropped: int = 0
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The shown entries, in shown order."""
+        return tuple(item for item in self.items if isinstance(item, Entry))
+
+    @property
+    def summaries(self) -> tuple[Summary, ...]:
+        """The shown summaries, in shown order."""
+        return tuple(item for item in self.items if isinstance(item, Summary))
+
+
+def _version(entry: Entry) -> int:
+    return entry.version
