@@ -1,0 +1,186 @@
+"""What a strategy is: a config model and pure functions. Source: R-CFG-1 … R-CFG-4, R-CMP-1, R-WIN-1."""
+
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from typing import Annotated, Any, Literal, Protocol, TypeAlias
+
+import msgspec
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, field_validator
+
+from ledger.events import Action, Block, CompactionCompleted, Effect, JsonObject, Ranges
+from projections.compactions import Compactions
+from projections.entries import Entry
+from projections.items import Items
+from projections.prompts import SummaryRequest
+from projections.summaries import LiveSummaries, Summary
+from projections.window import ActiveEntries, Window
+
+
+def _exact(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, float | int | str):
+        return value
+    try:
+        return Decimal(str(value))
+    except InvalidOperation:
+        return value
+
+
+def _plain(value: Decimal) -> float | str:
+    return float(value) if Decimal(str(float(value))) == value else str(value)
+
+
+#: A ratio read as the decimal that was written, never as a binary float (R-TOK-5).
+Ratio = Annotated[Decimal, BeforeValidator(_exact), PlainSerializer(_plain)]
+
+
+class Config(BaseModel):
+    """Base of all config models: frozen, strict, no unknown field (R-CFG-4)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=False)
+
+
+class WindowConfig(Config):
+    """Base of the window strategies' configs."""
+
+    type: str
+
+
+class CompactionConfig(Config):
+    """Base of the compaction strategies' configs (R-CFG-3)."""
+
+    type: str
+    key: str = Field(default="", pattern=r"^[A-Za-z0-9._:-]{0,128}$")
+    on_failure: Literal["fail", "heuristic"] = "fail"
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Take the type as key if none is given."""
+        if not self.key:
+            object.__setattr__(self, "key", self.type)
+
+
+class SummarizerConfig(Config):
+    """What a session asks of its model; a strategy's own fields win (R-SUM-3). No secrets, no addresses."""
+
+    model: str | None = None
+    temperature: Ratio = Field(default=Decimal("0.1"), ge=0, le=2)
+    enable_thinking: bool | None = None
+    system_prompt: str | None = None
+    user_prompt_template: str | None = None
+
+    @field_validator("user_prompt_template")
+    @classmethod
+    def _has_placeholder(cls, template: str | None) -> str | None:
+        return with_placeholders(template, "content")
+
+    @property
+    def parameters(self) -> JsonObject:
+        """The model parameters, as they are sent and hashed (R-SUM-3, R-SUM-6)."""
+        parameters: JsonObject = {"temperature": float(self.temperature)}
+        if self.enable_thinking is not None:
+            parameters["chat_template_kwargs"] = {"enable_thinking": self.enable_thinking}
+        return parameters
+
+
+def with_placeholders(template: str | None, *names: str) -> str | None:
+    """Return *template*, for a pydantic validator.
+
+    Raises:
+        ValueError: it lacks one of *names* (R-SUM-4).
+    """
+    for name in names:
+        if template is not None and f"{{{name}}}" not in template:
+            raise ValueError(f"the template must contain {{{name}}}")
+    return template
+
+
+class Material(msgspec.Struct, frozen=True):
+    """What a summary is made of: entries, oldest first, and the summaries it folds."""
+
+    entries: tuple[Entry, ...]
+    folded: tuple[Summary, ...] = ()
+    target_tokens: int | None = None
+
+
+class StateView(Protocol):
+    """The part of a session's state that strategies may look at."""
+
+    @property
+    def window(self) -> ActiveEntries: ...
+    @property
+    def summaries(self) -> LiveSummaries: ...
+    @property
+    def compactions(self) -> Compactions: ...
+    @property
+    def items(self) -> Items: ...
+    def progress_of(self, key: str) -> Any:
+        """Return what the strategy with *key* folded for itself."""
+
+
+class CompactionPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What a compaction would do; planning changes nothing (R-CMP-1)."""
+
+    key: str
+    strategy: str
+    config: JsonObject
+    action: Action
+    effect: Effect
+    covered: Ranges
+    tokens: int
+    seen_version: int
+    automatic: bool
+    reasons: tuple[str, ...]
+    folds: tuple[str, ...] = ()
+    target_tokens: int | None = None
+    block: Block | None = None
+
+
+StructType: TypeAlias = type[msgspec.Struct]
+WindowConfigType: TypeAlias = type[WindowConfig]
+CompactionConfigType: TypeAlias = type[CompactionConfig]
+
+
+class Trigger(msgspec.Struct, frozen=True):
+    """Why planning was asked for: after a batch, or by a caller, who may *force* it."""
+
+    automatic: bool = True
+    force: bool = False
+
+
+class WindowStrategy(msgspec.Struct, frozen=True):
+    """Chooses what the model is shown: ``window(config, state) -> Window``."""
+
+    type: str
+    config: WindowConfigType
+    window: Callable[[Any, StateView], Window]
+
+
+class ProgressFold(msgspec.Struct, frozen=True, kw_only=True):
+    """What a strategy folds for itself, kept in the session's state under its key.
+
+    ``advance(config, progress, items, window)`` runs at the end of each batch, with none at first;
+    ``complete(progress, payload)`` when one of its compactions took effect; summaries of blocks numbered
+    below ``evicts_before(config, progress)`` are dropped. Items from version
+    ``needs_from(config, progress, items)`` on are kept for it; ``goes_on(old_config, new_config)`` tells
+    whether it survives a change of its config.
+    """
+
+    state: StructType
+    advance: Callable[[Any, Any, Items, ActiveEntries], Any]
+    complete: Callable[[Any, CompactionCompleted], Any]
+    evicts_before: Callable[[Any, Any], int]
+    needs_from: Callable[[Any, Any, Items], int]
+    goes_on: Callable[[Any, Any], bool]
+
+
+class CompactionStrategy(msgspec.Struct, frozen=True, kw_only=True):
+    """Plans what leaves the window, and says what a summarizer is asked.
+
+    ``plan(config, state, trigger)`` returns a plan or none; asked manually it raises `NotEnoughEntries`.
+    ``request(config, defaults, material)`` returns the call, for the entries and summaries that leave.
+    """
+
+    type: str
+    config: CompactionConfigType
+    plan: Callable[[Any, StateView, Trigger], CompactionPlan | None]
+    request: Callable[[Any, SummarizerConfig, Material], SummaryRequest]
+    progress: ProgressFold | None = None

@@ -1,0 +1,28 @@
+"""Window strategy ``full``: everything that is active. Source: R-WIN-2."""
+
+from typing import Literal
+
+from projections.entries import Entry
+from projections.strategies.base import StateView, WindowConfig, WindowStrategy
+from projections.summaries import Summary
+from projections.window import Window
+
+
+class Full(WindowConfig):
+    """No fields."""
+
+    type: Literal["full"] = "full"
+
+
+def window(config: Full, state: StateView) -> Window:
+    """Return all live summaries and active entries in position order, a summary first among equals."""
+    items: list[Summary | Entry] = [*state.summaries.live, *state.window.entries]
+    items.sort(key=_place)
+    return Window(tuple(items), state.window.tokens + state.summaries.tokens)
+
+
+def _place(item: Summary | Entry) -> tuple[int, int]:
+    return (item.first_version, 0) if isinstance(item, Summary) else (item.version, 1)
+
+
+STRATEGY = WindowStrategy("full", Full, window)

@@ -1,0 +1,156 @@
+"""Compaction strategy ``token_threshold``: the memory manager of seed 000. Source: R-000-1 … R-000-11."""
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from ledger.errors import NotEnoughEntries
+from projections import prompts
+from projections.entries import Entry
+from projections.ranges import ranges_of
+from projections.strategies.base import (
+    CompactionConfig,
+    CompactionPlan,
+    CompactionStrategy,
+    Material,
+    Ratio,
+    StateView,
+    SummarizerConfig,
+    Trigger,
+    with_placeholders,
+)
+from projections.summaries import Summary
+from projections.transcript import group_units
+
+DEFAULT_PROMPT = """\
+Summarize the following conversation, preserving:
+1. Key topics discussed
+2. Important decisions made
+3. Tools used and their outcomes
+4. Any errors or issues encountered
+5. Context that would be needed to continue
+Keep the summary concise but informative.
+{content}"""
+
+
+class TokenThreshold(CompactionConfig):
+    """Limits above which old entries are summarised (R-CFG-2, R-CFG-7)."""
+
+    type: Literal["token_threshold"] = "token_threshold"
+    max_entries: int = Field(default=100, ge=1)
+    max_tokens: int = Field(default=50_000, ge=1)
+    recent_window: int = Field(default=10, ge=0)
+    min_entries_to_compress: int = Field(default=5, ge=1)
+    auto_compress: bool = True
+    compression_ratio: Ratio = Field(default=Decimal("0.3"), gt=0, lt=1)
+    prompt: str | None = None
+    max_summary_tokens: int | None = Field(default=None, ge=0)
+
+    @field_validator("prompt")
+    @classmethod
+    def _has_placeholder(cls, prompt: str | None) -> str | None:
+        return with_placeholders(prompt, "content")
+
+
+def over(config: TokenThreshold, state: StateView) -> tuple[str, ...]:
+    """Return which limits are exceeded: ``tokens``, ``entries``, both or none. Source: R-000-1, R-000-3."""
+    reasons = []
+    if state.window.tokens + state.summaries.tokens > config.max_tokens:
+        reasons.append("tokens")
+    if len(state.window.entries) > config.max_entries:
+        reasons.append("entries")
+    return tuple(reasons)
+
+
+def eligible(config: TokenThreshold, state: StateView) -> tuple[Entry, ...]:
+    """Return the entries that may be covered, oldest first.
+
+    They are the active ones before the recent window, which grows where it would cut a unit (R-GEN-10);
+    pinned entries and units with an open call stay (R-GEN-7, R-GEN-9). Source: R-000-3.
+    """
+    entries = state.window.entries
+    if len(entries) <= config.recent_window:
+        return ()
+    kept = len(entries) - config.recent_window
+    cut = entries[kept].version if config.recent_window else entries[-1].version + 1
+    units = group_units(entries)
+    for unit in sorted(units, key=lambda unit: unit.last_version, reverse=True):
+        if unit.first_version < cut <= unit.last_version:
+            cut = unit.first_version
+    return tuple(
+        sorted(
+            (
+                entry
+                for unit in units
+                if unit.last_version < cut and not unit.open
+                for entry in unit.entries
+                if not entry.pinned
+            ),
+            key=lambda entry: entry.version,
+        )
+    )
+
+
+def plan(config: TokenThreshold, state: StateView, trigger: Trigger) -> CompactionPlan | None:
+    """Plan to replace all eligible entries by one summary. Source: R-000-4 … R-000-7.
+
+    Raises:
+        NotEnoughEntries: asked manually, fewer may be covered than ``min_entries_to_compress``.
+    """
+    reasons = over(config, state)
+    if trigger.automatic and not (config.auto_compress and reasons):
+        return None
+    entries = eligible(config, state)
+    needed = 1 if trigger.force else config.min_entries_to_compress
+    if len(entries) < needed:
+        if trigger.automatic:
+            return None
+        raise NotEnoughEntries(eligible=len(entries), needed=needed)
+    folds = _folds(config, state)
+    tokens = sum(entry.tokens for entry in entries) + sum(summary.tokens for summary in folds)
+    return CompactionPlan(
+        key=config.key,
+        strategy=config.type,
+        config=config.model_dump(mode="json"),
+        action="summarize",
+        effect="replace",
+        covered=ranges_of(entry.version for entry in entries),
+        tokens=tokens,
+        seen_version=state.window.entries[-1].version,
+        automatic=trigger.automatic,
+        reasons=reasons if trigger.automatic else ("manual",),
+        folds=tuple(summary.summary_id for summary in folds),
+        target_tokens=max(1, int(tokens * Fraction(config.compression_ratio))),
+    )
+
+
+def request(config: TokenThreshold, defaults: SummarizerConfig, material: Material) -> prompts.SummaryRequest:
+    """Return the one call: the prompt with the transcript in its place. Source: R-000-11."""
+    return prompts.ask(
+        material.entries,
+        material.folded,
+        system=defaults.system_prompt,
+        template=config.prompt or defaults.user_prompt_template or DEFAULT_PROMPT,
+        model=defaults.model,
+        parameters=defaults.parameters,
+        target_tokens=material.target_tokens,
+    )
+
+
+def _folds(config: TokenThreshold, state: StateView) -> tuple[Summary, ...]:
+    """Return the oldest summaries, until the rest fits ``max_summary_tokens``. Source: R-000-7."""
+    if config.max_summary_tokens is None:
+        return ()
+    rest = state.summaries.tokens
+    folds: list[Summary] = []
+    for summary in state.summaries.live:
+        if rest <= config.max_summary_tokens:
+            break
+        folds.append(summary)
+        rest -= summary.tokens
+    return tuple(folds)
+
+
+STRATEGY = CompactionStrategy(type="token_threshold", config=TokenThreshold, plan=plan, request=request)
