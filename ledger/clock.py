@@ -1,0 +1,24 @@
+"""The system clock: the one place that reads time and makes ids."""
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+import uuid_utils
+
+from ledger.ids import ulid
+
+
+class SystemClock:
+    """Time of this machine, ids of this process."""
+
+    def now(self) -> datetime:
+        """Return the moment, in UTC."""
+        return datetime.now(UTC)  # noqa: TID251 - this is the clock
+
+    def event_id(self) -> UUID:
+        """Return a new UUIDv7 (trust H-6)."""
+        return UUID(bytes=uuid_utils.uuid7().bytes)
+
+    def ulid(self) -> str:
+        """Return a new ULID: a UUIDv7 in the alphabet of ULIDs."""
+        return ulid(uuid_utils.uuid7().bytes)

@@ -1,0 +1,296 @@
+"""The one place where commands become events (DESIGN §4).
+
+    decide(state, command) -> [event, …]      may refuse; changes nothing
+    evolve(state, event)   -> state           never refuses what was recorded (see `state`)
+
+Both are pure: times and ids come in as arguments.
+"""
+
+from typing import assert_never
+
+from msgspec.structs import replace
+
+from ledger.commands import (
+    AddEntries,
+    ChangeConfig,
+    ClearSession,
+    Command,
+    CompleteCompaction,
+    EditEntry,
+    FailCompaction,
+    OpenSession,
+    RemoveEntry,
+    ReplaceState,
+    RequestCompaction,
+)
+from ledger.errors import CompactionInProgress, DuplicateEntry, EntryNotFound
+from ledger.events import (
+    CompactionCompleted,
+    CompactionDiscarded,
+    CompactionFailed,
+    CompactionRequested,
+    ConfigChanged,
+    DiscardReason,
+    EntryAdded,
+    EntryEdited,
+    EntryRemoved,
+    Event,
+    SessionCleared,
+    SessionOpened,
+)
+from ledger.state import SessionState, at_rest
+from projections import config, ranges
+from projections.compactions import InFlight
+from projections.entries import Entry
+from projections.stats import Counts
+from projections.strategies import COMPACTIONS
+
+
+def decide(state: SessionState, command: Command) -> list[Event]:
+    """Return the events *command* causes, oldest first; none if it changes nothing.
+
+    Raises:
+        DuplicateEntry: an entry id is known with other content.
+        EntryNotFound: the window has no such entry.
+        CompactionInProgress: a compaction with this key is under way (R-CMP-7).
+    """
+    state = at_rest(state)
+    match command:
+        case OpenSession():
+            return [] if state.opened else [_opened(command)]
+        case AddEntries(entries=entries, known=known):
+            return list(_new(entries, known))
+        case EditEntry():
+            return _edit(state, command)
+        case RemoveEntry(write_id=write_id, entry_id=entry_id):
+            entry = _active(state, entry_id)
+            return [
+                EntryRemoved(write_id=write_id, entry_id=entry_id, entry_version=entry.version, tokens=entry.tokens)
+            ]
+        case ClearSession(write_id=write_id, end=end):
+            unchanged = state.counts == Counts() and not state.summaries.live and not end
+            return [] if unchanged or not state.opened else [SessionCleared(write_id=write_id, ended=end)]
+        case ChangeConfig(write_id=write_id, config=new):
+            return [] if new == state.config else [ConfigChanged(write_id=write_id, config=config.dump(new))]
+        case RequestCompaction():
+            return _request(state, command)
+        case CompleteCompaction():
+            return _complete(state, command)
+        case FailCompaction():
+            return _fail(state, command)
+        case ReplaceState():
+            return _replace(state, command)
+        case _:
+            assert_never(command)
+
+
+def _opened(command: OpenSession) -> SessionOpened:
+    return SessionOpened(
+        write_id=command.write_id,
+        namespace=command.namespace,
+        user_id=command.user_id,
+        session_id=command.session_id,
+        config=config.dump(command.config),
+        imported_from=command.imported_from,
+    )
+
+
+def _new(entries: tuple[EntryAdded, ...], known: tuple[Entry, ...]) -> list[EntryAdded]:
+    """Return the entries that are not there yet.
+
+    The same id with equal content counts once, also within a batch (http W-65).
+    """
+    seen: dict[str, EntryAdded | Entry] = {entry.entry_id: entry for entry in known}
+    new = []
+    for entry in entries:
+        before = seen.get(entry.entry_id)
+        if before is None:
+            seen[entry.entry_id] = entry
+            new.append(entry)
+        elif not same_content(before, entry):
+            raise DuplicateEntry(entry.entry_id)
+    return new
+
+
+def same_content(one: EntryAdded | Entry, other: EntryAdded | Entry) -> bool:
+    """Tell whether two entries say the same: who, what, and with which tool."""
+    fields = ("kind", "role", "content", "tool_name", "tool_call_id", "arguments", "data")
+    return all(getattr(one, name) == getattr(other, name) for name in fields)
+
+
+def _active(state: SessionState, entry_id: str) -> Entry:
+    entry = state.window.newest(entry_id)
+    if entry is None:
+        raise EntryNotFound(entry_id)
+    return entry
+
+
+def _edit(state: SessionState, command: EditEntry) -> list[Event]:
+    entry = _active(state, command.entry_id)
+    role = command.role if command.role not in {None, entry.role} else None
+    if command.content == entry.content and role is None:
+        return []
+    return [
+        EntryEdited(
+            write_id=command.write_id,
+            entry_id=entry.entry_id,
+            entry_version=entry.version,
+            content=command.content,
+            tokens=command.tokens,
+            tokens_before=entry.tokens,
+            tokenizer=command.tokenizer,
+            fallback=command.fallback,
+            role=role,
+        )
+    ]
+
+
+def _request(state: SessionState, command: RequestCompaction) -> list[Event]:
+    plan = command.plan
+    if state.compactions.running(plan.key):
+        raise CompactionInProgress(plan.key)
+    if plan.effect != "overlay" and state.compactions.reserved(plan.covered):
+        return []  # another key holds these entries; it is planned anew later (R-CMP-7)
+    requested = CompactionRequested(
+        write_id=command.write_id,
+        compaction_id=command.compaction_id,
+        key=plan.key,
+        strategy=plan.strategy,
+        config=plan.config,
+        action=plan.action,
+        effect=plan.effect,
+        covered=plan.covered,
+        tokens=plan.tokens,
+        seen_version=plan.seen_version,
+        automatic=plan.automatic,
+        reasons=plan.reasons,
+        folds=plan.folds,
+        target_tokens=plan.target_tokens,
+        calls=command.calls,
+        block=plan.block,
+    )
+    if plan.action == "summarize":
+        return [requested]
+    erased = CompactionCompleted(
+        write_id=command.write_id,
+        compaction_id=command.compaction_id,
+        key=plan.key,
+        strategy=plan.strategy,
+        effect="erase",
+        covered=plan.covered,
+        tokens_before=plan.tokens,
+    )
+    return [requested, erased]
+
+
+def _complete(state: SessionState, command: CompleteCompaction) -> list[Event]:
+    flight = state.compactions.find(command.compaction_id)
+    if flight is None:
+        return []  # somebody else completed it (V-CMP-3)
+    asked, outcome = flight.request, command.outcome
+    reason = _spoiled(state, flight)
+    if reason is not None:
+        return [
+            CompactionDiscarded(
+                write_id=command.write_id, compaction_id=asked.compaction_id, key=asked.key, reason=reason
+            )
+        ]
+    if asked.effect == "replace" and outcome.tokens >= asked.tokens:
+        return [
+            CompactionFailed(
+                write_id=command.write_id,
+                compaction_id=asked.compaction_id,
+                key=asked.key,
+                reason="no_gain",
+                detail=f"the summary has {outcome.tokens} tokens, what it stands for has {asked.tokens}",
+            )
+        ]
+    folded = [found for found in state.summaries.live if found.summary_id in asked.folds]
+    target = asked.target_tokens
+    block = asked.block
+    return [
+        CompactionCompleted(
+            write_id=command.write_id,
+            compaction_id=asked.compaction_id,
+            key=asked.key,
+            strategy=asked.strategy,
+            effect=asked.effect,
+            covered=asked.covered,
+            tokens_before=asked.tokens,
+            folds=asked.folds,
+            summary_id=outcome.summary_id,
+            text=outcome.text,
+            tokens_after=outcome.tokens,
+            tokenizer=outcome.tokenizer,
+            fallback=outcome.fallback,
+            method=outcome.method,
+            model=outcome.model,
+            outputs=outcome.outputs,
+            over_target=target is not None and outcome.tokens > target,
+            trust=outcome.trust,
+            error=outcome.error,
+            # a block whose entries were all removed covers nothing (R-001-7)
+            first_version=min(
+                [*(first for first, _ in asked.covered), *(one.first_version for one in folded)], default=0
+            ),
+            starts_at=outcome.starts_at,
+            ends_at=outcome.ends_at,
+            block=replace(block, first_id=outcome.first_id, last_id=outcome.last_id) if block else None,
+        )
+    ]
+
+
+def _fail(state: SessionState, command: FailCompaction) -> list[Event]:
+    flight = state.compactions.find(command.compaction_id)
+    if flight is None:
+        return []
+    reason = _spoiled(state, flight)
+    common = {"write_id": command.write_id, "compaction_id": command.compaction_id, "key": flight.request.key}
+    if reason is not None:
+        return [CompactionDiscarded(**common, reason=reason)]
+    return [CompactionFailed(**common, reason=command.reason, detail=command.detail)]
+
+
+def _spoiled(state: SessionState, flight: InFlight) -> DiscardReason | None:
+    """Return why a result for *flight* comes too late. Source: R-CMP-5, R-001-6."""
+    if flight.spoiled is not None:
+        return flight.spoiled
+    one, block = state.config.compaction(flight.request.key), flight.request.block
+    if block is None:
+        return None
+    fold = COMPACTIONS[one.type].progress if one is not None else None
+    if fold is None or block.number < fold.evicts_before(one, state.progress_of(flight.request.key)):
+        return "evicted"
+    return None
+
+
+def _replace(state: SessionState, command: ReplaceState) -> list[Event]:
+    """Return a clear if there is something to clear, the entries, and what stood for them. Source: R-000-15."""
+    events: list[Event] = []
+    if state.counts != Counts() or state.summaries.live:
+        events.append(SessionCleared(write_id=command.write_id))
+    first = state.version + len(events) + (0 if state.opened else 1) + 1
+    events.extend(command.entries)
+    for made in command.summaries:
+        covered = ranges.ranges_of(first + index for index in sorted(made.entries))
+        events.append(
+            CompactionCompleted(
+                write_id=command.write_id,
+                compaction_id=made.compaction_id,
+                key=made.key,
+                strategy="imported",
+                effect="erase" if made.summary_id is None else "replace" if made.hides else "overlay",
+                covered=covered,
+                tokens_before=made.tokens_before,
+                summary_id=made.summary_id,
+                text=made.text,
+                tokens_after=made.tokens,
+                tokenizer=made.tokenizer,
+                method="imported",
+                first_version=covered[0][0],
+                starts_at=made.starts_at,
+                ends_at=made.ends_at,
+                created_at=made.created_at,
+            )
+        )
+    return events

@@ -1,0 +1,72 @@
+"""The environment, read once into frozen settings; each field is ``MEMORY_LEDGER_`` and its name."""
+
+from pathlib import Path
+
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_core import PydanticCustomError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from ledger.errors import InvalidInput
+
+
+class Settings(BaseSettings):
+    """What can be set from outside; command line options and arguments win over it."""
+
+    model_config = SettingsConfigDict(env_prefix="MEMORY_LEDGER_", env_ignore_empty=True, frozen=True, extra="ignore")
+
+    database_url: str | None = Field(default=None, repr=False)  # it may hold a password
+    """A PostgreSQL server; without it the embedded one is used."""
+    data_dir: Path | None = None
+    """Where the embedded server keeps its files."""
+    namespace: str = "default"
+    """Isolates and orders sessions."""
+    actor: str = ""
+    """Who the events are recorded as caused by."""
+    summarizer_base_url: str | None = None
+    """An OpenAI-compatible endpoint; without a model the heuristic summarises."""
+    summarizer_model: str | None = None
+    """The model that writes summaries."""
+    summarizer_api_key: SecretStr | None = None
+    """Its key; OPENAI_API_KEY is used without it."""
+    summarizer_timeout_s: float = Field(default=60.0, gt=0, le=600)
+    """Deadline of one model call, its retries included."""
+    summarizer_max_retries: int = Field(default=2, ge=0, le=10)
+    """How often a call that failed in passing is tried again."""
+    compaction_lease_s: float = Field(default=600.0, gt=0)
+    """After that long a compaction without outcome is taken for abandoned."""
+
+    @field_validator("data_dir", mode="before")
+    @classmethod
+    def _is_a_folder(cls, folder: object) -> object:
+        if folder == "":  # which as a path would be the current folder
+            raise PydanticCustomError("empty", "is empty")
+        return folder
+
+    @field_validator("database_url")
+    @classmethod
+    def _is_a_url(cls, url: str | None) -> str | None:
+        if url is not None:
+            from psycopg import Error, conninfo  # noqa: PLC0415 - who keeps the ledger in memory needs no driver
+
+            fault = PydanticCustomError("bad_url", "is no URL of the form postgresql://user:password@host/database")
+            if not url.startswith(("postgresql://", "postgres://")):
+                raise fault
+            try:
+                conninfo.conninfo_to_dict(url)
+            except Error:
+                raise fault from None  # the driver's own words would repeat the URL
+        return url
+
+
+def load_settings(**overrides: object) -> Settings:
+    """Return the settings of this environment; *overrides* that are not none win.
+
+    Raises:
+        InvalidInput: ``bad_setting``, naming the variable.
+    """
+    try:
+        return Settings(**{name: value for name, value in overrides.items() if value is not None})  # type: ignore[arg-type]  # pydantic checks them
+    except ValidationError as refused:
+        fault = refused.errors(include_url=False, include_input=False)[0]
+        name = "_".join(str(part) for part in fault["loc"]).upper()
+        raise InvalidInput("bad_setting", fault["msg"], field=f"MEMORY_LEDGER_{name}") from None

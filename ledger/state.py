@@ -1,0 +1,190 @@
+"""A session's state as a fold: the projections' states, composed (DESIGN §4).
+
+Each fact is folded in one place. The state is bounded by the active entries, never by the history.
+"""
+
+import sys
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from ledger.errors import InvalidInput, UnknownConfig, UnknownEvent
+from ledger.events import (
+    CompactionCompleted,
+    ConfigChanged,
+    EntryAdded,
+    EntryRemoved,
+    Event,
+    OpaqueEvent,
+    RecordedEvent,
+    SessionCleared,
+    SessionOpened,
+)
+from projections import compactions, config, items, stats, summaries, window
+from projections.compactions import Compactions
+from projections.config import MemoryConfig
+from projections.items import Items
+from projections.projection import Projection
+from projections.stats import Counts
+from projections.strategies import COMPACTIONS
+from projections.summaries import LiveSummaries
+from projections.window import ActiveEntries
+
+DEFAULT_CONFIG = config.load({})
+
+
+class SessionState(msgspec.Struct, frozen=True):
+    """What a session is after its newest event; version 0 is a session without events."""
+
+    version: int = 0
+    write_id: str = ""
+    opened: bool = False
+    #: Version of the newest clear or opening: what came before is history only.
+    cleared_version: int = 0
+    created_us: int = 0
+    updated_us: int = 0
+    config: MemoryConfig = DEFAULT_CONFIG
+    window: ActiveEntries = ActiveEntries()
+    summaries: LiveSummaries = LiveSummaries()
+    compactions: Compactions = Compactions()
+    items: Items = Items()
+    counts: Counts = Counts()
+    #: What strategies fold for themselves, by key.
+    progress: tuple[tuple[str, Any], ...] = ()
+
+    def progress_of(self, key: str) -> Any:
+        """Return what the strategy with *key* folded for itself; none at first."""
+        return next((folded for own, folded in self.progress if own == key), None)
+
+
+def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
+    """Return the state after *event*, the next of its stream.
+
+    Raises:
+        UnknownEvent: a newer release wrote it; folding on without it would be wrong.
+        UnknownConfig: the same of a memory config.
+    """
+    payload = event.payload
+    if isinstance(payload, OpaqueEvent):
+        raise UnknownEvent(payload.type, payload.schema_version, version=event.version)
+    if payload.write_id != state.write_id:
+        state = at_rest(state)
+    if isinstance(payload, SessionOpened):
+        return SessionState(
+            event.version,
+            payload.write_id,
+            opened=True,
+            cleared_version=event.version,
+            created_us=event.recorded_us,
+            updated_us=event.recorded_us,
+            config=_config(payload, event.version),
+        )
+    entries = window.evolve(state.window, event)
+    cleared = isinstance(payload, SessionCleared)
+    return SessionState(
+        event.version,
+        payload.write_id,
+        state.opened and not (isinstance(payload, SessionCleared) and payload.ended),
+        event.version if cleared else state.cleared_version,
+        state.created_us,
+        event.recorded_us,
+        _config(payload, event.version) if isinstance(payload, ConfigChanged) else state.config,
+        entries,
+        _summaries(state, event),
+        compactions.evolve(state.compactions, event),
+        _items(state, payload, entries),
+        stats.evolve(state.counts, event),
+        _progress(state, payload) if state.progress else (),
+    )
+
+
+def at_rest(state: SessionState) -> SessionState:
+    """Return *state* as it counts between batches: items counted, blocks due, old summaries evicted.
+
+    Whoever reads or plans looks at this; `evolve` takes it as soon as an event of another batch comes.
+    """
+    numbered = items.end_batch(state.items)
+    live, progress = state.summaries, list(state.progress)
+    for one in state.config.compactions:
+        fold = COMPACTIONS[one.type].progress
+        if fold is not None:
+            folded = fold.advance(one, state.progress_of(one.key), numbered, state.window)
+            progress = [(key, old) for key, old in progress if key != one.key] + [(one.key, folded)]
+            live = live.evict(one.key, before=fold.evicts_before(one, folded))
+    if numbered is state.items and live is state.summaries and tuple(progress) == state.progress:
+        return state
+    return replace(state, items=numbered, summaries=live, progress=tuple(progress))
+
+
+#: The state as a projection: snapshots carry this name and version.
+SESSION: Projection[SessionState] = Projection("session", 1, SessionState(), evolve)
+
+
+def _config(payload: SessionOpened | ConfigChanged, version: int) -> MemoryConfig:
+    try:
+        return config.load(payload.config)
+    except InvalidInput as fault:
+        raise UnknownConfig(fault, version=version) from fault
+
+
+def _summaries(state: SessionState, event: RecordedEvent) -> LiveSummaries:
+    live = summaries.evolve(state.summaries, event)
+    if isinstance(event.payload, ConfigChanged):
+        new = config.load(event.payload.config)
+        for key in {summary.key for summary in live.live if summary.block is not None}:
+            if not _goes_on(state.config, new, key):
+                live = live.evict(key, before=sys.maxsize)
+    return live
+
+
+def _items(state: SessionState, payload: Event, entries: ActiveEntries) -> Items:
+    match payload:
+        case EntryAdded():
+            return items.add_entry(state.items, entries.entries.last, entries)
+        case CompactionCompleted(effect="replace" | "erase", covered=covered):
+            return items.forget(state.items, gone=covered, before=_oldest_needed(state, entries))
+        case EntryRemoved(entry_version=version):
+            gone = ((version, version),)
+            return items.forget(state.items, gone=gone, before=_oldest_needed(state, entries))
+        case SessionCleared():
+            return Items()
+        case _:
+            return state.items
+
+
+def _oldest_needed(state: SessionState, entries: ActiveEntries) -> int:
+    """Return the version before which no item is needed: no entry is active, no block is still to come."""
+    oldest = entries.entries[0].version if entries.entries else state.version + 1
+    for one in state.config.compactions:
+        fold = COMPACTIONS[one.type].progress
+        if fold is not None:
+            oldest = min(oldest, fold.needs_from(one, state.progress_of(one.key), state.items))
+    return oldest
+
+
+def _progress(state: SessionState, payload: Event) -> tuple[tuple[str, Any], ...]:
+    match payload:
+        case SessionCleared():
+            return ()
+        case CompactionCompleted(key=key) if (one := state.config.compaction(key)) is not None:
+            fold = COMPACTIONS[one.type].progress
+            if fold is None:
+                return state.progress
+            return tuple(
+                (own, fold.complete(folded, payload) if own == key else folded) for own, folded in state.progress
+            )
+        case ConfigChanged(config=raw):
+            new = config.load(raw)
+            return tuple((key, folded) for key, folded in state.progress if _goes_on(state.config, new, key))
+        case _:
+            return state.progress
+
+
+def _goes_on(old: MemoryConfig, new: MemoryConfig, key: str) -> bool:
+    """Tell whether the strategy with *key* can go on with what it folded under the old config."""
+    before, after = old.compaction(key), new.compaction(key)
+    if before is None or after is None or before.type != after.type:
+        return False
+    fold = COMPACTIONS[after.type].progress
+    return fold is not None and fold.goes_on(before, after)
