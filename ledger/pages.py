@@ -1,0 +1,52 @@
+"""Long reads in pages: while one is worked on, the next is on its way."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from operator import attrgetter
+from typing import Final, TypeAlias
+from uuid import UUID
+
+from ledger.events import StoredEvent
+from ledger.ids import Stream
+from ledger.ports import NamespaceReader, StreamReader
+
+Page: TypeAlias = list[StoredEvent]
+
+_EVENTS: Final = 1_000
+
+
+async def namespace_pages(store: NamespaceReader, namespace_id: UUID, *, until: int) -> AsyncIterator[Page]:
+    """Yield the events of a namespace in position order, up to position *until*."""
+
+    async def read(after: int) -> Page:
+        page = await store.read_namespace(namespace_id, after=after, limit=_EVENTS)
+        return [event for event in page if event.position <= until]
+
+    async for page in _ahead(read, attrgetter("position"), until):
+        yield page
+
+
+async def stream_pages(store: StreamReader, stream: Stream, *, until: int) -> AsyncIterator[Page]:
+    """Yield the events of a stream in version order, up to version *until*."""
+
+    async def read(after: int) -> Page:
+        return await store.read_stream(stream, after=after, until=until, limit=_EVENTS)
+
+    async for page in _ahead(read, attrgetter("version"), until):
+        yield page
+
+
+async def _ahead(
+    read: Callable[[int], Awaitable[Page]], place: Callable[[StoredEvent], int], until: int
+) -> AsyncIterator[Page]:
+    coming: asyncio.Future[Page] = asyncio.ensure_future(read(0))
+    try:
+        while page := await coming:
+            last = place(page[-1])
+            if last >= until:
+                yield page
+                return
+            coming = asyncio.ensure_future(read(last))
+            yield page
+    finally:
+        coming.cancel()

@@ -1,0 +1,318 @@
+"""What the core needs from the world, as protocols of a few methods, and the shapes that pass through them.
+
+Two stores implement the store ports and share one conformance suite (`tests/conformance`); `in_memory` is the
+one to read.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Literal, Protocol, runtime_checkable
+from uuid import UUID
+
+import msgspec
+
+from ledger.events import NewEvent, Ranges, StoredEvent
+from ledger.ids import Stream
+from projections.prompts import SummaryRequest
+
+
+class StreamWrite(msgspec.Struct, frozen=True, kw_only=True):
+    """Events for one stream. *expected_version*: none is any, 0 a new stream, n exactly n (trust R-5).
+
+    The other fields note on the stream's head what these events say.
+    """
+
+    stream: Stream
+    events: tuple[NewEvent, ...]
+    expected_version: int | None = None
+    config_digest: bytes | None = None
+    ended: bool | None = None
+
+
+class AppendRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Writes that stand or fall together, all in one namespace.
+
+    With *request_id* and *request_hash* a repetition is recognised for days (trust R-6); without, only the
+    store's own retries are.
+    """
+
+    writes: tuple[StreamWrite, ...]
+    request_id: UUID | None = None
+    request_hash: bytes | None = None
+
+
+class Receipt(msgspec.Struct, frozen=True, gc=False):
+    """Where an event was put, and its hash: proof to keep (trust H-20)."""
+
+    stream_id: UUID
+    version: int
+    position: int
+    event_id: UUID
+    recorded_us: int
+    hash: bytes
+
+
+class Appended(msgspec.Struct, frozen=True):
+    """The answer to a request: receipts in the order of its events; *replayed* if it was carried out before."""
+
+    receipts: tuple[Receipt, ...]
+    replayed: bool = False
+
+
+class Appender(Protocol):
+    """The only way into the log."""
+
+    async def append(self, request: AppendRequest) -> Appended:
+        """Append, durably, before returning.
+
+        Nothing is written if it raises. An empty request returns no receipts.
+
+        Raises:
+            VersionConflict: a stream is not at its expected version.
+            IdempotencyMismatch: the request id was used for another request.
+            StreamClosed, StreamNameMismatch: the stream takes nothing, or has other names.
+            InvalidInput: ``batch_size``, over 10,000 events.
+            Unavailable: the database could not be reached or refused.
+        """
+        ...
+
+    async def append_all(self, requests: Iterable[AppendRequest]) -> int:
+        """Append many requests in one transaction and return how many events: all, or an error and nothing.
+
+        *requests* can be iterated again, for an attempt that ends in a deadlock is repeated.
+        """
+        ...
+
+
+class StreamReader(Protocol):
+    """Reading one stream; versions start at 1, *after* excludes its bound, *until* includes it."""
+
+    async def read_stream(
+        self, stream: Stream, *, after: int = 0, until: int | None = None, limit: int | None = None
+    ) -> list[StoredEvent]:
+        """Return events oldest first; none for an unknown stream."""
+        ...
+
+    async def read_versions(self, stream: Stream, wanted: Ranges) -> list[StoredEvent]:
+        """Return the events at the versions in *wanted*, oldest first."""
+        ...
+
+    async def find_items(self, stream: Stream, item_ids: Sequence[str]) -> dict[str, list[int]]:
+        """Return the versions of the events about each item id that is known, ascending."""
+        ...
+
+
+class StreamLocator(Protocol):
+    """Finding places in a stream."""
+
+    async def head(self, stream: Stream) -> tuple[int, bytes]:
+        """Return version and hash of the newest event; 0 and 32 zero bytes if there is none."""
+        ...
+
+    async def version_at(self, stream: Stream, moment: datetime) -> int:
+        """Return the newest version recorded at or before *moment*, 0 if none.
+
+        The server clock may go backwards; then an event counts as recorded no later than the ones after it.
+        """
+        ...
+
+
+class NamespaceReader(Protocol):
+    """Reading a namespace in position order, which is commit order without gaps (trust R-2)."""
+
+    async def read_namespace(self, namespace_id: UUID, *, after: int = 0, limit: int = 1_000) -> list[StoredEvent]:
+        """Return up to *limit* events after position *after*."""
+        ...
+
+    async def namespace(self, namespace_id: UUID) -> "NamespaceInfo | None":
+        """Return what is known of a namespace; none if nothing was ever appended."""
+        ...
+
+    async def overview(self, namespace_id: UUID) -> "tuple[NamespaceInfo, list[StreamHead]] | None":
+        """Return a namespace and the heads of all its streams, by stream id, as of one moment."""
+        ...
+
+
+class NamespaceInfo(msgspec.Struct, frozen=True):
+    """A namespace's name, the identity of its ledger, and its counter."""
+
+    namespace: str
+    ledger_id: UUID
+    last_position: int
+
+
+class StreamHead(msgspec.Struct, frozen=True):
+    """What the store keeps of a stream beside its events."""
+
+    stream_id: UUID
+    user_id: str
+    session_id: str
+    version: int
+    head_hash: bytes
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """A stored state of a projection at a version; a cache."""
+
+    projection: str
+    projection_version: int
+    version: int
+    code_digest: bytes
+    state: bytes
+
+
+class SnapshotStore(Protocol):
+    """Keeping states, so that reading costs no more as a session grows."""
+
+    async def load_snapshot(
+        self, stream: Stream, projection: str, projection_version: int, *, at_most: int | None = None
+    ) -> Snapshot | None:
+        """Return the newest snapshot at or before version *at_most*."""
+        ...
+
+    async def save_snapshot(self, stream: Stream, snapshot: Snapshot) -> None:
+        """Keep *snapshot*, in place of one at the same version."""
+        ...
+
+
+class IndexedSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of the session index; *status* is ``live``, ``ended``, or ``unreadable`` here."""
+
+    stream_id: UUID
+    user_id: str
+    session_id: str
+    version: int
+    status: Literal["live", "ended", "unreadable"]
+    created_at: datetime
+    updated_at: datetime
+    entries: int
+    active: int
+    summaries: int
+    total_tokens: int
+    active_tokens: int
+
+
+class SessionIndexStore(Protocol):
+    """The stored projection behind listings."""
+
+    async def index_progress(self, namespace_id: UUID, projection_version: int) -> tuple[int, list[tuple[str, str]]]:
+        """Return the last position of the namespace, and (user_id, session_id) of the streams to index anew."""
+        ...
+
+    async def save_index(
+        self, namespace_id: UUID, projection_version: int, position: int, rows: Sequence[IndexedSession]
+    ) -> None:
+        """Put *rows* in place and note that the index is folded up to *position*, in one transaction."""
+        ...
+
+    async def list_index(
+        self,
+        namespace_id: UUID,
+        projection_version: int,
+        *,
+        user_id: str | None = None,
+        after: tuple[datetime, UUID] | None = None,
+        limit: int = 100,
+    ) -> list[IndexedSession]:
+        """Return rows newest first, then by stream id; *after* is the last row of the page before."""
+        ...
+
+
+class Store(
+    Appender,
+    StreamReader,
+    StreamLocator,
+    NamespaceReader,
+    SnapshotStore,
+    SessionIndexStore,
+    Protocol,
+):
+    """Everything a ledger keeps."""
+
+    async def close(self) -> None:
+        """Let go of connections; appends under way finish first."""
+        ...
+
+
+class Countable(Protocol):
+    """What a tokenizer looks at: an entry, or a draft of one."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def role(self) -> str: ...
+    @property
+    def content(self) -> str: ...
+    @property
+    def tool_name(self) -> str | None: ...
+    @property
+    def tool_call_id(self) -> str | None: ...
+    @property
+    def arguments(self) -> object: ...
+
+
+class Count(msgspec.Struct, frozen=True):
+    """A token count, the name of the tokenizer that made it, and whether it stood in for another (R-TOK-2)."""
+
+    tokens: int
+    tokenizer: str
+    fallback: bool = False
+
+
+class Tokenizer(Protocol):
+    """Counts tokens. Source: R-TOK-1."""
+
+    def count(self, item: Countable) -> Count:
+        """Return the count of one entry."""
+        ...
+
+    def count_text(self, text: str) -> Count:
+        """Return the count of a summary."""
+        ...
+
+
+class SummaryText(msgspec.Struct, frozen=True):
+    """What a summarizer answered, and what it cost in tokens if it says so."""
+
+    text: str
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+@runtime_checkable
+class Summarizer(Protocol):
+    """Writes the text of a summary. Source: R-SUM-1."""
+
+    @property
+    def method(self) -> str:
+        """``llm``, ``callback`` or ``heuristic``: recorded with each summary."""
+        ...
+
+    @property
+    def model(self) -> str | None:
+        """The model used when a request names none."""
+        ...
+
+    async def summarize(self, request: SummaryRequest) -> SummaryText:
+        """Return the answer; whoever calls checks it.
+
+        Raises:
+            SummarizerFailed: with one of the reasons of R-CMP-3.
+        """
+        ...
+
+
+class Clock(Protocol):
+    """Time and the ids made from it."""
+
+    def now(self) -> datetime:
+        """Return the moment, in UTC."""
+        ...
+
+    def event_id(self) -> UUID:
+        """Return a new UUIDv7 (trust H-6)."""
+        ...
+
+    def ulid(self) -> str:
+        """Return a new ULID, for entries, batches and summaries."""
+        ...

@@ -1,0 +1,107 @@
+"""Group commit: concurrent appends of one process share a transaction, and so one flush to disk.
+
+A lone writer waits for nobody: its append starts at once. Those that come while a batch is under way wait
+for the next one, so the busier the process, the larger the batches (DESIGN §10, 5).
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from uuid import UUID
+
+from ledger.errors import LedgerError
+from ledger.ports import Appended, AppendRequest
+
+Outcome = Appended | LedgerError
+AppendBatch = Callable[[Sequence[AppendRequest]], Awaitable[list[Outcome]]]
+
+
+class GroupCommit:
+    """Gathers requests and hands them to *append_batch*, one namespace at a time, in the order they came.
+
+    Up to *flushes* batches are under way at once: while the database works on one, the next is encoded.
+    """
+
+    def __init__(self, append_batch: AppendBatch, *, max_events: int = 1_000, flushes: int = 2) -> None:
+        self._append_batch = append_batch
+        self._max_events = max_events
+        self._idle = flushes
+        self._queue: deque[tuple[AppendRequest, asyncio.Future[Outcome]]] = deque()
+        self._working: set[asyncio.Future[None]] = set()
+
+    async def append(self, request: AppendRequest) -> Outcome:
+        """Return the answer to *request*, once the batch it went with is durable."""
+        if self._idle and not self._queue:
+            return await self._append_alone(request)
+        answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._queue.append((request, answer))
+        return await answer
+
+    async def _append_alone(self, request: AppendRequest) -> Outcome:
+        self._idle -= 1
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._working.add(done)
+        try:
+            return (await self._append_batch([request]))[0]
+        finally:
+            self._idle += 1
+            if self._queue:
+                self._start()
+            self._working.discard(done)
+            done.set_result(None)
+
+    async def drain(self) -> None:
+        """Wait until everything under way and queued is answered."""
+        while self._working:
+            await asyncio.wait(self._working)
+
+    def _start(self) -> None:
+        self._idle -= 1
+        task = asyncio.create_task(self._flush())
+        self._working.add(task)
+        task.add_done_callback(self._working.discard)
+
+    async def _flush(self) -> None:
+        try:
+            while batch := self._next_batch():
+                await self._carry_out(batch)
+        finally:
+            self._idle += 1
+
+    async def _carry_out(self, batch: list[tuple[AppendRequest, asyncio.Future[Outcome]]]) -> None:
+        try:
+            outcomes = await self._append_batch([request for request, _ in batch])
+        except BaseException as fault:
+            for _, answer in batch:
+                if not answer.done():
+                    answer.set_exception(fault) if isinstance(fault, Exception) else answer.cancel()
+            if not isinstance(fault, Exception):
+                raise
+            return
+        for (_, answer), outcome in zip(batch, outcomes, strict=True):
+            if not answer.done():
+                answer.set_result(outcome)
+
+    def _next_batch(self) -> list[tuple[AppendRequest, asyncio.Future[Outcome]]]:
+        """Take requests of one namespace from the front, until the batch is full or would hold a request twice."""
+        batch: list[tuple[AppendRequest, asyncio.Future[Outcome]]] = []
+        taken: set[UUID] = set()
+        events = 0
+        while self._queue:
+            request, answer = self._queue[0]
+            if answer.done():  # its caller was cancelled while it waited
+                self._queue.popleft()
+                continue
+            size = sum(len(write.events) for write in request.writes)
+            if batch and (
+                events + size > self._max_events
+                or request.writes[0].stream.namespace_id != batch[0][0].writes[0].stream.namespace_id
+                or request.request_id in taken
+            ):
+                break
+            self._queue.popleft()
+            batch.append((request, answer))
+            events += size
+            if request.request_id is not None:
+                taken.add(request.request_id)
+        return batch

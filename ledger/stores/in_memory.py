@@ -1,0 +1,273 @@
+"""The reference store: what `ports` promises, with nothing in the way. Read it to know the semantics."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from uuid import UUID, uuid5
+
+import msgspec
+
+from ledger.chain import ZERO_HASH, place
+from ledger.clock import SystemClock
+from ledger.errors import (
+    IdempotencyMismatch,
+    InvalidInput,
+    LedgerError,
+    StreamNameMismatch,
+    VersionConflict,
+)
+from ledger.events import Ranges, StoredEvent, to_microseconds
+from ledger.ids import Stream
+from ledger.ports import (
+    Appended,
+    AppendRequest,
+    Clock,
+    IndexedSession,
+    NamespaceInfo,
+    Receipt,
+    Snapshot,
+    StreamHead,
+    StreamWrite,
+)
+
+MAX_EVENTS = 10_000
+
+
+class _Space:
+    """One namespace: its log in position order, and its streams as positions."""
+
+    def __init__(self, name: str, namespace_id: UUID) -> None:
+        self.info = NamespaceInfo(name, uuid5(namespace_id, "in memory"), 0)
+        self.log: list[StoredEvent] = []
+        self.names: dict[UUID, Stream] = {}
+        self.streams: dict[UUID, list[StoredEvent]] = {}
+        self.requests: dict[tuple[UUID, UUID], tuple[bytes, Appended]] = {}
+        self.snapshots: dict[tuple[UUID, str, int], dict[int, Snapshot]] = {}
+        self.index: dict[int, dict[UUID, IndexedSession]] = {}
+        self.indexed: dict[int, int] = {}
+
+
+class InMemoryStore:
+    """A `Store` that lasts as long as its process."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
+        self._spaces: dict[UUID, _Space] = {}
+
+    async def append(self, request: AppendRequest) -> Appended:
+        """See `ports.Appender.append`."""
+        return self._append_all([request])[0]
+
+    async def append_all(self, requests: Iterable[AppendRequest]) -> int:
+        """See `ports.Appender.append_all`; nothing is awaited, so nobody sees the middle."""
+        return sum(len(appended.receipts) for appended in self._append_all(list(requests)))
+
+    def _append_all(self, requests: Sequence[AppendRequest]) -> list[Appended]:
+        if not any(write.events for request in requests for write in request.writes):
+            return [Appended(()) for _ in requests]
+        stream = requests[0].writes[0].stream
+        space = self._spaces.get(stream.namespace_id) or _Space(stream.namespace, stream.namespace_id)
+        recorded_us = to_microseconds(self._clock.now())
+        length, known = len(space.log), set(space.requests)
+        try:
+            appended = [self._append(space, request, recorded_us) for request in requests]
+        except LedgerError:
+            self._undo(space, length, known)
+            raise
+        self._spaces[stream.namespace_id] = space
+        return appended
+
+    def _undo(self, space: _Space, length: int, known: set[tuple[UUID, UUID]]) -> None:
+        for event in reversed(space.log[length:]):
+            space.streams[event.stream_id].pop()
+            if not space.streams[event.stream_id]:
+                del space.streams[event.stream_id], space.names[event.stream_id]
+        del space.log[length:]
+        for request in set(space.requests) - known:
+            del space.requests[request]
+
+    def _append(self, space: _Space, request: AppendRequest, recorded_us: int) -> Appended:
+        anchor = min((write.stream.stream_id for write in request.writes), default=None)
+        if request.request_id is not None and anchor is not None:
+            earlier = space.requests.get((anchor, request.request_id))
+            if earlier is not None:
+                if earlier[0] != request.request_hash:
+                    raise IdempotencyMismatch
+                return msgspec.structs.replace(earlier[1], replayed=True)
+        for write in request.writes:
+            refusal = self._refusal(space, write)
+            if refusal is not None:
+                raise refusal
+        if sum(len(write.events) for write in request.writes) > MAX_EVENTS:
+            raise InvalidInput("batch_size", f"at most {MAX_EVENTS} events in one append", limit=MAX_EVENTS)
+        receipts = [receipt for write in request.writes for receipt in self._write(space, write, recorded_us)]
+        appended = Appended(tuple(receipts))
+        if request.request_id is not None and request.request_hash is not None and anchor is not None and receipts:
+            space.requests[anchor, request.request_id] = (request.request_hash, appended)
+        return appended
+
+    def _refusal(self, space: _Space, write: StreamWrite) -> LedgerError | None:
+        known = space.names.get(write.stream.stream_id, write.stream)
+        if (known.user_id, known.session_id) != (write.stream.user_id, write.stream.session_id):
+            return StreamNameMismatch()
+        current = len(space.streams.get(write.stream.stream_id, ()))
+        if write.expected_version is not None and write.expected_version != current:
+            return VersionConflict(current=current, expected=write.expected_version)
+        return None
+
+    def _write(self, space: _Space, write: StreamWrite, recorded_us: int) -> list[Receipt]:
+        if not write.events:
+            return []
+        space.names.setdefault(write.stream.stream_id, write.stream)
+        events = space.streams.setdefault(write.stream.stream_id, [])
+        receipts = []
+        for new in write.events:
+            stored = place(
+                new,
+                namespace_id=write.stream.namespace_id,
+                stream_id=write.stream.stream_id,
+                version=len(events) + 1,
+                position=len(space.log) + 1,
+                recorded_us=recorded_us,
+                previous_hash=events[-1].hash if events else ZERO_HASH,
+            )
+            events.append(stored)
+            space.log.append(stored)
+            receipts.append(
+                Receipt(
+                    stored.stream_id,
+                    stored.version,
+                    stored.position,
+                    stored.event_id,
+                    stored.recorded_us,
+                    stored.hash,
+                )
+            )
+        return receipts
+
+    async def read_stream(
+        self, stream: Stream, *, after: int = 0, until: int | None = None, limit: int | None = None
+    ) -> list[StoredEvent]:
+        """See `ports.StreamReader.read_stream`."""
+        events = self._events(stream)[after:until]
+        return events[:limit]
+
+    async def read_versions(self, stream: Stream, wanted: Ranges) -> list[StoredEvent]:
+        """See `ports.StreamReader.read_versions`."""
+        events = self._events(stream)
+        return [event for first, last in wanted for event in events[first - 1 : last]]
+
+    async def find_items(self, stream: Stream, item_ids: Sequence[str]) -> dict[str, list[int]]:
+        """See `ports.StreamReader.find_items`."""
+        wanted = set(item_ids)
+        found: dict[str, list[int]] = {}
+        for event in self._events(stream):
+            if event.item_id in wanted and event.item_id is not None:
+                found.setdefault(event.item_id, []).append(event.version)
+        return found
+
+    async def head(self, stream: Stream) -> tuple[int, bytes]:
+        """See `ports.StreamLocator.head`."""
+        events = self._events(stream)
+        return (events[-1].version, events[-1].hash) if events else (0, ZERO_HASH)
+
+    async def version_at(self, stream: Stream, moment: datetime) -> int:
+        """See `ports.StreamLocator.version_at`."""
+        at = to_microseconds(moment)
+        return max((event.version for event in self._events(stream) if event.recorded_us <= at), default=0)
+
+    async def read_namespace(self, namespace_id: UUID, *, after: int = 0, limit: int = 1_000) -> list[StoredEvent]:
+        """See `ports.NamespaceReader.read_namespace`."""
+        space = self._spaces.get(namespace_id)
+        return space.log[after : after + limit] if space else []
+
+    async def namespace(self, namespace_id: UUID) -> NamespaceInfo | None:
+        """See `ports.NamespaceReader.namespace`."""
+        space = self._spaces.get(namespace_id)
+        return msgspec.structs.replace(space.info, last_position=len(space.log)) if space else None
+
+    async def overview(self, namespace_id: UUID) -> tuple[NamespaceInfo, list[StreamHead]] | None:
+        """See `ports.NamespaceReader.overview`."""
+        info = await self.namespace(namespace_id)
+        if info is None:
+            return None
+        space = self._spaces[namespace_id]
+        heads = [
+            StreamHead(
+                stream_id,
+                space.names[stream_id].user_id,
+                space.names[stream_id].session_id,
+                len(events),
+                events[-1].hash,
+            )
+            for stream_id, events in sorted(space.streams.items())
+        ]
+        return info, heads
+
+    async def load_snapshot(
+        self, stream: Stream, projection: str, projection_version: int, *, at_most: int | None = None
+    ) -> Snapshot | None:
+        """See `ports.SnapshotStore.load_snapshot`."""
+        space = self._spaces.get(stream.namespace_id)
+        kept = space.snapshots.get((stream.stream_id, projection, projection_version), {}) if space else {}
+        usable = [version for version in kept if at_most is None or version <= at_most]
+        return kept[max(usable)] if usable else None
+
+    async def save_snapshot(self, stream: Stream, snapshot: Snapshot) -> None:
+        """See `ports.SnapshotStore.save_snapshot`."""
+        key = (stream.stream_id, snapshot.projection, snapshot.projection_version)
+        self._spaces[stream.namespace_id].snapshots.setdefault(key, {})[snapshot.version] = snapshot
+
+    async def index_progress(self, namespace_id: UUID, projection_version: int) -> tuple[int, list[tuple[str, str]]]:
+        """See `ports.SessionIndexStore.index_progress`."""
+        space = self._spaces.get(namespace_id)
+        if space is None:
+            return 0, []
+        fresh = space.log[space.indexed.get(projection_version, 0) :]
+        names = (space.names[stream_id] for stream_id in {event.stream_id for event in fresh})
+        return len(space.log), sorted((stream.user_id, stream.session_id) for stream in names)
+
+    async def save_index(
+        self, namespace_id: UUID, projection_version: int, position: int, rows: Sequence[IndexedSession]
+    ) -> None:
+        """See `ports.SessionIndexStore.save_index`."""
+        space = self._spaces[namespace_id]
+        index = space.index.setdefault(projection_version, {})
+        index.update(
+            {
+                row.stream_id: row
+                for row in rows
+                if row.stream_id not in index or index[row.stream_id].version <= row.version
+            }
+        )
+        space.indexed[projection_version] = max(position, space.indexed.get(projection_version, 0))
+
+    async def list_index(
+        self,
+        namespace_id: UUID,
+        projection_version: int,
+        *,
+        user_id: str | None = None,
+        after: tuple[datetime, UUID] | None = None,
+        limit: int = 100,
+    ) -> list[IndexedSession]:
+        """See `ports.SessionIndexStore.list_index`."""
+        space = self._spaces.get(namespace_id)
+        rows = space.index.get(projection_version, {}).values() if space else ()
+        newest = sorted(
+            (row for row in rows if user_id is None or row.user_id == user_id),
+            key=lambda row: _newest_first(row.updated_at, row.stream_id),
+        )
+        if after is not None:
+            newest = [row for row in newest if _newest_first(row.updated_at, row.stream_id) > _newest_first(*after)]
+        return newest[:limit]
+
+    async def close(self) -> None:
+        """See `ports.Store.close`."""
+
+    def _events(self, stream: Stream) -> list[StoredEvent]:
+        space = self._spaces.get(stream.namespace_id)
+        return space.streams.get(stream.stream_id, []) if space else []
+
+
+def _newest_first(updated_at: datetime, stream_id: UUID) -> tuple[int, UUID]:
+    return -to_microseconds(updated_at), stream_id
