@@ -1,0 +1,82 @@
+"""The store on PostgreSQL, embedded or a server."""
+
+import logging
+
+from ledger.errors import MigrationNeeded
+from ledger.stores.postgres.appending import Appending
+from ledger.stores.postgres.caches import Caches
+from ledger.stores.postgres.connections import Connector, Login, Pool, Target
+from ledger.stores.postgres.faults import translated
+from ledger.stores.postgres.reading import Reading
+from ledger.stores.postgres.revisions import require_newest
+
+__all__ = ["Login", "PostgresStore", "Target"]
+
+log = logging.getLogger("ledger")
+
+
+class PostgresStore:
+    """A `Store` on a migrated PostgreSQL database; made by `open`."""
+
+    def __init__(self, target: Target, *, group_commit: bool = True, patience_s: float = 8.0) -> None:
+        self._pool = Pool(Connector(target))
+        appending = Appending(self._pool, group_commit=group_commit, patience_s=patience_s)
+        reading, caches = Reading(self._pool), Caches(self._pool)
+        self._appending = appending
+        self.append = appending.append
+        self.append_all = appending.append_all
+        self.read_stream = reading.read_stream
+        self.read_versions = reading.read_versions
+        self.find_items = reading.find_items
+        self.head = reading.head
+        self.version_at = reading.version_at
+        self.read_namespace = reading.read_namespace
+        self.namespace = reading.namespace
+        self.namespace_ids = reading.namespace_ids
+        self.overview = reading.overview
+        self.load_snapshot = reading.load_snapshot
+        self.save_snapshot = caches.save_snapshot
+        self.index_progress = caches.index_progress
+        self.save_index = caches.save_index
+        self.list_index = caches.list_index
+        self.prune_requests = caches.prune_requests
+
+    @classmethod
+    async def open(cls, target: Target, *, group_commit: bool = True, patience_s: float = 8.0) -> "PostgresStore":
+        """Return a store after checking the server, the login and the schema.
+
+        Raises:
+            DatabaseUnavailable: it cannot be reached.
+            MigrationNeeded: the schema is not that of this release.
+            UnsafeDatabase, UnsafeRole: it could break a promise (trust P-2, D-10); what the target allows, it
+                warns of.
+        """
+        store = cls(target, group_commit=group_commit, patience_s=patience_s)
+        try:
+            require_newest(await store.revision())
+        except BaseException:
+            await store.close()
+            raise
+        for setting in store.login.unsafe_settings:
+            log.warning("%s is off: an acknowledged append may be lost", setting)
+        return store
+
+    @property
+    def login(self) -> Login:
+        """Who we are in the database."""
+        return self._pool.connector.login
+
+    async def revision(self) -> str | None:
+        """Return the migration the database is at; none if it has no schema of ours."""
+        try:
+            with translated():
+                async with self._pool.readers.use() as driver:
+                    row = await (await driver.execute("SELECT version_num FROM ledger.alembic_version")).fetchone()
+                    return None if row is None else str(row[0])
+        except MigrationNeeded:
+            return None
+
+    async def close(self) -> None:
+        """See `ports.Store.close`."""
+        await self._appending.close()
+        await self._pool.close()

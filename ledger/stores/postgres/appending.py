@@ -1,0 +1,144 @@
+"""Appending: batches, their retries, and long appends in one transaction."""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import psycopg
+import sqlalchemy as sa
+
+from ledger.errors import LedgerError
+from ledger.ports import Appended, AppendRequest
+from ledger.stores.group_commit import GroupCommit
+from ledger.stores.postgres import faults
+from ledger.stores.postgres.append_call import AppendConnection
+from ledger.stores.postgres.connections import LIMIT_IDLE, Driver, DriverConnections, Pool
+from ledger.stores.postgres.faults import translated
+
+CALL_EVENTS: Final = 1_000  # of a longer atomic append, as many go in one call (trust E-12)
+CONTENTION_RETRIES: Final = 3  # trust R-7
+_PAUSE_S: Final = 0.05
+_QUEUE_UP: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
+
+
+class Appending:
+    """The `ports.Appender` of the store.
+
+    Appends ride out a restart of the server: they are sent again, recognised if the first attempt was
+    committed, until it has been away for *patience_s*. From then on each is tried once, so that those who wait
+    for one another, in a session or for a commit, do not wait as long one by one.
+    """
+
+    def __init__(self, pool: Pool, *, group_commit: bool, patience_s: float) -> None:
+        self._pool = pool
+        self._patience_s = patience_s
+        self._away_since: float | None = None
+        self._appenders = DriverConnections(pool.engine, size=2 if group_commit else 4, wrap=self._appender)
+        self._group = GroupCommit(self._append_batch, max_events=CALL_EVENTS) if group_commit else None
+
+    async def close(self) -> None:
+        """Finish the appends under way and give the connections back."""
+        if self._group is not None:
+            await self._group.drain()
+        await self._appenders.close()
+
+    async def append(self, request: AppendRequest) -> Appended:
+        """See `ports.Appender.append`."""
+        if not any(write.events for write in request.writes):
+            return Appended(())
+        outcome = await self._group.append(request) if self._group else (await self._append_batch([request]))[0]
+        if isinstance(outcome, LedgerError):
+            raise outcome
+        return outcome
+
+    async def append_all(self, requests: Iterable[AppendRequest]) -> int:
+        """See `ports.Appender.append_all`; calls of about a thousand events."""
+        contention = 0
+        while True:
+            try:
+                with translated():
+                    return await self._append_in_one_transaction(requests)
+            except LedgerError as refused:
+                cause = refused.__cause__
+                if not isinstance(cause, psycopg.Error):
+                    raise
+                if cause.sqlstate == "LG005":
+                    await self._create_namespace(next(iter(requests)))
+                elif faults.is_contention(cause) and contention < CONTENTION_RETRIES:
+                    contention += 1
+                else:
+                    raise
+
+    async def _append_in_one_transaction(self, requests: Iterable[AppendRequest]) -> int:
+        events = 0
+        async with self._appenders.use() as appender, appender.connection.transaction():
+            for number, call in enumerate(_calls(requests)):
+                if number == 0:  # two of these, over the same streams in another order, would for ever be deadlocked
+                    space = f"append_all {call[0].writes[0].stream.namespace_id}"
+                    await appender.connection.execute(LIMIT_IDLE)
+                    await appender.connection.execute(_QUEUE_UP, (space,))
+                for outcome in await appender.append(call):
+                    if isinstance(outcome, LedgerError):
+                        raise outcome
+                    events += len(outcome.receipts)
+        return events
+
+    async def _append_batch(self, requests: Sequence[AppendRequest]) -> list[Appended | LedgerError]:
+        """Send a batch until it has an answer: again after contention, or when the connection broke."""
+        clock = asyncio.get_running_loop().time
+        begun = clock()
+        contention, retry = 0, False
+        while True:
+            try:
+                async with self._appenders.use() as appender:
+                    answers = await appender.append(requests, retry=retry)
+                self._away_since = None
+                return answers
+            except (psycopg.Error, sa.exc.DBAPIError, sa.exc.TimeoutError, OSError) as fault:
+                cause = fault.orig if isinstance(fault, sa.exc.DBAPIError) else fault
+                if not isinstance(cause, psycopg.Error):
+                    return [faults.ledger_error(cause)] * len(requests)
+                if cause.sqlstate == "LG005":
+                    await self._create_namespace(requests[0])
+                elif faults.is_contention(cause) and contention < CONTENTION_RETRIES:
+                    contention += 1
+                elif faults.outcome_unknown(cause) or faults.is_passing(cause):
+                    retry = retry or faults.outcome_unknown(cause)
+                    self._away_since = self._away_since or clock()
+                    if clock() > min(begun, self._away_since) + self._patience_s:
+                        return [faults.ledger_error(cause)] * len(requests)
+                    await asyncio.sleep(_PAUSE_S)
+                elif len(requests) > 1:  # one of them is to blame: let it fail alone
+                    return [(await self._append_batch([request]))[0] for request in requests]
+                else:
+                    return [faults.ledger_error(cause)]
+
+    async def _create_namespace(self, request: AppendRequest) -> None:
+        stream = request.writes[0].stream
+        with translated():
+            async with self._pool.readers.use() as driver:
+                await driver.execute(
+                    "SELECT ledger.create_namespace(set_config('ledger.namespace', %s, true)::uuid, %s)",
+                    (str(stream.namespace_id), stream.namespace),
+                )
+
+    def _appender(self, driver: Driver) -> AppendConnection:
+        connector = self._pool.connector
+        return AppendConnection(driver, role=connector.login.role, allow_unsafe=connector.target.allow_unsafe)
+
+
+def _calls(requests: Iterable[AppendRequest]) -> Iterator[list[AppendRequest]]:
+    """Yield *requests* in order, gathered into calls of about a thousand events."""
+    call: list[AppendRequest] = []
+    size = 0
+    for request in requests:
+        events = sum(len(write.events) for write in request.writes)
+        if not events:
+            continue
+        if call and size + events > CALL_EVENTS:
+            yield call
+            call, size = [], 0
+        call.append(request)
+        size += events
+    if call:
+        yield call

@@ -1,0 +1,138 @@
+"""What is kept beside the log and may be dropped: snapshots, and the index behind listings."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from ledger.ids import Stream
+from ledger.ports import IndexedSession, Snapshot
+from ledger.stores.postgres import tables
+from ledger.stores.postgres.connections import Pool
+
+
+class Caches:
+    """The writing half of `ports.SnapshotStore`, and the `ports.SessionIndexStore` of the store."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def save_snapshot(self, stream: Stream, snapshot: Snapshot) -> None:
+        """See `ports.SnapshotStore.save_snapshot`."""
+        row = {
+            "namespace_id": stream.namespace_id,
+            "stream_id": stream.stream_id,
+            "projection": snapshot.projection,
+            "projection_version": snapshot.projection_version,
+            "version": snapshot.version,
+            "code_digest": snapshot.code_digest,
+            "state": snapshot.state,
+        }
+        statement = insert(tables.snapshots).values(row)
+        upsert = statement.on_conflict_do_update(
+            index_elements=tables.snapshots.primary_key.columns.keys(),
+            set_={"code_digest": statement.excluded.code_digest, "state": statement.excluded.state},
+        )
+        async with self._pool.transaction(stream.namespace_id) as connection:
+            await connection.execute(upsert)
+
+    async def index_progress(self, namespace_id: UUID, projection_version: int) -> tuple[int, list[tuple[str, str]]]:
+        """See `ports.SessionIndexStore.index_progress`."""
+        checkpoints, events, streams = tables.projection_checkpoints.c, tables.events.c, tables.streams.c
+        folded = sa.select(checkpoints.position).where(
+            checkpoints.namespace_id == namespace_id,
+            checkpoints.projection == tables.session_index.name,
+            checkpoints.projection_version == projection_version,
+        )
+        async with self._pool.transaction(namespace_id) as connection:
+            last = await connection.scalar(
+                sa.select(tables.namespaces.c.last_position).where(tables.namespaces.c.namespace_id == namespace_id)
+            )
+            done = await connection.scalar(folded) or 0
+            changed = sa.select(events.stream_id).where(
+                events.namespace_id == namespace_id, events.position > done, events.position <= (last or 0)
+            )
+            names = sa.select(streams.user_id, streams.session_id).where(
+                streams.namespace_id == namespace_id, streams.stream_id.in_(changed.distinct())
+            )
+            rows = [] if done == (last or 0) else (await connection.execute(names)).all()
+            return last or 0, sorted((row[0], row[1]) for row in rows)
+
+    async def save_index(
+        self, namespace_id: UUID, projection_version: int, position: int, rows: Sequence[IndexedSession]
+    ) -> None:
+        """See `ports.SessionIndexStore.save_index`."""
+        index, checkpoints = tables.session_index, tables.projection_checkpoints
+        async with self._pool.transaction(namespace_id) as connection:
+            for row in rows:
+                values = {name: getattr(row, name) for name in row.__struct_fields__}
+                statement = insert(index).values(
+                    namespace_id=namespace_id, projection_version=projection_version, **values
+                )
+                newer = {name: statement.excluded[name] for name in values}
+                await connection.execute(
+                    statement.on_conflict_do_update(
+                        index_elements=index.primary_key.columns.keys(),
+                        set_=newer,
+                        where=index.c.version <= statement.excluded.version,
+                    )
+                )
+            checkpoint = insert(checkpoints).values(
+                namespace_id=namespace_id,
+                projection=index.name,
+                projection_version=projection_version,
+                position=position,
+                status="live",
+                code_digest=bytes(32),
+                updated_at=sa.func.clock_timestamp(),
+            )
+            await connection.execute(
+                checkpoint.on_conflict_do_update(
+                    index_elements=checkpoints.primary_key.columns.keys(),
+                    set_={
+                        "position": checkpoint.excluded.position,
+                        "updated_at": checkpoint.excluded.updated_at,
+                    },
+                    where=checkpoints.c.position < checkpoint.excluded.position,
+                )
+            )
+
+    async def list_index(
+        self,
+        namespace_id: UUID,
+        projection_version: int,
+        *,
+        user_id: str | None = None,
+        after: tuple[datetime, UUID] | None = None,
+        limit: int = 100,
+    ) -> list[IndexedSession]:
+        """See `ports.SessionIndexStore.list_index`."""
+        table = tables.session_index.c
+        fields = IndexedSession.__struct_fields__
+        wanted = (
+            sa.select(*(table[name] for name in fields))
+            .where(table.namespace_id == namespace_id, table.projection_version == projection_version)
+            .order_by(table.updated_at.desc(), table.stream_id)
+            .limit(limit)
+        )
+        if user_id is not None:
+            wanted = wanted.where(table.user_id == user_id)
+        if after is not None:
+            moment, stream_id = after
+            wanted = wanted.where(
+                sa.or_(
+                    table.updated_at < moment,
+                    sa.and_(table.updated_at == moment, table.stream_id > stream_id),
+                )
+            )
+        async with self._pool.transaction(namespace_id) as connection:
+            rows = await connection.execute(wanted)
+            return [IndexedSession(**dict(zip(fields, row, strict=True))) for row in rows]
+
+    async def prune_requests(self, namespace_id: UUID, *, days: int) -> int:
+        """Forget idempotency keys older than *days*, at least one (trust R-6); return how many."""
+        async with self._pool.transaction(namespace_id) as connection:
+            statement = sa.text("SELECT ledger.prune_requests(:namespace_id, make_interval(days => :days))")
+            return int(await connection.scalar(statement, {"namespace_id": namespace_id, "days": days}) or 0)

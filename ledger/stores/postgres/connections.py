@@ -1,0 +1,213 @@
+"""Connections to PostgreSQL: SQLAlchemy's pool, and the checks each new connection passes."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import msgspec
+import psycopg
+from psycopg.pq import TransactionStatus
+from sqlalchemy import exc, text
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from ledger.errors import UnsafeDatabase, UnsafeRole
+from ledger.stores.postgres.faults import translated
+
+T = TypeVar("T")
+Driver: TypeAlias = psycopg.AsyncConnection[Any]
+
+APPLICATION_ROLE: Final = "ledger_app"
+OLDEST_SERVER: Final = 150_000
+CONNECT_TIMEOUT_S: Final = 10
+POOL_SIZE: Final = 8
+
+#: Has the server end the transaction, should this process be suspended in the middle of it, so that nobody waits
+#: for its locks for ever; a limit set there stands. Like all that we set it is the transaction's own, for behind a
+#: transaction pooler the next one may be another client's (trust D-8, S-8).
+LIMIT_IDLE: Final = """
+SELECT set_config(
+    'idle_in_transaction_session_timeout',
+    coalesce(nullif(current_setting('idle_in_transaction_session_timeout'), '0'), '10s'),
+    true
+)
+"""
+_SET_NAMESPACE: Final = text(LIMIT_IDLE + ", set_config('ledger.namespace', :namespace, true)")
+
+#: Who we are there, which of our roles could rewrite history, and what bears on durability (trust P-2, D-10).
+_WHO: Final = """
+SELECT
+    current_user,
+    current_setting('server_version_num')::integer,
+    ARRAY(
+        SELECT name::text FROM pg_settings
+        WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') AND setting = 'off'
+    ),
+    (
+        SELECT min(r.rolname::text) FROM pg_roles r
+        WHERE r.rolname IN (current_user, CASE WHEN %(embedded)s THEN current_user ELSE session_user END) AND (
+            r.rolsuper OR r.rolbypassrls
+            OR EXISTS (
+                SELECT FROM pg_namespace n
+                WHERE n.nspname = 'ledger' AND pg_has_role(r.rolname, n.nspowner, 'MEMBER')
+            )
+        )
+    ),
+    EXISTS (SELECT FROM pg_roles WHERE rolname = 'ledger_app')
+"""
+
+
+class Target(msgspec.Struct, frozen=True):
+    """A database to connect to; an embedded one is entered as superuser and used as the application role."""
+
+    url: str
+    embedded: bool = False
+    allow_unsafe: bool = False
+
+    def __repr__(self) -> str:
+        return f"Target({urlsplit(self.url).hostname!r}, embedded={self.embedded})"  # the URL may hold a password
+
+
+class Login(msgspec.Struct, frozen=True):
+    """What a server says of itself and of our login."""
+
+    role: str
+    server_version: int
+    unsafe_settings: tuple[str, ...]
+    could_rewrite: str | None
+    application_role: bool
+
+
+class Connector:
+    """Opens connections to one target, each checked before it is used; *login* is that of the newest."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self._login: Login | None = None
+
+    @property
+    def login(self) -> Login:
+        """Who we are there, as the newest connection was told."""
+        assert self._login is not None, "no connection was opened yet"
+        return self._login
+
+    async def connect(self) -> Driver:
+        """Return a new connection in autocommit.
+
+        Raises:
+            UnsafeDatabase: a setting gives durability up, or the server is too old.
+            UnsafeRole: the login is a superuser, an owner, or bypasses row security.
+            psycopg.Error: it cannot be reached.
+        """
+        # as an option the role survives ROLLBACK and RESET ROLE (trust D-9)
+        role: dict[str, Any] = {"options": f"-c role={APPLICATION_ROLE}"} if self.target.embedded else {}
+        connection = await psycopg.AsyncConnection.connect(
+            self.target.url,
+            autocommit=True,
+            connect_timeout=CONNECT_TIMEOUT_S,
+            application_name="memory-ledger",
+            **role,
+        )
+        try:
+            cursor = await connection.execute(_WHO, {"embedded": self.target.embedded})
+            row = await cursor.fetchone()
+            assert row is not None
+            self._login = Login(row[0], row[1], tuple(row[2]), row[3], row[4])
+            self._check(self._login)
+        except BaseException:
+            await connection.close()
+            raise
+        return connection
+
+    def _check(self, login: Login) -> None:
+        if login.server_version < OLDEST_SERVER:
+            raise UnsafeDatabase(f"PostgreSQL 15 or newer is needed, this is {login.server_version // 10_000}")
+        if login.unsafe_settings and not self.target.allow_unsafe:
+            names = ", ".join(login.unsafe_settings)
+            raise UnsafeDatabase(f"{names} is off, so an acknowledged append could be lost; turn it on")
+        if login.could_rewrite and login.application_role:
+            raise UnsafeRole(
+                f"role {login.could_rewrite!r} could rewrite history; log in as a member of {APPLICATION_ROLE}, "
+                f"e.g. CREATE ROLE my_app LOGIN PASSWORD '…' IN ROLE {APPLICATION_ROLE}"
+            )
+
+
+class DriverConnections(Generic[T]):
+    """Driver connections that stay checked out between uses, so that a use costs no trip through the pool."""
+
+    def __init__(self, engine: AsyncEngine, *, size: int, wrap: Callable[[Driver], T]) -> None:
+        self._engine = engine
+        self._wrap = wrap
+        self._idle: list[tuple[AsyncConnection, Driver, T]] = []
+        self._size = size
+        self._free = asyncio.Semaphore(size)
+
+    @asynccontextmanager
+    async def use(self) -> AsyncIterator[T]:
+        """Lend a connection; one that broke, or was left in the middle of something, is thrown away."""
+        async with self._free:
+            pooled, driver, wrapped = self._idle.pop() if self._idle else await self._checkout()
+            try:
+                yield wrapped
+            finally:
+                if not driver.closed and driver.info.transaction_status == TransactionStatus.IDLE:
+                    self._idle.append((pooled, driver, wrapped))
+                else:
+                    await self._discard(pooled)
+
+    async def close(self) -> None:
+        """Give all connections back to the pool, those that are lent when they come back."""
+        for _ in range(self._size):
+            await self._free.acquire()
+        while self._idle:
+            await self._idle.pop()[0].close()
+        for _ in range(self._size):
+            self._free.release()
+
+    async def _checkout(self) -> tuple[AsyncConnection, Driver, T]:
+        pooled = await self._engine.connect()
+        driver = (await pooled.get_raw_connection()).driver_connection
+        assert isinstance(driver, psycopg.AsyncConnection)
+        return pooled, driver, self._wrap(driver)
+
+    async def _discard(self, pooled: AsyncConnection) -> None:
+        with suppress(exc.SQLAlchemyError, psycopg.Error):
+            await pooled.invalidate()
+        with suppress(exc.SQLAlchemyError, psycopg.Error):
+            await pooled.close()
+
+
+class Pool:
+    """All connections of one store: for driver calls, and in transactions for ordinary queries."""
+
+    def __init__(self, connector: Connector) -> None:
+        self.connector = connector
+        self.engine = create_async_engine(
+            "postgresql+psycopg://",
+            async_creator=connector.connect,
+            isolation_level="AUTOCOMMIT",
+            pool_size=POOL_SIZE,
+            max_overflow=0,
+            pool_timeout=CONNECT_TIMEOUT_S,
+        )
+        self.readers: DriverConnections[Driver] = DriverConnections(self.engine, size=3, wrap=lambda driver: driver)
+
+    @asynccontextmanager
+    async def transaction(
+        self,
+        namespace_id: UUID,
+        *,
+        isolation: Literal["READ COMMITTED", "REPEATABLE READ"] = "READ COMMITTED",
+    ) -> AsyncIterator[AsyncConnection]:
+        """Lend a connection in a transaction whose namespace is set (trust D-8)."""
+        with translated():
+            async with self.engine.execution_options(isolation_level=isolation).begin() as connection:
+                await connection.execute(_SET_NAMESPACE, {"namespace": str(namespace_id)})
+                yield connection
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self.readers.close()
+        await self.engine.dispose()

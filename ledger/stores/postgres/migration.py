@@ -1,0 +1,65 @@
+"""Running the migrations (trust D-11)."""
+
+import threading
+from typing import Final
+
+import sqlalchemy as sa
+from alembic import command, op
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+
+from ledger.errors import InvalidInput
+from ledger.stores.postgres.faults import translated
+from ledger.stores.postgres.revisions import migrations_dir, newest_revision, refuse_newer
+
+ADVISORY_LOCK: Final = 0x4D4C4544  # "MLED": one migration of a database at a time …
+_ONE_IN_THIS_PROCESS: Final = threading.Lock()  # … and one here, for Alembic keeps its context in globals
+
+
+def upgrade(url: str) -> tuple[str | None, str]:
+    """Bring the database at *url* to the newest revision, in one transaction; return the old and the new one.
+
+    The login must be able to act as the owner: a superuser, or who may create roles, or the owner itself.
+
+    Raises:
+        DatabaseUnavailable: it cannot be reached.
+        InvalidInput: *url* is none.
+        MigrationNeeded: it is at the revision of a newer release.
+        NotAllowed: the login may not act as the owner.
+    """
+    engine = sa.create_engine(sqlalchemy_url(url), poolclass=sa.NullPool)
+    config = Config()
+    config.set_main_option("script_location", str(migrations_dir()))
+    try:
+        with _ONE_IN_THIS_PROCESS, translated(), engine.connect() as connection:
+            context = MigrationContext.configure(connection, opts={"version_table_schema": "ledger"})
+            before = context.get_current_revision()
+            refuse_newer(before)
+            config.attributes["connection"] = connection
+            command.upgrade(config, "head")
+            connection.commit()
+    finally:
+        engine.dispose()
+    return before, newest_revision()
+
+
+def sqlalchemy_url(url: str) -> str:
+    """Return a URL as psql takes it in the form SQLAlchemy takes.
+
+    Raises:
+        InvalidInput: *url* is none of PostgreSQL.
+    """
+    scheme, separator, rest = url.partition("://")
+    if not separator or scheme not in {"postgres", "postgresql", "postgresql+psycopg"}:
+        raise InvalidInput("bad_database_url", "begins with postgresql://", field="database_url")
+    return f"postgresql+psycopg://{rest}"
+
+
+def run_sql(name: str, context: MigrationContext | None = None) -> None:
+    """Run one file of ``migrations/sql``; in offline mode, write it out."""
+    script = (migrations_dir() / "sql" / f"{name}.sql").read_text()
+    context = context or op.get_context()
+    if context.as_sql:
+        context.impl.static_output(script)
+    else:
+        context.execute(sa.text(script.replace(":", r"\:")))

@@ -1,0 +1,17 @@
+-- The events of one stream at given ranges of versions; see read_stream.sql for the shape. Each range is a scan of
+-- the index by itself: joined freely, the planner reads the whole stream and filters.
+SELECT e.*
+FROM (SELECT set_config('ledger.namespace', %(namespace)s, true)::uuid AS id OFFSET 0) AS ns
+CROSS JOIN unnest(%(firsts)s::bigint[], %(lasts)s::bigint[]) WITH ORDINALITY AS r (first, last, place)
+CROSS JOIN LATERAL (
+    SELECT
+        e.version, e."position", e.event_id, e.type, e.schema_version, e.codec, e.occurred_at, e.recorded_at,
+        e.actor, e.payload_digest, e.hash,
+        (SELECT p.bytes FROM ledger.payloads p WHERE p.namespace_id = e.namespace_id AND p."position" = e."position"),
+        e.item_id, e.key_id, e.key_commitment, e.stream_id
+    FROM ledger.events e
+    WHERE e.namespace_id = ns.id AND e.stream_id = %(stream)s AND e.version BETWEEN r.first AND r.last
+    ORDER BY e.version
+    OFFSET 0
+) AS e
+ORDER BY r.place, e.version

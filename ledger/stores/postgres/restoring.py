@@ -1,0 +1,83 @@
+"""Putting exported events back, every byte as it was: the database side of a restore. Source: trust E-12.
+
+It is done like a migration, by a login that may act as the owner: the application cannot, for it can neither
+number nor hash.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
+
+import psycopg
+
+from ledger.errors import NamespaceExists
+from ledger.events import StoredEvent, to_datetime
+from ledger.ids import Stream, namespace_id
+from ledger.stores.postgres.faults import translated
+from ledger.stores.postgres.revisions import migrations_dir
+
+_BECOME_OWNER = (migrations_dir() / "sql" / "become_owner.sql").read_text()
+_RESTORE = """
+SELECT ledger.restore_events(
+    %s, %s::bigint[], %s::bigint[], %s::uuid[], %s::text[], %s::text[], %s::uuid[], %s::text[], %s::smallint[],
+    %s::smallint[], %s::timestamptz[], %s::timestamptz[], %s::text[], %s::text[], %s::uuid[], %s::bytea[],
+    %s::bytea[], %s::bytea[], %s::bytea[]
+)
+"""
+
+
+class Restoration:
+    """One transaction that puts a namespace back."""
+
+    def __init__(self, connection: psycopg.Connection[Any], namespace: str, streams: Mapping[UUID, Stream]) -> None:
+        self._connection = connection
+        self._namespace_id = namespace_id(namespace)
+        self._streams = streams
+
+    def put(self, page: Sequence[StoredEvent]) -> None:
+        """Put events back that directly follow those before, in position order."""
+        streams = [self._streams[event.stream_id] for event in page]
+        columns = (
+            [event.position for event in page],
+            [event.version for event in page],
+            [event.stream_id for event in page],
+            [stream.user_id for stream in streams],
+            [stream.session_id for stream in streams],
+            [event.event_id for event in page],
+            [event.type for event in page],
+            [event.schema_version for event in page],
+            [event.codec for event in page],
+            [to_datetime(event.occurred_us) for event in page],
+            [to_datetime(event.recorded_us) for event in page],
+            [event.actor for event in page],
+            [event.item_id for event in page],
+            [event.key_id for event in page],
+            [event.key_commitment for event in page],
+            [event.payload_digest for event in page],
+            [event.hash for event in page],
+            [event.payload for event in page],
+        )
+        self._connection.execute(_RESTORE, (self._namespace_id, *columns))
+
+
+@contextmanager
+def restoration(url: str, *, namespace: str, ledger_id: UUID, streams: Mapping[UUID, Stream]) -> Iterator[Restoration]:
+    """Begin to restore *namespace* into the database at *url*; all of it is there at the end, or nothing.
+
+    Raises:
+        NamespaceExists: a namespace of that name is there.
+        NotAllowed: the login may not act as the owner.
+    """
+    space = namespace_id(namespace)
+    with translated(), psycopg.connect(url) as connection:
+        connection.execute(_BECOME_OWNER)
+        connection.execute("SELECT set_config('ledger.namespace', %s, true)", (str(space),))
+        made = connection.execute(
+            "INSERT INTO ledger.namespaces (namespace_id, namespace, ledger_id) VALUES (%s, %s, %s) "
+            "ON CONFLICT DO NOTHING",
+            (space, namespace, ledger_id),
+        )
+        if not made.rowcount:
+            raise NamespaceExists(namespace)
+        yield Restoration(connection, namespace, streams)

@@ -1,0 +1,43 @@
+"""Which migrations there are, told from their files, so that opening a ledger need not load Alembic."""
+
+from pathlib import Path
+
+from ledger.errors import MigrationNeeded
+
+
+def migrations_dir() -> Path:
+    """Return the folder of the migrations: inside the installed package, else that of the checkout."""
+    packaged = Path(__file__).parents[2] / "_migrations"
+    return packaged if packaged.exists() else Path(__file__).parents[3] / "migrations"
+
+
+def newest_revision() -> str:
+    """Return the revision this release needs; files are named ``0001_what_it_brings.py``."""
+    return max(path.name.partition("_")[0] for path in (migrations_dir() / "versions").glob("[0-9]*.py"))
+
+
+def require_newest(revision: str | None) -> None:
+    """Refuse a database of another revision.
+
+    Raises:
+        MigrationNeeded: saying which command mends it.
+    """
+    needed = newest_revision()
+    if revision is None:
+        raise MigrationNeeded("the database has no ledger schema; run `memory-ledger db upgrade`")
+    if revision < needed:
+        raise MigrationNeeded(f"the database is at revision {revision}, {needed} is needed: `memory-ledger db upgrade`")
+    refuse_newer(revision)
+
+
+def refuse_newer(revision: str | None) -> None:
+    """Refuse a database that a newer release has migrated.
+
+    Raises:
+        MigrationNeeded: naming the revisions.
+    """
+    needed = newest_revision()
+    if revision is not None and revision > needed:
+        raise MigrationNeeded(
+            f"the database is at revision {revision} of a newer release, this one knows {needed}: install the newer one"
+        )

@@ -1,0 +1,99 @@
+"""The tables that ordinary queries use; the migrations make them, a test compares the two."""
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import BYTEA, TIMESTAMP, UUID
+
+metadata = sa.MetaData(schema="ledger")
+
+namespaces = sa.Table(
+    "namespaces",
+    metadata,
+    sa.Column("namespace_id", UUID, primary_key=True),
+    sa.Column("namespace", sa.Text, nullable=False),
+    sa.Column("ledger_id", UUID, nullable=False),
+    sa.Column("last_position", sa.BigInteger, nullable=False),
+    sa.Column("created_at", TIMESTAMP(timezone=True), nullable=False),
+)
+
+streams = sa.Table(
+    "streams",
+    metadata,
+    sa.Column("namespace_id", UUID, primary_key=True),
+    sa.Column("stream_id", UUID, primary_key=True),
+    sa.Column("version", sa.BigInteger, nullable=False),
+    sa.Column("created_at", TIMESTAMP(timezone=True), nullable=False),
+    sa.Column("expires_at", TIMESTAMP(timezone=True)),
+    sa.Column("ended", sa.Boolean, nullable=False),
+    sa.Column("closed", sa.Boolean, nullable=False),
+    sa.Column("head_hash", BYTEA, nullable=False),
+    sa.Column("user_id", sa.Text, nullable=False),
+    sa.Column("session_id", sa.Text, nullable=False),
+    sa.Column("config_digest", BYTEA),
+)
+
+events = sa.Table(
+    "events",
+    metadata,
+    sa.Column("position", sa.BigInteger, nullable=False),
+    sa.Column("version", sa.BigInteger, primary_key=True),
+    sa.Column("occurred_at", TIMESTAMP(timezone=True), nullable=False),
+    sa.Column("recorded_at", TIMESTAMP(timezone=True), nullable=False),
+    sa.Column("namespace_id", UUID, primary_key=True),
+    sa.Column("stream_id", UUID, primary_key=True),
+    sa.Column("event_id", UUID, nullable=False),
+    sa.Column("schema_version", sa.SmallInteger, nullable=False),
+    sa.Column("codec", sa.SmallInteger, nullable=False),
+    sa.Column("type", sa.Text, nullable=False),
+    sa.Column("actor", sa.Text, nullable=False),
+    sa.Column("item_id", sa.Text),
+    sa.Column("key_id", UUID),
+    sa.Column("key_commitment", BYTEA),
+    sa.Column("payload_digest", BYTEA, nullable=False),
+    sa.Column("hash", BYTEA, nullable=False),
+    sa.Column("mac", BYTEA),
+    sa.Column("trace", sa.Text),
+)
+
+snapshots = sa.Table(
+    "snapshots",
+    metadata,
+    sa.Column("namespace_id", UUID, primary_key=True),
+    sa.Column("stream_id", UUID, primary_key=True),
+    sa.Column("projection", sa.Text, primary_key=True),
+    sa.Column("projection_version", sa.Integer, primary_key=True),
+    sa.Column("version", sa.BigInteger, primary_key=True),
+    sa.Column("code_digest", BYTEA, nullable=False),
+    sa.Column("state", BYTEA, nullable=False),
+)
+
+projection_checkpoints = sa.Table(
+    "projection_checkpoints",
+    metadata,
+    sa.Column("namespace_id", UUID, primary_key=True),
+    sa.Column("projection", sa.Text, primary_key=True),
+    sa.Column("projection_version", sa.Integer, primary_key=True),
+    sa.Column("position", sa.BigInteger, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("code_digest", BYTEA, nullable=False),
+    sa.Column("updated_at", TIMESTAMP(timezone=True), nullable=False),
+)
+
+session_index = sa.Table(
+    "session_index",
+    metadata,
+    sa.Column("namespace_id", UUID, primary_key=True),
+    sa.Column("projection_version", sa.Integer, primary_key=True),
+    sa.Column("stream_id", UUID, primary_key=True),
+    sa.Column("version", sa.BigInteger, nullable=False),
+    sa.Column("created_at", TIMESTAMP(timezone=True), nullable=False),
+    sa.Column("updated_at", TIMESTAMP(timezone=True), nullable=False),
+    sa.Column("expires_at", TIMESTAMP(timezone=True)),
+    sa.Column("entries", sa.BigInteger, nullable=False),
+    sa.Column("active", sa.BigInteger, nullable=False),
+    sa.Column("summaries", sa.BigInteger, nullable=False),
+    sa.Column("total_tokens", sa.BigInteger, nullable=False),
+    sa.Column("active_tokens", sa.BigInteger, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("user_id", sa.Text, nullable=False),
+    sa.Column("session_id", sa.Text, nullable=False),
+)

@@ -1,0 +1,1199 @@
+-- The schema that the migrations make, as pg_dump writes it: to read, and to see in a review what a migration changes.
+-- Made by `make schema`, never edited; tests/postgres/test_schema.py compares it with a migrated database.
+
+--
+-- Name: ledger; Type: SCHEMA; Schema: -; Owner: ledger_owner
+--
+
+CREATE SCHEMA ledger;
+
+
+ALTER SCHEMA ledger OWNER TO ledger_owner;
+
+--
+-- Name: hash; Type: DOMAIN; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE DOMAIN ledger.hash AS bytea
+	CONSTRAINT hash_check CHECK ((octet_length(VALUE) = 32));
+
+
+ALTER DOMAIN ledger.hash OWNER TO ledger_owner;
+
+--
+-- Name: ordinal; Type: DOMAIN; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE DOMAIN ledger.ordinal AS bigint
+	CONSTRAINT ordinal_check CHECK ((VALUE > 0));
+
+
+ALTER DOMAIN ledger.ordinal OWNER TO ledger_owner;
+
+--
+-- Name: short_text; Type: DOMAIN; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE DOMAIN ledger.short_text AS text
+	CONSTRAINT short_text_check CHECK ((octet_length(VALUE) <= 512));
+
+
+ALTER DOMAIN ledger.short_text OWNER TO ledger_owner;
+
+--
+-- Name: stored_payload; Type: DOMAIN; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE DOMAIN ledger.stored_payload AS bytea
+	CONSTRAINT stored_payload_check CHECK ((octet_length(VALUE) <= 8388608));
+
+
+ALTER DOMAIN ledger.stored_payload OWNER TO ledger_owner;
+
+--
+-- Name: append(uuid, uuid[], text[], text[], uuid[], bytea[], boolean[], integer[], integer[], bigint[], bytea[], timestamp with time zone[], boolean[], integer[], integer[], uuid[], text[], smallint[], smallint[], timestamp with time zone[], text[], text[], uuid[], bytea[], bytea[], text[], bytea[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE FUNCTION ledger.append(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_events integer[], e_head integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_mac bytea[], e_trace text[], e_bytes bytea[]) RETURNS TABLE(request integer, event integer, code text, replayed boolean, version bigint, "position" bigint, event_id uuid, recorded_us bigint, previous_hash bytea, hash bytea, stream_id uuid)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ledger', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_versions bigint[];   -- per head: its version as locked, later that of its newest event
+    v_hashes bytea[];      -- per head: the hash of that event
+    v_plain boolean;       -- no head is closed, and all have the names they were sent with
+    v_accepted integer[];  -- indexes of the accepted events; null is all
+    v_count integer := cardinality(e_event_id);
+    v_clock timestamptz;
+    v_prefix bytea;
+    v_digest bytea;
+    n_version bigint[];    -- per event: what it was given
+    n_position bigint[];
+    n_digest bytea[];
+    n_hash bytea[];
+    x integer;
+    h integer;
+BEGIN
+    IF p_namespace_id IS NULL OR p_namespace_id::text IS DISTINCT FROM current_setting('ledger.namespace', true) THEN
+        RAISE EXCEPTION 'append needs its namespace set, the role it was opened with, and synchronous_commit'
+            USING ERRCODE = '42501';
+    END IF;
+
+    -- (1) lock the heads in the order of their ids; make the missing ones and lock again
+    LOOP
+        SELECT
+            array_agg(locked.version),
+            array_agg(locked.head_hash::bytea),
+            array_agg(locked.user_id::text) = h_user_id AND array_agg(locked.session_id::text) = h_session_id
+                AND NOT bool_or(locked.closed)
+        INTO v_versions, v_hashes, v_plain
+        FROM (
+            SELECT s.version, s.head_hash, s.user_id, s.session_id, s.closed
+            FROM streams s
+            WHERE s.namespace_id = p_namespace_id AND s.stream_id = ANY (h_stream_id)
+            ORDER BY s.stream_id
+            FOR UPDATE
+        ) AS locked;
+        EXIT WHEN cardinality(v_versions) = cardinality(h_stream_id);
+        INSERT INTO streams (namespace_id, stream_id, user_id, session_id)
+        SELECT p_namespace_id, u.stream_id, u.user_id, u.session_id
+        FROM unnest(h_stream_id, h_user_id, h_session_id) AS u (stream_id, user_id, session_id)
+        ORDER BY u.stream_id
+        ON CONFLICT DO NOTHING;
+    END LOOP;
+
+    -- (2) and (3): retries, expected versions and sizes, where there is something to check
+    IF NOT v_plain OR w_expected IS NOT NULL OR r_request_id IS NOT NULL OR r_retry IS NOT NULL
+        OR v_count > 10000 THEN
+        v_accepted := '{}';
+        FOR request, event, code, replayed, version, "position", event_id, recorded_us, hash, stream_id IN
+            SELECT * FROM append_checked(
+                p_namespace_id, h_stream_id, h_user_id, h_session_id, v_versions, r_request_id, r_request_hash,
+                r_retry, r_writes, w_head, w_expected, w_events, e_event_id
+            )
+        LOOP
+            IF event IS NULL THEN
+                RETURN NEXT;
+            ELSE
+                v_accepted := v_accepted || event;
+            END IF;
+        END LOOP;
+        v_count := cardinality(v_accepted);
+        -- losers, and writes that only guard, leave nothing behind, not even an empty stream
+        IF v_count < cardinality(e_event_id) OR 0 = ANY (w_events) THEN
+            DELETE FROM streams s
+            USING unnest(h_stream_id) WITH ORDINALITY AS u (stream_id, head)
+            WHERE s.namespace_id = p_namespace_id AND s.stream_id = u.stream_id AND s.version = 0
+                AND NOT EXISTS (SELECT FROM unnest(v_accepted) AS a (x) WHERE e_head[a.x] = u.head);
+            IF v_count = 0 THEN
+                RETURN;
+            END IF;
+        END IF;
+        request := NULL;
+        code := NULL;
+        replayed := false;
+        event_id := NULL;
+        stream_id := NULL;
+    END IF;
+
+    -- (4) the counter, last; (5) the clock
+    UPDATE namespaces n SET last_position = n.last_position + v_count
+    WHERE n.namespace_id = p_namespace_id
+    RETURNING n.last_position - v_count, clock_timestamp(), '\x6d6c65646765722f6576656e742f310a'::bytea || uuid_send(n.namespace_id)
+    INTO "position", v_clock, v_prefix;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'unknown namespace' USING ERRCODE = 'LG005';
+    END IF;
+    recorded_us := extract(epoch FROM v_clock) * 1000000;
+
+    -- (6) number and chain, event by event; the frame is that of trust §3
+    FOR i IN 1 .. v_count LOOP
+        x := coalesce(v_accepted[i], i);
+        h := e_head[x];
+        event := x;
+        version := v_versions[h] + 1;
+        "position" := "position" + 1;
+        previous_hash := v_hashes[h];
+        v_digest := sha256(e_bytes[x]);
+        hash := sha256(
+            v_prefix
+            || uuid_send(h_stream_id[h])
+            || int8send(version)
+            || int8send("position")
+            || uuid_send(e_event_id[x])
+            || int4send(octet_length(e_type[x])) || convert_to(e_type[x], 'UTF8')
+            || int2send(e_schema_version[x])
+            || int2send(e_codec[x])
+            || int8send((extract(epoch FROM e_occurred_at[x]) * 1000000)::bigint)
+            || int8send(recorded_us)
+            || int4send(octet_length(e_actor[x])) || convert_to(e_actor[x], 'UTF8')
+            || coalesce('\x01'::bytea || uuid_send(e_key_id[x]), '\x00'::bytea)
+            || coalesce(
+                e_key_commitment[x], '\x0000000000000000000000000000000000000000000000000000000000000000'::bytea
+            )
+            || v_digest
+            || previous_hash
+        );
+        v_versions[h] := version;
+        v_hashes[h] := hash;
+        n_version[x] := version;
+        n_position[x] := "position";
+        n_digest[x] := v_digest;
+        n_hash[x] := hash;
+        RETURN NEXT;
+    END LOOP;
+
+    -- (7) the events and their bytes; by subscripts, for unnest would start a scan for each array
+    WITH bytes AS (
+        INSERT INTO payloads (namespace_id, "position", bytes)
+        SELECT p_namespace_id, n_position[k], e_bytes[k]
+        FROM generate_series(1, cardinality(e_event_id)) AS k
+        WHERE n_version[k] IS NOT NULL
+    )
+    INSERT INTO events (
+        "position", version, occurred_at, recorded_at, namespace_id, stream_id, event_id, schema_version, codec,
+        type, actor, item_id, key_id, key_commitment, payload_digest, hash, mac, trace
+    )
+    SELECT
+        n_position[k], n_version[k], e_occurred_at[k], v_clock, p_namespace_id, h_stream_id[e_head[k]],
+        e_event_id[k], e_schema_version[k], e_codec[k], e_type[k], e_actor[k], e_item_id[k], e_key_id[k],
+        e_key_commitment[k], n_digest[k], n_hash[k], e_mac[k], e_trace[k]
+    FROM generate_series(1, cardinality(e_event_id)) AS k
+    WHERE n_version[k] IS NOT NULL;
+
+    -- (8) the heads, one by one so that each finds its index, and what else is noted
+    FOR i IN 1 .. cardinality(h_stream_id) LOOP
+        UPDATE streams s SET version = v_versions[i], head_hash = v_hashes[i]
+        WHERE s.namespace_id = p_namespace_id AND s.stream_id = h_stream_id[i] AND s.version <> v_versions[i];
+    END LOOP;
+    IF r_request_id IS NOT NULL OR w_config_digest IS NOT NULL OR w_expires_at IS NOT NULL OR w_ended IS NOT NULL THEN
+        PERFORM append_noted(
+            p_namespace_id, v_clock, h_stream_id, r_request_id, r_request_hash, r_writes, w_head, w_config_digest,
+            w_expires_at, w_ended, w_events, n_position
+        );
+    END IF;
+END
+$$;
+
+
+ALTER FUNCTION ledger.append(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_events integer[], e_head integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_mac bytea[], e_trace text[], e_bytes bytea[]) OWNER TO ledger_owner;
+
+--
+-- Name: append_checked(uuid, uuid[], text[], text[], bigint[], uuid[], bytea[], boolean[], integer[], integer[], bigint[], integer[], uuid[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE FUNCTION ledger.append_checked(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], h_version bigint[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_events integer[], e_event_id uuid[]) RETURNS TABLE(request integer, event integer, code text, replayed boolean, version bigint, "position" bigint, event_id uuid, recorded_us bigint, hash bytea, stream_id uuid)
+    LANGUAGE plpgsql
+    SET search_path TO 'ledger', 'pg_temp'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    c_max_events CONSTANT integer := 10000;
+    v_refusals text[];  -- per head: why it takes nothing
+    v_earlier record;
+    v_first bigint;     -- position of the first event of an earlier attempt …
+    v_stored integer;   -- … and how many it wrote: the state it was decided on may have been another
+    v_events integer;
+    v_anchor integer;   -- of several streams a request is noted under the lowest (trust R-6) …
+    v_written integer;  -- … and its first event is in the first it writes to
+    h integer;
+    w integer := 0;     -- writes before the current request
+    e integer := 0;     -- events before the current request
+BEGIN
+    SELECT array_agg(
+        CASE
+            WHEN s.closed THEN 'LG002'
+            WHEN s.user_id <> h_user_id[u.head] OR s.session_id <> h_session_id[u.head] THEN 'LG006'
+        END ORDER BY u.head
+    )
+    INTO v_refusals
+    FROM unnest(h_stream_id) WITH ORDINALITY AS u (stream_id, head)
+    JOIN streams s ON s.namespace_id = p_namespace_id AND s.stream_id = u.stream_id;
+
+    FOR r IN 1 .. cardinality(r_writes) LOOP
+        request := r;
+        event := NULL;
+        code := NULL;
+        replayed := false;
+        version := NULL;
+        "position" := NULL;
+        v_events := 0;
+        v_anchor := NULL;
+        FOR i IN w + 1 .. w + r_writes[r] LOOP
+            h := w_head[i];
+            v_anchor := least(v_anchor, h);
+            IF v_events = 0 THEN
+                v_written := h;
+            END IF;
+            v_events := v_events + w_events[i];
+            IF code IS NULL THEN
+                code := v_refusals[h];
+                IF code IS NULL AND w_expected[i] >= 0 AND w_expected[i] <> h_version[h] THEN
+                    code := 'LG001';
+                    version := h_version[h];
+                    "position" := w_expected[i];
+                END IF;
+            END IF;
+        END LOOP;
+        IF code IS NULL AND v_events > c_max_events THEN
+            code := 'LG004';
+        END IF;
+
+        v_first := NULL;
+        IF r_request_id[r] IS NOT NULL THEN
+            SELECT q.request_hash, q.first_position, q.event_count INTO v_earlier
+            FROM append_requests q
+            WHERE q.namespace_id = p_namespace_id AND q.stream_id = h_stream_id[v_anchor]
+                AND q.request_id = r_request_id[r];
+            IF v_earlier.request_hash <> r_request_hash[r] THEN
+                code := 'LG003';
+            ELSE
+                v_first := v_earlier.first_position;
+                v_stored := v_earlier.event_count;
+            END IF;
+        ELSIF r_retry[r] THEN
+            v_stored := v_events;
+            SELECT v.position INTO v_first
+            FROM events v
+            WHERE v.namespace_id = p_namespace_id AND v.stream_id = h_stream_id[v_written]
+                AND v.event_id = e_event_id[e + 1];
+        END IF;
+
+        IF v_first IS NOT NULL THEN
+            RETURN QUERY
+            SELECT r, NULL::integer, NULL::text, true, v.version::bigint, v.position::bigint, v.event_id,
+                (extract(epoch FROM v.recorded_at) * 1000000)::bigint, v.hash::bytea, v.stream_id
+            FROM events v
+            WHERE v.namespace_id = p_namespace_id
+                AND v.position >= v_first AND v.position < v_first + v_stored
+            ORDER BY v.position;
+        ELSIF code IS NOT NULL THEN
+            RETURN NEXT;
+        ELSE
+            FOR i IN w + 1 .. w + r_writes[r] LOOP
+                h_version[w_head[i]] := h_version[w_head[i]] + w_events[i];
+            END LOOP;
+            FOR x IN e + 1 .. e + v_events LOOP
+                event := x;
+                RETURN NEXT;
+            END LOOP;
+        END IF;
+        w := w + r_writes[r];
+        e := e + v_events;
+    END LOOP;
+END
+$$;
+
+
+ALTER FUNCTION ledger.append_checked(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], h_version bigint[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_events integer[], e_event_id uuid[]) OWNER TO ledger_owner;
+
+--
+-- Name: append_noted(uuid, timestamp with time zone, uuid[], uuid[], bytea[], integer[], integer[], bytea[], timestamp with time zone[], boolean[], integer[], bigint[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE FUNCTION ledger.append_noted(p_namespace_id uuid, p_clock timestamp with time zone, h_stream_id uuid[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_events integer[], n_position bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ledger', 'pg_temp'
+    AS $$
+DECLARE
+    v_events integer;
+    v_anchor integer; -- of several streams a request is noted under the lowest (trust R-6)
+    v_id uuid;
+    w integer := 0; -- writes before the current request
+    e integer := 0; -- events before the current request
+BEGIN
+    FOR r IN 1 .. cardinality(r_writes) LOOP
+        v_events := 0;
+        v_anchor := NULL;
+        FOR i IN w + 1 .. w + r_writes[r] LOOP
+            v_events := v_events + w_events[i];
+            v_anchor := least(v_anchor, w_head[i]);
+            IF n_position[e + 1] IS NOT NULL THEN
+                v_id := h_stream_id[w_head[i]];
+                UPDATE streams s SET
+                    config_digest = coalesce(w_config_digest[i], s.config_digest),
+                    expires_at = nullif(coalesce(w_expires_at[i], s.expires_at), 'infinity'),
+                    ended = coalesce(w_ended[i], s.ended)
+                WHERE s.namespace_id = p_namespace_id AND s.stream_id = v_id
+                    AND (w_config_digest[i] IS NOT NULL OR w_expires_at[i] IS NOT NULL OR w_ended[i] IS NOT NULL);
+            END IF;
+        END LOOP;
+        IF r_request_id[r] IS NOT NULL AND n_position[e + 1] IS NOT NULL THEN
+            INSERT INTO append_requests (
+                namespace_id, stream_id, request_id, request_hash, first_position, event_count, recorded_at
+            ) VALUES (
+                p_namespace_id, h_stream_id[v_anchor], r_request_id[r], r_request_hash[r], n_position[e + 1],
+                v_events, p_clock
+            );
+        END IF;
+        w := w + r_writes[r];
+        e := e + v_events;
+    END LOOP;
+END
+$$;
+
+
+ALTER FUNCTION ledger.append_noted(p_namespace_id uuid, p_clock timestamp with time zone, h_stream_id uuid[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_events integer[], n_position bigint[]) OWNER TO ledger_owner;
+
+--
+-- Name: create_namespace(uuid, text); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE FUNCTION ledger.create_namespace(p_namespace_id uuid, p_namespace text) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ledger', 'pg_temp'
+    AS $$
+DECLARE
+    v_ledger_id uuid;
+BEGIN
+    INSERT INTO ledger.namespaces (namespace_id, namespace) VALUES (p_namespace_id, p_namespace)
+        ON CONFLICT (namespace_id) DO NOTHING;
+    SELECT n.ledger_id INTO v_ledger_id FROM ledger.namespaces n
+        WHERE n.namespace_id = p_namespace_id AND n.namespace = p_namespace;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'the namespace id belongs to another name' USING ERRCODE = 'LG006';
+    END IF;
+    RETURN v_ledger_id;
+END
+$$;
+
+
+ALTER FUNCTION ledger.create_namespace(p_namespace_id uuid, p_namespace text) OWNER TO ledger_owner;
+
+--
+-- Name: namespace_ids(); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE FUNCTION ledger.namespace_ids() RETURNS SETOF uuid
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'ledger', 'pg_temp'
+    AS $$
+    SELECT namespace_id FROM ledger.namespaces ORDER BY namespace_id
+$$;
+
+
+ALTER FUNCTION ledger.namespace_ids() OWNER TO ledger_owner;
+
+--
+-- Name: prune_requests(uuid, interval); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE FUNCTION ledger.prune_requests(p_namespace_id uuid, p_older_than interval) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ledger', 'pg_temp'
+    AS $$
+DECLARE
+    v_count bigint;
+BEGIN
+    IF p_older_than < interval '24 hours' THEN
+        RAISE EXCEPTION 'requests are kept for at least 24 hours' USING ERRCODE = '22023';
+    END IF;
+    DELETE FROM ledger.append_requests q
+        WHERE q.namespace_id = p_namespace_id AND q.recorded_at < clock_timestamp() - p_older_than;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;
+
+
+ALTER FUNCTION ledger.prune_requests(p_namespace_id uuid, p_older_than interval) OWNER TO ledger_owner;
+
+--
+-- Name: refuse_change(); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE FUNCTION ledger.refuse_change() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RAISE EXCEPTION 'the log is append-only: % of %.% refused', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME
+        USING ERRCODE = 'LG000';
+END
+$$;
+
+
+ALTER FUNCTION ledger.refuse_change() OWNER TO ledger_owner;
+
+--
+-- Name: restore_events(uuid, bigint[], bigint[], uuid[], text[], text[], uuid[], text[], smallint[], smallint[], timestamp with time zone[], timestamp with time zone[], text[], text[], uuid[], bytea[], bytea[], bytea[], bytea[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE FUNCTION ledger.restore_events(p_namespace_id uuid, e_position bigint[], e_version bigint[], e_stream_id uuid[], e_user_id text[], e_session_id text[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_recorded_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_payload_digest bytea[], e_hash bytea[], e_bytes bytea[]) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'ledger', 'pg_temp'
+    AS $$
+DECLARE
+    v_last bigint;
+BEGIN
+    SELECT n.last_position INTO v_last FROM namespaces n WHERE n.namespace_id = p_namespace_id FOR UPDATE;
+    IF v_last + 1 IS DISTINCT FROM e_position[1] THEN
+        RAISE EXCEPTION 'the namespace is at %, the page begins at %', v_last, e_position[1] USING ERRCODE = 'LG001';
+    END IF;
+
+    INSERT INTO streams (namespace_id, stream_id, user_id, session_id)
+    SELECT DISTINCT p_namespace_id, u.stream_id, u.user_id, u.session_id
+    FROM unnest(e_stream_id, e_user_id, e_session_id) AS u (stream_id, user_id, session_id)
+    ON CONFLICT DO NOTHING;
+
+    INSERT INTO payloads (namespace_id, "position", bytes)
+    SELECT p_namespace_id, u."position", u.bytes
+    FROM unnest(e_position, e_bytes) AS u ("position", bytes)
+    WHERE u.bytes IS NOT NULL;
+
+    INSERT INTO events (
+        "position", version, occurred_at, recorded_at, namespace_id, stream_id, event_id, schema_version, codec,
+        type, actor, item_id, key_id, key_commitment, payload_digest, hash
+    )
+    SELECT
+        e_position[k], e_version[k], e_occurred_at[k], e_recorded_at[k], p_namespace_id, e_stream_id[k],
+        e_event_id[k], e_schema_version[k], e_codec[k], e_type[k], e_actor[k], e_item_id[k], e_key_id[k],
+        e_key_commitment[k], e_payload_digest[k], e_hash[k]
+    FROM generate_series(1, cardinality(e_position)) AS k;
+
+    UPDATE streams s SET version = head.version, head_hash = head.hash
+    FROM (
+        SELECT DISTINCT ON (u.stream_id) u.stream_id, u.version, u.hash
+        FROM unnest(e_stream_id, e_version, e_hash) AS u (stream_id, version, hash)
+        ORDER BY u.stream_id, u.version DESC
+    ) AS head
+    WHERE s.namespace_id = p_namespace_id AND s.stream_id = head.stream_id;
+
+    UPDATE namespaces n SET last_position = e_position[cardinality(e_position)]
+    WHERE n.namespace_id = p_namespace_id;
+    RETURN cardinality(e_position);
+END
+$$;
+
+
+ALTER FUNCTION ledger.restore_events(p_namespace_id uuid, e_position bigint[], e_version bigint[], e_stream_id uuid[], e_user_id text[], e_session_id text[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_recorded_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_payload_digest bytea[], e_hash bytea[], e_bytes bytea[]) OWNER TO ledger_owner;
+
+
+
+--
+-- Name: alembic_version; Type: TABLE; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE TABLE ledger.alembic_version (
+    version_num character varying(32) NOT NULL
+);
+
+
+ALTER TABLE ledger.alembic_version OWNER TO ledger_owner;
+
+--
+-- Name: append_requests; Type: TABLE; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE TABLE ledger.append_requests (
+    namespace_id uuid NOT NULL,
+    stream_id uuid NOT NULL,
+    request_id uuid NOT NULL,
+    request_hash ledger.hash NOT NULL,
+    first_position ledger.ordinal NOT NULL,
+    event_count integer NOT NULL,
+    recorded_at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY ledger.append_requests FORCE ROW LEVEL SECURITY;
+
+
+ALTER TABLE ledger.append_requests OWNER TO ledger_owner;
+
+--
+-- Name: events; Type: TABLE; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE TABLE ledger.events (
+    "position" ledger.ordinal NOT NULL,
+    version ledger.ordinal NOT NULL,
+    occurred_at timestamp with time zone NOT NULL,
+    recorded_at timestamp with time zone NOT NULL,
+    namespace_id uuid NOT NULL,
+    stream_id uuid NOT NULL,
+    event_id uuid NOT NULL,
+    schema_version smallint NOT NULL,
+    codec smallint NOT NULL,
+    type ledger.short_text NOT NULL,
+    actor ledger.short_text NOT NULL,
+    item_id ledger.short_text,
+    key_id uuid,
+    key_commitment ledger.hash,
+    payload_digest ledger.hash NOT NULL,
+    hash ledger.hash NOT NULL,
+    mac ledger.hash,
+    trace text,
+    CONSTRAINT events_check CHECK (((key_id IS NULL) = (key_commitment IS NULL)))
+);
+
+ALTER TABLE ONLY ledger.events FORCE ROW LEVEL SECURITY;
+
+
+ALTER TABLE ledger.events OWNER TO ledger_owner;
+
+--
+-- Name: namespaces; Type: TABLE; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE TABLE ledger.namespaces (
+    namespace_id uuid NOT NULL,
+    namespace ledger.short_text NOT NULL,
+    ledger_id uuid DEFAULT gen_random_uuid() NOT NULL,
+    last_position bigint DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+)
+WITH (fillfactor='10');
+
+ALTER TABLE ONLY ledger.namespaces FORCE ROW LEVEL SECURITY;
+
+
+ALTER TABLE ledger.namespaces OWNER TO ledger_owner;
+
+--
+-- Name: payloads; Type: TABLE; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE TABLE ledger.payloads (
+    namespace_id uuid NOT NULL,
+    "position" ledger.ordinal NOT NULL,
+    bytes ledger.stored_payload NOT NULL
+);
+ALTER TABLE ONLY ledger.payloads ALTER COLUMN bytes SET STORAGE EXTERNAL;
+
+ALTER TABLE ONLY ledger.payloads FORCE ROW LEVEL SECURITY;
+
+
+ALTER TABLE ledger.payloads OWNER TO ledger_owner;
+
+--
+-- Name: streams; Type: TABLE; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE TABLE ledger.streams (
+    namespace_id uuid NOT NULL,
+    stream_id uuid NOT NULL,
+    version bigint DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    expires_at timestamp with time zone,
+    ended boolean DEFAULT false NOT NULL,
+    closed boolean DEFAULT false NOT NULL,
+    head_hash ledger.hash DEFAULT decode(repeat('00'::text, 32), 'hex'::text) NOT NULL,
+    user_id ledger.short_text NOT NULL,
+    session_id ledger.short_text NOT NULL,
+    config_digest ledger.hash
+)
+WITH (fillfactor='70');
+
+ALTER TABLE ONLY ledger.streams FORCE ROW LEVEL SECURITY;
+
+
+ALTER TABLE ledger.streams OWNER TO ledger_owner;
+
+--
+-- Name: events_readable; Type: VIEW; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE VIEW ledger.events_readable WITH (security_invoker='true') AS
+ SELECT n.namespace,
+    s.user_id,
+    s.session_id,
+    e.version,
+    e."position",
+    e.event_id,
+    e.type,
+    e.schema_version,
+    e.actor,
+    e.occurred_at,
+    e.recorded_at,
+    e.item_id,
+        CASE e.codec
+            WHEN 0 THEN (convert_from((p.bytes)::bytea, 'UTF8'::name))::jsonb
+            WHEN 1 THEN (convert_from(SUBSTRING(p.bytes FROM 17), 'UTF8'::name))::jsonb
+            ELSE NULL::jsonb
+        END AS payload,
+    e.hash
+   FROM (((ledger.events e
+     JOIN ledger.streams s USING (namespace_id, stream_id))
+     JOIN ledger.namespaces n USING (namespace_id))
+     LEFT JOIN ledger.payloads p USING (namespace_id, "position"));
+
+
+ALTER VIEW ledger.events_readable OWNER TO ledger_owner;
+
+--
+-- Name: projection_checkpoints; Type: TABLE; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE TABLE ledger.projection_checkpoints (
+    namespace_id uuid NOT NULL,
+    projection ledger.short_text NOT NULL,
+    projection_version integer NOT NULL,
+    "position" bigint DEFAULT 0 NOT NULL,
+    status text DEFAULT 'live'::text NOT NULL,
+    code_digest ledger.hash NOT NULL,
+    updated_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT projection_checkpoints_status_check CHECK ((status = ANY (ARRAY['building'::text, 'live'::text])))
+)
+WITH (fillfactor='50');
+
+ALTER TABLE ONLY ledger.projection_checkpoints FORCE ROW LEVEL SECURITY;
+
+
+ALTER TABLE ledger.projection_checkpoints OWNER TO ledger_owner;
+
+--
+-- Name: session_index; Type: TABLE; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE TABLE ledger.session_index (
+    namespace_id uuid NOT NULL,
+    projection_version integer NOT NULL,
+    stream_id uuid NOT NULL,
+    version bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone,
+    entries bigint NOT NULL,
+    active bigint NOT NULL,
+    summaries bigint NOT NULL,
+    total_tokens bigint NOT NULL,
+    active_tokens bigint NOT NULL,
+    status text NOT NULL,
+    user_id ledger.short_text NOT NULL,
+    session_id ledger.short_text NOT NULL,
+    CONSTRAINT session_index_status_check CHECK ((status = ANY (ARRAY['live'::text, 'ended'::text, 'unreadable'::text])))
+)
+WITH (fillfactor='80');
+
+ALTER TABLE ONLY ledger.session_index FORCE ROW LEVEL SECURITY;
+
+
+ALTER TABLE ledger.session_index OWNER TO ledger_owner;
+
+--
+-- Name: snapshots; Type: TABLE; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE TABLE ledger.snapshots (
+    namespace_id uuid NOT NULL,
+    stream_id uuid NOT NULL,
+    projection ledger.short_text NOT NULL,
+    projection_version integer NOT NULL,
+    version ledger.ordinal NOT NULL,
+    code_digest ledger.hash NOT NULL,
+    state bytea NOT NULL
+);
+
+ALTER TABLE ONLY ledger.snapshots FORCE ROW LEVEL SECURITY;
+
+
+ALTER TABLE ledger.snapshots OWNER TO ledger_owner;
+
+--
+-- Name: alembic_version alembic_version_pkc; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ONLY ledger.alembic_version
+    ADD CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num);
+
+
+--
+-- Name: append_requests append_requests_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ONLY ledger.append_requests
+    ADD CONSTRAINT append_requests_pkey PRIMARY KEY (namespace_id, stream_id, request_id);
+
+
+--
+-- Name: events events_namespace_id_position_key; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ONLY ledger.events
+    ADD CONSTRAINT events_namespace_id_position_key UNIQUE (namespace_id, "position");
+
+
+--
+-- Name: events events_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ONLY ledger.events
+    ADD CONSTRAINT events_pkey PRIMARY KEY (namespace_id, stream_id, version);
+
+
+--
+-- Name: namespaces namespaces_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ONLY ledger.namespaces
+    ADD CONSTRAINT namespaces_pkey PRIMARY KEY (namespace_id);
+
+
+--
+-- Name: payloads payloads_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ONLY ledger.payloads
+    ADD CONSTRAINT payloads_pkey PRIMARY KEY (namespace_id, "position");
+
+
+--
+-- Name: projection_checkpoints projection_checkpoints_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ONLY ledger.projection_checkpoints
+    ADD CONSTRAINT projection_checkpoints_pkey PRIMARY KEY (namespace_id, projection, projection_version);
+
+
+--
+-- Name: session_index session_index_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ONLY ledger.session_index
+    ADD CONSTRAINT session_index_pkey PRIMARY KEY (namespace_id, projection_version, stream_id);
+
+
+--
+-- Name: snapshots snapshots_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ONLY ledger.snapshots
+    ADD CONSTRAINT snapshots_pkey PRIMARY KEY (namespace_id, stream_id, projection, projection_version, version);
+
+
+--
+-- Name: streams streams_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ONLY ledger.streams
+    ADD CONSTRAINT streams_pkey PRIMARY KEY (namespace_id, stream_id);
+
+
+--
+-- Name: append_requests_recorded_at; Type: INDEX; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE INDEX append_requests_recorded_at ON ledger.append_requests USING brin (recorded_at);
+
+
+--
+-- Name: events_item_id; Type: INDEX; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE INDEX events_item_id ON ledger.events USING btree (namespace_id, stream_id, item_id, version) WHERE (item_id IS NOT NULL);
+
+
+--
+-- Name: events_recorded_at; Type: INDEX; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE INDEX events_recorded_at ON ledger.events USING brin (recorded_at);
+
+
+--
+-- Name: session_index_updated_at; Type: INDEX; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE INDEX session_index_updated_at ON ledger.session_index USING btree (namespace_id, projection_version, updated_at DESC, stream_id);
+
+
+--
+-- Name: streams_session_id; Type: INDEX; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE INDEX streams_session_id ON ledger.streams USING btree (session_id, namespace_id);
+
+
+--
+-- Name: events events_append_only; Type: TRIGGER; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE TRIGGER events_append_only BEFORE DELETE OR UPDATE ON ledger.events FOR EACH ROW EXECUTE FUNCTION ledger.refuse_change();
+
+ALTER TABLE ledger.events ENABLE ALWAYS TRIGGER events_append_only;
+
+
+--
+-- Name: events events_no_truncate; Type: TRIGGER; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE TRIGGER events_no_truncate BEFORE TRUNCATE ON ledger.events FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+ALTER TABLE ledger.events ENABLE ALWAYS TRIGGER events_no_truncate;
+
+
+--
+-- Name: payloads payloads_append_only; Type: TRIGGER; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE TRIGGER payloads_append_only BEFORE DELETE OR UPDATE ON ledger.payloads FOR EACH ROW EXECUTE FUNCTION ledger.refuse_change();
+
+ALTER TABLE ledger.payloads ENABLE ALWAYS TRIGGER payloads_append_only;
+
+
+--
+-- Name: payloads payloads_no_truncate; Type: TRIGGER; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE TRIGGER payloads_no_truncate BEFORE TRUNCATE ON ledger.payloads FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+
+ALTER TABLE ledger.payloads ENABLE ALWAYS TRIGGER payloads_no_truncate;
+
+
+--
+-- Name: append_requests; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ledger.append_requests ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: events; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ledger.events ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: append_requests namespace_isolation; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY namespace_isolation ON ledger.append_requests USING ((array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), ','::text))::uuid[] AS string_to_array), namespace_id) IS NOT NULL));
+
+
+--
+-- Name: events namespace_isolation; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY namespace_isolation ON ledger.events USING ((array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), ','::text))::uuid[] AS string_to_array), namespace_id) IS NOT NULL));
+
+
+--
+-- Name: namespaces namespace_isolation; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY namespace_isolation ON ledger.namespaces USING ((array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), ','::text))::uuid[] AS string_to_array), namespace_id) IS NOT NULL));
+
+
+--
+-- Name: payloads namespace_isolation; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY namespace_isolation ON ledger.payloads USING ((array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), ','::text))::uuid[] AS string_to_array), namespace_id) IS NOT NULL));
+
+
+--
+-- Name: projection_checkpoints namespace_isolation; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY namespace_isolation ON ledger.projection_checkpoints USING ((array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), ','::text))::uuid[] AS string_to_array), namespace_id) IS NOT NULL));
+
+
+--
+-- Name: session_index namespace_isolation; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY namespace_isolation ON ledger.session_index USING ((array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), ','::text))::uuid[] AS string_to_array), namespace_id) IS NOT NULL));
+
+
+--
+-- Name: snapshots namespace_isolation; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY namespace_isolation ON ledger.snapshots USING ((array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), ','::text))::uuid[] AS string_to_array), namespace_id) IS NOT NULL));
+
+
+--
+-- Name: streams namespace_isolation; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY namespace_isolation ON ledger.streams USING ((array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), ','::text))::uuid[] AS string_to_array), namespace_id) IS NOT NULL));
+
+
+--
+-- Name: namespaces; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ledger.namespaces ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: namespaces owner_lists; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY owner_lists ON ledger.namespaces FOR SELECT TO ledger_owner USING (true);
+
+
+--
+-- Name: payloads; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ledger.payloads ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: projection_checkpoints; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ledger.projection_checkpoints ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: session_index; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ledger.session_index ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: snapshots; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ledger.snapshots ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: streams; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ledger.streams ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: append_requests verifier_reads; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY verifier_reads ON ledger.append_requests FOR SELECT TO ledger_verifier USING (true);
+
+
+--
+-- Name: events verifier_reads; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY verifier_reads ON ledger.events FOR SELECT TO ledger_verifier USING (true);
+
+
+--
+-- Name: namespaces verifier_reads; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY verifier_reads ON ledger.namespaces FOR SELECT TO ledger_verifier USING (true);
+
+
+--
+-- Name: payloads verifier_reads; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY verifier_reads ON ledger.payloads FOR SELECT TO ledger_verifier USING (true);
+
+
+--
+-- Name: projection_checkpoints verifier_reads; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY verifier_reads ON ledger.projection_checkpoints FOR SELECT TO ledger_verifier USING (true);
+
+
+--
+-- Name: session_index verifier_reads; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY verifier_reads ON ledger.session_index FOR SELECT TO ledger_verifier USING (true);
+
+
+--
+-- Name: snapshots verifier_reads; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY verifier_reads ON ledger.snapshots FOR SELECT TO ledger_verifier USING (true);
+
+
+--
+-- Name: streams verifier_reads; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY verifier_reads ON ledger.streams FOR SELECT TO ledger_verifier USING (true);
+
+
+--
+-- Name: SCHEMA ledger; Type: ACL; Schema: -; Owner: ledger_owner
+--
+
+GRANT USAGE ON SCHEMA ledger TO ledger_app;
+GRANT USAGE ON SCHEMA ledger TO ledger_verifier;
+
+
+--
+-- Name: FUNCTION append(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_events integer[], e_head integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_mac bytea[], e_trace text[], e_bytes bytea[]); Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+REVOKE ALL ON FUNCTION ledger.append(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_events integer[], e_head integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_mac bytea[], e_trace text[], e_bytes bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.append(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_events integer[], e_head integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_mac bytea[], e_trace text[], e_bytes bytea[]) TO ledger_app;
+
+
+--
+-- Name: FUNCTION append_checked(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], h_version bigint[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_events integer[], e_event_id uuid[]); Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+REVOKE ALL ON FUNCTION ledger.append_checked(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], h_version bigint[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_events integer[], e_event_id uuid[]) FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION append_noted(p_namespace_id uuid, p_clock timestamp with time zone, h_stream_id uuid[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_events integer[], n_position bigint[]); Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+REVOKE ALL ON FUNCTION ledger.append_noted(p_namespace_id uuid, p_clock timestamp with time zone, h_stream_id uuid[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_events integer[], n_position bigint[]) FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION create_namespace(p_namespace_id uuid, p_namespace text); Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+REVOKE ALL ON FUNCTION ledger.create_namespace(p_namespace_id uuid, p_namespace text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.create_namespace(p_namespace_id uuid, p_namespace text) TO ledger_app;
+
+
+--
+-- Name: FUNCTION namespace_ids(); Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+REVOKE ALL ON FUNCTION ledger.namespace_ids() FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.namespace_ids() TO ledger_app;
+GRANT ALL ON FUNCTION ledger.namespace_ids() TO ledger_verifier;
+
+
+--
+-- Name: FUNCTION prune_requests(p_namespace_id uuid, p_older_than interval); Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+REVOKE ALL ON FUNCTION ledger.prune_requests(p_namespace_id uuid, p_older_than interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.prune_requests(p_namespace_id uuid, p_older_than interval) TO ledger_app;
+
+
+--
+-- Name: FUNCTION refuse_change(); Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+REVOKE ALL ON FUNCTION ledger.refuse_change() FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION restore_events(p_namespace_id uuid, e_position bigint[], e_version bigint[], e_stream_id uuid[], e_user_id text[], e_session_id text[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_recorded_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_payload_digest bytea[], e_hash bytea[], e_bytes bytea[]); Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+REVOKE ALL ON FUNCTION ledger.restore_events(p_namespace_id uuid, e_position bigint[], e_version bigint[], e_stream_id uuid[], e_user_id text[], e_session_id text[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_recorded_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_payload_digest bytea[], e_hash bytea[], e_bytes bytea[]) FROM PUBLIC;
+
+
+--
+-- Name: TABLE alembic_version; Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+GRANT SELECT ON TABLE ledger.alembic_version TO ledger_app;
+GRANT SELECT ON TABLE ledger.alembic_version TO ledger_verifier;
+
+
+--
+-- Name: TABLE append_requests; Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+GRANT SELECT ON TABLE ledger.append_requests TO ledger_app;
+GRANT SELECT ON TABLE ledger.append_requests TO ledger_verifier;
+
+
+--
+-- Name: TABLE events; Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+GRANT SELECT ON TABLE ledger.events TO ledger_app;
+GRANT SELECT ON TABLE ledger.events TO ledger_verifier;
+
+
+--
+-- Name: TABLE namespaces; Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+GRANT SELECT ON TABLE ledger.namespaces TO ledger_app;
+GRANT SELECT ON TABLE ledger.namespaces TO ledger_verifier;
+
+
+--
+-- Name: TABLE payloads; Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+GRANT SELECT ON TABLE ledger.payloads TO ledger_app;
+GRANT SELECT ON TABLE ledger.payloads TO ledger_verifier;
+
+
+--
+-- Name: TABLE streams; Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+GRANT SELECT ON TABLE ledger.streams TO ledger_app;
+GRANT SELECT ON TABLE ledger.streams TO ledger_verifier;
+
+
+--
+-- Name: TABLE events_readable; Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+GRANT SELECT ON TABLE ledger.events_readable TO ledger_app;
+GRANT SELECT ON TABLE ledger.events_readable TO ledger_verifier;
+
+
+--
+-- Name: TABLE projection_checkpoints; Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ledger.projection_checkpoints TO ledger_app;
+GRANT SELECT ON TABLE ledger.projection_checkpoints TO ledger_verifier;
+
+
+--
+-- Name: TABLE session_index; Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ledger.session_index TO ledger_app;
+GRANT SELECT ON TABLE ledger.session_index TO ledger_verifier;
+
+
+--
+-- Name: TABLE snapshots; Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ledger.snapshots TO ledger_app;
+GRANT SELECT ON TABLE ledger.snapshots TO ledger_verifier;

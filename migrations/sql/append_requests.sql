@@ -1,0 +1,20 @@
+-- Which client requests were carried out, so that a retry gets the first answer (trust R-6).
+CREATE TABLE ledger.append_requests (
+    namespace_id uuid NOT NULL,
+    stream_id uuid NOT NULL,
+    request_id uuid NOT NULL,
+    request_hash ledger.hash NOT NULL,
+    first_position ledger.ordinal NOT NULL,
+    event_count integer NOT NULL,
+    recorded_at timestamptz NOT NULL,
+    PRIMARY KEY (namespace_id, stream_id, request_id)
+);
+CREATE INDEX append_requests_recorded_at ON ledger.append_requests USING brin (recorded_at);
+
+ALTER TABLE ledger.append_requests ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ledger.append_requests FORCE ROW LEVEL SECURITY;
+CREATE POLICY namespace_isolation ON ledger.append_requests USING (
+    array_position(
+        (SELECT string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[]), namespace_id
+    ) IS NOT NULL
+);

@@ -1,0 +1,43 @@
+-- The log. Wide columns first, so that nothing is spent on alignment. The hashed columns are those of
+-- trust H-1 … H-16; item_id, mac and trace are not hashed.
+CREATE TABLE ledger.events (
+    "position" ledger.ordinal NOT NULL,
+    version ledger.ordinal NOT NULL,
+    occurred_at timestamptz NOT NULL,
+    recorded_at timestamptz NOT NULL,
+    namespace_id uuid NOT NULL,
+    stream_id uuid NOT NULL,
+    event_id uuid NOT NULL,
+    schema_version smallint NOT NULL,
+    codec smallint NOT NULL,
+    type ledger.short_text NOT NULL,
+    actor ledger.short_text NOT NULL,
+    item_id ledger.short_text,
+    key_id uuid,
+    key_commitment ledger.hash,
+    payload_digest ledger.hash NOT NULL,
+    hash ledger.hash NOT NULL,
+    mac ledger.hash,
+    trace text,
+    PRIMARY KEY (namespace_id, stream_id, version),
+    UNIQUE (namespace_id, "position"),
+    CHECK ((key_id IS NULL) = (key_commitment IS NULL))
+);
+
+CREATE INDEX events_item_id ON ledger.events (namespace_id, stream_id, item_id, version) WHERE item_id IS NOT NULL;
+CREATE INDEX events_recorded_at ON ledger.events USING brin (recorded_at);
+
+CREATE TRIGGER events_append_only BEFORE UPDATE OR DELETE ON ledger.events
+    FOR EACH ROW EXECUTE FUNCTION ledger.refuse_change();
+CREATE TRIGGER events_no_truncate BEFORE TRUNCATE ON ledger.events
+    FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+ALTER TABLE ledger.events ENABLE ALWAYS TRIGGER events_append_only;
+ALTER TABLE ledger.events ENABLE ALWAYS TRIGGER events_no_truncate;
+
+ALTER TABLE ledger.events ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ledger.events FORCE ROW LEVEL SECURITY;
+CREATE POLICY namespace_isolation ON ledger.events USING (
+    array_position(
+        (SELECT string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[]), namespace_id
+    ) IS NOT NULL
+);

@@ -1,0 +1,15 @@
+-- Forget requests whose retry nobody will send any more (trust R-6); at least a day is kept.
+CREATE FUNCTION ledger.prune_requests(p_namespace_id uuid, p_older_than interval) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
+DECLARE
+    v_count bigint;
+BEGIN
+    IF p_older_than < interval '24 hours' THEN
+        RAISE EXCEPTION 'requests are kept for at least 24 hours' USING ERRCODE = '22023';
+    END IF;
+    DELETE FROM ledger.append_requests q
+        WHERE q.namespace_id = p_namespace_id AND q.recorded_at < clock_timestamp() - p_older_than;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;

@@ -1,0 +1,19 @@
+-- States of projections at a version: a cache that may be dropped at any time (DESIGN §6).
+CREATE TABLE ledger.snapshots (
+    namespace_id uuid NOT NULL,
+    stream_id uuid NOT NULL,
+    projection ledger.short_text NOT NULL,
+    projection_version integer NOT NULL,
+    version ledger.ordinal NOT NULL,
+    code_digest ledger.hash NOT NULL,
+    state bytea NOT NULL,
+    PRIMARY KEY (namespace_id, stream_id, projection, projection_version, version)
+);
+
+ALTER TABLE ledger.snapshots ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ledger.snapshots FORCE ROW LEVEL SECURITY;
+CREATE POLICY namespace_isolation ON ledger.snapshots USING (
+    array_position(
+        (SELECT string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[]), namespace_id
+    ) IS NOT NULL
+);
