@@ -1,0 +1,51 @@
+"""From settings to a store: the embedded server, started and migrated if it is new, or the user's own."""
+
+import asyncio
+from contextlib import suppress
+
+import psycopg
+from psycopg import errors, sql
+
+from ledger.errors import DatabaseUnavailable
+from ledger.ports import Store
+from ledger.settings import Settings
+from ledger.stores.embedded import DATABASE, EmbeddedServer
+from ledger.stores.postgres import PostgresStore, Target
+
+
+async def open_store(settings: Settings, *, group_commit: bool = True, allow_unsafe: bool = False) -> Store:
+    """Return the store that *settings* name.
+
+    Raises:
+        DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: see `PostgresStore.open`.
+    """
+    if settings.database_url is not None:
+        target = Target(settings.database_url, allow_unsafe=allow_unsafe)
+    else:
+        server = EmbeddedServer(settings.data_dir)
+        await asyncio.to_thread(prepare, server)
+        target = Target(server.url, embedded=True, allow_unsafe=allow_unsafe)
+    return await PostgresStore.open(target, group_commit=group_commit)
+
+
+def prepare(server: EmbeddedServer) -> None:
+    """Start the embedded server and, if its database is new, make the schema.
+
+    An older schema is left alone: only ``memory-ledger db upgrade`` changes one that holds data.
+    """
+    server.start()
+    try:
+        with psycopg.connect(server.url.replace(f"/{DATABASE}?", "/postgres?"), autocommit=True) as connection:
+            known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,)).fetchone()
+            if known is None:
+                with suppress(errors.DuplicateDatabase, errors.UniqueViolation):
+                    connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
+        with psycopg.connect(server.url, autocommit=True) as connection:
+            schema = connection.execute("SELECT to_regclass('ledger.alembic_version')").fetchone()
+            migrated = schema is not None and schema[0] is not None
+    except psycopg.OperationalError as fault:
+        raise DatabaseUnavailable(f"the embedded PostgreSQL does not take connections: {fault}") from fault
+    if not migrated:
+        from ledger.stores.postgres.migration import upgrade  # noqa: PLC0415 - Alembic, needed once
+
+        upgrade(server.url)

