@@ -1,0 +1,205 @@
+"""Stores with one fault each, which the suite must reject. Source: STYLE, trust §1 (negative controls).
+
+Each is the store in memory but for what its docstring says; where the fault is a race, the gap in which
+another writer slips through is an ``await``.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from ledger.errors import VersionConflict
+from ledger.events import StoredEvent
+from ledger.ids import Stream
+from ledger.ports import Appended, AppendRequest, NamespaceInfo, Receipt
+from ledger.stores.group_commit import GroupCommit
+from ledger.stores.in_memory import InMemoryStore
+
+
+class LooksUpOutsideTheLock(InMemoryStore):
+    """Asks whether a request was carried out before, and only then waits for its turn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._answers: dict[UUID | None, Appended] = {}
+
+    async def append(self, request: AppendRequest) -> Appended:
+        earlier = self._answers.get(request.request_id) if request.request_id else None
+        await asyncio.sleep(0)
+        if earlier is not None:
+            return replace(earlier, replayed=True)
+        self._answers[request.request_id] = await super().append(replace(request, request_id=None))
+        return self._answers[request.request_id]
+
+
+class ForgetsRequests(InMemoryStore):
+    """Takes a retry for a new request."""
+
+    async def append(self, request: AppendRequest) -> Appended:
+        return await super().append(replace(request, request_id=None, request_hash=None))
+
+
+class AnswersRetriesAnew(InMemoryStore):
+    """Recognises a retry, but answers with its events' new ids."""
+
+    async def append(self, request: AppendRequest) -> Appended:
+        appended = await super().append(request)
+        events = (event for write in request.writes for event in write.events)
+        renewed = tuple(
+            replace(receipt, event_id=event.event_id) for receipt, event in zip(appended.receipts, events, strict=False)
+        )
+        return replace(appended, receipts=renewed)
+
+
+class HasNoStreamLock(InMemoryStore):
+    """Checks the expected version, and only then waits for its turn."""
+
+    async def append(self, request: AppendRequest) -> Appended:
+        for write in request.writes:
+            version, _ = await self.head(write.stream)
+            if write.expected_version is not None and write.expected_version != version:
+                raise VersionConflict(current=version, expected=write.expected_version)
+        await asyncio.sleep(0)
+        unchecked = tuple(replace(write, expected_version=None) for write in request.writes)
+        return await super().append(replace(request, writes=unchecked))
+
+
+class IgnoresExpectedVersions(InMemoryStore):
+    """Appends wherever the stream is."""
+
+    async def append(self, request: AppendRequest) -> Appended:
+        unchecked = tuple(replace(write, expected_version=None) for write in request.writes)
+        return await super().append(replace(request, writes=unchecked))
+
+
+class DropsTheLastEvent(InMemoryStore):
+    """Loses the last event of a write of several, and says it has it."""
+
+    async def append(self, request: AppendRequest) -> Appended:
+        shorter = tuple(replace(write, events=write.events[:-1] or write.events) for write in request.writes)
+        appended = await super().append(replace(request, writes=shorter))
+        stored = {receipt.event_id: receipt for receipt in appended.receipts}
+        receipts: list[Receipt] = []
+        for event in (event for write in request.writes for event in write.events):
+            lost = (
+                replace(receipts[-1], event_id=event.event_id, version=receipts[-1].version + 1) if receipts else None
+            )
+            receipts.append(stored.get(event.event_id) or lost or appended.receipts[0])
+        return appended if appended.replayed else replace(appended, receipts=tuple(receipts))
+
+
+class WritesStreamByStream(InMemoryStore):
+    """Appends to one stream after the other, and stops at the first that refuses."""
+
+    async def append(self, request: AppendRequest) -> Appended:
+        parts = [await super(WritesStreamByStream, self).append(AppendRequest(writes=(w,))) for w in request.writes]
+        return Appended(tuple(receipt for part in parts for receipt in part.receipts))
+
+    async def append_all(self, requests: Iterable[AppendRequest]) -> int:
+        return sum([len((await self.append(request)).receipts) for request in requests])
+
+
+class LeavesGapsInPositions(InMemoryStore):
+    """Numbers like a sequence: what a refused request took is not given back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lost: list[int] = []
+
+    async def append(self, request: AppendRequest) -> Appended:
+        try:
+            return await super().append(request)
+        except VersionConflict:
+            info = await self.namespace(request.writes[0].stream.namespace_id)
+            self._lost.append(info.last_position if info else 0)
+            raise
+
+    async def read_namespace(self, namespace_id: UUID, **bounds: int) -> list[StoredEvent]:
+        page = await super().read_namespace(namespace_id, **bounds)
+        return [replace(event, position=self._shifted(event.position)) for event in page]
+
+    def _shifted(self, position: int) -> int:
+        return position + sum(lost < position for lost in self._lost)
+
+
+class NumbersBeforeItCommits(InMemoryStore):
+    """Takes numbers from a sequence at once and shows events when they commit, in any order (trust P-5)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._hidden: set[UUID] = set()
+        self._turn = 0
+
+    async def append(self, request: AppendRequest) -> Appended:
+        ids = {event.event_id for write in request.writes for event in write.events}
+        self._hidden |= ids
+        self._turn += 1
+        appended = await super().append(request)
+        for _ in range(self._turn % 7 * 3):
+            await asyncio.sleep(0)
+        self._hidden -= ids
+        return appended
+
+    async def read_namespace(self, namespace_id: UUID, **bounds: int) -> list[StoredEvent]:
+        page = await super().read_namespace(namespace_id, **bounds)
+        return [event for event in page if event.event_id not in self._hidden]
+
+
+class FailsTheWholeBatch(InMemoryStore):
+    """Shares commits so that one refused request fails its neighbours."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._group = GroupCommit(self._batch)
+
+    async def _batch(self, requests: Any) -> list[Appended]:
+        await asyncio.sleep(0)
+        return self._append_all(requests)
+
+    async def append(self, request: AppendRequest) -> Appended:
+        outcome = await self._group.append(request)
+        assert isinstance(outcome, Appended)
+        return outcome
+
+
+class ReadsItsLowerBound(InMemoryStore):
+    """Takes the version after which to read for the first one to read."""
+
+    async def read_stream(self, stream: Stream, *, after: int = 0, **bounds: Any) -> list[StoredEvent]:
+        return await super().read_stream(stream, after=max(0, after - 1), **bounds)
+
+
+class MixesNamespaces(InMemoryStore):
+    """Finds a stream by its id alone."""
+
+    async def read_stream(self, stream: Stream, **bounds: Any) -> list[StoredEvent]:
+        for namespace_id in self._spaces:
+            found = await super().read_stream(
+                Stream(stream.namespace, stream.user_id, stream.session_id, namespace_id, stream.stream_id), **bounds
+            )
+            if found:
+                return found
+        return []
+
+
+class TrustsTheClock(InMemoryStore):
+    """Orders by time: stops at the first event that is too new."""
+
+    async def version_at(self, stream: Stream, moment: Any) -> int:
+        version = 0
+        for event in await self.read_stream(stream):
+            if event.recorded_us > moment.timestamp() * 1_000_000:
+                break
+            version = event.version
+        return version
+
+
+class CountsFromEveryLog(InMemoryStore):
+    """Says that the counter is one further than the log."""
+
+    async def namespace(self, namespace_id: UUID) -> NamespaceInfo | None:
+        info = await super().namespace(namespace_id)
+        return replace(info, last_position=info.last_position + 1) if info else None

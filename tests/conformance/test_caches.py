@@ -1,0 +1,107 @@
+"""What is kept beside the log: snapshots and the session index. Source: DESIGN §6."""
+
+from datetime import datetime, timedelta
+
+from ledger.ids import Stream
+from ledger.ports import IndexedSession, Snapshot, Store
+from tests.conformance.building import an_event, append, some_events
+
+START = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
+DIGEST = bytes(range(32))
+
+
+def a_snapshot(version: int, state: bytes = b"state", *, projection: str = "session", of: int = 1) -> Snapshot:
+    return Snapshot(projection, of, version, DIGEST, state)
+
+
+async def test_the_newest_snapshot_at_or_before_a_version_is_loaded(store: Store, stream: Stream) -> None:
+    await append(store, stream, *some_events(30))
+    for version in (10, 30, 20):
+        await store.save_snapshot(stream, a_snapshot(version, b"at %d" % version))
+
+    async def loaded(at_most: int | None = None) -> Snapshot | None:
+        return await store.load_snapshot(stream, "session", 1, at_most=at_most)
+
+    assert await loaded() == a_snapshot(30, b"at 30")
+    assert await loaded(29) == a_snapshot(20, b"at 20")
+    assert await loaded(20) == a_snapshot(20, b"at 20")
+    assert await loaded(9) is None
+
+
+async def test_a_snapshot_takes_the_place_of_one_at_its_version(store: Store, stream: Stream) -> None:
+    await append(store, stream, an_event())
+    await store.save_snapshot(stream, a_snapshot(1, b"old"))
+    await store.save_snapshot(stream, a_snapshot(1, b"new \x00\xff"))
+    assert await store.load_snapshot(stream, "session", 1) == a_snapshot(1, b"new \x00\xff")
+
+
+async def test_snapshots_belong_to_one_stream_one_projection_and_one_version_of_it(
+    store: Store, stream: Stream, other: Stream
+) -> None:
+    await append(store, stream, an_event())
+    await append(store, other, an_event())
+    await store.save_snapshot(stream, a_snapshot(1))
+    assert await store.load_snapshot(other, "session", 1) is None
+    assert await store.load_snapshot(stream, "timeline", 1) is None
+    assert await store.load_snapshot(stream, "session", 2) is None
+
+
+def a_row(stream: Stream, *, minutes: int = 0, version: int = 1, entries: int = 1) -> IndexedSession:
+    return IndexedSession(
+        stream_id=stream.stream_id,
+        user_id=stream.user_id,
+        session_id=stream.session_id,
+        version=version,
+        status="live",
+        created_at=START,
+        updated_at=START + timedelta(minutes=minutes),
+        entries=entries,
+        active=entries,
+        summaries=0,
+        total_tokens=7,
+        active_tokens=5,
+    )
+
+
+async def test_the_index_names_what_changed_since_it_was_saved(store: Store, stream: Stream, other: Stream) -> None:
+    space = stream.namespace_id
+    assert await store.index_progress(space, 1) == (0, [])
+    await append(store, stream, *some_events(2))
+    await append(store, other, an_event())
+    names = sorted([(stream.user_id, stream.session_id), (other.user_id, other.session_id)])
+    assert await store.index_progress(space, 1) == (3, names)
+    await store.save_index(space, 1, 3, [a_row(stream), a_row(other)])
+    assert await store.index_progress(space, 1) == (3, [])
+    await append(store, other, an_event())
+    assert await store.index_progress(space, 1) == (4, [(other.user_id, other.session_id)])
+    assert await store.index_progress(space, 2) == (4, names), "a new version of the index is built anew"
+
+
+async def test_rows_are_listed_newest_first_in_pages(store: Store, namespace: str) -> None:
+    streams = [Stream.of(namespace, f"session-{number}", f"user-{number % 2}") for number in range(9)]
+    for stream in streams:
+        await append(store, stream, an_event())
+    space = streams[0].namespace_id
+    rows = [a_row(stream, minutes=number // 3) for number, stream in enumerate(streams)]
+    await store.save_index(space, 1, 9, rows)
+    expected = sorted(rows, key=lambda row: (START - row.updated_at, row.stream_id))
+    assert await store.list_index(space, 1) == expected
+    pages: list[IndexedSession] = []
+    after = None
+    while page := await store.list_index(space, 1, after=after, limit=2):
+        pages += page
+        after = (page[-1].updated_at, page[-1].stream_id)
+    assert pages == expected
+    mine = await store.list_index(space, 1, user_id="user-1")
+    assert mine == [row for row in expected if row.user_id == "user-1"]
+    assert await store.list_index(space, 2) == []
+
+
+async def test_an_older_row_never_replaces_a_newer_one(store: Store, stream: Stream) -> None:
+    """Two readers catch up at once; the slower one folded less."""
+    await append(store, stream, *some_events(5))
+    newer = a_row(stream, version=5, entries=5)
+    await store.save_index(stream.namespace_id, 1, 5, [newer])
+    await store.save_index(stream.namespace_id, 1, 3, [a_row(stream, version=3, entries=3)])
+    assert await store.list_index(stream.namespace_id, 1) == [newer]
+    assert await store.index_progress(stream.namespace_id, 1) == (5, [])
