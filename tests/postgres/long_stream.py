@@ -1,0 +1,52 @@
+"""A log of one long stream among many of one event, quickly made: no hash in it is right."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import psycopg
+
+from ledger.ids import Stream
+
+LONG, SHORT, OTHERS = 20_000, 200, 6_000
+EVENTS = LONG + SHORT + OTHERS
+BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
+STREAMS = {"long": Stream.of("plans", "long"), "short": Stream.of("plans", "short")}
+
+#: One event a second in every stream, every tenth about an item; a snapshot every ten events of the long one.
+_FILL = """
+    INSERT INTO ledger.namespaces (namespace_id, namespace, last_position) VALUES (%(ns)s, 'plans', %(events)s);
+    CREATE TEMPORARY TABLE filling AS
+        SELECT row_number() OVER (ORDER BY version, stream_id) AS position, stream_id, version
+        FROM (
+            SELECT %(long)s::uuid, generate_series(1, %(length)s)
+            UNION ALL SELECT %(short)s::uuid, generate_series(1, %(short_length)s)
+            UNION ALL SELECT gen_random_uuid(), 1 FROM generate_series(1, %(others)s)
+        ) AS s (stream_id, version);
+    INSERT INTO ledger.streams (namespace_id, stream_id, version, user_id, session_id)
+        SELECT %(ns)s, stream_id, max(version), '', stream_id FROM filling GROUP BY stream_id;
+    INSERT INTO ledger.events (namespace_id, stream_id, version, position, event_id, type, schema_version, codec,
+        occurred_at, recorded_at, actor, payload_digest, hash, item_id)
+        SELECT %(ns)s, stream_id, version, position, gen_random_uuid(), 'note.made', 1, 0, now(),
+            %(beginning)s::timestamptz + version * interval '1 second', 'filler', sha256(''), sha256(''),
+            CASE WHEN version %% 10 = 0 THEN 'item ' || version END
+        FROM filling;
+    INSERT INTO ledger.payloads SELECT %(ns)s, position, convert_to('{"text": "hello"}', 'UTF8') FROM filling;
+    INSERT INTO ledger.snapshots SELECT %(ns)s, %(long)s, 'session', 1, v * 10, sha256(''), '{}'
+        FROM generate_series(1, %(length)s / 20) AS v;
+    ANALYZE ledger.namespaces, ledger.streams, ledger.events, ledger.payloads, ledger.snapshots
+"""
+
+
+def fill(mighty: psycopg.Connection[Any]) -> None:
+    """Write the log into an empty database, as *mighty*, which row security does not hold."""
+    values = {
+        **{name: stream.stream_id for name, stream in STREAMS.items()},
+        "ns": STREAMS["long"].namespace_id,
+        "events": EVENTS,
+        "length": LONG,
+        "short_length": SHORT,
+        "others": OTHERS,
+        "beginning": BEGINNING,
+    }
+    psycopg.ClientCursor(mighty).execute(_FILL, values)
+    mighty.execute("VACUUM ledger.events, ledger.payloads")

@@ -1,0 +1,112 @@
+"""`append` refuses what could not be promised, whoever calls it. Source: trust D-8, D-9, D-11."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+
+import psycopg
+import pytest
+
+from ledger.errors import NotAllowed
+from ledger.ids import Stream
+from ledger.stores.postgres import PostgresStore, Target
+from ledger.stores.postgres.append_call import AppendConnection
+from tests.conformance.building import a_request, a_write, an_event, append
+from tests.databases import Server
+
+pytestmark = pytest.mark.postgres
+
+Connect = Callable[[], Awaitable[psycopg.AsyncConnection]]
+
+
+@pytest.fixture
+async def connect(server: Server, shared_database: str, app_login: str) -> AsyncIterator[Connect]:
+    """Opens connections of a plain login, in autocommit as the store's are."""
+    async with AsyncExitStack() as stack:
+
+        async def connected() -> psycopg.AsyncConnection:
+            url = server.url_of(app_login, shared_database)
+            return await stack.enter_async_context(await psycopg.AsyncConnection.connect(url, autocommit=True))
+
+        yield connected
+
+
+async def refused(appender: AppendConnection, stream: Stream) -> str | None:
+    with pytest.raises(psycopg.errors.InsufficientPrivilege) as fault:
+        await appender.append([a_request(a_write(stream, an_event()))])
+    return fault.value.sqlstate
+
+
+async def test_an_append_with_another_role_than_the_connections_is_refused(
+    connect: Connect, postgres_store: PostgresStore, stream: Stream, app_login: str
+) -> None:
+    assert await refused(AppendConnection(await connect(), role="ledger_app"), stream) == "42501"
+    assert await postgres_store.namespace(stream.namespace_id) is None
+    await append(postgres_store, stream, an_event())
+    await AppendConnection(await connect(), role=app_login).append([a_request(a_write(stream, an_event()))])
+    assert (await postgres_store.head(stream))[0] == 2
+
+
+async def test_an_append_that_would_not_wait_for_the_disk_is_refused(
+    connect: Connect, postgres_store: PostgresStore, stream: Stream, app_login: str
+) -> None:
+    await append(postgres_store, stream, an_event())
+    hasty, warned = await connect(), await connect()
+    await hasty.execute("SET synchronous_commit = off")
+    await warned.execute("SET synchronous_commit = off")
+    assert await refused(AppendConnection(hasty, role=app_login), stream) == "42501"
+    unsafe = AppendConnection(warned, role=app_login, allow_unsafe=True)
+    await unsafe.append([a_request(a_write(stream, an_event()))])
+    assert (await postgres_store.head(stream))[0] == 2
+
+
+async def test_an_append_after_set_role_is_refused(
+    server: Server, shared_database: str, postgres_store: PostgresStore, stream: Stream
+) -> None:
+    await append(postgres_store, stream, an_event())
+    async with await psycopg.AsyncConnection.connect(
+        server.database(shared_database), autocommit=True, options="-c role=ledger_app"
+    ) as connection:
+        await connection.execute("SET ROLE NONE")
+        assert await refused(AppendConnection(connection, role="ledger_app"), stream) == "42501"
+        await connection.execute("DISCARD ALL")
+        appender = AppendConnection(connection, role="ledger_app")
+        await appender.append([a_request(a_write(stream, an_event()))])
+
+
+async def test_an_append_to_a_namespace_that_is_not_set_is_refused(
+    connect: Connect, postgres_store: PostgresStore, stream: Stream
+) -> None:
+    await append(postgres_store, stream, an_event())
+    connection = await connect()
+    nulls = ", ".join(["NULL"] * 26)
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        await connection.execute(f"SELECT ledger.append(%s, {nulls})", (stream.namespace_id,))
+    other = Stream.of("somewhere else", "session-1")
+    async with connection.transaction():
+        await connection.execute("SELECT set_config('ledger.namespace', %s, true)", (str(other.namespace_id),))
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            async with connection.transaction():
+                await connection.execute(f"SELECT ledger.append(%s, {nulls})", (stream.namespace_id,))
+
+
+async def test_a_plain_login_writes_and_reads_as_any_other(
+    server: Server, shared_database: str, app_login: str, stream: Stream
+) -> None:
+    store = await PostgresStore.open(Target(server.url_of(app_login, shared_database)))
+    assert store.login.role == app_login
+    assert not store.login.could_rewrite
+    await append(store, stream, an_event())
+    assert len(await store.read_stream(stream)) == 1
+    await store.close()
+
+
+async def test_a_store_whose_connections_lost_their_role_says_so(
+    server: Server, shared_database: str, stream: Stream
+) -> None:
+    store = await PostgresStore.open(server.target(shared_database))
+    await append(store, stream, an_event())
+    for _, driver, _ in store._appending._appenders._idle:
+        await driver.execute("SET ROLE ledger_verifier")
+    with pytest.raises(NotAllowed, match="doctor"):
+        await append(store, stream, an_event())
+    await store.close()

@@ -1,0 +1,123 @@
+"""Connections: who may open them, and on which servers. Source: trust P-2, D-9, D-10."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from psycopg import sql
+
+from ledger.errors import UnsafeDatabase, UnsafeRole
+from ledger.ids import Stream
+from ledger.stores.postgres import PostgresStore, Target, connections
+from tests.conformance.building import an_event, append
+from tests.databases import Server
+from tests.postgres.conftest import opened
+
+pytestmark = pytest.mark.postgres
+
+#: What decides whether an acknowledged append survives (trust P-2).
+DURABILITY = ("fsync", "full_page_writes", "synchronous_commit")
+#: Attributes of a login, roles it is a member of, whether it could rewrite history (trust D-10).
+LOGINS = {
+    "superuser": ("SUPERUSER", (), True),
+    "bypasses row security": ("BYPASSRLS", ("ledger_app",), True),
+    "member of the owner": ("", ("ledger_app", "ledger_owner"), True),
+    "plain": ("", ("ledger_app",), False),
+    "may create roles": ("CREATEROLE CREATEDB", ("ledger_app",), False),
+}
+
+
+@contextmanager
+def unsafe(server: Server, name: str) -> Iterator[None]:
+    """Turn a durability setting of the server off."""
+    if server.name == "TEST_DATABASE_URL":
+        pytest.skip("the server of TEST_DATABASE_URL may be in use by other tests")
+    with server.superuser("postgres") as admin:
+
+        def change(value: str) -> None:
+            admin.execute(sql.SQL("ALTER SYSTEM SET {} = {}").format(sql.Identifier(name), sql.SQL(value)))
+            admin.execute("SELECT pg_reload_conf()")
+            deadline = time.monotonic() + 30
+            while admin.execute(f"SHOW {name}").fetchone() != (value,):
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+
+        change("off")
+        try:
+            yield
+        finally:
+            change("on")
+            admin.execute(f"ALTER SYSTEM RESET {name}")
+
+
+@pytest.mark.parametrize("kind", LOGINS)
+async def test_a_login_that_could_rewrite_history_is_refused(kind: str, server: Server, shared_database: str) -> None:
+    attributes, roles, refused = LOGINS[kind]
+    with server.login(*roles, attributes=attributes) as login:
+        target = Target(server.url_of(login, shared_database))
+        if refused:
+            with pytest.raises(UnsafeRole, match=f"'{login}' could rewrite history; log in as a member of ledger_app"):
+                await PostgresStore.open(target)
+        else:
+            async with opened(target) as store:
+                assert store.login.role == login
+
+
+async def test_a_role_put_on_does_not_hide_who_logged_in(server: Server, shared_database: str) -> None:
+    """SET ROLE NONE would undo it; so, unless embedded, the session's user is asked for too."""
+    with server.login("ledger_app", "ledger_owner") as login:
+        url = server.url_of(login, shared_database) + "&options=-c%20role%3Dledger_app"
+        with pytest.raises(UnsafeRole, match=login):
+            await PostgresStore.open(Target(url))
+
+
+async def test_the_embedded_superuser_acts_as_the_application(
+    server: Server, shared_database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(server.target(shared_database)) as store:
+        assert store.login.role == "ledger_app"
+    monkeypatch.setattr(connections, "APPLICATION_ROLE", "postgres")
+    with pytest.raises(UnsafeRole, match="postgres"):
+        await PostgresStore.open(server.target(shared_database))
+
+
+@pytest.mark.parametrize("name", DURABILITY)
+async def test_a_server_that_may_lose_what_it_acknowledged_is_refused(
+    name: str, server: Server, fresh_database: str, stream: Stream
+) -> None:
+    target = server.target(fresh_database)
+    with unsafe(server, name):
+        with pytest.raises(UnsafeDatabase, match=f"^{name} is off"):
+            await PostgresStore.open(target)
+        async with opened(Target(target.url, embedded=True, allow_unsafe=True)) as store:
+            assert store.login.unsafe_settings == (name,)
+            await append(store, stream, an_event())
+    async with opened(target) as store:
+        assert store.login.unsafe_settings == ()
+
+
+async def test_every_new_connection_is_checked_not_only_the_first(
+    server: Server, fresh_database: str, stream: Stream
+) -> None:
+    async with opened(server.target(fresh_database)) as store:
+        await append(store, stream, an_event())
+        with unsafe(server, "fsync"):
+            with server.superuser("postgres") as admin:
+                admin.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (fresh_database,)
+                )
+            with pytest.raises(UnsafeDatabase):
+                await append(store, stream, an_event())
+            with pytest.raises(UnsafeDatabase):
+                await store.read_stream(stream)
+        await append(store, stream, an_event())
+        assert len(await store.read_stream(stream)) == 2
+
+
+async def test_a_server_too_old_is_refused(
+    server: Server, shared_database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "OLDEST_SERVER", 990_000)
+    with pytest.raises(UnsafeDatabase, match="15 or newer"):
+        await PostgresStore.open(server.target(shared_database))

@@ -1,0 +1,128 @@
+"""`memory-ledger doctor` names each promise that is weaker here, and what would keep the ledger from starting.
+
+Source: trust V-9, D-10, P-2.
+"""
+
+import asyncio
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from ledger.cli import commands  # noqa: F401 - registers them
+from ledger.cli.app import app
+from ledger.errors import LedgerError
+from ledger.stores.postgres import Target
+from tests.databases import Server
+from tests.postgres.conftest import opened
+from tests.postgres.test_connections import DURABILITY, unsafe
+from tests.postgres.weakenings import WEAKENINGS, Weakening
+
+pytestmark = pytest.mark.postgres
+
+ALL_HOLD, WEAKER, WILL_NOT_START = 0, 3, 4
+
+
+def doctor(url: str) -> tuple[int, dict[str, tuple[str, str]]]:
+    """Return the exit code of the command, and (level, found) by the names of its checks."""
+    done = CliRunner().invoke(app, ["--database-url", url, "doctor", "--json"])
+    told = json.loads(done.stdout)
+    checks = {check["name"]: (check["level"], check["found"]) for check in told["checks"]}
+    worst = max((level for level, _ in checks.values()), key=("ok", "weaker", "fails").index)
+    assert told["verdict"] == worst
+    assert done.exit_code == {"ok": ALL_HOLD, "weaker": WEAKER, "fails": WILL_NOT_START}[worst]
+    return done.exit_code, checks
+
+
+def weak(checks: dict[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
+    """Return the checks that found something."""
+    return {name: (level, found) for name, (level, found) in checks.items() if level != "ok"}
+
+
+@pytest.fixture
+def url(server: Server, fresh_database: str, app_login: str) -> str:
+    """How a plain login enters a database of this test's own."""
+    return server.url_of(app_login, fresh_database)
+
+
+def test_where_all_holds_nothing_is_named(url: str) -> None:
+    code, checks = doctor(url)
+    assert (code, weak(checks)) == (ALL_HOLD, {})
+    assert set(checks) >= {"PostgreSQL", "fsync", "schema", "role", "row security", "functions", "grants", "cascades"}
+
+
+@pytest.mark.parametrize("weakening", WEAKENINGS, ids=[each.name for each in WEAKENINGS])
+def test_what_is_weaker_is_named(weakening: Weakening, url: str, server: Server, fresh_database: str) -> None:
+    with server.superuser(fresh_database) as mighty:
+        mighty.execute(weakening.sql)
+    code, checks = doctor(url)
+    assert code == WEAKER
+    assert set(weak(checks)) == {weakening.check}
+    level, found = checks[weakening.check]
+    assert level == "weaker"
+    assert weakening.words in found
+    asyncio.run(opens(Target(url)))
+
+
+async def opens(target: Target) -> None:
+    async with opened(target):
+        pass
+
+
+@pytest.mark.parametrize("name", DURABILITY)
+def test_settings_that_keep_the_ledger_from_starting_are_named(name: str, url: str, server: Server) -> None:
+    with unsafe(server, name):
+        code, checks = doctor(url)
+    assert (code, set(weak(checks))) == (WILL_NOT_START, {name})
+
+
+@pytest.mark.parametrize(
+    ("roles", "attributes", "check"),
+    [
+        (("ledger_app",), "SUPERUSER", "role"),
+        (("ledger_app",), "BYPASSRLS", "role"),
+        (("ledger_owner",), "", "role"),
+        (("ledger_app", "ledger_owner"), "", "role"),
+        ((), "", "schema"),
+    ],
+)
+def test_a_login_that_may_do_too_much_or_too_little_is_named(
+    roles: tuple[str, ...], attributes: str, check: str, server: Server, shared_database: str
+) -> None:
+    with server.login(*roles, attributes=attributes) as login:
+        url = server.url_of(login, shared_database)
+        code, checks = doctor(url)
+        assert (code, checks[check][0]) == (WILL_NOT_START, "fails")
+        assert login in checks[check][1]
+        with pytest.raises(LedgerError):
+            asyncio.run(opens(Target(url)))
+
+
+def test_a_role_put_on_does_not_hide_who_logged_in(server: Server, shared_database: str) -> None:
+    with server.login("ledger_app", "ledger_owner") as login:
+        url = server.url_of(login, shared_database) + "&options=-c%20role%3Dledger_app"
+        code, checks = doctor(url)
+        assert (code, checks["role"][0]) == (WILL_NOT_START, "fails")
+        assert login in checks["role"][1]
+
+
+def test_other_schemas_are_named(url: str, server: Server, fresh_database: str) -> None:
+    for revision in ("0000", "9999"):
+        with server.superuser(fresh_database) as mighty:
+            mighty.execute("UPDATE ledger.alembic_version SET version_num = %s", (revision,))
+        code, checks = doctor(url)
+        assert (code, set(weak(checks))) == (WILL_NOT_START, {"schema"})
+        assert revision in checks["schema"][1]
+
+
+def test_a_database_without_schema_is_said_to_need_one(server: Server, app_login: str) -> None:
+    with server.fresh(migrated=False) as name:
+        code, checks = doctor(server.url_of(app_login, name))
+    assert (code, set(weak(checks))) == (WILL_NOT_START, {"schema"})
+    assert "memory-ledger db upgrade" in checks["schema"][1]
+
+
+def test_what_does_not_answer_is_named_without_its_password() -> None:
+    code, checks = doctor("postgresql://me:hunter2@127.0.0.1:1/none")
+    assert (code, set(checks)) == (WILL_NOT_START, {"connection"})
+    assert "hunter2" not in checks["connection"][1]

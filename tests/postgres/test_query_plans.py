@@ -1,0 +1,207 @@
+"""Reads use their index and touch what they return, however long the stream: cost is bounded, not O(history).
+
+Each query is planned as the store sends it, for its values and generically, as the application behind row
+security. Source: DESIGN §2, §6; trust D-7 ("no plan changes").
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+import psycopg
+import pytest
+
+from ledger.ids import Stream
+from ledger.ports import Snapshot
+from ledger.stores.postgres import Target
+from ledger.stores.postgres.reading import _QUERIES
+from tests.conformance.building import a_request, a_write, an_event, append
+from tests.databases import Server
+from tests.postgres.conftest import opened
+from tests.postgres.long_stream import BEGINNING, EVENTS, LONG, SHORT, STREAMS, fill
+
+pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("query plans")]
+
+
+class Read(NamedTuple):
+    """A query with its values, and how many rows of which tables it may look at."""
+
+    query: str
+    values: dict[str, Any]
+    rows: dict[str, int]
+
+
+def reads(length: int) -> list[Read]:
+    """Return every query of the store, on a stream of *length* events, near its end and in its middle."""
+    end, middle = length - 10, length // 2
+    now = BEGINNING + timedelta(seconds=end)
+    ends = {"firsts": [1, middle, end], "lasts": [3, middle + 2, end + 2]}
+    items = [f"item {middle // 10 * 10}", f"item {end // 10 * 10}", "unknown"]
+    session = {"projection": "session", "projection_version": 1}
+    return [
+        Read("read_stream", {"after": end, "until": 2**62, "limit": 2**62}, {"events": 10, "payloads": 10}),
+        Read("read_stream", {"after": middle, "until": middle + 100, "limit": 5_000}, {"events": 100, "payloads": 100}),
+        Read("read_stream", {"after": 0, "until": 2**62, "limit": 50}, {"events": 50, "payloads": 50}),
+        Read("read_stream", {"after": length - 200, "until": 2**62, "limit": 2**62}, {"events": 200, "payloads": 200}),
+        Read("read_versions", ends, {"events": 9, "payloads": 9}),
+        Read("read_namespace", {"after": middle, "limit": 100}, {"events": 100, "payloads": 100}),
+        Read("find_items", {"items": items}, {"events": 3}),
+        Read("head", {}, {"streams": 1}),
+        Read("version_at", {"moment": now}, {"events": 11}),
+        Read("load_snapshot", {**session, "at_most": 2**62}, {"snapshots": 1}),
+        Read("load_snapshot", {**session, "at_most": middle}, {"snapshots": 1}),
+    ]
+
+
+READS = reads(LONG)
+IDS = [f"{number}-{read.query}" for number, read in enumerate(READS)]
+
+
+@pytest.fixture(scope="module")
+def database(server: Server, quiet_database: str) -> str:
+    """A database with a long stream."""
+    with server.superuser(quiet_database) as mighty:
+        fill(mighty)
+    return quiet_database
+
+
+@pytest.fixture(params=["force_custom_plan", "force_generic_plan"])
+def application(
+    request: pytest.FixtureRequest, server: Server, database: str, app_login: str
+) -> Iterator[psycopg.Connection[Any]]:
+    """The application's connection, planning for the values it is given, or for any."""
+    with psycopg.connect(server.url_of(app_login, database), autocommit=True, prepare_threshold=None) as connection:
+        connection.execute(f"SET plan_cache_mode = {request.param}")
+        yield connection
+
+
+def plan(connection: psycopg.Connection[Any], sql: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Prepare *sql*, run it, and return its plan with what happened."""
+    names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", sql)))
+    numbered = re.sub(r"%\((\w+)\)s", lambda found: f"${names.index(found[1]) + 1}", sql)
+    connection.execute("DEALLOCATE ALL")
+    connection.execute(f"PREPARE query AS {numbered}")
+    slots = ", ".join(["%s"] * len(names))
+    cursor = psycopg.ClientCursor(connection)
+    cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE query ({slots})", [values[name] for name in names])
+    ((explained,),) = cursor.fetchall()
+    found: dict[str, Any] = explained[0]["Plan"]
+    return found
+
+
+def nodes(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a plan's nodes."""
+    yield found
+    for inner in found.get("Plans", ()):
+        yield from nodes(inner)
+
+
+def looked_at(found: dict[str, Any]) -> dict[str, int]:
+    """Return how many rows of each table a plan fetched, those it threw away included."""
+    rows: dict[str, int] = {}
+    for node in nodes(found):
+        if name := node.get("Relation Name"):
+            fetched = (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]
+            rows[name] = rows.get(name, 0) + round(fetched)
+    return rows
+
+
+def scanned(found: dict[str, Any]) -> set[str]:
+    """Return the tables a plan reads from end to end."""
+    return {node["Relation Name"] for node in nodes(found) if node["Node Type"] == "Seq Scan"}
+
+
+def values_of(read: Read, stream: str) -> dict[str, Any]:
+    names = {"namespace": str(STREAMS[stream].namespace_id), "stream": STREAMS[stream].stream_id}
+    return {**names, **read.values}
+
+
+def test_every_query_of_the_store_is_planned_here() -> None:
+    assert {read.query for read in READS} == set(_QUERIES)
+
+
+@pytest.mark.parametrize("read", READS, ids=IDS)
+def test_a_read_looks_at_what_it_returns(read: Read, application: psycopg.Connection[Any]) -> None:
+    found = plan(application, _QUERIES[read.query], values_of(read, "long"))
+    assert found["Actual Rows"] > 0
+    assert scanned(found) == set()
+    for table, rows in looked_at(found).items():
+        assert rows <= read.rows[table], found
+
+
+@pytest.mark.parametrize("number", range(len(READS)), ids=IDS)
+def test_a_read_of_a_long_stream_costs_no_more_than_of_a_short_one(
+    number: int, application: psycopg.Connection[Any]
+) -> None:
+    pages = {}
+    for stream, length in (("short", SHORT), ("long", LONG)):
+        read = reads(length)[number]
+        for _ in ("reads catalogues too", "reads what it asks for"):
+            found = plan(application, _QUERIES[read.query], values_of(read, stream))
+        pages[stream] = found["Shared Hit Blocks"] + found["Shared Read Blocks"]
+    assert pages["long"] <= 2 * pages["short"] + 20, pages
+
+
+def test_a_query_without_its_index_is_seen(application: psycopg.Connection[Any]) -> None:
+    """Negative control."""
+    for way in ("indexscan", "indexonlyscan", "bitmapscan"):
+        application.execute(f"SET enable_{way} = off")
+    found = plan(application, _QUERIES["read_stream"], values_of(READS[0], "long"))
+    assert "events" in scanned(found)
+    assert looked_at(found)["events"] > LONG
+
+
+#: How a query would be written at first → how it was found to read the whole namespace, or the whole stream.
+NAIVE = {
+    "read_namespace": """
+        SELECT e.* FROM (SELECT set_config('ledger.namespace', %(namespace)s, true)::uuid AS id OFFSET 0) AS ns
+        CROSS JOIN LATERAL (
+            SELECT e.version, p.bytes FROM ledger.events e
+            LEFT JOIN ledger.payloads p ON p.namespace_id = e.namespace_id AND p.position = e.position
+            WHERE e.namespace_id = ns.id AND e.position > %(after)s ORDER BY e.position LIMIT %(limit)s
+        ) e
+    """,
+    "find_items": """
+        SELECT i.item_id FROM (SELECT set_config('ledger.namespace', %(namespace)s, true)::uuid AS id OFFSET 0) AS ns
+        CROSS JOIN LATERAL (
+            SELECT e.item_id FROM ledger.events e WHERE e.namespace_id = ns.id AND e.stream_id = %(stream)s
+            AND e.item_id = ANY (%(items)s::text[]) ORDER BY e.item_id, e.version
+        ) i
+    """,
+}
+
+
+@pytest.mark.parametrize("query", NAIVE)
+@pytest.mark.parametrize("application", ["force_generic_plan"], indirect=True)
+def test_the_shapes_of_the_queries_are_not_for_looks(query: str, application: psycopg.Connection[Any]) -> None:
+    """Negative control: written as one would at first, the same question looks at far more."""
+    read = next(read for read in READS if read.query == query)
+    rows = looked_at(plan(application, NAIVE[query], values_of(read, "long")))
+    assert any(rows[table] > 10 * bound for table, bound in read.rows.items())
+
+
+async def test_nothing_the_store_does_scans_the_log(server: Server, database: str, app_login: str) -> None:
+    """What is not in a query file: appending, retries, and the index behind listings."""
+
+    def scans() -> dict[str, int]:
+        with server.superuser(database) as mighty:
+            mighty.execute("SELECT pg_stat_force_next_flush()")
+            rows = mighty.execute("SELECT relname, seq_scan FROM pg_stat_user_tables WHERE schemaname = 'ledger'")
+            return {str(name): int(str(count)) for name, count in rows.fetchall() if name in {"events", "payloads"}}
+
+    before = scans()
+    stream = STREAMS["long"]
+    async with opened(Target(server.url_of(app_login, database))) as store:
+        request = a_request(a_write(Stream.of("plans", "new"), an_event(item_id="x")), key="k")
+        await append(store, Stream.of("plans", "new"), an_event(), expected=0)
+        await store.append(request)
+        await store.append(request)
+        await store.append_all([a_request(a_write(Stream.of("plans", "new"), an_event()))])
+        await store.save_snapshot(stream, Snapshot("session", 1, 5, bytes(32), b"state"))
+        await store.save_index(stream.namespace_id, 1, EVENTS, [])
+        assert (await store.index_progress(stream.namespace_id, 1))[1] == [("", "new")]
+        await store.list_index(stream.namespace_id, 1)
+        await store.overview(stream.namespace_id)
+        await store.prune_requests(stream.namespace_id, days=7)
+    assert scans() == before

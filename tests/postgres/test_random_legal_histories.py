@@ -1,0 +1,100 @@
+"""`verify` raises no false alarm, whatever was legally written, and while it is written. Source: trust P-7."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from ledger.ids import Stream, namespace_id
+from ledger.ports import Store
+from ledger.stores.postgres import PostgresStore
+from ledger.verify import verify_namespace, verify_session
+from tests.databases import Server
+from tests.postgres.attacked_log import without_guards
+from tests.postgres.conftest import opened
+from tests.postgres.legal_histories import Author
+
+pytestmark = pytest.mark.postgres
+
+SIDE_BY_SIDE = 8
+
+
+@pytest.fixture
+async def store(server: Server, quiet_database: str) -> AsyncIterator[Store]:
+    """A store on a database of this module's own."""
+    async with opened(server.target(quiet_database)) as store:
+        yield store
+
+
+async def check_history(store: Store, namespace: str, seed: int) -> int:
+    """Write a history, verify it again and again meanwhile, and return how many events it has."""
+    async with asyncio.TaskGroup() as group:
+        writing = group.create_task(Author(store, namespace, random.Random(seed)).write())
+        while not writing.done():
+            report = await verify_namespace(store, namespace)
+            assert report.ok, (seed, report)
+            await asyncio.sleep(0.005)
+    report = await verify_namespace(store, namespace)
+    assert report.ok, (seed, report)
+    overview = await store.overview(namespace_id(namespace))
+    checked = 0
+    for head in overview[1] if overview else ():
+        session = await verify_session(store, Stream.of(namespace, head.session_id, head.user_id))
+        assert session.ok, (seed, session)
+        checked += session.checked
+    assert checked == report.checked
+    return checked
+
+
+async def check_histories(store: Store, namespace: str, seed: int, count: int) -> None:
+    """Check *count* histories, several side by side."""
+    turns = asyncio.Semaphore(SIDE_BY_SIDE)
+
+    async def check(number: int) -> int:
+        async with turns:
+            return await check_history(store, f"{namespace}-{number}", seed + number)
+
+    async with asyncio.TaskGroup() as group:
+        checks = [group.create_task(check(number)) for number in range(count)]
+    assert sum(check.result() for check in checks) > 5 * count, "the histories are not about nothing"
+
+
+async def test_legal_histories_raise_no_alarm(store: Store, namespace: str, seed: int) -> None:
+    await check_histories(store, namespace, seed, 50)
+
+
+@pytest.mark.slow
+async def test_ten_thousand_legal_histories_raise_no_alarm(store: Store, namespace: str, seed: int) -> None:
+    await check_histories(store, namespace, seed, 10_000)
+
+
+async def test_one_changed_bit_in_any_history_raises_it(
+    server: Server, fresh_store: PostgresStore, fresh_database: str, namespace: str, seed: int
+) -> None:
+    """Negative control: the histories that raise no alarm do so because nothing is wrong with them."""
+    dice = random.Random(seed)
+    with server.superuser(fresh_database) as mighty:
+        without_guards(mighty)
+        for number in range(20):
+            name = f"{namespace}-{number}"
+            if not await check_history(fresh_store, name, seed + number):
+                continue  # everything was refused
+            flip(mighty, name, dice)
+            report = await verify_namespace(fresh_store, name)
+            assert report.verdict == "TAMPERED", (seed, number)
+
+
+def flip(mighty: psycopg.Connection[Any], namespace: str, dice: random.Random) -> None:
+    """Flip one bit of the bytes, the digest or the hash of one event."""
+    table, column = dice.choice((("payloads", "bytes"), ("events", "payload_digest"), ("events", "hash")))
+    position, bit = dice.random(), dice.randrange(8 * len('{"text":""}'))
+    changed = mighty.execute(
+        f"UPDATE ledger.{table} SET {column} = set_bit({column}, %(bit)s, 1 - get_bit({column}, %(bit)s))"
+        " WHERE namespace_id = %(ns)s AND position ="
+        " 1 + floor(%(at)s * (SELECT last_position FROM ledger.namespaces WHERE namespace_id = %(ns)s))",
+        {"bit": bit, "at": position, "ns": namespace_id(namespace)},
+    )
+    assert changed.rowcount == 1

@@ -1,0 +1,165 @@
+"""One namespace never sees another, even if our code forgets the filter. Source: trust P-10, D-7, D-8, S-5."""
+
+import asyncio
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from ledger.ids import Stream, namespace_id
+from ledger.ports import Snapshot
+from ledger.stores.postgres import PostgresStore, Target
+from tests.conformance.building import a_request, a_write, some_events
+from tests.conformance.test_caches import a_row
+from tests.databases import Server
+
+pytestmark = pytest.mark.postgres
+
+OURS = Stream.of("ours", "session-1")
+THEIRS = Stream.of("theirs", "session-1")
+TABLES = (
+    "namespaces",
+    "streams",
+    "events",
+    "payloads",
+    "append_requests",
+    "snapshots",
+    "session_index",
+    "projection_checkpoints",
+    "events_readable",
+)
+
+
+@pytest.fixture(scope="module")
+def database(server: Server, quiet_database: str) -> str:
+    """A database in which two namespaces have a row in every table."""
+
+    async def fill() -> None:
+        store = await PostgresStore.open(server.target(quiet_database))
+        for stream in (OURS, THEIRS):
+            await store.append(a_request(a_write(stream, *some_events(3)), key="k"))
+            await store.save_snapshot(stream, Snapshot("session", 1, 3, bytes(32), b"state"))
+            await store.save_index(stream.namespace_id, 1, 3, [a_row(stream)])
+        await store.close()
+
+    asyncio.run(fill())
+    return quiet_database
+
+
+@pytest.fixture
+def login(server: Server, database: str, app_login: str) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
+    """A plain login's connection; plain is asserted, for row security does not hold superusers."""
+    with psycopg.connect(server.url_of(app_login, database)) as connection:
+        row = connection.execute(
+            "SELECT rolsuper OR rolbypassrls OR pg_has_role(current_user, 'ledger_owner', 'MEMBER')"
+            " FROM pg_roles WHERE rolname = current_user"
+        ).fetchone()
+        assert row == (False,)
+        yield connection
+        connection.rollback()
+
+
+def set_namespaces(connection: psycopg.Connection[tuple[object, ...]], *streams: Stream) -> None:
+    ids = ",".join(str(stream.namespace_id) for stream in streams)
+    connection.execute("SELECT set_config('ledger.namespace', %s, true)", (ids,))
+
+
+def rows(connection: psycopg.Connection[tuple[object, ...]], table: str, where: str = "true") -> int:
+    found = connection.execute(f"SELECT count(*) FROM ledger.{table} WHERE {where}").fetchone()
+    assert found is not None
+    return int(str(found[0]))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_query_without_its_filter_sees_one_namespace(
+    table: str, server: Server, database: str, login: psycopg.Connection[tuple[object, ...]]
+) -> None:
+    set_namespaces(login, OURS)
+    ours = rows(login, table)
+    assert ours > 0
+    if table != "events_readable":
+        assert rows(login, table, f"namespace_id = '{THEIRS.namespace_id}'") == 0
+    with server.superuser(database) as mighty:
+        assert rows(mighty, table) == 2 * ours, "control: a superuser sees both"
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_without_a_namespace_nothing_is_seen(table: str, login: psycopg.Connection[tuple[object, ...]]) -> None:
+    assert rows(login, table) == 0
+    set_namespaces(login, OURS)
+    login.commit()
+    assert rows(login, table) == 0, "the setting ends with its transaction"
+
+
+def test_a_list_of_namespaces_shows_exactly_those(login: psycopg.Connection[tuple[object, ...]]) -> None:
+    set_namespaces(login, OURS, THEIRS)
+    assert rows(login, "events") == 6
+    set_namespaces(login, Stream.of("nobody's", "session-1"))
+    assert rows(login, "events") == 0
+
+
+def test_the_ids_of_all_namespaces_are_listed_and_nothing_else_of_them(
+    login: psycopg.Connection[tuple[object, ...]],
+) -> None:
+    found = login.execute("SELECT ledger.namespace_ids()").fetchall()
+    assert [row[0] for row in found] == sorted([OURS.namespace_id, THEIRS.namespace_id])
+    assert rows(login, "namespaces") == 0
+
+
+async def test_the_store_lists_namespace_ids(server: Server, database: str, app_login: str) -> None:
+    store = await PostgresStore.open(Target(server.url_of(app_login, database)))
+    assert sorted(await store.namespace_ids()) == sorted([OURS.namespace_id, THEIRS.namespace_id])
+    await store.close()
+
+
+@pytest.mark.parametrize("table", ["snapshots", "session_index", "projection_checkpoints"])
+def test_what_the_application_may_write_it_writes_in_its_namespace_only(
+    table: str, server: Server, database: str, login: psycopg.Connection[tuple[object, ...]]
+) -> None:
+    set_namespaces(login, OURS)
+    assert login.execute(f"UPDATE ledger.{table} SET projection_version = 2").rowcount == 1
+    assert login.execute(f"DELETE FROM ledger.{table}").rowcount == 1
+    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
+        smuggle(login, table)
+    login.rollback()
+    with server.superuser(database) as mighty:
+        assert rows(mighty, table) == 2
+
+
+def smuggle(connection: psycopg.Connection[tuple[object, ...]], table: str) -> None:
+    """Write a row of another namespace."""
+    connection.rollback()
+    set_namespaces(connection, OURS)
+    connection.execute(f"CREATE TEMPORARY TABLE copied ON COMMIT DROP AS SELECT * FROM ledger.{table}")
+    connection.execute("UPDATE copied SET namespace_id = %s", (THEIRS.namespace_id,))
+    connection.execute(f"INSERT INTO ledger.{table} SELECT * FROM copied ON CONFLICT DO NOTHING")
+
+
+def test_requests_of_another_namespace_cannot_be_pruned(
+    server: Server, database: str, login: psycopg.Connection[tuple[object, ...]]
+) -> None:
+    with server.superuser(database) as mighty:
+        mighty.execute("UPDATE ledger.append_requests SET recorded_at = now() - interval '30 days'")
+    set_namespaces(login, OURS)
+    call = "SELECT ledger.prune_requests(%s, interval '7 days')"
+    assert login.execute(call, (THEIRS.namespace_id,)).fetchone() == (0,)
+    assert login.execute(call, (OURS.namespace_id,)).fetchone() == (1,)
+    with pytest.raises(psycopg.errors.InvalidParameterValue, match="24 hours"):
+        login.execute("SELECT ledger.prune_requests(%s, interval '1 hour')", (OURS.namespace_id,))
+
+
+def test_a_namespace_cannot_be_made_under_the_id_of_another(login: psycopg.Connection[tuple[object, ...]]) -> None:
+    set_namespaces(login, THEIRS)
+    with pytest.raises(psycopg.errors.DatabaseError) as refused:
+        login.execute("SELECT ledger.create_namespace(%s, 'mine')", (namespace_id("theirs"),))
+    assert refused.value.sqlstate == "LG006"
+
+
+def test_every_table_with_a_namespace_is_covered_here(server: Server, database: str) -> None:
+    """A new table joins the list above, or this fails."""
+    with server.superuser(database) as mighty:
+        found = mighty.execute(
+            "SELECT table_name::text FROM information_schema.columns"
+            " WHERE table_schema = 'ledger' AND column_name = 'namespace_id'"
+        ).fetchall()
+    assert {str(row[0]) for row in found} <= set(TABLES)

@@ -1,0 +1,101 @@
+"""The schema keeps its laws, and is the one that ``schema.sql`` and ``tables.py`` say it is."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+
+from ledger.stores.postgres import tables
+from tests.databases import Server
+from tests.postgres.catalog import BREACHES, LAWS
+from tests.postgres.schema import SCHEMA, dump
+
+pytestmark = pytest.mark.postgres
+
+Mighty = psycopg.Connection[Any]
+
+
+@pytest.fixture(params=["server", "server_15"], scope="module")
+def each_server(request: pytest.FixtureRequest) -> Server:
+    """The newest PostgreSQL and the oldest."""
+    server: Server = request.getfixturevalue(request.param)
+    return server
+
+
+@pytest.fixture(scope="module")
+def migrated(each_server: Server) -> Iterator[str]:
+    """A migrated database, which the tests leave as it is."""
+    with each_server.fresh() as name:
+        yield name
+
+
+@pytest.fixture
+def mighty(each_server: Server, migrated: str) -> Iterator[Mighty]:
+    """A superuser in a transaction that is undone."""
+    with each_server.superuser(migrated) as connection, connection.transaction(force_rollback=True):
+        yield connection
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_schema_keeps_the_law(law: str, mighty: Mighty) -> None:
+    assert mighty.execute(LAWS[law]).fetchall() == []
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_a_breach_of_the_law_is_seen(law: str, mighty: Mighty) -> None:
+    """Negative control."""
+    mighty.execute(BREACHES[law])
+    assert mighty.execute(LAWS[law]).fetchall() != []
+
+
+def test_a_partition_without_its_own_triggers_is_seen(mighty: Mighty) -> None:
+    """TRUNCATE triggers do not reach partitions (trust D-6): the law looks at every leaf."""
+    mighty.execute("""
+        ALTER TABLE ledger.payloads RENAME TO leaf;
+        CREATE TABLE ledger.payloads (LIKE ledger.leaf INCLUDING DEFAULTS) PARTITION BY LIST (namespace_id);
+        CREATE TRIGGER rows BEFORE UPDATE OR DELETE ON ledger.payloads
+            FOR EACH ROW EXECUTE FUNCTION ledger.refuse_change();
+        CREATE TRIGGER truncation BEFORE TRUNCATE ON ledger.payloads
+            FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
+        ALTER TABLE ledger.payloads ENABLE ALWAYS TRIGGER rows;
+        ALTER TABLE ledger.payloads ENABLE ALWAYS TRIGGER truncation;
+        CREATE TABLE ledger.bare PARTITION OF ledger.payloads DEFAULT;
+    """)
+    broken = mighty.execute(LAWS["changing the log ends in a trigger that always fires"]).fetchall()
+    assert ("ledger.bare truncate",) in broken
+
+
+def test_the_dump_is_that_of_a_migrated_database(each_server: Server, migrated: str) -> None:
+    found = dump(each_server.database(migrated))
+    assert found == SCHEMA.read_text(), "run `make schema`, and look at what changed"
+
+
+def test_another_schema_has_another_dump(each_server: Server) -> None:
+    """Negative control."""
+    with each_server.fresh() as name:
+        with each_server.superuser(name) as mighty:
+            mighty.execute("ALTER TABLE ledger.events ALTER COLUMN trace SET NOT NULL")
+        assert dump(each_server.database(name)) != SCHEMA.read_text()
+
+
+def columns(mighty: Mighty, table: str) -> dict[str, tuple[str, bool]]:
+    """Return the columns of a table as (type below any domain, may it be null)."""
+    rows = mighty.execute(
+        "SELECT a.attname, format_type(coalesce(nullif(t.typbasetype, 0), t.oid), NULL), NOT a.attnotnull"
+        " FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid"
+        " WHERE a.attrelid = ('ledger.' || %s)::regclass AND a.attnum > 0 ORDER BY a.attnum",
+        (table,),
+    ).fetchall()
+    return {name: (type_, nullable) for name, type_, nullable in rows}
+
+
+@pytest.mark.parametrize("table", tables.metadata.sorted_tables, ids=str)
+def test_the_tables_of_queries_are_those_the_migrations_make(table: sa.Table, mighty: Mighty) -> None:
+    dialect = sa.create_engine("postgresql+psycopg://").dialect
+    declared = {
+        column.name: (column.type.compile(dialect).lower().replace("(", "").replace(")", ""), bool(column.nullable))
+        for column in table.columns
+    }
+    assert declared == columns(mighty, table.name)
