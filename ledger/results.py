@@ -1,0 +1,117 @@
+"""What `MemoryLedger` takes and gives back."""
+
+from datetime import datetime
+from typing import Any, Literal, TypeAlias, TypedDict
+
+import msgspec
+
+from ledger.events import JsonObject
+from projections import rendering
+from projections.config import MemoryConfig
+from projections.entries import Entry
+from projections.summaries import Summary
+from projections.window import Window
+
+#: Names of the notifications (R-CMP-11).
+Notification: TypeAlias = Literal["entry:added", "compressed", "session:cleared"]
+
+
+class EntryFields(TypedDict, total=False):
+    """What may be said of any entry beside its text.
+
+    ``entry_id`` is the caller's own id, ``tokens`` its own count (R-TOK-3); ``data`` is JSON kept whole,
+    ``metadata`` a JSON object of at most 16 KiB; ``idempotency_key`` makes a retry safe (trust R-6).
+    """
+
+    entry_id: str
+    tokens: int
+    created_at: datetime | str
+    data: Any
+    metadata: JsonObject
+    idempotency_key: str
+    user_id: str | None
+
+
+class When(TypedDict, total=False):
+    """Whose session, and as of when: at a version, at a moment, or now."""
+
+    version: int | None
+    at: datetime | str | None
+    user_id: str | None
+
+
+class AddedEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry that is in the log, with its receipt: keep the hash, it proves the event (trust H-20).
+
+    *orphan* flags a tool result whose call is unknown; *known* an entry that was there before.
+    """
+
+    entry_id: str
+    version: int
+    position: int
+    event_id: str
+    hash: str
+    kind: str
+    tokens: int
+    tokenizer: str
+    orphan: bool = False
+    known: bool = False
+
+
+class Added(msgspec.Struct, frozen=True, kw_only=True):
+    """A batch that is in the log; *replayed* if an earlier request with the same key had put it there."""
+
+    session_id: str
+    version: int
+    entries: tuple[AddedEntry, ...]
+    replayed: bool = False
+
+
+class ImportedState(msgspec.Struct, frozen=True, kw_only=True):
+    """What an imported state came to; *claimed_tokens* is the total it came with, if that is another."""
+
+    session_id: str
+    version: int
+    total_tokens: int
+    claimed_tokens: int | None = None
+
+
+class Context(msgspec.Struct, frozen=True):
+    """What a model is shown at one version, as a structure and in the forms models take."""
+
+    session_id: str
+    version: int
+    window: Window
+    config: MemoryConfig
+
+    @property
+    def summaries(self) -> tuple[Summary, ...]:
+        """The summaries, in shown order."""
+        return self.window.summaries
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The entries, in shown order."""
+        return self.window.entries
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of what is shown."""
+        return self.window.tokens
+
+    @property
+    def text(self) -> str:
+        """As plain text under headers; empty if there is nothing (R-000-12)."""
+        newest_first = getattr(self.config.window, "order", None) == "newest_first"
+        return rendering.context_text(self.window, conversation_first=newest_first)
+
+    @property
+    def messages(self) -> list[JsonObject]:
+        """As OpenAI chat messages (R-GEN-5)."""
+        role = "system" if self.config.profile == "memory_manager" else "user"
+        return rendering.chat_messages(self.window, summary_role=role)
+
+    @property
+    def rolling(self) -> JsonObject:
+        """As interactions and ranged summaries (R-001-8)."""
+        return rendering.rolling_shape(self.window)

@@ -1,0 +1,86 @@
+"""The listing of sessions: a stored projection, caught up by whoever reads it, before it answers (DESIGN §6)."""
+
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from ledger.errors import Unreadable
+from ledger.events import to_datetime
+from ledger.ids import Stream, namespace_id
+from ledger.ports import IndexedSession, Store
+from ledger.replay import States
+from ledger.state import SessionState
+from ledger.views import stats_of
+
+VERSION: Final = 1  # raise it when a row's meaning changes: the index is then built anew beside the old one
+
+
+class SessionIndex:
+    """Rows for the sessions of one namespace."""
+
+    def __init__(self, store: Store, states: States, *, namespace: str) -> None:
+        self._store = store
+        self._states = states
+        self._namespace = namespace
+
+    async def sessions(
+        self, *, user_id: str | None, after: tuple[datetime, UUID] | None, limit: int
+    ) -> list[IndexedSession]:
+        """Return sessions newest first, as of the newest event of the namespace."""
+        space = namespace_id(self._namespace)
+        position, changed = await self._store.index_progress(space, VERSION)
+        if changed:
+            rows = [await self._row(Stream.of(self._namespace, session, user)) for user, session in changed]
+            await self._store.save_index(space, VERSION, position, rows)
+        listed = await self._store.list_index(space, VERSION, user_id=user_id, after=after, limit=limit)
+        # what an older release could not read may be readable now
+        return [
+            await self._row(Stream.of(self._namespace, row.session_id, row.user_id))
+            if row.status == "unreadable"
+            else row
+            for row in listed
+        ]
+
+    async def _row(self, stream: Stream) -> IndexedSession:
+        try:
+            return row_of(stream, await self._states.current(stream))
+        except Unreadable:
+            return await self._row_unread(stream)
+
+    async def _row_unread(self, stream: Stream) -> IndexedSession:
+        """Return the row of a session that this release cannot fold: one such may not hide the others."""
+        version, _ = await self._store.head(stream)
+        first, last = await self._store.read_versions(stream, ((1, 1), (version, version)))
+        return IndexedSession(
+            stream_id=stream.stream_id,
+            user_id=stream.user_id,
+            session_id=stream.session_id,
+            version=version,
+            status="unreadable",
+            created_at=to_datetime(first.recorded_us),
+            updated_at=to_datetime(last.recorded_us),
+            entries=0,
+            active=0,
+            summaries=0,
+            total_tokens=0,
+            active_tokens=0,
+        )
+
+
+def row_of(stream: Stream, state: SessionState) -> IndexedSession:
+    """Return the index row of a session in *state*."""
+    stats = stats_of(state)
+    return IndexedSession(
+        stream_id=stream.stream_id,
+        user_id=stream.user_id,
+        session_id=stream.session_id,
+        version=state.version,
+        status="live" if state.opened else "ended",
+        created_at=to_datetime(state.created_us),
+        updated_at=to_datetime(state.updated_us),
+        entries=stats.total_entries,
+        active=stats.active_entries,
+        summaries=stats.summaries,
+        total_tokens=stats.total_tokens,
+        active_tokens=stats.active_tokens,
+    )
