@@ -1,0 +1,54 @@
+"""Who writes a summary: a heuristic, a callback of the user's, or a model behind an OpenAI-compatible API."""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Final, TypeAlias, get_args
+
+from ledger.errors import InvalidInput
+from ledger.events import Method
+from ledger.ports import Summarizer
+from ledger.settings import Settings
+from ledger.summarizers.callback import Callback
+from ledger.summarizers.circuit_breaker import CircuitBreaker
+from ledger.summarizers.heuristic import Heuristic
+
+if TYPE_CHECKING:
+    from ledger.summarizers.openai import OpenAISummarizer
+
+_METHODS: Final = frozenset(get_args(Method)) - {"imported"}
+
+#: What users pass: a function of the prompt, a summarizer, or none for the heuristic.
+SummarizerChoice: TypeAlias = Callable[..., str | Awaitable[str]] | Summarizer | None
+
+
+def chosen_summarizer(choice: SummarizerChoice) -> Summarizer:
+    """Return *choice* as a summarizer; one that can fail is put behind a circuit breaker (trust M-1).
+
+    Raises:
+        InvalidInput: it is no function and no summarizer, or has a method or model that cannot be recorded.
+    """
+    if choice is None or isinstance(choice, Heuristic):
+        return choice or Heuristic()
+    if isinstance(choice, Summarizer):
+        if choice.method not in _METHODS or not isinstance(choice.model, str | None):
+            known = ", ".join(sorted(_METHODS))
+            raise InvalidInput("bad_summarizer", f"its method is one of {known}, its model text", field="summarizer")
+        return CircuitBreaker(choice)
+    if not callable(choice):
+        raise InvalidInput("bad_summarizer", "is a function of the prompt, or a Summarizer", field="summarizer")
+    return CircuitBreaker(Callback(choice))
+
+
+def configured_summarizer(settings: Settings) -> "OpenAISummarizer | None":
+    """Return the model the settings name, to be closed by the caller; none without one."""
+    if settings.summarizer_model is None:
+        return None
+    from ledger.summarizers.openai import OpenAISummarizer  # noqa: PLC0415 - an extra
+
+    key = settings.summarizer_api_key
+    return OpenAISummarizer(
+        model=settings.summarizer_model,
+        base_url=settings.summarizer_base_url,
+        api_key=key.get_secret_value() if key else None,
+        timeout_s=settings.summarizer_timeout_s,
+        max_retries=settings.summarizer_max_retries,
+    )

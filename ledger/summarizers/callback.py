@@ -1,0 +1,76 @@
+"""A summarizer of the user's own: ``fn(prompt) -> str``, sync or async. Source: R-SUM-2."""
+
+import asyncio
+import inspect
+import secrets
+import threading
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from contextvars import copy_context
+from functools import partial
+from typing import Any
+
+from ledger.errors import SummarizerFailed
+from ledger.ports import SummaryText
+from projections.prompts import SummaryRequest, fence_token
+
+
+class Callback:
+    """A `ports.Summarizer` around a function; a sync one runs in a thread, so that it blocks nobody.
+
+    It is called with the prompt, the conversation in it fenced; and with ``target_tokens`` if it takes that.
+    """
+
+    method = "callback"
+    model: str | None = None
+
+    def __init__(self, function: Callable[..., str | Awaitable[str]]) -> None:
+        self._function = function
+        self._takes_target = _accepts(function, "target_tokens")
+
+    async def summarize(self, request: SummaryRequest) -> SummaryText:
+        """Return what the function answers.
+
+        Raises:
+            SummarizerFailed: ``invalid_output`` if that is no text.
+            Exception: whatever the function raises.
+        """
+        token = fence_token(request, secrets.token_hex)
+        prompt = "\n\n".join(message.fenced(token) for message in request.messages)
+        options: dict[str, Any] = {"target_tokens": request.target_tokens} if self._takes_target else {}
+        if inspect.iscoroutinefunction(self._function):
+            text = await self._function(prompt, **options)
+        else:
+            text = await _in_a_thread(partial(self._function, prompt, **options))
+            if inspect.isawaitable(text):
+                text = await text
+        if not isinstance(text, str):
+            raise SummarizerFailed("invalid_output", f"the callback returned {type(text).__name__}, not text")
+        return SummaryText(text)
+
+
+async def _in_a_thread(function: Callable[[], Any]) -> Any:
+    """Return what *function* does, run in a thread of its own.
+
+    Unlike one of a pool's it keeps nobody waiting when it never ends: neither other calls nor, once this one was
+    given up, the end of the program.
+    """
+    answer: Future[Any] = Future()
+
+    def work() -> None:
+        try:
+            answer.set_result(function())
+        except Exception as fault:  # noqa: BLE001 - it is raised where it is awaited
+            answer.set_exception(fault)
+
+    answer.set_running_or_notify_cancel()
+    threading.Thread(target=copy_context().run, args=(work,), name="summarizer", daemon=True).start()
+    return await asyncio.wrap_future(answer)
+
+
+def _accepts(function: Callable[..., object], name: str) -> bool:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return any(each.name == name or each.kind is each.VAR_KEYWORD for each in parameters)

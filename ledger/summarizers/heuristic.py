@@ -1,0 +1,54 @@
+"""The summary that needs no model: what was asked first and last, which tools ran, what failed. Source: R-SUM-10."""
+
+import re
+from typing import Final
+
+from ledger.ports import SummaryText
+from projections.entries import Entry
+from projections.prompts import SUMMARY_HEADER, SummaryRequest
+
+_QUOTE: Final = 100
+_ERROR: Final = re.compile(r"\s*(error|exception|traceback)\b", re.IGNORECASE)
+_SPACES: Final = re.compile(r"\s+")
+
+
+class Heuristic:
+    """A `ports.Summarizer` that reads the entries themselves."""
+
+    method = "heuristic"
+    model: str | None = None
+
+    async def summarize(self, request: SummaryRequest) -> SummaryText:
+        """Return the lines for the request's entries, after the summaries they continue."""
+        return SummaryText("\n\n".join([*request.folded, describe(request.entries)]))
+
+
+def describe(entries: tuple[Entry, ...]) -> str:
+    """Return the heuristic summary of *entries*, oldest first."""
+    said = [entry.content for entry in entries if entry.starts_interaction]
+    tools = list(dict.fromkeys(entry.tool_name for entry in entries if entry.kind == "tool_call"))
+    errors = sum(failed(entry) for entry in entries)
+    lines = [SUMMARY_HEADER, f"{len(said)} user message{'' if len(said) == 1 else 's'}"]
+    if said:
+        lines.append(f'First: "{_quote(said[0])}"')
+    if len(said) > 1:
+        lines.append(f'Last: "{_quote(said[-1])}"')
+    if tools:
+        lines.append(f"Tools used: {', '.join(str(tool) for tool in tools)}")
+    if errors:
+        lines.append(f"{errors} error{'' if errors == 1 else 's'} encountered")
+    return "\n".join(lines)
+
+
+def failed(entry: Entry) -> bool:
+    """Tell whether a tool result reports an error: by its status or, without one, by its first word."""
+    if entry.kind != "tool_result":
+        return False
+    if entry.tool_status is not None:
+        return entry.tool_status == "error"
+    return _ERROR.match(entry.content) is not None
+
+
+def _quote(text: str) -> str:
+    flat = _SPACES.sub(" ", text)
+    return flat if len(flat) <= _QUOTE else flat[:_QUOTE] + "..."
