@@ -1,0 +1,173 @@
+"""OpenAI chat messages: a list, an object with ``messages``, JSONL of either, or a list of trajectories."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ledger.errors import ImportRefused
+from ledger.events import JsonObject
+from ledger.importers.base import (
+    EMPTY,
+    Conversation,
+    Document,
+    Importer,
+    LineOf,
+    arguments_of,
+    conversation,
+    moment,
+    shaped,
+    text_of,
+    with_leftovers,
+)
+
+FORMAT: Final = "openai-chat"
+_LISTS: Final = ("messages", "traj", "trajectory", "conversation")
+_KNOWN: Final = {"role", "content", "name", "id"}
+_KNOWN_OF_RESULTS: Final = _KNOWN | {"tool_call_id"}
+_KNOWN_OF_OTHERS: Final = _KNOWN | {"tool_calls", "function_call"}
+_TIMES: Final = ("created_at", "timestamp", "created")
+_ROLES: Final = {"developer": "system", "human": "user", "ai": "assistant", "function": "tool"}
+
+
+def detects(found: Sequence[Document]) -> bool:
+    """Tell whether the first document is a message, a conversation, or a list of either."""
+    return _is_conversation(found[0].value) or _is_message(found[0].value)
+
+
+def read(found: Sequence[Document], name: str) -> list[Conversation]:
+    """Return the conversations; lines that are single messages make up one."""
+    if _is_message(found[0].value):
+        return [_read_one([document.value for document in found], name, line_of=lambda number: found[number].line)]
+    conversations: list[Conversation] = []
+    for document in found:
+        if not _is_conversation(document.value):
+            raise ImportRefused("bad_shape", "neither a message nor a conversation", line=document.line)
+        value = document.value
+        if isinstance(value, list) and value and not _is_message(value[0]):
+            conversations.extend(_read_item(item, name, at, document.line) for at, item in enumerate(value))
+        else:
+            place = len(conversations) if len(found) > 1 else None
+            conversations.append(_read_item(value, name, place, document.line))
+    return conversations
+
+
+def _read_item(item: Any, name: str, index: int | None, line: int) -> Conversation:
+    if isinstance(item, list):
+        return _read_one(item, name if index is None else f"{name}-{index}", line_of=lambda _: line)
+    key = _messages_key(item)
+    if key is None:
+        raise ImportRefused("bad_shape", f"item {index} has no list of messages", line=line)
+    about = {field: value for field, value in item.items() if field != key and value is not None}
+    return _read_one(item[key], _session_id(item, name, index), line_of=lambda _: line, about=about)
+
+
+def _read_one(
+    messages: list[Any], session_id: str, *, line_of: LineOf, about: JsonObject | None = None
+) -> Conversation:
+    names: dict[str, str] = {}
+    batches = []
+    for number, message in enumerate(messages):
+        if not _is_message(message):
+            raise ImportRefused("bad_shape", f"{session_id}, message {number} has no role", line=line_of(number))
+        with shaped(f"{session_id}, message {number}", line=line_of(number)):
+            batches.append(message_entries(message, names))
+    return conversation(FORMAT, session_id, batches, line_of=line_of, about=about)
+
+
+def message_entries(message: JsonObject, tool_names: dict[str, str]) -> list[JsonObject]:
+    """Return the raw entries of one message: its words, then its tool calls; *tool_names* remembers calls."""
+    role = _ROLES.get(message["role"], message["role"])
+    raw_time = next((key for key in _TIMES if message.get(key)), None)
+    known = {raw_time or "", *(_KNOWN_OF_RESULTS if role == "tool" else _KNOWN_OF_OTHERS)}
+    if role == "tool":
+        entries = [_result(message, tool_names)]
+    else:
+        entries = _calls(message, tool_names)
+        text, whole = text_of(message.get("content"))
+        if not text and message.get("refusal"):
+            text = message["refusal"]
+            known.add("refusal")
+        if text.strip() or not entries:
+            said: JsonObject = {"kind": "message", "role": role, "content": text if text.strip() else EMPTY}
+            if whole is not None or not text.strip():
+                said["data"] = {"content": message.get("content")}
+            entries.insert(0, said)
+    original_time = message[raw_time] if raw_time else None
+    created_at = moment(original_time)
+    for entry in entries:
+        entry["created_at"] = created_at
+    entries[0] = with_leftovers(
+        entries[0],
+        message,
+        known,
+        original_id=message.get("id"),
+        original_timestamp=original_time,
+        name=message.get("name") if role != "tool" else None,
+        original_role=message["role"] if message["role"] != role else None,
+    )
+    return entries
+
+
+def _calls(message: JsonObject, tool_names: dict[str, str]) -> list[JsonObject]:
+    entries = []
+    legacy = message.get("function_call")
+    for call in [*(message.get("tool_calls") or ()), *([{"function": legacy}] if legacy else [])]:
+        function = call.get("function") or {}
+        arguments, raw = arguments_of(function.get("arguments"))
+        name = str(function.get("name") or call.get("name") or "unknown")
+        if call.get("id"):
+            tool_names[call["id"]] = name
+        entry: JsonObject = {
+            "kind": "tool_call",
+            "tool_name": name,
+            "tool_call_id": call.get("id"),
+            "arguments": arguments,
+            "data": None if raw is None else {"arguments": raw},
+        }
+        unsaid = {key: value for key, value in function.items() if key not in {"name", "arguments"}}
+        known = {"id", "function"} | {key for key, value in call.items() if value in ("function", name)}
+        entries.append(with_leftovers(entry, {**call, "of_function": unsaid or None}, known))
+    return entries
+
+
+def _result(message: JsonObject, tool_names: dict[str, str]) -> JsonObject:
+    text, whole = text_of(message.get("content"))
+    call_id = message.get("tool_call_id")
+    return {
+        "kind": "tool_result",
+        "tool_name": message.get("name") or tool_names.get(call_id or ""),
+        "tool_call_id": call_id,
+        "content": text,
+        "data": None if whole is None else {"content": whole},
+    }
+
+
+def _is_message(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("role"), str)
+
+
+def _is_conversation(value: Any) -> bool:
+    if isinstance(value, list):
+        return bool(value) and (_is_message(value[0]) or _is_conversation(value[0]))
+    return isinstance(value, dict) and _messages_key(value) is not None
+
+
+def _messages_key(value: Any) -> str | None:
+    if not isinstance(value, dict):
+        return None
+    return next(
+        (key for key in _LISTS if isinstance(value.get(key), list) and all(_is_message(m) for m in value[key][:1])),
+        None,
+    )
+
+
+def _session_id(item: JsonObject, name: str, index: int | None) -> str:
+    """Return a name for a conversation: its own id, its task and trial, or its place in the file."""
+    for key in ("session_id", "conversation_id", "thread_id"):
+        if isinstance(item.get(key), str) and item[key]:
+            return str(item[key])
+    if "task_id" in item and "trial" in item:
+        return f"{name}-task-{item['task_id']}-trial-{item['trial']}"
+    return name if index is None else f"{name}-{index}"
+
+
+IMPORTER: Final = Importer(FORMAT, detects, read)

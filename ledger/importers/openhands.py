@@ -1,0 +1,142 @@
+"""OpenHands event streams: JSONL of runs with a ``history``, or JSONL of the events themselves."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ledger.errors import ImportRefused
+from ledger.events import JsonObject
+from ledger.importers.base import (
+    EMPTY,
+    Conversation,
+    Document,
+    Importer,
+    LineOf,
+    conversation,
+    moment,
+    shaped,
+    text_of,
+    with_leftovers,
+)
+
+FORMAT: Final = "openhands"
+_KNOWN: Final = {"id", "timestamp", "source", "cause"}
+_SPEAKING: Final = {"message", "finish", "reject", "system"}
+
+
+def detects(found: Sequence[Document]) -> bool:
+    """Tell whether the document is an event, or a run whose history is of events."""
+    value = found[0].value
+    return _is_event(value) or (isinstance(value, dict) and _is_history(value.get("history")))
+
+
+def read(found: Sequence[Document], name: str) -> list[Conversation]:
+    """Return one conversation for each run; lines that are single events make up one."""
+    if _is_event(found[0].value):
+        events = [document.value for document in found]
+        return [_read_one(events, name, {}, line_of=lambda number: found[number].line)]
+    return [_read_run(document, name) for document in found]
+
+
+def _read_run(document: Document, name: str) -> Conversation:
+    value = document.value
+    if not isinstance(value, dict) or not _is_history(value.get("history")):
+        raise ImportRefused("bad_shape", "the run has no history of events", line=document.line)
+    about = {key: field for key, field in value.items() if key != "history" and field is not None}
+    session_id = str(value.get("instance_id") or f"{name}-{document.line}")
+    return _read_one(value["history"], session_id, about, line_of=lambda _: document.line)
+
+
+def _read_one(events: list[Any], session_id: str, about: JsonObject, *, line_of: LineOf) -> Conversation:
+    calls: dict[Any, tuple[str, str]] = {}  # event id -> call id and tool of the action
+    batches = []
+    for number, event in enumerate(events):
+        where, line = f"{session_id}, event {number}", line_of(number)
+        if not _is_event(event):
+            raise ImportRefused("bad_shape", f"{where} is neither action nor observation", line=line)
+        with shaped(where, line=line):
+            entries = _acted(event, calls) if event.get("action") else [_observed(event, calls)]
+        for entry in entries:
+            entry["created_at"] = moment(event.get("timestamp"))
+        entries[-1] = with_leftovers(
+            entries[-1],
+            event,
+            _KNOWN if event.get("action") else {*_KNOWN, "content"},
+            original_id=event.get("id"),
+            original_timestamp=event.get("timestamp"),
+            cause=event.get("cause"),
+            source_of_event=event.get("source"),
+        )
+        batches.append(entries)
+    return conversation(FORMAT, session_id, batches, line_of=line_of, about=about)
+
+
+def _acted(event: JsonObject, calls: dict[Any, tuple[str, str]]) -> list[JsonObject]:
+    """Return what an action says, and the call it makes."""
+    action, arguments = event["action"], event.get("args") or {}
+    if action in _SPEAKING:
+        role = "system" if action == "system" else "user" if event.get("source") == "user" else "assistant"
+        said = arguments.get("content") or arguments.get("final_thought") or event.get("message")
+        text, whole = text_of(said)
+        spoken: JsonObject = {"kind": "message", "role": role, "content": text if text.strip() else EMPTY}
+        return [spoken if whole is None else {**spoken, "data": {"content": whole}}]
+    meta = event.get("tool_call_metadata") or {}
+    call_id = str(meta.get("tool_call_id") or f"event-{event.get('id')}")
+    tool = str(meta.get("function_name") or action)
+    calls[event.get("id")] = (call_id, tool)
+    entries: list[JsonObject] = []
+    thought = arguments.get("thought")
+    if isinstance(thought, str) and thought.strip():
+        entries.append({"kind": "message", "role": "assistant", "content": thought})
+    entries.append(
+        {
+            "kind": "tool_call",
+            "tool_name": tool,
+            "tool_call_id": call_id,
+            "arguments": {key: value for key, value in arguments.items() if key != "thought"},
+        }
+    )
+    return entries
+
+
+def _observed(event: JsonObject, calls: dict[Any, tuple[str, str]]) -> JsonObject:
+    """Return an observation as the result of the action that caused it, or as context."""
+    text, whole = text_of(event.get("content"))
+    observation = event["observation"]
+    data = None if whole is None else {"content": whole}
+    meta = event.get("tool_call_metadata") or {}
+    caused = calls.get(event.get("cause")) or (
+        (str(meta["tool_call_id"]), str(meta.get("function_name"))) if meta.get("tool_call_id") else None
+    )
+    if caused is None:
+        content = text if text.strip() else str(event.get("message") or EMPTY)
+        return {"kind": "context", "content": content, "data": data, "metadata": {"source": observation}}
+    return {
+        "kind": "tool_result",
+        "tool_call_id": caused[0],
+        "tool_name": caused[1],
+        "content": text,
+        "tool_status": _status(event),
+        "data": data,
+    }
+
+
+def _status(event: JsonObject) -> str | None:
+    code = ((event.get("extras") or {}).get("metadata") or {}).get("exit_code")
+    if event["observation"] == "error" or event.get("success") is False or (isinstance(code, int) and code != 0):
+        return "error"
+    return "ok" if event.get("success") is True or code == 0 else None
+
+
+def _is_event(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and "source" in value
+        and (isinstance(value.get("action"), str) or isinstance(value.get("observation"), str))
+    )
+
+
+def _is_history(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(_is_event(event) for event in value[:3])
+
+
+IMPORTER: Final = Importer(FORMAT, detects, read)

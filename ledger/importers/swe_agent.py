@@ -1,0 +1,118 @@
+"""SWE-agent trajectories (``.traj``): a ``history`` of messages whose actions are commands or tool calls."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from ledger.errors import ImportRefused
+from ledger.events import JsonObject
+from ledger.importers.base import Conversation, Document, Importer, conversation, shaped, with_leftovers
+from ledger.importers.openai_chat import message_entries
+
+FORMAT: Final = "swe-agent"
+_MARKS: Final = {"agent", "message_type", "thought", "action"}
+_KNOWN: Final = {"role", "content", "tool_calls", "tool_call_ids", "agent", "message_type", "is_demo"}
+_STEP_REPEATS: Final = {"action", "observation", "response", "thought", "messages", "query"}
+_COMMAND_TOOL: Final = "shell"
+
+
+def detects(found: Sequence[Document]) -> bool:
+    """Tell whether the document has a history of messages that name their agent."""
+    value = found[0].value
+    history = value.get("history") if isinstance(value, dict) else None
+    return (
+        isinstance(history, list)
+        and bool(history)
+        and all(isinstance(item, dict) and "role" in item for item in history[:3])
+        and any(_MARKS & item.keys() for item in history[:3])
+    )
+
+
+def read(found: Sequence[Document], name: str) -> list[Conversation]:
+    """Return one conversation for each document."""
+    return [_read_one(document, name if len(found) == 1 else f"{name}-{document.line}") for document in found]
+
+
+def _read_one(document: Document, session_id: str) -> Conversation:
+    value = document.value
+    history = value.get("history") if isinstance(value, dict) else None
+    if not isinstance(history, list):
+        raise ImportRefused("bad_shape", "the trajectory has no history", line=document.line)
+    steps = iter(_list(value.get("trajectory")))
+    waiting: str | None = None  # id of the command whose output comes next
+    names: dict[str, str] = {}
+    batches = []
+    for number, item in enumerate(history):
+        if not isinstance(item, dict) or not isinstance(item.get("role"), str):
+            raise ImportRefused("bad_shape", f"history item {number} has no role", line=document.line)
+        with shaped(f"history item {number}", line=document.line):
+            if item["role"] == "assistant":
+                entries, waiting = _spoken(item, number, names)
+            elif waiting is not None or item["role"] == "tool":
+                step = None if item.get("is_demo") else next(steps, None)  # only the run itself was measured
+                entries = list(_observed(item, waiting, names, step))
+                waiting = None
+            else:
+                entries = message_entries({"role": item["role"], "content": item.get("content")}, names)
+        entries[0] = with_leftovers(
+            entries[0],
+            item,
+            _KNOWN | {name for name in ("thought", "action") if _is_said(item.get(name), entries)},
+            agent=item.get("agent"),
+            message_type=item.get("message_type"),
+            is_demo=item.get("is_demo"),
+            original_role=item["role"] if entries[0]["kind"] == "tool_result" and item["role"] != "tool" else None,
+        )
+        batches.append(entries)
+    about = {key: field for key, field in value.items() if key not in {"history", "trajectory"} and field is not None}
+    return conversation(FORMAT, session_id, batches, line_of=lambda _: document.line, about=about)
+
+
+def _spoken(item: JsonObject, number: int, names: dict[str, str]) -> tuple[list[JsonObject], str | None]:
+    """Return what the agent said and did, and the id of a plain command it gave."""
+    if item.get("tool_calls"):
+        message = {"role": "assistant", "content": item.get("content"), "tool_calls": item["tool_calls"]}
+        return message_entries(message, names), None
+    action = item.get("action")
+    if not isinstance(action, str) or not action.strip():
+        return message_entries({"role": "assistant", "content": item.get("content")}, names), None
+    entries = []
+    thought = item.get("thought") or ""
+    if thought.strip():
+        entries.append({"kind": "message", "role": "assistant", "content": thought})
+    call_id = f"action-{number}"
+    call: JsonObject = {
+        "kind": "tool_call",
+        "tool_name": _COMMAND_TOOL,
+        "tool_call_id": call_id,
+        "arguments": {"command": action},
+        "data": {"content": item.get("content")},
+    }
+    return [*entries, call], call_id
+
+
+def _observed(item: JsonObject, waiting: str | None, names: dict[str, str], step: Any) -> Iterator[JsonObject]:
+    """Yield the output of the command or calls before, with what the trajectory measured of that step."""
+    ids = _list(item.get("tool_call_ids")) or [waiting]
+    measured = {
+        key: value for key, value in (step if isinstance(step, dict) else {}).items() if key not in _STEP_REPEATS
+    }
+    for call_id in ids:
+        yield {
+            "kind": "tool_result",
+            "tool_name": names.get(call_id, _COMMAND_TOOL),
+            "tool_call_id": call_id,
+            "content": item.get("content"),
+            "data": {"step": measured} if measured else None,
+        }
+
+
+def _is_said(text: Any, entries: list[JsonObject]) -> bool:
+    """Tell whether one of *entries* says *text*, as its words or as the command it gives."""
+    return any(text == entry.get("content") or {"command": text} == entry.get("arguments") for entry in entries)
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+IMPORTER: Final = Importer(FORMAT, detects, read)

@@ -1,0 +1,8 @@
+"""Our own files: a session's or a namespace's events as JSONL, byte for byte, and provable on the way in.
+
+    header    format, which ledger and namespace it comes from
+    event     … one line each, in position order: every hashed field, and the stored bytes in base64
+    trailer   how many, the SHA-256 of all lines before, and where each stream ends
+
+Source: trust E-12, I-68, I-69, I-72.
+"""

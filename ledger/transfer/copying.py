@@ -1,0 +1,40 @@
+"""What an event becomes in a copy of its session."""
+
+from msgspec.structs import replace
+
+from ledger.codec import decode_payload, encode, stored_json
+from ledger.events import ImportedFrom, SessionOpened, StoredEvent
+from ledger.ids import Stream
+from ledger.transfer.lines import FORMAT, Head, Header
+
+
+def copied(event: StoredEvent, *, source: Header, head: Head, target: Stream) -> tuple[int, bytes]:
+    """Return codec and payload of *event* in a copy: the same bytes, but the names and origin of the opening.
+
+    Source: trust E-12.
+    """
+    assert event.payload is not None
+    if event.type != SessionOpened.type:
+        return event.codec, event.payload
+    body = stored_json(event.codec, event.payload)
+    opened = decode_payload(event.type, event.schema_version, body)
+    if not isinstance(opened, SessionOpened):
+        return event.codec, event.payload
+    salt = event.payload[: len(event.payload) - len(body)]
+    origin = ImportedFrom(
+        format=FORMAT,
+        ledger_id=str(source.ledger_id),
+        namespace=source.namespace,
+        user_id=head.user_id,
+        session_id=head.session_id,
+        version=head.version,
+        head_hash=head.hash,
+    )
+    renamed = replace(
+        opened,
+        namespace=target.namespace,
+        user_id=target.user_id,
+        session_id=target.session_id,
+        imported_from=origin,
+    )
+    return encode(renamed, salt)

@@ -1,0 +1,196 @@
+"""From lines to events, each proved before it is handed on. Source: trust I-68, I-69, I-72."""
+
+import base64
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from typing import Any, TypeVar
+from uuid import UUID
+
+import msgspec
+
+from ledger.chain import ZERO_HASH, event_hash
+from ledger.codec import decode_payload, stored_json
+from ledger.errors import ImportRefused, InvalidInput, LedgerError
+from ledger.events import ConfigChanged, EntryAdded, SessionOpened, StoredEvent
+from ledger.ids import namespace_id
+from ledger.names import check_name, named_stream
+from ledger.strict_json import TRANSCRIPT, parse
+from ledger.transfer.lines import FORMAT, FORMAT_VERSION, EventLine, Header, Trailer
+from projections import config
+
+L = TypeVar("L", bound=msgspec.Struct)
+
+
+class Contents(msgspec.Struct, frozen=True):
+    """What a file holds, once every line of it was checked; *entries* counts those of each stream."""
+
+    header: Header
+    trailer: Trailer
+    entries: dict[UUID, int]
+
+
+def is_ours(first_line: bytes) -> bool:
+    """Tell whether a file that begins with *first_line* is one of ours, of any version."""
+    try:
+        value = msgspec.json.decode(first_line)
+    except (msgspec.DecodeError, RecursionError):  # the parser that names the fault comes later
+        return False
+    return isinstance(value, dict) and value.get("format") == FORMAT
+
+
+def check(lines: Iterable[bytes]) -> Contents:
+    """Read a whole file and return what it holds; nothing of it is kept in memory.
+
+    Raises:
+        ImportRefused: the first line that is not as it was written: of another format, cut off, out of
+            order, or with a hash that does not follow from what stands there.
+    """
+    reader = Reader()
+    entries: dict[UUID, int] = {}
+    for event in reader.events(lines):
+        entries[event.stream_id] = entries.get(event.stream_id, 0) + (event.type == EntryAdded.type)
+    assert reader.header is not None, "a reader that does not refuse reads to the end"
+    assert reader.trailer is not None
+    return Contents(reader.header, reader.trailer, entries)
+
+
+class Reader:
+    """Yields the events of a file, each proved to follow its predecessor; the trailer is known at the end."""
+
+    def __init__(self) -> None:
+        self.header: Header | None = None
+        self.trailer: Trailer | None = None
+
+    def events(self, lines: Iterable[bytes]) -> Iterator[StoredEvent]:
+        """Yield the events in position order.
+
+        Raises:
+            ImportRefused: see `check`.
+        """
+        numbered = enumerate(lines, start=1)
+        digest = sha256()
+        header = self.header = self._header(next(numbered, (1, b""))[1], digest)
+        space = namespace_id(header.namespace)
+        heads: dict[UUID, tuple[int, bytes]] = {}
+        count, position, number = 0, 0, 1
+        for number, line in numbered:
+            value = _parse(line, number)
+            if "heads" in value:
+                trailer = _convert(value, Trailer, number)
+                _check_trailer(trailer, header, heads, count, digest.hexdigest(), number)
+                if any(rest.strip() for _, rest in numbered):
+                    raise ImportRefused("trailing_lines", "there are lines after the trailer", line=number + 1)
+                self.trailer = trailer
+                return
+            digest.update(line)
+            event = _event(_convert(value, EventLine, number), space, number)
+            version, previous = heads.get(event.stream_id, (0, ZERO_HASH))
+            if event.version != version + 1:
+                raise ImportRefused(
+                    "version_gap", f"version {event.version} follows {version} of its stream", line=number
+                )
+            if event.position <= position:
+                raise ImportRefused("out_of_order", f"position {event.position} follows {position}", line=number)
+            if event_hash(event, previous) != event.hash:
+                raise ImportRefused("hash_mismatch", "the event's hash does not follow from its content", line=number)
+            heads[event.stream_id] = (event.version, event.hash)
+            count, position = count + 1, event.position
+            yield event
+        raise ImportRefused("truncated", "the file ends without its trailer", line=number + 1)
+
+    def _header(self, line: bytes, digest: Any) -> Header:
+        value = _parse(line, 1)
+        if value.get("format") != FORMAT:
+            raise ImportRefused("unknown_format", "the file is no memory-ledger export", line=1)
+        if value.get("format_version") != FORMAT_VERSION:
+            raise ImportRefused("newer_format", "the file was written by another major release; upgrade", line=1)
+        digest.update(line)
+        header = _convert(value, Header, 1)
+        try:
+            check_name(header.namespace, field="namespace")
+        except InvalidInput as fault:
+            raise ImportRefused(fault.code, str(fault), line=1) from None
+        return header
+
+
+def _check_trailer(
+    trailer: Trailer, header: Header, heads: dict[UUID, tuple[int, bytes]], count: int, digest: str, line: int
+) -> None:
+    if trailer.events != count or trailer.sha256 != digest:
+        raise ImportRefused("trailer_mismatch", "the lines are not those the trailer counted", line=line)
+    named = {head.stream_id: (head.version, head.hash) for head in trailer.heads}
+    if named != {stream_id: (version, last.hex()) for stream_id, (version, last) in heads.items()}:
+        raise ImportRefused("trailer_mismatch", "the streams do not end where the trailer says", line=line)
+    for head in trailer.heads:
+        try:
+            stream = named_stream(header.namespace, head.session_id, head.user_id)
+        except InvalidInput as fault:
+            raise ImportRefused(fault.code, str(fault), line=line) from None
+        if stream.stream_id != head.stream_id:
+            raise ImportRefused("name_mismatch", "a stream's id does not follow from its names", line=line)
+
+
+def _event(line: EventLine, space: UUID, number: int) -> StoredEvent:
+    try:
+        payload = None if line.payload is None else base64.b64decode(line.payload, validate=True)
+        event = StoredEvent(
+            space,
+            line.stream_id,
+            line.version,
+            line.position,
+            line.event_id,
+            line.type,
+            line.schema_version,
+            line.codec,
+            line.occurred_us,
+            line.recorded_us,
+            line.actor,
+            bytes.fromhex(line.payload_digest),
+            bytes.fromhex(line.hash),
+            payload,
+            line.item_id,
+            line.key_id,
+            None if line.key_commitment is None else bytes.fromhex(line.key_commitment),
+        )
+    except ValueError:
+        raise ImportRefused("bad_encoding", "a field is neither hex nor base64", line=number) from None
+    if payload is None:
+        raise ImportRefused("payload_missing", "the event has no payload", line=number)
+    if sha256(payload).digest() != event.payload_digest:
+        raise ImportRefused("hash_mismatch", "the payload is not the one that was hashed", line=number)
+    _check_payload(event, number)
+    return event
+
+
+def _check_payload(event: StoredEvent, number: int) -> None:
+    """Refuse a payload that this release knows and cannot read; unknown ones stay opaque (trust I-72)."""
+    assert event.payload is not None
+    try:
+        payload = decode_payload(event.type, event.schema_version, stored_json(event.codec, event.payload))
+    except (msgspec.MsgspecError, LedgerError):
+        raise ImportRefused("bad_payload", f"the payload is no {event.type}", line=number) from None
+    if isinstance(payload, SessionOpened | ConfigChanged):
+        try:
+            config.load(payload.config)
+        except InvalidInput as fault:
+            raise ImportRefused("bad_payload", f"the memory config cannot be read: {fault}", line=number) from None
+    item_id = getattr(payload, "item_id", event.item_id)
+    if item_id != event.item_id:
+        raise ImportRefused("item_mismatch", "the event is filed under another item", line=number)
+
+
+def _parse(line: bytes, number: int) -> dict[str, Any]:
+    try:
+        value = parse(line, TRANSCRIPT)
+    except InvalidInput as fault:
+        raise ImportRefused(fault.code, str(fault), line=number) from None
+    if not isinstance(value, dict):
+        raise ImportRefused("bad_shape", "a line is a JSON object", line=number)
+    return value
+
+
+def _convert(value: dict[str, Any], cls: type[L], number: int) -> L:
+    try:
+        return msgspec.convert(value, cls)
+    except msgspec.ValidationError as fault:
+        raise ImportRefused("bad_shape", str(fault), line=number) from None

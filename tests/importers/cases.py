@@ -1,0 +1,99 @@
+"""The samples: their format, the sessions they hold, and how many messages each session has."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ledger.drafts import EntryDraft
+from ledger.importers import Conversation, documents, read
+
+SAMPLES = Path(__file__).parent / "samples"
+
+
+class Case(NamedTuple):
+    file: str
+    format: str
+    sessions: dict[str, int]
+
+    @property
+    def data(self) -> bytes:
+        return (SAMPLES / self.file).read_bytes()
+
+    @property
+    def by_line(self) -> bool:
+        return self.file.endswith(".jsonl")
+
+
+CASES = (
+    Case("openai_list.json", "openai-chat", {"file": 12}),
+    Case("openai_object.json", "openai-chat", {"order-2024-05": 3}),
+    Case("openai_messages.jsonl", "openai-chat", {"file": 3}),
+    Case("openai_conversations.jsonl", "openai-chat", {"a": 1, "b": 2, "file-2": 1, "a-2": 1}),
+    Case("openai_trajectories.json", "openai-chat", {"file-task-7-trial-0": 4, "file-task-7-trial-1": 1}),
+    Case("openai_legacy.json", "openai-chat", {"file": 4}),
+    Case("swe_commands.traj", "swe-agent", {"file": 10}),
+    Case("swe_calls.traj", "swe-agent", {"file": 6}),
+    Case("openhands_events.jsonl", "openhands", {"file": 11}),
+    Case("openhands_runs.jsonl", "openhands", {"org__repo-1": 2, "org__repo-1-2": 1}),
+)
+IDS = [case.file for case in CASES]
+
+_LISTS = ("messages", "traj", "history")
+
+
+def conversations_of(data: bytes) -> list[Conversation]:
+    return read(documents(data), name="file")
+
+
+def values(case: Case) -> list[Any]:
+    """Return the JSON of a sample: a value for each line, or the one it is."""
+    return [json.loads(line) for line in case.data.splitlines() if line.strip()] if case.by_line else [_one(case.data)]
+
+
+def written(case: Case, changed: list[Any]) -> bytes:
+    """Return changed values as a file of the sample's kind."""
+    if case.by_line:
+        return b"\n".join(json.dumps(value).encode() for value in changed)
+    return json.dumps(changed[0], indent=1).encode()
+
+
+def originals(value: Any) -> Iterator[list[dict[str, Any]]]:
+    """Yield the list of messages of each conversation in a document that holds whole ones."""
+    if isinstance(value, list) and value and "role" in value[0]:
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from originals(item)
+    else:
+        yield next(value[name] for name in _LISTS if name in value)
+
+
+def messages(case: Case) -> list[list[dict[str, Any]]]:
+    """Return the original messages of each conversation of a sample."""
+    found = values(case)
+    if case.by_line and isinstance(found[0], dict) and not any(name in found[0] for name in _LISTS):
+        return [found]
+    return [listed for value in found for listed in originals(value)]
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """Yield the texts, numbers and truths in *value*; nulls and empty containers say nothing."""
+    if isinstance(value, dict):
+        for item in value.values():
+            yield from leaves(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from leaves(item)
+    elif value is not None:
+        yield value
+
+
+def kept(drafts: tuple[EntryDraft, ...]) -> list[Any]:
+    """Return every leaf in the entries of one message."""
+    fields = ("role", "content", "data", "tool_name", "tool_call_id", "arguments", "metadata")
+    return [leaf for draft in drafts for name in fields for leaf in leaves(getattr(draft, name))]
+
+
+def _one(data: bytes) -> Any:
+    return json.loads(data)

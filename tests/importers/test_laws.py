@@ -1,0 +1,158 @@
+"""Laws of every importer, over the registry; a new one meets them with its samples. Source: R-GEN-2, E-12."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from ledger.drafts import METADATA_BYTES
+from ledger.importers import IMPORTERS, documents, read
+from ledger.memory import MemoryLedger
+from ledger.ports import Store
+from ledger.stores.in_memory import InMemoryStore
+from projections.entries import Entry
+from projections.transcript import group_units, orphans
+from tests.importers.cases import CASES, IDS, Case, conversations_of, kept, leaves, messages, values, written
+
+#: A field of each format that is kept in metadata.
+HELD = {"openai-chat": "id", "swe-agent": "agent", "openhands": "source"}
+
+each_case = pytest.mark.parametrize("case", CASES, ids=IDS)
+
+
+def test_every_importer_of_the_registry_has_a_sample() -> None:
+    assert {case.format for case in CASES} == {importer.name for importer in IMPORTERS}
+
+
+@each_case
+def test_a_format_is_told_by_the_content_alone(case: Case) -> None:
+    found = documents(case.data)
+    assert [importer.name for importer in IMPORTERS if importer.detects(found)] == [case.format]
+    for name in ("file", "other.traj", "x.jsonl", "日本", ""):
+        assert {conversation.format for conversation in read(found, name=name)} == {case.format}
+
+
+@each_case
+def test_a_sample_holds_the_sessions_and_messages_it_should(case: Case) -> None:
+    found = conversations_of(case.data)
+    assert {conversation.session_id: len(conversation.batches) for conversation in found} == case.sessions
+
+
+@each_case
+def test_every_message_is_one_batch_in_order(case: Case) -> None:
+    for conversation, originals in zip(conversations_of(case.data), messages(case), strict=True):
+        assert len(conversation.batches) == len(originals)
+        assert all(conversation.batches), "no batch is empty"
+
+
+@each_case
+def test_nothing_of_a_message_is_lost(case: Case) -> None:
+    for conversation, originals in zip(conversations_of(case.data), messages(case), strict=True):
+        for batch, original in zip(conversation.batches, originals, strict=True):
+            there = kept(batch)
+            said = "\n".join(leaf for leaf in there if isinstance(leaf, str))
+            for leaf in leaves(_beside_types(original)):
+                assert leaf in said if isinstance(leaf, str) else leaf in there, f"{leaf!r} of {original}"
+
+
+@each_case
+def test_what_was_said_of_the_whole_is_with_the_first_entry(case: Case) -> None:
+    whole = [value for value in values(case) if isinstance(value, dict)]
+    for conversation, value in zip(conversations_of(case.data), whole, strict=False):
+        if len(whole) == len(case.sessions):
+            about = {key: item for key, item in value.items() if not isinstance(item, list) or key == "tools"}
+            there = kept(conversation.batches[0])
+            assert all(leaf in there for leaf in leaves(about))
+
+
+@each_case
+def test_unknown_fields_are_kept_in_data(case: Case) -> None:
+    changed = copy.deepcopy(values(case))
+    for number, message in enumerate(_messages_in(changed)):
+        message["surprise"] = {"deep": [f"mark {number}"]}
+    batches = [batch for one in conversations_of(written(case, changed)) for batch in one.batches]
+    marks = [
+        [draft.data["surprise"]["deep"] for draft in batch if "surprise" in (draft.data or {})] for batch in batches
+    ]
+    assert marks == [[[f"mark {number}"]] for number in range(len(batches))]
+
+
+@each_case
+def test_metadata_over_its_limit_moves_to_data(case: Case) -> None:
+    changed = copy.deepcopy(values(case))
+    huge = "x" * (METADATA_BYTES + 1)
+    for message in _messages_in(changed):
+        message[HELD[case.format]] = huge
+    batches = [batch for one in conversations_of(written(case, changed)) for batch in one.batches]
+    for batch in batches:
+        assert huge in kept(batch)
+        assert all(len(json.dumps(draft.metadata or {})) <= METADATA_BYTES for draft in batch)
+
+
+@each_case
+def test_a_tool_result_is_with_its_call_also_when_ids_are_used_again(case: Case) -> None:
+    for conversation in conversations_of(case.data):
+        entries = _as_entries(conversation)
+        assert orphans((), entries) == set()
+        for unit in group_units(entries):
+            if any(entry.kind == "tool_result" for entry in unit.entries):
+                assert unit.entries[0].kind == "tool_call"
+                assert not unit.open
+                assert len({entry.tool_call_id for entry in unit.entries}) == len(unit.entries) // 2
+
+
+@each_case
+async def test_importing_twice_equals_once(case: Case, store: Store, namespace: str) -> None:
+    ledger = MemoryLedger(store, namespace=namespace)
+    found = conversations_of(case.data)
+    first = await ledger.import_conversations(found)
+    before = [event async for event in ledger.export_file()]
+    second = await ledger.import_conversations(conversations_of(case.data))
+    assert [event async for event in ledger.export_file()] == before
+    entries = sum(len(batch) for one in found for batch in one.batches)
+    assert (first.sessions, first.entries, first.skipped) == (len(case.sessions), entries, 0)
+    assert (second.sessions, second.entries, second.skipped) == (len(case.sessions), 0, entries)
+    assert first.session_ids == tuple(case.sessions)
+    assert (await ledger.verify()).ok
+
+
+@each_case
+async def test_each_batch_has_a_write_id_of_its_own_and_nothing_is_compacted(case: Case) -> None:
+    ledger = MemoryLedger(InMemoryStore(), config={"maxEntries": 1, "recentWindow": 0, "minEntriesToCompress": 1})
+    for conversation in conversations_of(case.data):
+        await ledger.import_conversations([conversation])
+        entries = await ledger.get_active_entries(conversation.session_id)
+        sizes: dict[str, int] = {}
+        for entry in entries:
+            sizes[entry.write_id] = sizes.get(entry.write_id, 0) + 1
+        assert list(sizes.values()) == [len(batch) for batch in conversation.batches]
+        opened = (await ledger.get_events(conversation.session_id, limit=1))[0].payload
+        assert opened.imported_from.format == case.format
+
+
+def _beside_types(value: Any) -> Any:
+    """Return *value* without what only names a shape; what it shapes is there, as an entry of a kind."""
+    if isinstance(value, dict):
+        return {key: _beside_types(item) for key, item in value.items() if not (key == "type" and item == "function")}
+    return [_beside_types(item) for item in value] if isinstance(value, list) else value
+
+
+def _messages_in(changed: list[Any]) -> list[dict[str, Any]]:
+    """Return the messages inside parsed samples, to be changed in place."""
+    found = []
+    for value in changed:
+        listed = value if isinstance(value, list) else [value]
+        for item in listed:
+            inside = next((item[name] for name in ("messages", "traj", "history") if name in item), None)
+            found.extend([item] if inside is None else inside)
+    return found
+
+
+def _as_entries(conversation: Any) -> list[Any]:
+    entries = []
+    for draft in (draft for batch in conversation.batches for draft in batch):
+        fields = {name: getattr(draft, name) for name in ("kind", "role", "content", "tool_name", "tool_call_id")}
+        version = len(entries) + 1
+        entries.append(Entry(version, draft.entry_id, "w", tokens=1, tokenizer="caller", recorded_us=0, **fields))
+    return entries

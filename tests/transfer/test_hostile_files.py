@@ -1,0 +1,134 @@
+"""A file of our own format that is not as it was written is refused at its line, and nothing is stored.
+
+Source: trust P-12, I-36, I-68, I-69, I-72.
+"""
+
+import json
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+from ledger.errors import ImportRefused, InvalidInput, LedgerError, SessionNotFound
+from ledger.ids import Stream
+from ledger.memory import MemoryLedger
+from ledger.transfer import reader as transfer_reader
+from ledger.transfer.lines import Head, Header, Trailer
+from ledger.transfer.reader import check
+
+JUNK: tuple[Any, ...] = (None, True, -1, 2**70, 1.5, "", "zz", "\u202e", "0" * 63, [], {}, [[]])
+NAMES = ("/records", "a/../b", "..", " padded", "tab\t", "bell\a", "\u202edesrever", "x" * 256, "a\x1fb")
+
+
+async def a_file(ledger: MemoryLedger, session_id: str = "s") -> list[bytes]:
+    await ledger.add_user_message(session_id, "What is in the log?")
+    await ledger.add_tool_call(session_id, "search", {"q": "log"}, tool_call_id="c1")
+    await ledger.add_tool_result(session_id, "search", "events", tool_call_id="c1")
+    return [line async for line in ledger.export_file(session_id)]
+
+
+def signed(lines: list[bytes], change: Callable[[dict[str, Any]], None] = lambda trailer: None) -> list[bytes]:
+    """Return *lines* with a trailer that counts them as they are, as an attacker would write it."""
+    trailer = json.loads(lines[-1])
+    trailer["events"] = len(lines) - 2
+    trailer["sha256"] = sha256(b"".join(lines[:-1])).hexdigest()
+    change(trailer)
+    return [*lines[:-1], json.dumps(trailer).encode() + b"\n"]
+
+
+def paths(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    if isinstance(value, dict):
+        return [path for key, inner in value.items() for path in ((*at, key), *paths(inner, (*at, key)))]
+    if isinstance(value, list):
+        return [path for place, inner in enumerate(value) for path in paths(inner, (*at, place))]
+    return []
+
+
+def put(value: Any, path: tuple[Any, ...], junk: Any) -> Any:
+    if not path:
+        return junk
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[path[0]] = put(value[path[0]], path[1:], junk)
+    return copy
+
+
+def refusal(lines: list[bytes]) -> LedgerError | None:
+    try:
+        check(lines)
+    except LedgerError as refused:
+        return refused
+    return None
+
+
+async def test_any_field_of_any_line_may_be_anything_and_only_the_file_suffers(ledger: MemoryLedger) -> None:
+    lines = await a_file(ledger)
+    assert refusal(lines) is None
+    tried = 0
+    for number, line in enumerate(lines):
+        value = json.loads(line)
+        for path in paths(value):
+            for junk in JUNK:
+                mutant = [*lines]
+                mutant[number] = json.dumps(put(value, path, junk)).encode() + b"\n"
+                mutant = mutant if number == len(lines) - 1 else signed(mutant)
+                assert isinstance(refusal(mutant), ImportRefused) or json.loads(mutant[number]) == value, (path, junk)
+                tried += 1
+    assert tried > 500
+
+
+@pytest.mark.parametrize("damage", ["gap", "swap", "twice", "cut", "no trailer", "after the trailer", "another header"])
+async def test_the_first_bad_line_is_named(ledger: MemoryLedger, damage: str) -> None:
+    header, one, two, three, four, trailer = await a_file(ledger)
+    mutants: dict[str, tuple[list[bytes], int]] = {
+        "gap": (signed([header, one, three, four, trailer]), 3),
+        "swap": (signed([header, one, three, two, four, trailer]), 3),
+        "twice": (signed([header, one, one, two, three, four, trailer]), 3),
+        "cut": (signed([header, one, two, three, trailer]), 5),
+        "no trailer": ([header, one, two, three, four], 6),
+        "after the trailer": ([header, one, two, three, four, trailer, one], 7),
+        "another header": (signed([header.replace(b'"default"', b'"other"'), one, two, three, four, trailer]), 2),
+    }
+    if damage == "another header":
+        namespace = json.loads(header)["namespace"].encode()
+        mutants[damage] = (signed([header.replace(namespace, b"other"), one, two, three, four, trailer]), 2)
+    mutant, line = mutants[damage]
+    refused = refusal(mutant)
+    assert isinstance(refused, ImportRefused)
+    assert refused.line == line
+
+
+@pytest.mark.parametrize("name", NAMES, ids=ascii)
+async def test_a_session_comes_under_no_name_that_sessions_may_not_have(ledger: MemoryLedger, name: str) -> None:
+    lines = await a_file(ledger)
+    head = Head(Stream.of(json.loads(lines[0])["namespace"], name).stream_id, "", name, 1, "0" * 64)
+    with pytest.raises(ImportRefused) as refused:
+        transfer_reader._check_trailer(*a_trailer_that_fits(lines, head))
+    assert refused.value.code == "bad_name"
+    with pytest.raises(InvalidInput):
+        await ledger.import_file(lambda: lines, session_id=name)
+    with pytest.raises(InvalidInput):
+        await ledger.import_file(lambda: lines, user_id=name, session_id="t")
+    with pytest.raises(SessionNotFound):
+        await ledger.get_state("t")
+
+
+def a_trailer_that_fits(lines: list[bytes], head: Head) -> tuple[Trailer, Header, Any, int, str, int]:
+    """Return the arguments of the last check for a file whose only fault is the name in *head*."""
+    header = transfer_reader.Reader()
+    list(header.events(lines))
+    assert header.header is not None
+    heads = {head.stream_id: (head.version, bytes.fromhex(head.hash))}
+    return Trailer(1, "digest", (head,)), header.header, heads, 1, "digest", len(lines)
+
+
+async def test_a_check_without_hashes_would_let_a_changed_payload_pass(
+    ledger: MemoryLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = await a_file(ledger)
+    event = json.loads(lines[2])
+    lines[2] = json.dumps({**event, "actor": "mallory"}).encode() + b"\n"
+    assert isinstance(refusal(signed(lines)), ImportRefused)
+    hashes = iter(bytes.fromhex(json.loads(line)["hash"]) for line in lines[1:-1])
+    monkeypatch.setattr(transfer_reader, "event_hash", lambda event, previous: next(hashes))
+    assert refusal(signed(lines)) is None
