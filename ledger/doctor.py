@@ -1,0 +1,260 @@
+"""Looking whether the promises of trust §1 can hold on a database: what it is, who we are, what guards the log.
+
+A check *fails* where the ledger would not start; it is *weaker* where the ledger starts, and a promise rests on less
+than it should. Source: trust V-9.
+"""
+
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+import psycopg
+from psycopg.rows import dict_row
+
+from ledger.stores.postgres.faults import ledger_error
+from ledger.stores.postgres.revisions import migrations_dir, newest_revision
+
+Level: TypeAlias = Literal["ok", "weaker", "fails"]
+
+#: The newest minor release of each PostgreSQL with the fixes we count on (trust S-14).
+_FLOORS = {15: 150_018, 16: 160_014, 17: 170_010, 18: 180_004}
+_LOG = ("events", "payloads")
+_CACHES = ("snapshots", "session_index", "projection_checkpoints")
+_CALLED_BY_THE_APPLICATION = ("append", "create_namespace", "namespace_ids", "prune_requests")
+#: The condition of the policies (trust D-7), as every PostgreSQL from 15 on writes it out.
+_NAMESPACE_IS_SET = (
+    "(array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), "
+    "','::text))::uuid[] AS string_to_array), namespace_id) IS NOT NULL)"
+)
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One thing looked at, what was found, and whether a promise depends on it."""
+
+    name: str
+    level: Level
+    found: str
+
+
+_NO_SCHEMA: Final = Check("schema", "fails", "none; run `memory-ledger db upgrade`")
+
+
+async def examine(url: str, *, embedded: bool) -> list[Check]:
+    """Return what was found on the database at *url*, entered as the application enters it."""
+    role: dict[str, Any] = {"options": "-c role=ledger_app"} if embedded else {}
+    try:
+        connection = await psycopg.AsyncConnection.connect(url, autocommit=True, row_factory=dict_row, **role)
+    except psycopg.Error as fault:
+        return [Check("connection", "fails", str(ledger_error(fault)))]
+    async with connection:
+        examination = _Examination(connection, embedded=embedded)
+        checks: list[Check] = []
+        for look in examination.looks():
+            checks += await look()
+            if checks[-1] == _NO_SCHEMA:  # then nothing guards it either
+                break
+        return checks
+
+
+class _Examination:
+    def __init__(self, connection: psycopg.AsyncConnection[dict[str, Any]], *, embedded: bool) -> None:
+        self._connection = connection
+        self._embedded = embedded
+
+    def looks(self) -> list[Any]:
+        return [
+            self.version,
+            self.durability,
+            self.login,
+            self.schema,
+            self.triggers,
+            self.row_security,
+            self.functions,
+            self.grants,
+            self.cascades,
+        ]
+
+    async def version(self) -> list[Check]:
+        row = await self._one("SELECT current_setting('server_version_num')::int AS n, version() AS text")
+        major = row["n"] // 10_000
+        floor = _FLOORS.get(major)
+        if major < 15:
+            return [Check("PostgreSQL", "fails", f"{major} is too old; 15 or newer is needed")]
+        fixed = floor is None or row["n"] >= floor
+        found = row["text"].split(",")[0]
+        return [
+            Check("PostgreSQL", "ok" if fixed else "weaker", found if fixed else f"{found}; update to its newest minor")
+        ]
+
+    async def durability(self) -> list[Check]:
+        checks = []
+        for name in ("fsync", "full_page_writes", "synchronous_commit"):
+            row = await self._one("SELECT current_setting(%s) AS value", name)
+            checks.append(Check(name, "fails" if row["value"] == "off" else "ok", row["value"]))
+        row = await self._one("SELECT current_setting('data_checksums') AS value")
+        checks.append(Check("data checksums", "ok" if row["value"] == "on" else "weaker", row["value"]))
+        return checks
+
+    async def schema(self) -> list[Check]:
+        row = await self._one("""
+            SELECT current_user AS role, to_regnamespace('ledger') IS NOT NULL AS there,
+                coalesce(has_schema_privilege(to_regnamespace('ledger'), 'USAGE'), false) AS usable
+        """)
+        if not row["there"]:
+            return [_NO_SCHEMA]
+        if not row["usable"]:
+            return [Check("schema", "fails", f"{row['role']} may not use it; GRANT ledger_app TO {row['role']}")]
+        row = await self._one("SELECT version_num AS revision FROM ledger.alembic_version")
+        needed = newest_revision()
+        same = row["revision"] == needed
+        return [
+            Check(
+                "schema",
+                "ok" if same else "fails",
+                f"revision {row['revision']}" + ("" if same else f", {needed} is needed"),
+            )
+        ]
+
+    async def login(self) -> list[Check]:
+        rows = await self._all(
+            """
+            SELECT r.rolname AS name, r.rolname = current_user AS acts, r.rolsuper OR r.rolbypassrls AS mighty,
+                coalesce((SELECT pg_has_role(r.rolname, nspowner, 'MEMBER') FROM pg_namespace
+                    WHERE nspname = 'ledger'), false) AS owner,
+                EXISTS (SELECT FROM pg_roles WHERE rolname = 'ledger_app') AS avoidable
+            FROM pg_roles r WHERE r.rolname IN (current_user, session_user) ORDER BY acts DESC
+            """
+        )
+        role = rows[0]
+        checks = []
+        for row in rows:
+            what = (
+                "is superuser or bypasses row security" if row["mighty"] else "owns the schema, or may become its owner"
+            )
+            found = f"{row['name']} {what}: P-3 stops mistakes only, P-10 rests on policies it could drop"
+            if not (row["mighty"] or row["owner"]):
+                continue
+            if self._embedded and not row["acts"]:
+                checks.append(Check("login", "weaker", f"{found}; one machine, one user"))
+            elif row["avoidable"]:  # then the ledger does not start (trust D-10)
+                checks.append(Check("role", "fails", f"{found}; log in as a member of ledger_app"))
+            else:
+                checks.append(Check("role", "weaker", found))
+        if not any(check.name == "role" for check in checks):
+            checks.insert(0, Check("role", "ok", f"{role['name']}, which may only read and append"))
+        return checks
+
+    async def triggers(self) -> list[Check]:
+        rows = await self._all(
+            """
+            SELECT log.name, bool_and(coalesce(guard.rows AND guard.truncate, false)) AS guarded
+            FROM unnest(%s::text[]) AS log (name)
+            LEFT JOIN pg_class c ON c.relnamespace = to_regnamespace('ledger') AND c.relname = log.name
+            LEFT JOIN LATERAL pg_partition_tree(c.oid) AS p ON true
+            CROSS JOIN LATERAL (
+                SELECT bool_or(t.tgtype & 27 = 27) AS rows, bool_or(t.tgtype & 35 = 34) AS truncate
+                FROM pg_trigger t JOIN pg_proc f ON f.oid = t.tgfoid
+                WHERE t.tgrelid = coalesce(p.relid, c.oid) AND t.tgenabled = 'A' AND t.tgqual IS NULL
+                    AND f.pronamespace = c.relnamespace AND f.proname = 'refuse_change'
+            ) AS guard
+            GROUP BY log.name ORDER BY log.name
+            """,
+            list(_LOG),
+        )
+        guarded = "UPDATE, DELETE and TRUNCATE end in a trigger that always fires"
+        bare = "P-3 rests on grants alone: a trigger is missing, disabled, conditional or another"
+        return [_guard(f"append-only {row['name']}", guarded, "" if row["guarded"] else bare) for row in rows]
+
+    async def row_security(self) -> list[Check]:
+        rows = await self._all(
+            """
+            SELECT c.relname AS name FROM pg_class c
+            JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'namespace_id'
+            LEFT JOIN pg_policy p ON p.polrelid = c.oid AND p.polpermissive
+            CROSS JOIN LATERAL (SELECT CASE p.polname
+                WHEN 'namespace_isolation' THEN p.polcmd = '*' AND p.polwithcheck IS NULL
+                    AND pg_get_expr(p.polqual, p.polrelid) = %s
+                WHEN 'verifier_reads' THEN p.polcmd = 'r' AND p.polroles = ARRAY[to_regrole('ledger_verifier')::oid]
+                WHEN 'owner_lists' THEN p.polcmd = 'r' AND p.polroles = ARRAY[c.relowner] AND c.relname = 'namespaces'
+            END) AS policy (ours)
+            WHERE c.relnamespace = to_regnamespace('ledger') AND c.relkind IN ('r', 'p')
+            GROUP BY c.oid, c.relname, c.relrowsecurity, c.relforcerowsecurity
+            HAVING NOT (c.relrowsecurity AND c.relforcerowsecurity AND bool_and(coalesce(policy.ours, false))
+                AND bool_or(p.polname = 'namespace_isolation'))
+            ORDER BY c.relname
+            """,
+            _NAMESPACE_IS_SET,
+        )
+        names = ", ".join(row["name"] for row in rows)
+        open_tables = f"P-10 rests on our queries alone: it is off, not forced, or has other policies on {names}"
+        return [_guard("row security", "forced on every table with a namespace", open_tables if rows else "")]
+
+    async def functions(self) -> list[Check]:
+        rows = await self._all("""
+            SELECT p.proname AS name, p.prosecdef AS definer, p.prosrc AS body,
+                p.proowner = n.nspowner AS owned,
+                coalesce('search_path=ledger, pg_temp' = ANY (p.proconfig), false) AS pinned
+            FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+            WHERE n.nspname = 'ledger' ORDER BY p.proname
+        """)
+        ours = [path.read_text() for path in (migrations_dir() / "sql").glob("*.sql")]
+        faults = [
+            row["name"]
+            for row in rows
+            if not row["owned"] or (row["definer"] and not row["pinned"]) or not any(row["body"] in sql for sql in ours)
+        ]
+        changed = f"P-3 and P-7 rest on functions with another owner, search_path or body: {', '.join(faults)}"
+        return [_guard("functions", f"{len(rows)}, as they were made, owned and pinned", changed if faults else "")]
+
+    async def grants(self) -> list[Check]:
+        rows = await self._all(
+            """
+            WITH granted (name, owner, acl) AS (
+                SELECT relname::text, relowner, relacl FROM pg_class WHERE relnamespace = to_regnamespace('ledger')
+                UNION ALL
+                SELECT relname, relowner, attacl FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+                WHERE relnamespace = to_regnamespace('ledger')
+                UNION ALL
+                SELECT proname, proowner, coalesce(proacl, acldefault('f', proowner)) FROM pg_proc
+                WHERE pronamespace = to_regnamespace('ledger')
+                UNION ALL
+                SELECT 'schema', nspowner, nspacl FROM pg_namespace WHERE nspname = 'ledger'
+            )
+            SELECT DISTINCT format('%%s on %%s to %%s', a.privilege_type, g.name,
+                CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END) AS what
+            FROM granted g, aclexplode(g.acl) a
+            WHERE a.grantee <> g.owner AND (a.grantee = 0 OR NOT (
+                a.privilege_type IN ('SELECT', 'USAGE')
+                OR a.privilege_type IN ('INSERT', 'UPDATE', 'DELETE') AND g.name = ANY (%s)
+                OR a.privilege_type = 'EXECUTE' AND g.name = ANY (%s)))
+            ORDER BY what
+            """,
+            list(_CACHES),
+            list(_CALLED_BY_THE_APPLICATION),
+        )
+        wide = (
+            f"P-3 rests on triggers alone, for there are grants beyond ours: {', '.join(row['what'] for row in rows)}"
+        )
+        return [_guard("grants", "reading, appending, and writing caches", wide if rows else "")]
+
+    async def cascades(self) -> list[Check]:
+        rows = await self._all(
+            """
+            SELECT f.conname AS name FROM pg_constraint f JOIN pg_class c ON c.oid = f.conrelid
+            WHERE f.contype = 'f' AND (f.confdeltype NOT IN ('a', 'r') OR f.confupdtype NOT IN ('a', 'r'))
+                AND c.relnamespace = to_regnamespace('ledger') AND c.relname = ANY (%s)
+            """,
+            list(_LOG),
+        )
+        weakness = f"P-3: a change elsewhere could reach the log by {', '.join(row['name'] for row in rows)}"
+        return [_guard("cascades", "none reach the log", weakness if rows else "")]
+
+    async def _one(self, query: str, *values: object) -> dict[str, Any]:
+        return (await self._all(query, *values))[0]
+
+    async def _all(self, query: str, *values: object) -> list[dict[str, Any]]:
+        return await (await self._connection.execute(query, values or None)).fetchall()
+
+
+def _guard(name: str, sound: str, weakness: str) -> Check:
+    """Return the check of something that guards a promise: *sound* unless it has a *weakness*."""
+    return Check(name, "weaker" if weakness else "ok", weakness or sound)

@@ -1,0 +1,246 @@
+"""Proving the log: every hash recomputed from payload bytes, every place checked against its neighbours.
+
+The layers are those of trust §6 that need nothing outside the database: 1 the chain of each stream, 2 the
+stored heads, 3 the positions and their counter. They detect partial edits; who can rewrite everything can
+also rewrite this (trust L-1).
+"""
+
+import struct
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Final, Literal, TypeAlias
+from uuid import UUID
+
+import msgspec
+
+from ledger.chain import ZERO_HASH, event_hash
+from ledger.codec import stored_json
+from ledger.errors import LedgerError
+from ledger.events import EVENT_TYPES, StoredEvent
+from ledger.ids import Stream, namespace_id
+from ledger.pages import namespace_pages, stream_pages
+from ledger.ports import NamespaceInfo, Store, StreamHead
+
+Verdict: TypeAlias = Literal["OK-CHAINED", "CANNOT VERIFY", "TAMPERED"]
+Proof: TypeAlias = Literal["chained", "signed", "witnessed"]
+
+EXIT_CODES: Final[dict[str, int]] = {"OK-CHAINED": 0, "CANNOT VERIFY": 20, "TAMPERED": 40}
+NOT_ENOUGH_EXIT: Final = 12  # trust V-4: chained, but more was required
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is not as it was written: what, and where."""
+
+    problem: str
+    layer: int
+    namespace: str
+    stream_id: UUID | None = None
+    user_id: str | None = None
+    session_id: str | None = None
+    version: int | None = None
+    position: int | None = None
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """Verdict first, then how many events were checked, then what was found (trust §12)."""
+
+    verdict: Verdict
+    checked: int
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was found."""
+        return self.verdict == "OK-CHAINED"
+
+
+class _ItemOnly(msgspec.Struct):
+    """The one field of a payload that the store keeps a copy of."""
+
+    entry_id: str
+
+
+_item_only = msgspec.json.Decoder(_ItemOnly)
+_FILED: Final = {name for name, cls in EVENT_TYPES.items() if "entry_id" in cls.__struct_fields__}
+
+
+class Auditor:
+    """Checks events as they come, in position order; says what it found at the end."""
+
+    def __init__(self, namespace: str, heads: list[StreamHead]) -> None:
+        self._namespace = namespace
+        self._heads = {head.stream_id: head for head in heads}
+        self._ends: dict[UUID, tuple[int, bytes]] = {}
+        self._event_ids: set[int] = set()
+        self._unreadable = 0
+        self.findings: list[Finding] = []
+        self.checked = 0
+        self._check_names(heads)
+
+    def check(self, event: StoredEvent) -> None:
+        """Check *event* against its own bytes and against the event before it in its stream (layer 1)."""
+        self.checked += 1
+        version, previous = self._ends.get(event.stream_id, (0, ZERO_HASH))
+        self._ends[event.stream_id] = (event.version, event.hash)
+        if event.version != version + 1:
+            gap = f"version {version + 1} is missing" if event.version > version else f"it stands after {version}"
+            self._found(f"{gap}; the event is numbered {event.version}", 1, event)
+            return  # without its predecessor the hash cannot be followed
+        if event.payload is None:
+            self._found("its payload is missing", 1, event)
+        elif sha256(event.payload).digest() != event.payload_digest:
+            self._found("its payload is not the one that was hashed", 1, event)
+        elif not _follows(event, previous):
+            self._found("its hash does not follow from its fields and the event before", 1, event)
+        else:
+            self._check_item(event)
+        if event.event_id.int in self._event_ids:
+            self._found("its event id occurs twice", 1, event)
+        self._event_ids.add(event.event_id.int)
+
+    def check_position(self, event: StoredEvent, last: int) -> None:
+        """Check that positions have no gap (layer 3)."""
+        if event.position != last + 1:
+            missing = f"{last + 1}" if event.position == last + 2 else f"{last + 1} to {event.position - 1}"
+            self._found(f"position {missing} is missing before it", 3, event)
+
+    def check_heads(self) -> None:
+        """Check that each stream has a head and ends where it says (layer 2)."""
+        for stream_id, (version, _) in self._ends.items():
+            if stream_id not in self._heads:
+                self._found_at("the stream has no head", 2, stream_id, version)
+        for stream_id, head in self._heads.items():
+            version, last_hash = self._ends.get(stream_id, (0, ZERO_HASH))
+            if head.version != version:
+                self._found_at(f"the head is at {head.version}, the newest event at {version}", 2, stream_id, version)
+            elif head.head_hash != last_hash:
+                self._found_at("the head has another hash than the newest event", 2, stream_id, version)
+
+    def check_counter(self, counter: int, last: int) -> None:
+        """Check that the counter of the namespace is the highest position (layer 3)."""
+        if counter != last:
+            self._found_at(f"the counter is at {counter}, the newest event at position {last}", 3, None, None)
+
+    def check_beyond_counter(self, events: list[StoredEvent], counter: int) -> None:
+        """Check that no event has a position to which the counter has not come (layer 3)."""
+        for event in events:
+            if event.position > counter:
+                self._found(f"it stands beyond the counter, which is at {counter}", 3, event)
+
+    def check_beyond_head(self, events: list[StoredEvent], head: int) -> None:
+        """Check that no event has a version to which the head has not come (layer 2)."""
+        for event in events:
+            if event.version > head:
+                self._found(f"it stands beyond the head, which is at {head}", 2, event)
+
+    def check_name(self, info: NamespaceInfo) -> None:
+        """Check that the namespace has the name that gives its id (layer 3)."""
+        if info.namespace != self._namespace:
+            self._found_at("the name of the namespace is not the one that gives its id", 3, None, None)
+
+    def report(self) -> Report:
+        """Return the verdict on everything checked."""
+        tampered = len(self.findings) > self._unreadable
+        return Report(
+            verdict="TAMPERED" if tampered else "CANNOT VERIFY" if self.findings else "OK-CHAINED",
+            checked=self.checked,
+            findings=tuple(self.findings),
+        )
+
+    def _check_names(self, heads: list[StreamHead]) -> None:
+        for head in heads:
+            if Stream.of(self._namespace, head.session_id, head.user_id).stream_id != head.stream_id:
+                self._found_at("its id does not follow from its names", 2, head.stream_id, None)
+
+    def _check_item(self, event: StoredEvent) -> None:
+        """Check that an event is filed under the item its payload names; what a newer release wrote is its affair."""
+        known = EVENT_TYPES.get(event.type)
+        if known is None or event.schema_version > known.schema_version:
+            return
+        assert event.payload is not None
+        item_id = None
+        if event.type in _FILED:
+            try:
+                item_id = _item_only.decode(stored_json(event.codec, event.payload)).entry_id
+            except (LedgerError, msgspec.MsgspecError):
+                self._unreadable += 1
+                self._found("its payload cannot be read, so not what it is about", 1, event)
+                return
+        if item_id != event.item_id:
+            self._found("it is filed under another item than its payload names", 1, event)
+
+    def _found(self, problem: str, layer: int, event: StoredEvent) -> None:
+        self._found_at(problem, layer, event.stream_id, event.version, event.position)
+
+    def _found_at(
+        self,
+        problem: str,
+        layer: int,
+        stream_id: UUID | None,
+        version: int | None,
+        position: int | None = None,
+    ) -> None:
+        head = self._heads.get(stream_id) if stream_id else None
+        self.findings.append(
+            Finding(
+                problem=problem,
+                layer=layer,
+                namespace=self._namespace,
+                stream_id=stream_id,
+                user_id=head.user_id or None if head else None,
+                session_id=head.session_id if head else None,
+                version=version,
+                position=position,
+            )
+        )
+
+
+async def verify_namespace(
+    store: Store, namespace: str, *, progress: Callable[[int, int], None] = lambda done, total: None
+) -> Report:
+    """Check a whole namespace: every event, every head, every position. *progress* gets (checked, all).
+
+    What is appended while it reads is left to the next run.
+    """
+    space = namespace_id(namespace)
+    overview = await store.overview(space)
+    info, heads = overview or (NamespaceInfo(namespace, space, 0), [])
+    auditor = Auditor(namespace, heads)
+    auditor.check_name(info)
+    beyond = await store.read_namespace(space, after=info.last_position)
+    if beyond:  # appended since, or put where the counter never came to
+        later = await store.namespace(space)
+        auditor.check_beyond_counter(beyond, later.last_position if later else 0)
+    last = 0
+    async for page in namespace_pages(store, space, until=info.last_position):
+        for event in page:
+            auditor.check_position(event, last)
+            auditor.check(event)
+            last = event.position
+        progress(last, info.last_position)
+    auditor.check_counter(info.last_position, last)
+    auditor.check_heads()
+    return auditor.report()
+
+
+async def verify_session(store: Store, stream: Stream) -> Report:
+    """Check one session: its chain and its head."""
+    version, head_hash = await store.head(stream)
+    head = StreamHead(stream.stream_id, stream.user_id, stream.session_id, version, head_hash)
+    auditor = Auditor(stream.namespace, [head])
+    beyond = await store.read_stream(stream, after=version, limit=1_000)
+    if beyond:
+        auditor.check_beyond_head(beyond, (await store.head(stream))[0])
+    async for page in stream_pages(store, stream, until=version):
+        for event in page:
+            auditor.check(event)
+    auditor.check_heads()
+    return auditor.report()
+
+
+def _follows(event: StoredEvent, previous: bytes) -> bool:
+    """Tell whether the hash of *event* is that of its frame; values that fit into none are no writer's."""
+    try:
+        return event_hash(event, previous) == event.hash
+    except struct.error:
+        return False
