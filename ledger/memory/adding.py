@@ -1,0 +1,292 @@
+"""Adding, editing and removing entries."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import msgspec
+
+from ledger.canonical import canonical_json
+from ledger.chain import request_hash
+from ledger.codec import decode
+from ledger.commands import AddEntries, Command, EditEntry, RemoveEntry
+from ledger.drafts import EntryDraft, check_content, check_filled, check_metadata, draft_entry
+from ledger.errors import EntryNotFound, InvalidInput
+from ledger.events import EntryAdded, EntryEdited, EntryRemoved, JsonObject, RecordedEvent, ToolStatus
+from ledger.ids import Stream, request_id
+from ledger.memory.core import Core
+from ledger.names import check_idempotency_key
+from ledger.ports import Receipt
+from ledger.results import Added, AddedEntry, EntryFields
+from ledger.state import SessionState
+from ledger.strict_json import check_integer
+from ledger.tokenizers import TOKENIZERS
+from ledger.writing import Idempotency, Written
+from projections.entries import Entry, added, edited
+from projections.transcript import Call, orphans
+
+BATCH_ENTRIES = 1_000  # trust N-6
+
+
+class Adding(Core):
+    """The adders of seed 000, and what clients change about entries."""
+
+    async def add_user_message(self, session_id: str, content: str, **fields: Unpack[EntryFields]) -> AddedEntry:
+        """Record what a user said. Raises as `add_entries` does."""
+        return await self._add_one(session_id, {"kind": "message", "role": "user", "content": content}, fields)
+
+    async def add_assistant_message(self, session_id: str, content: str, **fields: Unpack[EntryFields]) -> AddedEntry:
+        """Record what the assistant said. Raises as `add_entries` does."""
+        return await self._add_one(session_id, {"kind": "message", "role": "assistant", "content": content}, fields)
+
+    async def add_tool_call(
+        self,
+        session_id: str,
+        tool_name: str,
+        arguments: Any = None,
+        *,
+        tool_call_id: str | None = None,
+        **fields: Unpack[EntryFields],
+    ) -> AddedEntry:
+        """Record that the assistant called a tool with JSON *arguments*. Raises as `add_entries` does."""
+        call = {
+            "kind": "tool_call",
+            "tool_name": tool_name,
+            "arguments": arguments,
+            "tool_call_id": tool_call_id,
+        }
+        return await self._add_one(session_id, call, fields)
+
+    async def add_tool_result(
+        self,
+        session_id: str,
+        tool_name: str,
+        result: Any,
+        *,
+        tool_call_id: str | None = None,
+        tool_status: ToolStatus | None = None,
+        **fields: Unpack[EntryFields],
+    ) -> AddedEntry:
+        """Record what a tool answered, as text or JSON. Raises as `add_entries` does.
+
+        It belongs to the call with its id or, without one, to the oldest unanswered call of the tool.
+        """
+        answer = {
+            "kind": "tool_result",
+            "tool_name": tool_name,
+            "content": result,
+            "tool_call_id": tool_call_id,
+            "tool_status": tool_status,
+        }
+        return await self._add_one(session_id, answer, fields)
+
+    async def add_context(
+        self, session_id: str, content: str, source: str | None = None, **fields: Unpack[EntryFields]
+    ) -> AddedEntry:
+        """Record a piece of context, such as a file's text, and its *source*. Raises as `add_entries` does."""
+        metadata = check_metadata(fields.get("metadata"))
+        if source is not None and not isinstance(source, str):
+            raise InvalidInput("wrong_type", "is text", field="source")
+        if source:
+            metadata = {**(metadata or {}), "source": source}
+        context: JsonObject = {"kind": "context", "content": content}
+        return await self._add_one(session_id, context, {**fields, "metadata": metadata} if metadata else fields)
+
+    async def add_entries(
+        self,
+        session_id: str,
+        entries: Sequence[Mapping[str, Any] | EntryDraft],
+        *,
+        idempotency_key: str | None = None,
+        expected_version: int | None = None,
+        user_id: str | None = None,
+    ) -> Added:
+        """Record a batch: all of its 1 to 1,000 entries, or none.
+
+        An entry whose id is known with equal content is reported, not added again. Compaction is considered
+        once, after the batch, and never waited for.
+
+        Raises:
+            InvalidInput: an entry breaks a rule; *field* says which, e.g. ``entries[57].content``.
+            DuplicateEntry: an id is known with other content.
+            VersionConflict: the session is not at *expected_version*.
+            Unavailable: the database could not be reached.
+        """
+        if not isinstance(entries, Sequence):
+            raise InvalidInput("wrong_type", "is a list of entries", field="entries")
+        if expected_version is not None:
+            check_integer(expected_version, field="expected_version", code="bad_version", least=0)
+        if not 1 <= len(entries) <= BATCH_ENTRIES:
+            raise InvalidInput("batch_size", f"1 to {BATCH_ENTRIES} entries", field="entries", limit=BATCH_ENTRIES)
+        drafts = [draft_entry(raw, field=f"entries[{at}]") for at, raw in enumerate(entries)]
+        return await self._add(
+            self._stream(session_id, user_id), drafts, key=idempotency_key, expected_version=expected_version
+        )
+
+    async def edit_entry(self, session_id: str, entry_id: str, content: str, *, user_id: str | None = None) -> int:
+        """Replace the text of an active entry; the old one stays in history. Return the session's version.
+
+        Raises:
+            EntryNotFound: the window has no such entry.
+            InvalidInput: the text is too large, or blank where it may not be.
+        """
+        check_content(content)
+
+        async def commands_for(state: SessionState) -> Sequence[Command]:
+            entry = state.window.newest(entry_id)
+            if entry is None:
+                raise EntryNotFound(entry_id)
+            check_filled(content, entry.kind)
+            count = TOKENIZERS[state.config.tokenizer].count(msgspec.structs.replace(entry, content=content))
+            edit = EditEntry(
+                write_id=self._clock.ulid(),
+                entry_id=entry_id,
+                content=content,
+                tokens=count.tokens,
+                tokenizer=count.tokenizer,
+                fallback=count.fallback,
+            )
+            return [edit]
+
+        return (await self._writer.write(self._stream(session_id, user_id), commands_for)).state.version
+
+    async def remove_entry(self, session_id: str, entry_id: str, *, user_id: str | None = None) -> int:
+        """Withdraw an active entry; it stays in history. Return the session's version.
+
+        Raises:
+            EntryNotFound: the window has no such entry.
+        """
+        stream = self._stream(session_id, user_id)
+        return (await self._command(stream, lambda write_id: RemoveEntry(write_id, entry_id))).state.version
+
+    async def _add_one(self, session_id: str, entry: JsonObject, fields: EntryFields) -> AddedEntry:
+        own = {name: value for name, value in fields.items() if name not in {"idempotency_key", "user_id"}}
+        draft = draft_entry({**entry, **own})
+        stream = self._stream(session_id, fields.get("user_id"))
+        added = await self._add(stream, [draft], key=fields.get("idempotency_key"), expected_version=None)
+        return added.entries[0]
+
+    async def _add(
+        self, stream: Stream, drafts: Sequence[EntryDraft], *, key: str | None, expected_version: int | None
+    ) -> Added:
+        ids = [draft.entry_id for draft in drafts if draft.entry_id is not None]
+        before: list[tuple[Call, ...]] = []
+        known: dict[str, tuple[Entry, AddedEntry]] = {}
+
+        async def commands_for(state: SessionState) -> Sequence[Command]:
+            write_id = self._clock.ulid()
+            known.clear()
+            known.update(await self._known(stream, state, ids) if ids and state.version else {})
+            before[:] = [state.items.waiting]
+            entries = tuple(self._event(draft, write_id, state) for draft in drafts)
+            return [
+                *self._opening(stream, state),
+                AddEntries(entries, tuple(entry for entry, _ in known.values())),
+            ]
+
+        written = await self._writer.write(
+            stream,
+            commands_for,
+            commutes=not ids,
+            expected_version=expected_version,
+            idempotency=self._idempotency(stream, key, drafts),
+        )
+        entries = _added(written, before[0] if before else ())
+        if not written.replayed:
+            self._notify_added(stream, written)
+            if entries:
+                await self._compactor.evaluate(stream, written.state)
+        return Added(
+            session_id=stream.session_id,
+            version=written.state.version,
+            entries=_in_order(drafts, entries, known) if ids and not written.replayed else entries,
+            replayed=written.replayed,
+        )
+
+    async def _known(
+        self, stream: Stream, state: SessionState, ids: Sequence[str]
+    ) -> dict[str, tuple[Entry, AddedEntry]]:
+        """Return the entries that are there under *ids*, with the text they have now.
+
+        What was removed, or cleared, may be added again.
+        """
+        found = await self._store.find_items(stream, ids)
+        known: dict[str, tuple[Entry, AddedEntry]] = {}
+        for name, versions in found.items():
+            current: tuple[Entry, AddedEntry] | None = None
+            wanted = tuple((version, version) for version in versions if version > state.cleared_version)
+            for stored in await self._store.read_versions(stream, wanted):
+                event = decode(stored)
+                match event.payload:
+                    case EntryAdded() as payload:
+                        receipt = Receipt(
+                            stored.stream_id,
+                            stored.version,
+                            stored.position,
+                            stored.event_id,
+                            stored.recorded_us,
+                            stored.hash,
+                        )
+                        current = added(event, payload), _added_entry(event, payload, receipt, known=True)
+                    case EntryEdited() as payload if current is not None:
+                        current = edited(current[0], event, payload), current[1]
+                    case EntryRemoved():
+                        current = None
+                    case _:
+                        pass
+            if current is not None:
+                known[name] = current
+        return known
+
+    def _idempotency(self, stream: Stream, key: str | None, drafts: Sequence[EntryDraft]) -> Idempotency | None:
+        if key is None:
+            return None
+        check_idempotency_key(key)
+        body = canonical_json({"entries": drafts})
+        return Idempotency(request_id(stream.stream_id, self._actor, key), request_hash("add_entries", body))
+
+    def _notify_added(self, stream: Stream, written: Written) -> None:
+        if self._handlers.get("entry:added"):
+            for event in written.events:
+                if isinstance(event.payload, EntryAdded):
+                    self._notify("entry:added", stream.session_id, added(event, event.payload))
+
+
+def _added(written: Written, waiting: Sequence[Call]) -> tuple[AddedEntry, ...]:
+    """Return what is told of the entries of a write, tool results without a call flagged."""
+    pairs = [
+        (event, event.payload, receipt)
+        for event, receipt in zip(written.events, written.receipts, strict=True)
+        if isinstance(event.payload, EntryAdded)
+    ]
+    results = any(payload.kind == "tool_result" for _, payload, _ in pairs)
+    alone = orphans(waiting, [added(event, payload) for event, payload, _ in pairs]) if results else ()
+    return tuple(
+        _added_entry(event, payload, receipt, orphan=event.version in alone) for event, payload, receipt in pairs
+    )
+
+
+def _added_entry(
+    event: RecordedEvent, payload: EntryAdded, receipt: Receipt, *, orphan: bool = False, known: bool = False
+) -> AddedEntry:
+    return AddedEntry(
+        entry_id=payload.entry_id,
+        version=event.version,
+        position=event.position,
+        event_id=str(event.event_id),
+        hash=receipt.hash.hex(),
+        kind=payload.kind,
+        tokens=payload.tokens,
+        tokenizer=payload.tokenizer,
+        orphan=orphan,
+        known=known,
+    )
+
+
+def _in_order(
+    drafts: Sequence[EntryDraft], new: Sequence[AddedEntry], known: Mapping[str, tuple[Entry, AddedEntry]]
+) -> tuple[AddedEntry, ...]:
+    """Return what is told of each draft: some were added, some were there already."""
+    by_id = {entry.entry_id: entry for entry in new} | {name: told for name, (_, told) in known.items()}
+    names = {draft.entry_id for draft in drafts}
+    unnamed = iter([entry for entry in new if entry.entry_id not in names])
+    return tuple(next(unnamed) if draft.entry_id is None else by_id[draft.entry_id] for draft in drafts)

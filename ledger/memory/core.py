@@ -1,0 +1,153 @@
+"""What all methods of a ledger share: the wiring of the adapters, names, and the way to the log."""
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ledger.clock import SystemClock
+from ledger.commands import Command, OpenSession
+from ledger.compactor import CompactionResult, Compactor
+from ledger.drafts import EntryDraft
+from ledger.errors import SessionNotFound, Unavailable, VersionNotFound
+from ledger.events import EntryAdded
+from ledger.ids import Stream
+from ledger.importing import FileImport
+from ledger.names import check_name, named_stream
+from ledger.ports import Clock, Store
+from ledger.replay import States
+from ledger.results import Notification
+from ledger.session_index import SessionIndex
+from ledger.state import SessionState
+from ledger.strict_json import check_integer
+from ledger.summarizing import DEADLINE_S
+from ledger.tokenizers import entry_event
+from ledger.writing import Writer, Written
+from projections import config as memory_config
+from projections.config import MemoryConfig
+
+log = logging.getLogger("ledger")
+
+CLOSE_GRACE_S = 5.0
+
+
+class Core:
+    """A ledger over a store, without its methods."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        namespace: str = "default",
+        actor: str = "",
+        config: Mapping[str, Any] | MemoryConfig | None = None,
+        compaction_lease_s: float = 600.0,
+        summarizer_timeout_s: float = DEADLINE_S,
+        clock: Clock | None = None,
+    ) -> None:
+        self._store = store
+        self._namespace = check_name(namespace, field="namespace")
+        self._actor = check_name(actor, field="actor", may_be_empty=True)
+        self._config = memory_config.load(config or {})
+        self._clock = clock or SystemClock()
+        self._states = States(store)
+        self._writer = Writer(store, self._states, self._clock, actor=actor)
+        self._compactor = Compactor(
+            store,
+            self._writer,
+            self._clock,
+            lease_s=compaction_lease_s,
+            completed=self._compressed,
+            deadline_s=summarizer_timeout_s,
+        )
+        self._index = SessionIndex(store, self._states, namespace=namespace)
+        self._imports = FileImport(store, self._states, self._writer, self._clock, namespace=namespace)
+        self._handlers: dict[str, list[Callable[..., object]]] = {}
+        self._handling: set[asyncio.Task[object]] = set()
+        self._closed = False
+
+    async def close(self) -> None:
+        """Finish what is under way; a compaction that does not end soon is given up, which is recorded."""
+        await self._compactor.close(grace_s=CLOSE_GRACE_S)
+        await asyncio.gather(*self._handling, return_exceptions=True)  # they may still use the ledger
+        self._closed = True
+        await self._compactor.close(grace_s=CLOSE_GRACE_S)  # what they have begun
+        await self._writer.settle()
+
+    def _check_open(self) -> None:
+        """Refuse what would open the store's connections again (those with a session pass `_stream`)."""
+        if self._closed:
+            raise Unavailable("the ledger is closed; open it again")
+
+    def _stream(self, session_id: str, user_id: str | None) -> Stream:
+        self._check_open()
+        return named_stream(self._namespace, session_id, "" if user_id is None else user_id)
+
+    async def _existing(self, session_id: str, user_id: str | None, *, version: int | None = None) -> Stream:
+        """Return the stream of a session that has events, and *version*.
+
+        Raises:
+            SessionNotFound: it has none.
+            VersionNotFound: it has no such version.
+            InvalidInput: the version is no integer.
+        """
+        stream = self._stream(session_id, user_id)
+        head, _ = await self._store.head(stream)
+        if not head:
+            raise SessionNotFound(session_id)
+        if version is not None and not 1 <= check_integer(version, field="version") <= head:
+            raise VersionNotFound(f"session {session_id!r} has versions 1 to {head}")
+        return stream
+
+    def _opening(self, stream: Stream, state: SessionState, config: MemoryConfig | None = None) -> list[Command]:
+        """Return the command that begins the session's life, unless it lives."""
+        if state.opened:
+            return []
+        return [
+            OpenSession(
+                write_id=self._clock.ulid(),
+                namespace=stream.namespace,
+                user_id=stream.user_id,
+                session_id=stream.session_id,
+                config=config or self._config,
+            )
+        ]
+
+    def _event(self, draft: EntryDraft, write_id: str, state: SessionState) -> EntryAdded:
+        """Return *draft* with an id and a count, as an event."""
+        config = state.config if state.opened else self._config
+        return entry_event(
+            draft,
+            write_id=write_id,
+            entry_id=draft.entry_id or self._clock.ulid(),
+            tokenizer=config.tokenizer,
+        )
+
+    async def _command(self, stream: Stream, command: Callable[[str], Command]) -> Written:
+        """Write what one command, made with a new write id, causes."""
+
+        async def commands_for(state: SessionState) -> Sequence[Command]:
+            return [command(self._clock.ulid())]
+
+        return await self._writer.write(stream, commands_for)
+
+    def _compressed(self, stream: Stream, result: CompactionResult) -> None:
+        self._notify("compressed", stream.session_id, result)
+
+    def _notify(self, event: Notification, session_id: str, *about: object) -> None:
+        """Call the handlers of *event*; one that fails harms neither the others nor the caller (R-CMP-11)."""
+        for handler in tuple(self._handlers.get(event, ())):
+            try:
+                outcome = handler(session_id, *about)
+                if inspect.iscoroutine(outcome):
+                    task = asyncio.create_task(outcome)
+                    self._handling.add(task)
+                    task.add_done_callback(self._handled)
+            except Exception:  # a handler is the user's code
+                log.exception("a handler of %s failed", event)
+
+    def _handled(self, task: asyncio.Task[object]) -> None:
+        self._handling.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            log.error("a handler failed", exc_info=task.exception())

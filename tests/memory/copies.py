@@ -1,0 +1,36 @@
+"""Comparing a session's events in our own files with those of its copy. Source: trust E-12."""
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ledger.codec import SALT_BYTES
+
+#: What the store gives an event anew in a copy, or what follows from that.
+RENEWED = {"event_id", "position", "recorded_us", "hash", "stream_id"}
+
+Line = dict[str, Any]
+
+
+def said(line: Line) -> tuple[bytes, Line]:
+    """Return salt and JSON of an event's payload."""
+    payload = base64.b64decode(line["payload"])
+    return payload[:SALT_BYTES], json.loads(payload[SALT_BYTES:])
+
+
+def check_copy(original: Sequence[Line], copy: Sequence[Line], names: Mapping[str, str]) -> None:
+    """Assert that *copy* is *original* with other *names*, and byte-identical but for what a copy renews."""
+    assert len(copy) == len(original)
+    for one, other in zip(original, copy, strict=True):
+        assert one.keys() == other.keys()
+        same = one.keys() - RENEWED
+        if one["type"] == "session.opened":
+            same -= {"payload", "payload_digest"}
+            (salt, before), (copied_salt, after) = said(one), said(other)
+            origin = after.pop("imported_from")
+            assert origin != before.pop("imported_from", None)
+            assert origin["format"] == "memory-ledger"
+            assert (copied_salt, after) == (salt, {**before, **names})
+        assert {name: one[name] for name in same} == {name: other[name] for name in same}
+        assert all(one[name] != other[name] for name in ("event_id", "hash"))
