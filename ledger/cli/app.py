@@ -1,0 +1,193 @@
+"""The application: options every command has, errors as one line, signals as exit codes.
+
+Exit codes: 0 done; 1 the database or a model is not available; 2 refused; 3 and 4 of ``doctor``; 10 to 41 of
+``verify`` (trust §12); 130 interrupted; 143 terminated.
+"""
+
+import inspect
+import os
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from contextvars import ContextVar
+from functools import wraps
+from typing import Annotated, Any, Final, TypeVar, cast
+
+import anyio
+import typer
+from typer.core import TyperGroup
+
+import ledger
+from ledger.cli import exit_code_of
+from ledger.cli.output import Output
+from ledger.errors import InvalidInput, LedgerError, Unavailable
+from ledger.settings import Settings, load_settings
+
+F = TypeVar("F", bound=Callable[..., None])
+R = TypeVar("R")
+
+UNAVAILABLE: Final = 1
+REFUSED: Final = 2
+
+#: What Typer raises when arguments make no sense; of its public names only a subclass leads there.
+_UsageError: Final = cast(type[Exception], typer.BadParameter.__mro__[1])
+
+_JSON = Annotated[bool, typer.Option("--json", help="Print JSON with documented, stable keys.")]
+_URL = Annotated[str | None, typer.Option("--database-url", metavar="URL", help="A PostgreSQL server of your own.")]
+_DIR = Annotated[
+    str | None, typer.Option("--data-dir", metavar="DIR", help="Where the embedded server keeps its files.")
+]
+_NAMESPACE = Annotated[str | None, typer.Option("--namespace", metavar="NAME", help="Isolates and orders sessions.")]
+
+
+class Options:
+    """What the common options said, before or after the command's name, and where to print."""
+
+    def __init__(self) -> None:
+        self._given: dict[str, Any] = {}
+        self._output: Output | None = None
+
+    def note(self, **given: Any) -> None:
+        """Keep what was given; an empty name is given too, and will be refused."""
+        self._given.update({name: value for name, value in given.items() if value is not None and value is not False})
+
+    @property
+    def output(self) -> Output:
+        """Where to print."""
+        if self._output is None:
+            self._output = Output(json=self._given.get("json", False))
+        return self._output
+
+    @property
+    def settings(self) -> Settings:
+        """The environment's settings with the options over them; events say that the command wrote them."""
+        given = {name: value for name, value in self._given.items() if name != "json"}
+        return load_settings(**given, actor=os.environ.get("MEMORY_LEDGER_ACTOR") or "cli")
+
+
+_current: ContextVar[Options] = ContextVar("options")
+
+
+class _Commands(TyperGroup):
+    """All commands; what is wrong with their arguments is said as any other error is, in one line (trust N-13)."""
+
+    def main(self, args: Sequence[str] | None = None, *others: Any, **extra: Any) -> Any:
+        given = sys.argv[1:] if args is None else list(args)
+        _current.set(Options())
+        options().note(json="--json" in given)
+        try:
+            code = super().main(given, *others, **{**extra, "standalone_mode": False})
+        except _UsageError as fault:
+            if type(fault).__name__ != "NoArgsIsHelpError":  # that one has shown the help
+                options().output.error(_as_ours(fault))
+            code = REFUSED
+        sys.exit(code or 0)
+
+
+def _as_ours(fault: Any) -> InvalidInput:
+    command = fault.ctx.command_path if fault.ctx else "memory-ledger"
+    said = " ".join(fault.format_message().split()).rstrip(".")
+    return InvalidInput("bad_arguments", f"{said}; see `{command} --help`")
+
+
+app = typer.Typer(
+    cls=_Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="The memory of AI agents, kept the way a bank keeps money: nothing is ever overwritten.",
+)
+db = typer.Typer(no_args_is_help=True, help="The database: start, stop, status, upgrade, restore, prune.")
+app.add_typer(db, name="db")
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    json: _JSON = False,
+    database_url: _URL = None,
+    data_dir: _DIR = None,
+    namespace: _NAMESPACE = None,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    options().note(json=json, database_url=database_url, data_dir=data_dir, namespace=namespace)
+    if version:
+        print(ledger.__version__)
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        raise _UsageError("Missing command", context)
+
+
+def command(group: typer.Typer, name: str | None = None) -> Callable[[F], F]:
+    """Register a function as a command of *group* that also takes the common options.
+
+    Errors of ours become one line on standard error and an exit code.
+    """
+
+    def register(function: F) -> F:
+        @wraps(function)
+        def wrapped(
+            *args: Any,
+            json: bool,
+            database_url: str | None,
+            data_dir: str | None,
+            namespace: str | None,
+            **kwargs: Any,
+        ) -> None:
+            options().note(json=json, database_url=database_url, data_dir=data_dir, namespace=namespace)
+            code = _carry_out(lambda: function(*args, **kwargs))
+            if code:
+                raise typer.Exit(code)
+
+        common = {
+            "json": (_JSON, False),
+            "database_url": (_URL, None),
+            "data_dir": (_DIR, None),
+            "namespace": (_NAMESPACE, None),
+        }
+        signature = inspect.signature(function)
+        extra = [
+            inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+            for each, (annotation, default) in common.items()
+        ]
+        wrapped.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *extra])  # type: ignore[attr-defined]  # what Typer reads
+        group.command(name)(wrapped)
+        return function
+
+    return register
+
+
+def options() -> Options:
+    """Return the options of the command that runs."""
+    return _current.get()
+
+
+def run(work: Callable[[], Awaitable[R]]) -> R:
+    """Run *work* to its end; an interruption cancels what is under way first."""
+    return anyio.run(work)
+
+
+def _carry_out(work: Callable[[], None]) -> int:
+    """Run *work* and return its exit code."""
+    try:
+        work()
+        sys.stdout.flush()
+    except LedgerError as fault:
+        options().output.error(fault)
+        return UNAVAILABLE if isinstance(fault, Unavailable) else REFUSED
+    except BrokenPipeError:  # whoever read our output has seen enough
+        _drop_output()
+    except KeyboardInterrupt as interruption:
+        print(file=sys.stderr)
+        return exit_code_of(interruption)
+    except OSError as fault:  # of this machine, such as a full disk
+        _drop_output()
+        options().output.error(Unavailable(os.strerror(fault.errno or 0)))
+        return UNAVAILABLE
+    return 0
+
+
+def _drop_output() -> None:
+    """Let what was not printed yet go nowhere."""
+    with suppress(OSError):  # it may be no file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

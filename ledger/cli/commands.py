@@ -1,0 +1,15 @@
+"""Every command, in the order the help lists them; importing them registers them."""
+
+from ledger.cli import (  # noqa: F401 - imported to register their commands
+    adding,
+    database,
+    demo,
+    doctor,
+    files,
+    managing,
+    proving,
+    reading,
+)
+from ledger.cli.app import app
+
+__all__ = ["app"]

@@ -1,0 +1,110 @@
+"""Commands about the database: start, stop, status, upgrade, restore, prune."""
+
+from typing import Annotated
+
+import typer
+
+from ledger.cli.app import Options, command, db, options, run
+from ledger.cli.output import safe
+from ledger.cli.source import lines, spooled
+from ledger.errors import InvalidInput
+from ledger.ids import namespace_id
+from ledger.names import check_name
+from ledger.opening import open_store, prepare
+from ledger.stores.embedded import EmbeddedServer
+from ledger.stores.postgres import PostgresStore
+
+
+def _server(opts: Options) -> EmbeddedServer:
+    settings = opts.settings
+    if settings.database_url is not None:
+        raise InvalidInput("not_embedded", "this starts and stops only the embedded server", field="--database-url")
+    return EmbeddedServer(settings.data_dir)
+
+
+@command(db)
+def start() -> None:
+    """Start the embedded server, making its database if there is none."""
+    opts = options()
+    server = _server(opts)
+    prepare(server)
+    status = server.status()
+    opts.output.result(status, lambda: opts.output.say(f"running: {status.url}"))
+
+
+@command(db)
+def stop() -> None:
+    """Stop the embedded server; the next command that needs it starts it again."""
+    opts = options()
+    stopped = _server(opts).stop()
+    text = "stopped" if stopped else "it was not running"
+    opts.output.result({"stopped": stopped}, lambda: opts.output.say(text))
+
+
+@command(db)
+def status() -> None:
+    """Tell whether the embedded server runs, where, and which PostgreSQL it is."""
+    opts = options()
+    found = _server(opts).status()
+
+    def show() -> None:
+        table = opts.output.table("", "")
+        for name in found.__struct_fields__:
+            table.add_row(name.replace("_", " "), safe(str(getattr(found, name))))
+        opts.output.console.print(table)
+
+    opts.output.result(found, show)
+
+
+@command(db)
+def upgrade() -> None:
+    """Bring the schema to the newest revision; needs a login that may act as its owner."""
+    from ledger.stores.postgres.migration import upgrade as migrate  # noqa: PLC0415 - Alembic, needed once
+
+    opts = options()
+    url = opts.settings.database_url
+    if url is None:
+        server = _server(opts)
+        prepare(server)
+        url = server.url
+    before, after = migrate(url)
+    text = f"revision {after}, as before" if before == after else f"revision {before or 'none'} → {after}"
+    opts.output.result({"before": before, "after": after}, lambda: opts.output.say(text))
+
+
+@command(db)
+def restore(file: Annotated[str, typer.Argument(metavar="FILE", help="An export of a whole namespace.")]) -> None:
+    """Put an exported namespace back, every byte as it was, where nothing of that name is."""
+    from ledger.restoring import restore as put_back  # noqa: PLC0415 - rare
+
+    opts = options()
+    url = opts.settings.database_url
+    if url is None:
+        server = _server(opts)
+        prepare(server)
+        url = server.url
+    with spooled(file) as spool, opts.output.progress("Restoring", "events") as progress:
+        done = put_back(url, lambda: lines(spool), progress=progress)
+    text = f"{done.events:,} events of {done.sessions:,} sessions restored into namespace {done.namespace}"
+    opts.output.result(done, lambda: opts.output.say(text))
+
+
+@command(db)
+def prune(
+    days: Annotated[int, typer.Option(min=1, help="Forget idempotency keys older than so many days.")] = 7,
+) -> None:
+    """Forget requests that nobody will repeat any more; no event is touched."""
+    opts = options()
+    settings = opts.settings
+    space = namespace_id(check_name(settings.namespace, field="namespace"))
+
+    async def work() -> int:
+        store = await open_store(settings)
+        assert isinstance(store, PostgresStore)
+        try:
+            return await store.prune_requests(space, days=days)
+        finally:
+            await store.close()
+
+    count = run(work)
+    opts.output.result({"pruned": count}, lambda: opts.output.say(f"{count:,} requests forgotten"))

@@ -1,0 +1,231 @@
+"""The command that shows what this is: a real-looking session recorded, compacted, revisited, copied and proved."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+import typer
+from psycopg import sql
+
+from ledger.cli.app import app, command, options, run
+from ledger.cli.output import Output, one_line
+from ledger.codec import decode
+from ledger.compactor import CompactionResult
+from ledger.ids import Stream
+from ledger.importers import Conversation, documents, read
+from ledger.memory import MemoryLedger
+from ledger.opening import prepare
+from ledger.results import Context
+from ledger.state import SESSION
+from ledger.stores.embedded import DATABASE, EmbeddedServer
+from ledger.stores.postgres import PostgresStore, Target
+from ledger.verify import Report, verify_namespace
+from projections.entries import Entry
+
+_CONFIG: Final = {"maxEntries": 50, "recentWindow": 15}
+_SESSION: Final = "coding-agent"
+_COPY: Final = "coding-agent-copy"
+_NAMESPACE: Final = "demo"
+_NEXT: Final = "memory-ledger add SESSION TEXT, memory-ledger import FILE, memory-ledger --help"
+
+
+@command(app)
+def demo() -> None:
+    """Run the main job on an example transcript, on an embedded PostgreSQL that is thrown away afterwards."""
+    opts = options()
+    with _server() as server:
+        found = run(lambda: _tell(opts.output, server))
+        _tamper(opts.output, server, found)
+        report = run(lambda: _verify_copy(opts.output, server))
+    found["tampering_found"] = [finding.problem for finding in report.findings]
+    opts.output.result(found, lambda: _step(opts.output, "Now yours", _NEXT))
+    if not (found["equal"] and found["verdict"] == "OK-CHAINED" and report.findings):
+        raise typer.Exit(1)
+
+
+async def _tell(output: Output, server: EmbeddedServer) -> dict[str, Any]:
+    store = await PostgresStore.open(Target(server.url, embedded=True))
+    try:
+        async with MemoryLedger.open(namespace=_NAMESPACE, store=store, config=_CONFIG) as ledger:
+            (conversation,) = read(documents(example().read_bytes()), name=_SESSION)
+            facts = await _record(output, ledger, conversation)
+            await _show_context(output, ledger)
+            await _travel(output, ledger, facts["compacted_at"])
+            facts["replayed_equal"] = await _clear_and_replay(output, ledger, store)
+            facts["equal"] = await _copy(output, ledger) and facts["replayed_equal"]
+            report = await ledger.verify()
+            _step(output, "Prove", "every hash recomputed from the stored bytes, every place checked")
+            output.tell(f"  {report.verdict}: {report.checked} events", "green")
+            return {**facts, "verdict": report.verdict, "checked": report.checked}
+    finally:
+        await store.close()
+
+
+async def _record(output: Output, ledger: MemoryLedger, conversation: Conversation) -> dict[str, Any]:
+    """Add the conversation message by message, and tell of each compaction as it happens."""
+    _step(
+        output,
+        "Record",
+        f"a coding agent's day, message by message; above {_CONFIG['maxEntries']} active entries the older ones "
+        f"leave the window",
+    )
+    done: list[CompactionResult] = []
+    unsubscribe = ledger.on("compressed", lambda session, result: done.append(result))
+    entries = told = 0
+    compacted_at: list[int] = []
+    with output.progress("Recording", "messages") as progress:
+        for number, batch in enumerate(conversation.batches, start=1):
+            added = await ledger.add_entries(_SESSION, batch)
+            entries += len(added.entries)
+            await ledger.settle()
+            progress(number, len(conversation.batches))
+            for result in done[told:]:
+                compacted_at.append(added.version)
+                output.tell(
+                    f"  after entry {entries:>3}: {result.entries_compressed} entries → one summary, "
+                    f"{result.original_tokens:,} → {result.summary_tokens:,} tokens",
+                    "yellow",
+                )
+            told = len(done)
+    unsubscribe()
+    stats = await ledger.get_stats(_SESSION)
+    everything = sum(entry.tokens for past in (await ledger.get_history(_SESSION)).entries for entry in [past.entry])
+    output.tell(
+        f"  {stats.total_entries} entries of {everything:,} tokens recorded; the model is shown "
+        f"{stats.active_entries} entries and {stats.summaries} summaries, {stats.total_tokens:,} tokens"
+    )
+    return {"entries": entries, "tokens": everything, "shown_tokens": stats.total_tokens, "compacted_at": compacted_at}
+
+
+async def _show_context(output: Output, ledger: MemoryLedger) -> None:
+    _step(output, "Context", "what a model gets now")
+    _print_context(output, await ledger.get_context(_SESSION), summaries=9, first=1, last=4)
+
+
+async def _travel(output: Output, ledger: MemoryLedger, compacted_at: list[int]) -> None:
+    """Show what the model saw before the first compaction, and before the last."""
+    for version, which in ((compacted_at[0] - 1, "first"), (compacted_at[-1] - 1, "last")):
+        _step(
+            output, "Travel back", f"to version {version}, just before the {which} compaction: what the model saw then"
+        )
+        context = await ledger.get_context(_SESSION, version=version)
+        output.tell(f"  {len(context.entries)} entries, {len(context.summaries)} summaries, {context.tokens:,} tokens")
+        _print_context(output, context, summaries=1, first=3, last=2)
+
+
+async def _clear_and_replay(output: Output, ledger: MemoryLedger, store: PostgresStore) -> bool:
+    """Clear the session, then fold its events again from the first one."""
+    before = await ledger.get_state(_SESSION)
+    version = await ledger.clear_session(_SESSION)
+    _step(output, "Clear", f"version {version}: the window is empty, the history is not")
+    events = await store.read_stream(Stream.of(_NAMESPACE, _SESSION), until=version - 1)
+    replayed = SESSION.fold(decode(event) for event in events)
+    same = (replayed.window, replayed.summaries) == (before.window, before.summaries)
+    output.tell(f"  {len((await ledger.get_context(_SESSION)).entries)} entries shown now")
+    output.tell(
+        f"  {len(events)} events folded again from nothing: {len(replayed.window.entries)} entries, "
+        f"{len(replayed.summaries.live)} summaries, {'equal to' if same else 'NOT'} the state before the clear",
+        "green" if same else "bold red",
+    )
+    return same
+
+
+async def _copy(output: Output, ledger: MemoryLedger) -> bool:
+    """Export the session, import it under another name, and compare the two."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "session.jsonl"
+        lines = [line async for line in ledger.export_file(_SESSION)]
+        file.write_bytes(b"".join(lines))
+        done = await ledger.import_file(lambda: file.read_bytes().splitlines(keepends=True), session_id=_COPY)
+    _step(output, "Take along", f"{len(lines)} lines exported; {done.entries} entries imported as {_COPY}")
+    version = (await ledger.get_state(_SESSION)).version - 1
+    digests = [_digest(await ledger.get_context(name, version=version)) for name in (_SESSION, _COPY)]
+    for name, digest in zip((_SESSION, _COPY), digests, strict=True):
+        output.tell(f"  {name:<18} context at version {version}: sha256 {digest[:32]}…")
+    same = digests[0] == digests[1]
+    output.tell("  equal" if same else "  NOT equal", "green" if same else "bold red")
+    return same
+
+
+def _tamper(output: Output, server: EmbeddedServer, facts: dict[str, Any]) -> None:
+    """Copy the database and change one message in the copy, as only its administrator can."""
+    _step(output, "Tamper", "with a copy of the database, as its superuser, triggers off: one message is rewritten")
+    with psycopg.connect(server.url.replace(f"/{DATABASE}?", "/postgres?"), autocommit=True) as connection:
+        statement = sql.SQL("CREATE DATABASE tampered TEMPLATE {}").format(sql.Identifier(DATABASE))
+        connection.execute(statement)
+    with psycopg.connect(server.url.replace(f"/{DATABASE}?", "/tampered?"), autocommit=True) as connection:
+        connection.execute("SET session_replication_role = replica")
+        connection.execute("ALTER TABLE ledger.payloads DISABLE TRIGGER ALL")
+        changed = connection.execute(
+            """
+            UPDATE ledger.payloads p SET bytes = overlay(p.bytes PLACING 'X'::bytea FROM octet_length(p.bytes) / 2)
+            FROM ledger.events e
+            WHERE e.namespace_id = p.namespace_id AND e.position = p.position AND e.version = 20
+                AND e.stream_id = %s
+            """,
+            (Stream.of(_NAMESPACE, _SESSION).stream_id,),
+        )
+        output.tell(f"  {changed.rowcount} row changed: the payload of version 20")
+    facts["tampered_version"] = 20
+
+
+async def _verify_copy(output: Output, server: EmbeddedServer) -> Report:
+    url = server.url.replace(f"/{DATABASE}?", "/tampered?")
+    store = await PostgresStore.open(Target(url, embedded=True))
+    try:
+        report = await verify_namespace(store, _NAMESPACE)
+    finally:
+        await store.close()
+    output.tell(f"  {report.verdict}", "bold red" if report.findings else "green")
+    for finding in report.findings:
+        output.tell(f"  {finding.session_id} version {finding.version}: {finding.problem}", "red")
+    return report
+
+
+def _print_context(output: Output, context: Context, *, summaries: int, first: int, last: int) -> None:
+    """Print the beginnings of some summaries, and of the first and last entries, indented."""
+    width = max(40, output.console.width - 6)
+    for summary in context.summaries[:summaries]:
+        head = " / ".join(summary.text.splitlines()[1:])
+        output.tell(f"    summary of {summary.entry_count} entries: {one_line(head, width - 24)}", "dim")
+    entries = context.entries
+    _print_entries(output, entries[:first], width)
+    output.tell(f"    … {len(entries) - first - last} more entries …", "dim")
+    _print_entries(output, entries[-last:], width)
+
+
+def _print_entries(output: Output, entries: Sequence[Entry], width: int) -> None:
+    for entry in entries:
+        output.tell(f"    {entry.role:<9} {one_line(entry.content, width - 14)}", "dim")
+
+
+def _step(output: Output, title: str, text: str) -> None:
+    output.tell(f"\n{title}: {text}", "bold")
+
+
+def _digest(context: Context) -> str:
+    return sha256(context.text.encode()).hexdigest()
+
+
+def example() -> Path:
+    """Return the example transcript: inside the installed package, else in the checkout."""
+    packaged = Path(__file__).parents[1] / "_examples"
+    folder = packaged if packaged.exists() else Path(__file__).parents[2] / "examples"
+    return folder / "coding_agent.jsonl"
+
+
+@contextmanager
+def _server() -> Iterator[EmbeddedServer]:
+    folder = Path(tempfile.mkdtemp(prefix="memory-ledger-demo-"))
+    server = EmbeddedServer(folder)
+    try:
+        prepare(server)
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,142 @@
+"""Commands that take sessions in and out: import, export."""
+
+import errno
+import os
+import stat
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+import typer
+
+from ledger.cli.app import app, command, options, run
+from ledger.cli.arguments import UserOption, opened
+from ledger.cli.source import lines, spooled
+from ledger.errors import InvalidInput, StorageFull
+from ledger.importers import documents, read, renamed, session_name_of
+from ledger.importing import Imported
+from ledger.memory import MemoryLedger
+from ledger.transfer.reader import is_ours
+
+
+@command(app, "import")
+def import_(
+    files: Annotated[list[str], typer.Argument(metavar="FILE…", help="Transcripts or exports, gzip or not; or -.")],
+    session: Annotated[
+        str | None, typer.Option("--session", metavar="NAME", help="The session's name, for a file that holds one.")
+    ] = None,
+    user: UserOption = None,
+) -> None:
+    """Record transcripts of other systems, or copy exports; what is there already is left alone.
+
+    The format is told by the content. Each file is recorded in one transaction, or not at all.
+    """
+    opts = options()
+
+    async def work() -> list[Imported]:
+        async with opened(opts) as ledger:
+            with opts.output.progress("Importing", "sessions") as progress:
+                return [await _import_one(ledger, name, session, user, progress) for name in files]
+
+    done = run(work)
+    names = [name for one in done for name in one.session_ids]
+    counts = {name: sum(getattr(one, name) for one in done) for name in ("sessions", "entries", "skipped")}
+
+    def show() -> None:
+        there = f"; {counts['skipped']:,} were there already" if counts["skipped"] else ""
+        opts.output.say(f"{counts['entries']:,} entries of {counts['sessions']:,} sessions recorded{there}")
+        opts.output.say("  ".join(names[:5]) + (f"  … and {len(names) - 5} more" if len(names) > 5 else ""), "dim")
+
+    opts.output.result({**counts, "session_ids": names}, show)
+
+
+async def _import_one(
+    ledger: MemoryLedger, name: str, session: str | None, user: str | None, progress: Callable[[int, int], None]
+) -> Imported:
+    with spooled(name) as spool:
+        if is_ours(next(lines(spool), b"")):
+            return await ledger.import_file(lambda: lines(spool), session_id=session, user_id=user)
+        found = read(documents(lines(spool)), name=session or session_name_of(name))
+    if session is not None:
+        if len(found) > 1:
+            raise InvalidInput("several_sessions", f"{name} holds {len(found)} sessions", field="--session")
+        found = [renamed(one, session) for one in found]
+    return await ledger.import_conversations(found, user_id=user, progress=progress)
+
+
+@command(app)
+def export(
+    session: Annotated[str | None, typer.Argument(metavar="[SESSION]", help="The session's id.")] = None,
+    target: Annotated[
+        str, typer.Option("-o", "--output", metavar="FILE", help="Where to; - is standard output.")
+    ] = "-",
+    everything: Annotated[bool, typer.Option("--all", help="The whole namespace instead of a session.")] = False,
+    form: Annotated[
+        Literal["log", "state"],
+        typer.Option("--format", help="The events, provable and importable; or the state, as seed 000 has it."),
+    ] = "log",
+    user: UserOption = None,
+) -> None:
+    """Write a session, or all of them, to a file; it appears whole or not at all."""
+    opts = options()
+    if (session is None) != everything:
+        raise InvalidInput("missing_field", "name a session, or give --all", field="SESSION")
+    if everything and form == "state":
+        raise InvalidInput("bad_format", "a state is of one session", field="--format")
+
+    async def work() -> tuple[int, int]:
+        async with opened(opts) as ledger:
+            if form == "log":
+                return await _write(target, ledger.export_file(session, user_id=user))
+            assert session is not None
+            state = await ledger.export_session(session, user_id=user)
+            return await _write(target, _single(msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n"))
+
+    count, size = run(work)
+    if target != "-":
+        value = {"file": target, "lines": count, "bytes": size}
+        opts.output.result(value, lambda: opts.output.say(f"{count:,} lines, {size:,} bytes in {target}"))
+
+
+async def _single(data: bytes) -> AsyncIterator[bytes]:
+    yield data
+
+
+async def _write(target: str, chunks: AsyncIterator[bytes]) -> tuple[int, int]:
+    """Write *chunks* to *target* under another name until they are all there; return how many, and their bytes."""
+    count = size = 0
+    if target == "-":
+        async for chunk in chunks:
+            sys.stdout.buffer.write(chunk)
+            count, size = count + 1, size + len(chunk)
+        sys.stdout.buffer.flush()
+        return count, size
+    part = Path(f"{target}.{os.getpid()}.part")
+    try:
+        if not stat.S_ISREG(_mode(target)):
+            kind = "a folder" if stat.S_ISDIR(_mode(target)) else "no regular file; - is standard output"
+            raise InvalidInput("no_file", f"is {kind}", field=target)
+        with part.open("wb") as file:  # noqa: ASYNC230 - a command has nothing else to do
+            async for chunk in chunks:
+                file.write(chunk)
+                count, size = count + 1, size + len(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+        part.rename(target)  # noqa: ASYNC240
+    except OSError as fault:
+        if fault.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise StorageFull(f"{target} cannot be written: the disk is full") from fault
+        raise InvalidInput("no_file", f"cannot be written: {os.strerror(fault.errno or 0)}", field=target) from fault
+    finally:
+        part.unlink(missing_ok=True)  # noqa: ASYNC240
+    return count, size
+
+
+def _mode(target: str) -> int:
+    """Return the mode of *target*; that of a regular file if it is not there yet."""
+    try:
+        return Path(target).stat().st_mode
+    except FileNotFoundError:
+        return stat.S_IFREG

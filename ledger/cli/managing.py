@@ -1,0 +1,113 @@
+"""Commands that manage a session: compress, clear, config."""
+
+from typing import Annotated, Any
+
+import typer
+
+from ledger.cli.app import app, command, options, run
+from ledger.cli.arguments import AtOption, SessionArgument, UserOption, opened, when
+from ledger.cli.source import read_bounded
+from ledger.compactor import CompactionResult
+from ledger.errors import InvalidInput
+from ledger.strict_json import BODY, parse
+from projections import config as memory_config
+from projections.config import MemoryConfig
+
+
+@command(app)
+def compress(
+    session: SessionArgument,
+    key: Annotated[str | None, typer.Option(help="Which of the config's compactions; the first unless given.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Even for a single entry.")] = False,
+    user: UserOption = None,
+) -> None:
+    """Compact now: old entries leave the window, a summary stands for them."""
+    opts = options()
+
+    async def work() -> CompactionResult:
+        async with opened(opts) as ledger:
+            return await ledger.compress(session, key=key, force=force, user_id=user)
+
+    found = run(work)
+    value = {
+        "compaction_id": found.compaction_id,
+        "key": found.key,
+        "entries_compressed": found.entries_compressed,
+        "original_tokens": found.original_tokens,
+        "summary_tokens": found.summary_tokens,
+        "tokens_saved": found.tokens_saved,
+        "summary_id": found.summary.summary_id if found.summary else None,
+        "summary": found.summary.text if found.summary else None,
+        "version": found.version,
+    }
+
+    def show() -> None:
+        opts.output.say(
+            f"{found.entries_compressed} entries, {found.original_tokens:,} → {found.summary_tokens:,} tokens", "bold"
+        )
+        opts.output.say(found.summary.text if found.summary else "")
+
+    opts.output.result(value, show)
+
+
+@command(app)
+def clear(
+    session: SessionArgument,
+    end: Annotated[bool, typer.Option("--end", help="Also end the session's life.")] = False,
+    user: UserOption = None,
+) -> None:
+    """Empty window and summaries; history, which never goes, keeps all of it."""
+    opts = options()
+
+    async def work() -> int:
+        async with opened(opts) as ledger:
+            return await ledger.clear_session(session, end=end, user_id=user)
+
+    version = run(work)
+    opts.output.result(
+        {"session_id": session, "version": version}, lambda: opts.output.say(f"{session} is empty at version {version}")
+    )
+
+
+@command(app)
+def config(
+    session: SessionArgument,
+    change: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a field; VALUE is JSON or text.")
+    ] = None,
+    file: Annotated[str | None, typer.Option("--file", metavar="FILE", help="A memory config as JSON; or -.")] = None,
+    user: UserOption = None,
+    at: AtOption = None,
+) -> None:
+    """Print a session's memory config, after changing it if asked to."""
+    opts = options()
+    changes = _changes(change or [], file)
+
+    async def work() -> MemoryConfig:
+        async with opened(opts) as ledger:
+            if changes:
+                return await ledger.update_config(session, changes, user_id=user)
+            return (await ledger.get_state(session, **when(at, user))).config
+
+    if changes and at:
+        raise InvalidInput("bad_version", "the past cannot be changed; leave --at out", field="--at")
+    value = memory_config.dump(run(work))
+    opts.output.result(value, lambda: opts.output.document(value))
+
+
+def _changes(pairs: list[str], file: str | None) -> dict[str, Any]:
+    changes: dict[str, Any] = {}
+    if file is not None:
+        loaded = parse(read_bounded(file, limit=BODY.size))
+        if not isinstance(loaded, dict):
+            raise InvalidInput("wrong_type", "is a JSON object", field="--file")
+        changes.update(loaded)
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise InvalidInput("missing_field", "has the form KEY=VALUE", field="--set")
+        try:
+            changes[name] = parse(value.encode(errors="surrogateescape"))
+        except InvalidInput:
+            changes[name] = value
+    return changes

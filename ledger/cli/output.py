@@ -1,0 +1,137 @@
+"""Printing: tables for people, JSON for programs, and nothing in either that drives a terminal."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from ledger.errors import InvalidInput, LedgerError
+from ledger.names import is_visible
+
+STYLES: Final = {"user": "bold cyan", "assistant": "green", "tool": "yellow", "system": "magenta"}
+
+
+def safe(text: str, *, width: int | None = None) -> str:
+    """Return *text* with control and invisible characters spelled out (trust I-34, I-59), cut to *width*."""
+    shown = "".join(character if is_visible(character) else _spelled(character) for character in text)
+    if width is not None and len(shown) > width:
+        return shown[: width - 1] + "…"
+    return shown
+
+
+def one_line(text: str, width: int) -> str:
+    """Return the beginning of *text* on one line."""
+    return safe(" ".join(text[: width * 4].split()), width=width)
+
+
+def safe_json(text: str, *, ascii_only: bool = False) -> str:
+    """Return JSON with control and invisible characters, which stand only in its strings, as escapes."""
+    if text.isascii() and "\x7f" not in text:
+        return text  # all others below U+0080 are escaped in any JSON
+    return "".join(
+        character if is_visible(character) and not (ascii_only and character > "\x7f") else _escaped(character)
+        for character in text
+    )
+
+
+def _escaped(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+def _spelled(character: str) -> str:
+    return f"\\x{ord(character):02x}" if ord(character) < 256 else f"\\u{{{ord(character):x}}}"
+
+
+class _Console(Console):
+    """A console that leaves it to the command what a closed pipe means."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise it; Rich would end the program with code 1."""
+        raise BrokenPipeError
+
+
+class Output:
+    """Standard output, for people or as JSON; progress and errors go to standard error."""
+
+    def __init__(self, *, json: bool) -> None:
+        self.json = json
+        plain: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}  # names are not for decoration
+        self.console = _Console(**plain, soft_wrap=not sys.stdout.isatty())
+        self.errors = Console(**plain, stderr=True)
+        self._ascii_only = self.console.encoding != "utf-8"
+
+    def result(self, value: Any, show: Callable[[], None]) -> None:
+        """Print *value* as JSON if that was asked for, else whatever *show* prints."""
+        if self.json:
+            self.document(value)
+        else:
+            show()
+
+    def document(self, value: Any) -> None:
+        """Print *value* as JSON over many lines."""
+        text = msgspec.json.format(msgspec.json.encode(value, enc_hook=_plain), indent=2).decode()
+        print(safe_json(text, ascii_only=self._ascii_only))
+
+    def line(self, value: Any) -> None:
+        """Print *value* as one line of JSON, for output that goes on."""
+        text = msgspec.json.encode(value, enc_hook=_plain).decode()
+        print(safe_json(text, ascii_only=self._ascii_only), flush=True)
+
+    def say(self, text: str = "", style: str = "") -> None:
+        """Print text that may hold anybody's words."""
+        self.console.print(Text(safe(text), style=style))
+
+    def tell(self, text: str, style: str = "") -> None:
+        """Print as `say` does, unless only JSON is wanted."""
+        if not self.json:
+            self.say(text, style)
+
+    def table(self, *columns: str, title: str = "") -> Table:
+        """Return an empty table; right-aligned columns are named with a leading ``>``."""
+        table = Table(title=title or None, title_justify="left", header_style="bold", box=None, pad_edge=False)
+        for column in columns:
+            table.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left", overflow="fold")
+        return table
+
+    def error(self, fault: LedgerError) -> None:
+        """Print one line on standard error."""
+        if self.json:
+            field = safe(fault.field) if isinstance(fault, InvalidInput) else None
+            known = {"code": fault.code, "message": safe(str(fault)), "field": field or None}
+            print(msgspec.json.encode({"error": known}).decode(), file=sys.stderr)
+        else:
+            said = safe(str(fault)).replace("\n", "\\n").replace("\t", "\\t")
+            self.errors.print(Text(f"memory-ledger: {said}"), soft_wrap=True)
+
+    @contextmanager
+    def progress(self, what: str, unit: str) -> Iterator[Callable[[int, int], None]]:
+        """Show a bar on standard error, if that is a terminal; yield what tells it (done, all)."""
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn(unit),
+            TimeElapsedColumn(),
+        )
+        with Progress(*columns, console=self.errors, transient=True, disable=not sys.stderr.isatty()) as progress:
+            task = progress.add_task(what, total=None)
+            yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def moment(value: datetime | None) -> str:
+    """Return a time for people, in UTC."""
+    return f"{value:%Y-%m-%d %H:%M:%S}" if value else ""
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "__iter__"):
+        return list(value)
+    raise NotImplementedError(f"{type(value).__name__} has no JSON form")

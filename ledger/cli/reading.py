@@ -1,0 +1,304 @@
+"""Commands that read: sessions, show, timeline, context, stats, diff. All but the last take ``--at``."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import anyio
+import typer
+from rich.text import Text
+
+from ledger.cli.app import app, command, options, run
+from ledger.cli.arguments import AtOption, SessionArgument, UserOption, opened, timestamp, when
+from ledger.cli.output import STYLES, Output, moment, one_line, safe
+from ledger.cli.values import difference_value, entry_value, event_value, session_value, summary_value
+from ledger.errors import NotFound, Unreadable
+from ledger.events import RecordedEvent
+from ledger.ids import Stream
+from ledger.memory import MemoryLedger
+from ledger.ports import IndexedSession
+from ledger.session_index import row_of
+from projections.history import Past
+from projections.prompts import label
+from projections.summaries import Summary
+from projections.timeline import describe
+
+FOLLOW_S = 0.5
+
+
+@command(app)
+def sessions(
+    user: UserOption = None,
+    at: Annotated[str | None, typer.Option("--at", metavar="TIMESTAMP", help="As they were then.")] = None,
+    limit: Annotated[int, typer.Option(help="At most so many, newest first.")] = 1_000,
+) -> None:
+    """List the sessions: versions, entries, what is active, summaries, tokens."""
+    opts = options()
+
+    async def work() -> list[IndexedSession]:
+        async with opened(opts) as ledger:
+            listed = await ledger.list_sessions(user_id=user, limit=limit)
+            return listed if at is None else await _as_of(ledger, listed, at)
+
+    rows = run(work)
+    value = {"sessions": [session_value(row) for row in rows]}
+
+    def show_table() -> None:
+        if not rows:
+            opts.output.say("No sessions yet. Record one: memory-ledger add SESSION TEXT, or memory-ledger import FILE")
+            return
+        table = opts.output.table(
+            "session", "user", "status", ">version", ">entries", ">active", ">summaries", ">tokens", "updated (UTC)"
+        )
+        for row in rows:
+            table.add_row(
+                safe(row.session_id),
+                safe(row.user_id),
+                row.status,
+                *(f"{n:,}" for n in (row.version, row.entries, row.active, row.summaries, row.total_tokens)),
+                moment(row.updated_at),
+            )
+        opts.output.console.print(table)
+
+    opts.output.result(value, show_table)
+
+
+async def _as_of(ledger: MemoryLedger, listed: list[IndexedSession], at: str) -> list[IndexedSession]:
+    then = timestamp(at)
+    rows = []
+    for row in listed:
+        try:
+            state = await ledger.get_state(row.session_id, at=then, user_id=row.user_id)
+        except NotFound:
+            continue  # it did not exist yet
+        except Unreadable:
+            rows.append(row)
+        else:
+            rows.append(row_of(Stream.of("", row.session_id, row.user_id), state))
+    return rows
+
+
+@command(app)
+def show(
+    session: SessionArgument,
+    user: UserOption = None,
+    at: AtOption = None,
+    everything: Annotated[bool, typer.Option("--all", help="Also what was removed or cleared.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Whole texts instead of their beginnings.")] = False,
+) -> None:
+    """Show the transcript: what is in the window, and which summary stands for what is not."""
+    opts = options()
+
+    async def work() -> tuple[list[Past], list[Summary], set[int], int]:
+        async with opened(opts) as ledger:
+            state = await ledger.get_state(session, **when(at, user))
+            history = await ledger.get_history(session, version=state.version, user_id=user)
+            context = await ledger.get_context(session, version=state.version, user_id=user)
+            past = [one for one in history.entries if everything or one.status not in {"removed", "cleared"}]
+            shown = {entry.version for entry in context.entries}
+            return past, list(state.summaries.live), shown, state.version
+
+    past, live, shown, version = run(work)
+    value = {
+        "session_id": session,
+        "version": version,
+        "entries": [entry_value(one, one.entry.version in shown) for one in past],
+        "summaries": [summary_value(summary) for summary in live],
+    }
+
+    def show_transcript() -> None:
+        opts.output.say(
+            f"{session} at version {version}: {len(past)} entries, {len(shown)} in the window", style="bold"
+        )
+        numbers = {summary.summary_id: number for number, summary in enumerate(live, start=1)}
+        marks = [_mark(one, one.entry.version in shown, numbers) for one in past]
+        width = max(map(len, marks), default=0)
+        for one, mark in zip(past, marks, strict=True):
+            _print_entry(opts.output, one, mark.ljust(width), full=full)
+        for summary in live:
+            _print_summary(opts.output, summary, numbers[summary.summary_id])
+        opts.output.say("● in the window   ○ active, not shown   S1 stands in summary 1", style="dim")
+
+    opts.output.result(value, show_transcript)
+
+
+@command(app)
+def timeline(
+    session: SessionArgument,
+    user: UserOption = None,
+    at: AtOption = None,
+    after: Annotated[int, typer.Option(metavar="VERSION", help="Only events after this version.")] = 0,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes, until Ctrl-C.")] = False,
+) -> None:
+    """List the events in order: what happened, when, and to what."""
+    opts = options()
+
+    async def work() -> None:
+        async with opened(opts) as ledger:
+            last = after
+            until = (await ledger.get_state(session, **when(at, user))).version if at is not None else None
+            events = await ledger.get_events(session, after_version=after, user_id=user)
+            if not events and not follow:
+                await ledger.get_state(session, user_id=user)  # an unknown session is refused
+            events = [event for event in events if until is None or event.version <= until]
+            if opts.output.json and not follow:
+                opts.output.result(
+                    {"session_id": session, "events": [event_value(event) for event in events]}, lambda: None
+                )
+                return
+            while True:
+                for event in events:
+                    last = event.version
+                    if opts.output.json:
+                        opts.output.line(event_value(event))
+                    else:
+                        _print_event(opts.output, event)
+                if not follow:
+                    return
+                await anyio.sleep(FOLLOW_S)
+                events = await ledger.get_events(session, after_version=last, user_id=user)
+
+    run(work)
+
+
+@command(app)
+def context(
+    session: SessionArgument,
+    user: UserOption = None,
+    at: AtOption = None,
+    form: Annotated[
+        Literal["text", "messages", "rolling"],
+        typer.Option("--format", help="Text, chat messages, or seed 001's shape."),
+    ] = "text",
+) -> None:
+    """Print what the model is shown."""
+    opts = options()
+
+    async def work() -> Any:
+        async with opened(opts) as ledger:
+            await ledger.get_state(session, user_id=user)  # an unknown session is refused
+            return await ledger.get_context(session, **when(at, user))
+
+    found = run(work)
+    value = {
+        "session_id": session,
+        "version": found.version,
+        "tokens": found.tokens,
+        "text": found.text,
+        "messages": found.messages,
+        "rolling": found.rolling,
+    }
+
+    def show_context() -> None:
+        if form == "text":
+            opts.output.say(found.text)
+        else:
+            opts.output.document(value[form])
+
+    opts.output.result(value, show_context)
+
+
+@command(app)
+def stats(session: SessionArgument, user: UserOption = None, at: AtOption = None) -> None:
+    """Count entries, summaries and tokens."""
+    opts = options()
+
+    async def work() -> Any:
+        async with opened(opts) as ledger:
+            await ledger.get_state(session, user_id=user)  # an unknown session is refused
+            return await ledger.get_stats(session, **when(at, user))
+
+    found = run(work)
+
+    def show_table() -> None:
+        table = opts.output.table("", ">")
+        for name in found.__struct_fields__:
+            value = getattr(found, name)
+            table.add_row(name.replace("_", " "), _cell(value))
+        opts.output.console.print(table)
+
+    opts.output.result(found, show_table)
+
+
+@command(app)
+def diff(
+    session: SessionArgument,
+    before: Annotated[int, typer.Argument(metavar="A", help="A version.")],
+    after: Annotated[int, typer.Argument(metavar="B", help="Another one.")],
+    user: UserOption = None,
+) -> None:
+    """Tell what the model was shown at one version and not at the other."""
+    opts = options()
+
+    async def work() -> Any:
+        async with opened(opts) as ledger:
+            return await ledger.diff(session, before, after, user_id=user)
+
+    found = run(work)
+    value = difference_value(session, found)
+
+    def show_diff() -> None:
+        if found.empty:
+            opts.output.say(f"Nothing differs in what was shown at {before} and at {after}.")
+        for side, sign, style in ((found.before, "-", "red"), (found.after, "+", "green")):
+            opts.output.say(f"{sign * 3} version {side.version}: {side.window_tokens:,} tokens shown", style="bold")
+            for summary in side.only_summaries:
+                opts.output.say(
+                    f"{sign} [summary of {summary.entry_count} entries] {one_line(summary.text, 90)}", style=style
+                )
+            for entry in side.only_entries:
+                opts.output.say(f"{sign} {entry.version:>5} {entry.kind}: {one_line(entry.content, 90)}", style=style)
+        for one, other in found.edited:
+            opts.output.say(
+                f"~ {one.version:>5} {one_line(one.content, 40)} → {one_line(other.content, 40)}", style="yellow"
+            )
+        if found.config_changed:
+            opts.output.say("The memory config differs.", style="yellow")
+
+    opts.output.result(value, show_diff)
+
+
+def _cell(value: object) -> str:
+    match value:
+        case bool() | None:
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case datetime():
+            return moment(value)
+        case _:
+            return str(value)
+
+
+def _mark(past: Past, shown: bool, numbers: dict[str, int]) -> str:
+    """Return where an entry is: in the window, in which live summary, or gone."""
+    if shown:
+        return "●"
+    if past.status == "active":
+        return "○"
+    if past.status == "covered":
+        live = [numbers[summary_id] for summary_id in past.summary_ids if summary_id in numbers]
+        return f"S{live[-1]}" if live else "S"
+    return past.status
+
+
+def _print_entry(output: Output, past: Past, mark: str, *, full: bool) -> None:
+    entry = past.entry
+    width = max(40, output.console.width - 36)
+    text = safe(entry.content) if full else one_line(entry.content, width)
+    line = Text(f"{entry.version:>6} {mark} ")
+    line.append(f"{one_line(label(entry), 20):<21}", style=STYLES.get(entry.role, ""))
+    line.append(text, style="" if mark.startswith("●") else "dim")
+    output.console.print(line)
+
+
+def _print_summary(output: Output, summary: Summary, number: int) -> None:
+    head = f"\nSummary {number}: {summary.entry_count} entries, {summary.tokens_before:,} → {summary.tokens:,} tokens"
+    output.say(f"{head}, by {summary.model or summary.method}", style="bold")
+    output.say(summary.text)
+
+
+def _print_event(output: Output, event: RecordedEvent) -> None:
+    line = Text(f"{event.version:>6} {moment(event.recorded_at)}  ")
+    line.append(f"{event.type:<21}", style="bold")
+    line.append(one_line(describe(event.payload), max(40, output.console.width - 50)))
+    output.console.print(line)

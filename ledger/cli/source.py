@@ -1,0 +1,149 @@
+"""Reading what users name: files, pipes, gzip; bounded, so that no device or bomb fills the memory.
+
+Source: trust N-8, I-60, I-64 … I-67.
+"""
+
+import errno
+import os
+import stat
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from ledger.errors import ImportRefused, InvalidInput
+
+LINE_BYTES: Final = 12 * 1024 * 1024
+OUTPUT_BYTES: Final = 1024 * 1024 * 1024
+RATIO: Final = 200
+_CHUNK: Final = 64 * 1024
+_HEAD: Final = 512  # enough to tell an archive
+_GZIP: Final = b"\x1f\x8b"
+_ARCHIVES: Final = (b"PK\x03\x04", b"ustar")
+
+
+def read_bounded(name: str, *, limit: int) -> bytes:
+    """Return what is in file *name* (``-`` is standard input), of at most *limit* bytes.
+
+    Raises:
+        InvalidInput: it is no file, cannot be read, or is longer.
+    """
+    with _opened(name) as source:
+        data = source.read(limit + 1)
+    if len(data) > limit:
+        raise InvalidInput("too_large", f"is limited to {limit:,} bytes", field=name)
+    return data
+
+
+@contextmanager
+def spooled(name: str) -> Iterator[BinaryIO]:
+    """Yield file *name*, unpacked if it is gzip, as a file that can be read more than once.
+
+    Raises:
+        ImportRefused: it is an archive, a bomb, or broken gzip, is too large, or has a line over 12 MiB.
+        InvalidInput: it is no file, or cannot be read.
+    """
+    with _opened(name) as source, tempfile.TemporaryFile() as file:
+        spool = _Spool(file)
+        head = source.read(_HEAD)
+        if head.startswith(_GZIP):
+            _unpack(head, source, spool)
+            file.seek(0)
+            _refuse_archive(file.read(_HEAD))
+        else:
+            _refuse_archive(head)
+            _copy(head, source, spool)
+        yield file
+
+
+def lines(spool: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of *spool* from its beginning."""
+    spool.seek(0)
+    while line := spool.readline():  # `yield from` would close the file with the first generator given up
+        yield line
+
+
+class _Spool:
+    """Takes what is read, as long as it and its lines keep to their limits."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._line = 0  # bytes of the line being written
+        self._number = 1
+        self.size = 0
+
+    def write(self, chunk: bytes) -> None:
+        """Append *chunk*, which is shorter than a line may be.
+
+        Raises:
+            ImportRefused: ``too_large`` or ``line_too_long``.
+        """
+        self.size += len(chunk)
+        if self.size > OUTPUT_BYTES:
+            raise ImportRefused("too_large", f"at most {OUTPUT_BYTES:,} bytes", byte=OUTPUT_BYTES)
+        end, newline, rest = chunk.partition(b"\n")
+        if self._line + len(end) > LINE_BYTES:
+            raise ImportRefused("line_too_long", f"a line has at most {LINE_BYTES:,} bytes", line=self._number)
+        self._number += len(newline) + rest.count(b"\n")
+        self._line = len(rest) - rest.rfind(b"\n") - 1 if newline else self._line + len(end)
+        self._file.write(chunk)
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[BinaryIO]:
+    if name == "-":
+        yield sys.stdin.buffer
+        return
+    path = Path(name)
+    try:
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode):
+            kind = "a folder" if stat.S_ISDIR(mode) else "no regular file"
+            raise InvalidInput("no_file", f"is {kind}", field=name)
+        with path.open("rb") as source:
+            yield source
+    except OSError as fault:
+        if fault.errno in {errno.ENOSPC, errno.EDQUOT}:  # for what was read from it
+            raise
+        raise InvalidInput("no_file", f"cannot be read: {os.strerror(fault.errno or 0)}", field=name) from None
+
+
+def _refuse_archive(head: bytes) -> None:
+    if head.startswith(_ARCHIVES[0]) or _ARCHIVES[1] in head[257:263]:
+        raise ImportRefused("archive", "archives are not accepted; unpack it and import the file inside")
+
+
+def _copy(head: bytes, source: BinaryIO, spool: _Spool) -> None:
+    chunk = head
+    while chunk:
+        spool.write(chunk)
+        chunk = source.read(_CHUNK)
+
+
+def _unpack(head: bytes, source: BinaryIO, spool: _Spool) -> None:
+    """Unpack one gzip member, refusing what grows without bound and what comes after its end."""
+    unpacking = zlib.decompressobj(wbits=31)
+    read = 0
+    chunk = head
+    while chunk and not unpacking.eof:
+        read += len(chunk)
+        try:
+            data = unpacking.decompress(chunk, _CHUNK * 16)
+            while True:
+                written = spool.size + len(data)
+                if written > _CHUNK * 16 and written > RATIO * read:
+                    raise ImportRefused("gzip_bomb", "unpacks to far more than it is", byte=read)
+                spool.write(data)
+                if not unpacking.unconsumed_tail:
+                    break
+                data = unpacking.decompress(unpacking.unconsumed_tail, _CHUNK * 16)
+        except zlib.error:
+            raise ImportRefused("bad_gzip", "the gzip data is broken", byte=read) from None
+        chunk = source.read(_CHUNK)
+    if not unpacking.eof:
+        raise ImportRefused("bad_gzip", "the gzip data ends too early", byte=read)
+    if unpacking.unused_data or chunk:
+        raise ImportRefused("bad_gzip", "one gzip member, and nothing after it", byte=read - len(unpacking.unused_data))

@@ -1,0 +1,307 @@
+"""Every command on a session: what people read, and the JSON whose keys docs/command-line.md promises."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ledger.cli.demo import example
+from tests.cli.conftest import Cli
+from tests.cli.pages import documented
+
+File = Callable[..., str]
+
+SMALL = ["--set", "maxEntries=5", "--set", "recentWindow=2", "--set", "minEntriesToCompress=2"]
+
+
+def check_keys(command: str, value: Any) -> None:
+    """Assert that *value* has the keys the page promises for *command*, down into its lists."""
+    outer, inner = documented(command)
+    assert outer, command
+    assert outer <= value.keys(), f"{command}: {outer - value.keys()}"
+    for name, keys in inner.items():
+        assert value[name], f"{command} has an empty {name}, which proves nothing"
+        for item in value[name]:
+            assert keys <= item.keys(), f"{command}.{name}: {keys - item.keys()}"
+
+
+@pytest.fixture
+def trip(cli: Cli) -> Cli:
+    """A session "trip" with a compaction behind it: version 10, four entries in a summary, two in the window."""
+    cli("add", "trip", "Find me a flight to Lisbon. " * 20)
+    cli("config", "trip", *SMALL)
+    cli("add", "trip", "--kind", "tool_call", "--tool", "search", "--call-id", "c1", '{"to": "LIS"}')
+    cli("add", "trip", "--kind", "tool_result", "--tool", "search", "--call-id", "c1", '["TP123", "LH456"]')
+    cli("add", "trip", "--role", "assistant", "TP123 leaves at nine.")
+    cli("add", "trip", "And a hotel?")
+    cli("add", "trip", "Near the river.")
+    cli("add", "trip", "--role", "assistant", "Gladly.", "--user", "judith")
+    return cli
+
+
+def test_adding_tells_what_was_added(cli: Cli) -> None:
+    assert cli("add", "trip", "Hello, how are you?").lines == ["trip version 2: message, 6 tokens"]
+    added = cli.json("add", "trip", "--kind", "tool_result", "--tool", "t", "--call-id", "c9", "x")
+    check_keys("add SESSION TEXT", added)
+    (entry,) = added["entries"]
+    assert (added["session_id"], added["version"], added["replayed"]) == ("trip", 3, False)
+    assert (entry["kind"], entry["orphan"], entry["known"]) == ("tool_result", True, False)
+    assert "no call with its id is known" in cli("add", "trip", "x", "--kind", "tool_result", "--tool", "t").out
+
+
+def test_a_tool_call_takes_json_or_text(cli: Cli) -> None:
+    for arguments in ('{"to": "LIS"}', "[1, 2]", "ls -la", ""):
+        cli("add", "s", "--kind", "tool_call", "--tool", "t", arguments)
+    contents = [entry["content"] for entry in cli.json("show", "s")["entries"]]
+    assert contents == ['t({"to":"LIS"})', "t([1,2])", 't("ls -la")', 't("")']
+
+
+def test_text_and_batches_come_from_standard_input_or_a_file(cli: Cli, file: File) -> None:
+    text = "first\nsecond 日本語\n"
+    cli("add", "s", "-", input=text)
+    batch = [{"role": "user", "content": "a"}, {"role": "tool", "tool_name": "t", "content": {"b": 1}}]
+    assert len(cli.json("add", "s", "--file", file(batch))["entries"]) == 2
+    cli("add", "s", "--file", "-", input=json.dumps(batch))
+    contents = [entry["content"] for entry in cli.json("show", "s")["entries"]]
+    assert contents == [text, "a", '{"b":1}', "a", '{"b":1}']
+
+
+def test_an_idempotency_key_makes_a_repetition_harmless(cli: Cli) -> None:
+    first = cli.json("add", "s", "hello", "--idempotency-key", "k1")
+    again = cli.json("add", "s", "hello", "--idempotency-key", "k1")
+    assert (first["replayed"], again["replayed"]) == (False, True)
+    assert first["entries"] == again["entries"]
+    assert "was there already" in cli("add", "s", "hello", "--idempotency-key", "k1").out
+    refused = cli.try_("add", "s", "goodbye", "--idempotency-key", "k1")
+    assert (refused.code, refused.err) == (2, "memory-ledger: this key belongs to a different request; use a new key\n")
+
+
+def test_sessions(trip: Cli) -> None:
+    value = trip.json("sessions")
+    check_keys("sessions", value)
+    rows = {(row["session_id"], row["user_id"]): row for row in value["sessions"]}
+    row = rows["trip", None]
+    numbers = {name: row[name] for name in ("version", "entries", "active", "summaries", "status")}
+    assert numbers == {"version": 10, "entries": 6, "active": 2, "summaries": 1, "status": "live"}
+    assert row["tokens"] == trip.json("stats", "trip")["total_tokens"]
+    assert rows["trip", "judith"]["entries"] == 1
+    table = trip("sessions").lines
+    columns = table[0].split()
+    assert columns[:2] == ["session", "user"]
+    assert {"version", "entries", "active", "summaries", "tokens"} <= set(columns)
+    assert [line.split()[:1] for line in table[1:]] == [["trip"], ["trip"]]
+    assert "judith" in table[1]
+    assert [row["user_id"] for row in trip.json("sessions", "--user", "judith")["sessions"]] == ["judith"]
+    assert len(trip.json("sessions", "--limit", "1")["sessions"]) == 1
+
+
+def test_an_empty_namespace_says_what_to_do(cli: Cli) -> None:
+    assert cli.json("sessions") == {"sessions": []}
+    assert "memory-ledger add SESSION TEXT" in cli("sessions").out
+    assert cli.json("verify") == {"verdict": "OK-CHAINED", "checked": 0, "findings": []}
+
+
+def test_show(trip: Cli) -> None:
+    value = trip.json("show", "trip")
+    check_keys("show SESSION", value)
+    assert [entry["status"] for entry in value["entries"]] == ["covered"] * 4 + ["active"] * 2
+    assert [entry["in_window"] for entry in value["entries"]] == [False] * 4 + [True] * 2
+    (summary,) = value["summaries"]
+    covered = [entry for entry in value["entries"] if entry["summary_ids"] == [summary["id"]]]
+    assert len(covered) == 4
+    assert value["entries"][1]["content"] == 'search({"to":"LIS"})'
+    lines = trip("show", "trip").lines
+    assert lines[0] == "trip at version 10: 6 entries, 2 in the window"
+    assert [line[7:9].strip() for line in lines[1:7]] == ["S1"] * 4 + ["●"] * 2
+    assert "Tool Call (search)" in lines[2]
+    assert any(line.startswith("Summary 1: 4 entries, ") for line in lines)
+    assert "Find me a flight to Lisbon. " * 20 in trip("show", "trip", "--full").out
+    assert "Find me a flight to Lisbon. " * 20 not in trip("show", "trip").out
+
+
+def test_show_hides_what_was_cleared_unless_asked(trip: Cli) -> None:
+    trip("clear", "trip")
+    assert trip.json("show", "trip")["entries"] == []
+    assert [entry["status"] for entry in trip.json("show", "trip", "--all")["entries"]] == ["cleared"] * 6
+    assert "     2 cleared User " in trip("show", "trip", "--all").out
+
+
+def test_timeline(trip: Cli) -> None:
+    value = trip.json("timeline", "trip")
+    check_keys("timeline SESSION", value)
+    types = [event["type"] for event in value["events"]]
+    assert types[:3] == ["session.opened", "entry.added", "config.changed"]
+    assert types[-2:] == ["compaction.requested", "compaction.completed"]
+    assert {event["actor"] for event in value["events"]} == {"cli"}
+    assert value["events"][1]["payload"]["content"] == "Find me a flight to Lisbon. " * 20
+    lines = trip("timeline", "trip").lines
+    assert [int(line.split()[0]) for line in lines] == list(range(1, 11))
+    assert "session.opened" in lines[0]
+    assert "trip under memory_manager" in lines[0]
+    assert len(trip("timeline", "trip", "--after", "8").lines) == 2
+    assert trip("timeline", "trip", "--after", "99").out == ""
+
+
+def test_context(trip: Cli) -> None:
+    value = trip.json("context", "trip")
+    check_keys("context SESSION", value)
+    assert value["text"].startswith("=== Previous Conversation Summaries ===\n[")
+    assert value["text"].endswith("=== Recent Conversation ===\nUser: And a hotel?\nUser: Near the river.")
+    assert trip("context", "trip").out == value["text"] + "\n"
+    assert json.loads(trip("context", "trip", "--format", "messages").out) == value["messages"]
+    assert json.loads(trip("context", "trip", "--format", "rolling").out) == value["rolling"]
+    assert value["tokens"] == trip.json("stats", "trip")["total_tokens"]
+
+
+def test_stats(trip: Cli) -> None:
+    value = trip.json("stats", "trip")
+    check_keys("stats SESSION", value)
+    counted = {name: value[name] for name in ("total_entries", "active_entries", "compressed_entries", "summaries")}
+    assert counted == {"total_entries": 6, "active_entries": 2, "compressed_entries": 4, "summaries": 1}
+    assert value["total_tokens"] > value["active_tokens"] > 0
+    shown = dict(line.rsplit(maxsplit=1) for line in trip("stats", "trip").lines[:6] if line.strip())
+    assert shown["total entries"] == "6"
+
+
+def test_diff(trip: Cli) -> None:
+    value = trip.json("diff", "trip", "2", "10")
+    sides = {"version", "window_tokens", "stats", "only_entries", "only_summaries"}
+    assert documented("diff SESSION A B")[0] == {"session_id", "config_changed", "edited", "a", "b"} | sides
+    assert value.keys() == {"session_id", "config_changed", "edited", "a", "b"}
+    assert [(value[side]["version"], value[side].keys()) for side in "ab"] == [(2, sides), (10, sides)]
+    assert value["config_changed"] is True
+    lines = trip("diff", "trip", "2", "10").lines
+    assert lines[0].startswith("--- version 2: ")
+    assert any(line.startswith("+ [summary of 4 entries] ") for line in lines)
+    assert "Nothing differs" in trip("diff", "trip", "10", "10").out
+
+
+def test_compress(trip: Cli) -> None:
+    trip("add", "trip", "Many words. " * 50)
+    trip("config", "trip", "--set", "recentWindow=0")
+    value = trip.json("compress", "trip")
+    check_keys("compress SESSION", value)
+    assert value["entries_compressed"] >= 2
+    assert value["tokens_saved"] == value["original_tokens"] - value["summary_tokens"]
+    trip("add", "trip", "Many words. " * 50)
+    assert "1 entries, " in trip("compress", "trip", "--force").out
+    refused = trip.try_("compress", "trip")
+    assert refused.err == "memory-ledger: 0 entries may be compressed, 2 needed; add more\n"
+
+
+def test_clear(trip: Cli) -> None:
+    assert trip.json("clear", "trip") == {"session_id": "trip", "version": 11}
+    assert trip("clear", "trip").out == "trip is empty at version 11\n"
+    assert trip("context", "trip").out == "\n"
+    trip("clear", "trip", "--end")
+    assert trip.json("sessions")["sessions"][0]["status"] == "ended"
+
+
+def test_config(trip: Cli, file: File) -> None:
+    before = trip.json("config", "trip")
+    assert before["compactions"][0]["max_entries"] == 5
+    assert json.loads(trip("config", "trip").out) == before
+    changed = trip.json("config", "trip", "--set", "maxTokens=8000", "--set", "prompt=Sum up: {content}")
+    assert changed["compactions"][0]["max_tokens"] == 8_000
+    assert changed["compactions"][0]["prompt"] == "Sum up: {content}"
+    assert trip.json("config", "trip", "--file", file({"profile": "rolling", "size": 3}))["profile"] == "rolling"
+    assert trip.json("config", "trip", "--file", "-", input=json.dumps(before)) == before
+    assert trip.json("config", "trip") == before
+
+
+def test_export_and_import(trip: Cli, tmp_path: Path) -> None:
+    value = trip.json("export", "trip", "-o", "trip.jsonl")
+    check_keys("export [SESSION]", value)
+    written = Path("trip.jsonl").read_bytes()
+    assert (value["file"], value["lines"], value["bytes"]) == ("trip.jsonl", 12, len(written))
+    assert trip("export", "trip").out.encode() == written
+    assert trip("export", "trip", "-o", "trip.jsonl").out == f"12 lines, {len(written):,} bytes in trip.jsonl\n"
+    everything = trip("export", "--all").out.encode()
+    assert len(everything.splitlines()) == 14
+    other = trip.elsewhere(f"{trip.namespace}-copy")
+    done = other.json("import", "trip.jsonl")
+    check_keys("import FILE…", done)
+    assert done == {"sessions": 1, "entries": 6, "skipped": 0, "session_ids": ["trip"]}
+    assert other("import", "trip.jsonl").lines[0] == "0 entries of 1 sessions recorded; 6 were there already"
+    assert other.json("import", "trip.jsonl", "--session", "again", "--user", "tom")["entries"] == 6
+    assert other.json("import", "-", input=everything)["entries"] == 1
+    assert {path.name for path in tmp_path.iterdir()} == {"trip.jsonl"}
+
+
+def test_export_of_a_state_is_seed_000s(trip: Cli) -> None:
+    state = json.loads(trip("export", "trip", "--format", "state").out)
+    assert list(state) == ["sessionId", "entries", "summaries", "totalTokens"]
+    assert len(state["entries"]) == 6
+    trip("export", "trip", "--format", "state", "-o", "state.json")
+    assert json.loads(Path("state.json").read_bytes()) == state
+
+
+def test_import_of_several_files(cli: Cli, file: File) -> None:
+    one = file([{"role": "user", "content": "hello"}], "one.json")
+    two = file([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}], "two.json")
+    assert cli.json("import", one, two) == {
+        "sessions": 2,
+        "entries": 3,
+        "skipped": 0,
+        "session_ids": ["one", "two"],
+    }
+    assert cli("import", one, two).lines[0] == "0 entries of 2 sessions recorded; 3 were there already"
+
+
+def test_verify(trip: Cli) -> None:
+    value = trip.json("verify")
+    check = {"verdict": "OK-CHAINED", "checked": 12, "findings": []}
+    assert value == check
+    assert documented("verify [SESSION]")[0] == check.keys()
+    assert trip.json("verify", "trip")["checked"] == 10
+    assert trip("verify").out == "OK-CHAINED: 12 events checked\n"
+    for level in ("signed", "witnessed"):
+        ran = trip.try_("verify", "--require", level)
+        assert (ran.code, ran.err) == (12, "")
+
+
+def test_doctor(cli: Cli) -> None:
+    value = cli.json("doctor")
+    check_keys("doctor", value)
+    assert value["verdict"] == "ok"
+    assert {check["level"] for check in value["checks"]} == {"ok"}
+    assert all(line.startswith("✓ ") for line in cli("doctor").lines)
+
+
+def test_the_common_options_stand_before_or_after_the_command(cli: Cli) -> None:
+    cli("add", "s", "hello")
+    before = cli.try_("--json", "stats", "s").json
+    after = cli.try_("stats", "s", "--json", *cli.where, where=[]).json
+    assert before == after
+    assert cli.try_("stats", "s", "--namespace", "elsewhere").code == 2, "what stands after wins"
+
+
+def test_settings_come_from_the_environment(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("DATABASE_URL", cli.url), ("NAMESPACE", cli.namespace), ("ACTOR", "me")):
+        monkeypatch.setenv(f"MEMORY_LEDGER_{name}", value)
+    cli.try_("add", "s", "hello", where=[])
+    assert {event["actor"] for event in cli.json("timeline", "s")["events"]} == {"me"}
+
+
+def test_every_command_has_help_that_says_what_it_does(cli: Cli) -> None:
+    overview = cli.try_("--help", where=[])
+    assert overview.code == 0
+    from tests.cli.test_refusals import COMMANDS  # noqa: PLC0415 - its table names them all
+
+    for name in COMMANDS:
+        assert name.split()[0] in overview.out
+        ran = cli.try_(*name.split(), "--help", where=[])
+        assert (ran.code, ran.err) == (0, "")
+        assert f"Usage: memory-ledger {name}" in " ".join(ran.out.split())
+
+
+def test_the_version_is_that_of_the_package(cli: Cli) -> None:
+    import ledger  # noqa: PLC0415 - the name of the package
+
+    assert cli.try_("--version", where=[]).out == f"{ledger.__version__}\n"
+
+
+def test_the_example_of_the_demo_is_there() -> None:
+    assert example().exists()
