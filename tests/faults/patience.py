@@ -1,0 +1,9 @@
+"""How long a promise may take on a machine that has other work, too."""
+
+import os
+
+
+def within(seconds: float) -> float:
+    """Return *seconds*, which are those of an idle machine, or as many more as this one is overloaded."""
+    waiting, _, _ = os.getloadavg()
+    return seconds * max(1.0, waiting / (os.cpu_count() or 1))

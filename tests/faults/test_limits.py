@@ -1,0 +1,200 @@
+"""Limits of the server are refusals, and pass. Source: trust P-19, R-7, F-9."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from threading import Event
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from ledger.errors import DatabaseUnavailable, Unavailable
+from ledger.ids import Stream
+from ledger.ports import AppendRequest
+from ledger.stores.postgres import PostgresStore, appending
+from tests.conformance.building import a_request, a_write, an_event, append, some_events
+from tests.conformance.whole_log import assert_whole
+from tests.databases import Server
+from tests.faults.load import opened
+from tests.faults.victim import Victim
+
+pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("victim")]
+
+
+@pytest.fixture
+def stream(namespace: str) -> Stream:
+    """A session that nobody has written to."""
+    return Stream.of(namespace, "session-1")
+
+
+def take_all_connections(server: Server, stack: ExitStack) -> None:
+    """Take connections until the server has none left."""
+    for _ in range(100):
+        stack.enter_context(server.superuser("postgres"))
+
+
+@contextmanager
+def all_connections_taken(server: Server) -> Iterator[None]:
+    """Leave the server no free connection."""
+    with ExitStack() as stack:
+        with pytest.raises(psycopg.OperationalError, match="too many clients"):
+            take_all_connections(server, stack)
+        yield
+
+
+async def test_a_server_without_free_connections_is_unavailable_until_there_are_some(
+    victim: Victim, database: str, stream: Stream
+) -> None:
+    with victim.settings(restart=True, max_connections="8"):
+        async with opened(victim.target(database), patience_s=0.5) as store:
+            with all_connections_taken(victim.server):
+                with pytest.raises(DatabaseUnavailable):
+                    await PostgresStore.open(victim.target(database))
+                with pytest.raises(DatabaseUnavailable):
+                    await append(store, stream, *some_events(3))
+                assert await store.read_stream(stream) == []
+            appended = await append(store, stream, *some_events(3))
+            await assert_whole(store, stream.namespace, appended.receipts)
+
+
+async def test_an_append_waits_for_a_free_connection(victim: Victim, database: str, stream: Stream) -> None:
+    with victim.settings(restart=True, max_connections="8"):
+        async with opened(victim.target(database)) as store:
+            with all_connections_taken(victim.server):
+                waiting = asyncio.create_task(append(store, stream, an_event()))
+                await asyncio.sleep(0.5)
+                assert not waiting.done()
+            await assert_whole(store, stream.namespace, (await waiting).receipts)
+
+
+@contextmanager
+def locked(server: Server, database: str, stream: Stream) -> Iterator[None]:
+    """Hold the lock that every append to *stream* takes."""
+    with server.superuser(database) as holder, holder.transaction():
+        found = holder.execute("SELECT FROM ledger.streams WHERE stream_id = %s FOR UPDATE", (stream.stream_id,))
+        assert found.rowcount == 1
+        yield
+
+
+def limited(server: Server, database: str, name: str, value: str) -> None:
+    """Give new connections to *database* another limit."""
+    statement = sql.SQL("ALTER DATABASE {} SET {} = {}")
+    with server.superuser("postgres") as admin:
+        admin.execute(statement.format(sql.Identifier(database), sql.Identifier(name), sql.Literal(value)))
+
+
+@pytest.mark.parametrize("limit", ["statement_timeout", "lock_timeout"])
+@pytest.mark.parametrize("group_commit", [True, False], ids=["grouped", "alone"])
+async def test_appends_that_take_too_long_are_refused_and_leave_nothing(
+    victim: Victim, database: str, stream: Stream, limit: str, group_commit: bool
+) -> None:
+    async with opened(victim.target(database)) as store:
+        first = await append(store, stream, an_event())
+    limited(victim.server, database, limit, "100ms")
+    async with opened(victim.target(database), group_commit=group_commit, patience_s=0.5) as store:
+        with locked(victim.server, database, stream):
+            started = time.monotonic()
+            appends = (append(store, stream, *some_events(2)) for _ in range(8))
+            answers = await asyncio.gather(*appends, return_exceptions=True)
+            assert [type(answer) for answer in answers] == [DatabaseUnavailable] * 8
+            assert time.monotonic() - started < 10
+            assert len(await store.read_stream(stream)) == 1
+        second = await append(store, stream, an_event())
+        await assert_whole(store, stream.namespace, [*first.receipts, *second.receipts])
+        assert (await store.head(stream))[0] == 2
+
+
+async def test_a_lock_that_is_freed_in_time_delays_an_append(victim: Victim, database: str, stream: Stream) -> None:
+    limited(victim.server, database, "lock_timeout", "100ms")
+    async with opened(victim.target(database)) as store:
+        await append(store, stream, an_event())
+        with locked(victim.server, database, stream):
+            waiting = asyncio.create_task(append(store, stream, an_event()))
+            await asyncio.sleep(0.5)
+            assert not waiting.done()
+        assert (await waiting).receipts[0].version == 2
+
+
+class Interrupted:
+    """Three requests of a thousand events; when the third is asked for, one is stored and *then* comes first."""
+
+    def __init__(self, streams: Sequence[Stream], then: Callable[[], None]) -> None:
+        self._streams = streams
+        self.then = then
+
+    def __iter__(self) -> Iterator[AppendRequest]:
+        for number, stream in enumerate(self._streams):
+            if number == 2:
+                self.then()
+            yield a_request(a_write(stream, *some_events(1_000)))
+
+
+async def test_a_long_append_that_dawdles_is_cut_off_and_leaves_nothing(
+    victim: Victim, database: str, stream: Stream
+) -> None:
+    limited(victim.server, database, "idle_in_transaction_session_timeout", "500ms")
+    requests = Interrupted([stream] * 3, then=lambda: time.sleep(1.5))
+    async with opened(victim.target(database)) as store:
+        with pytest.raises(DatabaseUnavailable):
+            await store.append_all(requests)
+        assert await store.read_stream(stream) == []
+        requests.then = lambda: None
+        assert await store.append_all(requests) == 3_000
+        assert len(await assert_whole(store, stream.namespace, [])) == 3_000
+
+
+async def test_two_long_appends_to_the_same_sessions_in_another_order_both_go_through(
+    victim: Victim, database: str, stream: Stream
+) -> None:
+    other = Stream.of(stream.namespace, "session-2")
+    orders = [(stream, other), (other, stream)]
+    requests = [[a_request(a_write(each, *some_events(1_000))) for each in order] for order in orders]
+    with victim.settings(deadlock_timeout="10ms"):
+        async with opened(victim.target(database)) as store:
+            await append(store, stream, an_event())
+            await append(store, other, an_event())
+            assert await asyncio.gather(*(store.append_all(each) for each in requests)) == [2_000, 2_000]
+            assert len(await assert_whole(store, stream.namespace, [])) == 4_002
+
+
+def entangle(server: Server, database: str, stream: Stream, locked: Event, begun: Event) -> None:
+    """Take the locks of an append to *stream*: its own, and when another has *begun*, the one that holds."""
+    with server.superuser(database) as holder, holder.transaction():
+        holder.execute("SELECT FROM ledger.streams WHERE stream_id = %s FOR UPDATE", (stream.stream_id,))
+        locked.set()
+        assert begun.wait(10)
+        holder.execute("SET deadlock_timeout = '1h'")
+        holder.execute("SELECT FROM ledger.namespaces WHERE namespace_id = %s FOR UPDATE", (stream.namespace_id,))
+
+
+async def test_a_long_append_is_tried_again_after_a_deadlock(victim: Victim, database: str, stream: Stream) -> None:
+    other, locked, begun = Stream.of(stream.namespace, "session-2"), Event(), Event()
+    times: list[float] = []
+
+    def then() -> None:
+        times.append(time.monotonic())
+        begun.set()
+        time.sleep(0.2)  # until the other waits for us
+
+    with victim.settings(deadlock_timeout="10ms"):
+        async with opened(victim.target(database)) as store:
+            await append(store, stream, an_event())
+            await append(store, other, an_event())
+            entangled = asyncio.create_task(asyncio.to_thread(entangle, victim.server, database, other, locked, begun))
+            assert await asyncio.to_thread(locked.wait, 10)
+            try:
+                assert await store.append_all(Interrupted([stream, other, stream], then)) == 3_000
+            finally:
+                await entangled
+            assert len(times) == 2
+            assert len(await assert_whole(store, stream.namespace, [])) == 3_002
+
+
+async def test_a_store_that_does_not_try_again_after_a_deadlock_is_caught(
+    victim: Victim, database: str, stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(appending, "CONTENTION_RETRIES", 0)
+    with pytest.raises(Unavailable, match="40P01"):
+        await test_a_long_append_is_tried_again_after_a_deadlock(victim, database, stream)
