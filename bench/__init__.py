@@ -1,0 +1,1 @@
+"""Measurements against plain psycopg, in the same run, as ratios."""

@@ -1,0 +1,87 @@
+"""Runs the workloads on an embedded PostgreSQL of their own and writes docs/benchmarks.md.
+
+With names, ``python -m bench NAME …``, it runs only those workloads and leaves the file alone.
+"""
+
+import asyncio
+import platform
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from bench import appending, reading
+from bench.measure import Result
+from bench.setting import Setting
+from ledger.opening import prepare
+from ledger.stores.embedded import EmbeddedServer
+
+_REPORT = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+_WORKLOADS: dict[str, Callable[[Setting], Awaitable[list[Result]]]] = {
+    "one-client": appending.one_client,
+    "many-clients": appending.many_clients,
+    "bulk": appending.bulk,
+    "growing": appending.as_sessions_grow,
+    "overhead": appending.library_overhead,
+    "window": reading.window,
+    "state-at": reading.state_at,
+    "replay": reading.replay,
+    "disk": reading.disk,
+}
+_INTRODUCTION = """# Benchmarks
+
+Each line sets Memory Ledger beside plain psycopg on a single table, on the same server, in the same run, the two
+taking turns; the figure is the median over the rounds of ours divided by the peer's. The peer does the least that
+is durable: no chain, no idempotency, no expected version, no row security, no projections.
+
+`make bench` makes this file. Ratios carry over between machines, times do not, so there are none here.
+"""
+
+
+async def _measure(names: list[str]) -> list[Result]:
+    results: list[Result] = []
+    console = Console(stderr=True)
+    with tempfile.TemporaryDirectory(prefix="memory-ledger-bench-") as folder:
+        server = EmbeddedServer(folder)
+        prepare(server)
+        try:
+            for name in names:
+                with console.status(f"{name}: {(_WORKLOADS[name].__doc__ or '').splitlines()[0]}"):
+                    results += await _WORKLOADS[name](Setting(server.url))
+            version = server.status().postgres_version
+        finally:
+            server.stop()
+    console.print(f"PostgreSQL {version}, Python {platform.python_version()}")
+    return results
+
+
+def _line(result: Result) -> tuple[str, str, str, str, str]:
+    verdict = "" if result.met is None else "met" if result.met else "missed"
+    return result.workload, result.note, f"{result.ratio:.2f}", result.goal, verdict
+
+
+def _markdown(results: list[Result]) -> str:
+    head = ("workload", "what", "ratio", "goal", "")
+    rows = [head, ("---", "---", "---:", "---:", "---"), *map(_line, results)]
+    return f"{_INTRODUCTION}\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def main() -> None:
+    """Run the workloads named, or all."""
+    names = sys.argv[1:] or list(_WORKLOADS)
+    if unknown := set(names) - set(_WORKLOADS):
+        sys.exit(f"no workload {', '.join(sorted(unknown))}; there are {', '.join(_WORKLOADS)}")
+    results = asyncio.run(_measure(names))
+    table = Table("workload", "what", "ratio", "goal", "")
+    for result in results:
+        table.add_row(*_line(result))
+    Console().print(table)
+    if not sys.argv[1:]:
+        _REPORT.write_text(_markdown(results))
+
+
+if __name__ == "__main__":
+    main()

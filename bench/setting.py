@@ -1,0 +1,102 @@
+"""What every workload starts from: a database with both contenders on it, and the same texts for both."""
+
+import itertools
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from uuid import UUID, uuid5
+
+import msgspec
+
+from bench.plain import PlainTable
+from ledger import MemoryLedger
+from ledger.clock import SystemClock
+from ledger.drafts import EntryDraft
+from ledger.events import EntryAdded, NewEvent
+from ledger.ids import Stream, namespace_id
+from ledger.importers import documents, read
+from ledger.ports import AppendRequest, Store, StreamWrite
+from ledger.replay import States
+from ledger.stores.postgres import PostgresStore, Target
+from ledger.tokenizers import entry_event
+from ledger.writing import Writer
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "coding_agent.jsonl"
+TOKENIZER = "approximate"  # counting is not what is compared
+
+
+class Setting:
+    """A database, and an endless supply of entries taken from the example transcript."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        conversation = read(documents(EXAMPLE.read_bytes()), name="bench")[0]
+        texts = [draft.content for batch in conversation.batches for draft in batch if draft.content]
+        self._texts = itertools.cycle(texts)
+        self._clock = SystemClock()
+
+    def draft(self) -> EntryDraft:
+        """Return the next entry."""
+        return EntryDraft(kind="message", role="user", content=next(self._texts))
+
+    def event(self) -> EntryAdded:
+        """Return the next entry as an event."""
+        clock = self._clock
+        return entry_event(self.draft(), write_id=clock.ulid(), entry_id=clock.ulid(), tokenizer=TOKENIZER)
+
+    def row(self) -> bytes:
+        """Return the next entry as the peer stores it: the same text, and as little around it as one can do with."""
+        draft = self.draft()
+        return msgspec.json.encode({"id": secrets.token_hex(13), "role": draft.role, "content": draft.content})
+
+    @asynccontextmanager
+    async def store(self, *, group_commit: bool = True) -> AsyncIterator[PostgresStore]:
+        """Open our store."""
+        store = await PostgresStore.open(Target(self.url, embedded=True), group_commit=group_commit)
+        try:
+            yield store
+        finally:
+            await store.close()
+
+    @asynccontextmanager
+    async def plain(self) -> AsyncIterator[PlainTable]:
+        """Open the peer on an empty table."""
+        table = await PlainTable.open(self.url)
+        try:
+            yield table
+        finally:
+            await table.close()
+
+
+def ledger_over(store: Store, namespace: str) -> MemoryLedger:
+    """Return the whole library over *store*, compressing nothing."""
+    return MemoryLedger(store, namespace=namespace, config={"profile": "none", "tokenizer": TOKENIZER})
+
+
+def fresh_namespace() -> str:
+    """Return a name not used before."""
+    return f"bench-{secrets.token_hex(6)}"
+
+
+def writer_over(store: Store) -> Writer:
+    """Return what turns events into requests."""
+    return Writer(store, States(store), SystemClock())
+
+
+def request(stream: Stream, events: list[NewEvent]) -> AppendRequest:
+    """Return *events* for one stream as a request, at whatever version it has."""
+    return AppendRequest(writes=(StreamWrite(stream=stream, events=tuple(events)),))
+
+
+def plain_session(name: str) -> UUID:
+    """Return the peer's id of a session."""
+    return uuid5(namespace_id("plain"), name)
+
+
+async def fill(setting: Setting, ledger: MemoryLedger, session: str, entries: int) -> None:
+    """Make *session* that long, in batches."""
+    while entries:
+        count = min(entries, 1_000)
+        await ledger.add_entries(session, [setting.draft() for _ in range(count)])
+        entries -= count
