@@ -1,0 +1,24 @@
+"""The pages a reader is given, and the code blocks in them."""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").glob("*.md")])
+
+_BLOCK = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+class Block(NamedTuple):
+    """A fenced block: its language, whether it is marked as one that cannot run here, its text."""
+
+    language: str
+    runs: bool
+    text: str
+
+
+def blocks(page: Path) -> list[Block]:
+    """Return the code blocks of *page*, in order."""
+    found = _BLOCK.findall(page.read_text())
+    return [Block(language, "norun" not in marks, text) for language, marks, text in found]

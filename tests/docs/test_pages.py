@@ -1,0 +1,69 @@
+"""The pages name what there is: no dead link, no command, method, setting or field left out."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+import typer
+
+from docs import reference
+from ledger.cli import commands
+from ledger.cli.app import app
+from ledger.memory import MemoryLedger
+from ledger.settings import Settings
+from projections.strategies import COMPACTIONS, WINDOWS
+from projections.strategies.base import SummarizerConfig
+from tests.docs.pages import PAGES, ROOT
+
+assert commands, "the commands are registered by importing them"
+
+
+def page(name: str) -> str:
+    """Return the text of a page of docs/."""
+    return (ROOT / "docs" / name).read_text()
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_every_link_leads_to_a_file_and_a_heading(path: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)]+)\)", path.read_text()):
+        name, _, anchor = target.partition("#")
+        found = (path.parent / name).resolve() if name else path
+        assert found.exists(), f"{path.name} links to {target}"
+        if anchor:
+            headings = re.findall(r"^#+ (.+)$", found.read_text(), re.MULTILINE)
+            anchors = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+            assert anchor in anchors, f"{path.name} links to {target}"
+
+
+def test_the_events_page_is_the_one_the_code_gives() -> None:
+    assert page("events.md") == reference.events_markdown(), "run: python docs/reference.py"
+
+
+def test_every_command_and_option_environment_is_on_the_command_line_page() -> None:
+    found = page("command-line.md")
+    group = typer.main.get_command(app)
+    for name, command in group.commands.items():  # type: ignore[attr-defined]  # a group
+        below = [f"db {each}" for each in command.commands] if name == "db" else [name]
+        for full in below:
+            assert re.search(rf"^\| `{full}\b", found, re.MULTILINE), f"{full} is not in the table"
+
+
+def test_every_method_is_on_the_library_page() -> None:
+    found = page("library.md")
+    for name, _ in inspect.getmembers(MemoryLedger, inspect.isfunction):
+        if not name.startswith("_") and name != "close":
+            assert f"`{name}(" in found, name
+
+
+def test_every_setting_is_on_the_operating_page() -> None:
+    for name in Settings.model_fields:
+        assert f"`MEMORY_LEDGER_{name.upper()}`" in page("operating.md"), name
+
+
+def test_every_field_of_every_strategy_is_on_the_strategies_page() -> None:
+    found = page("strategies.md")
+    models = [strategy.config for strategy in (*WINDOWS.values(), *COMPACTIONS.values())]
+    for model in (*models, SummarizerConfig):
+        for name in model.model_fields:
+            assert f"`{name}`" in found, f"{model.__name__}.{name}"
