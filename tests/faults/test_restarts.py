@@ -8,8 +8,10 @@ from contextlib import asynccontextmanager
 import psycopg
 import pytest
 
+from ledger.ids import Stream
 from ledger.stores.postgres import PostgresStore, Target
 from ledger.stores.postgres.connections import DriverConnections
+from tests.conformance.building import a_request, a_write, an_event
 from tests.faults.clients import LONGEST_S, assert_nothing_lost, at_work, until_served
 from tests.faults.load import opened
 from tests.faults.victim import Victim
@@ -40,6 +42,24 @@ async def test_clients_see_a_restart_as_a_delay(victim: Victim, database: str, n
 @pytest.mark.slow
 async def test_clients_see_twenty_restarts_as_delays(victim: Victim, database: str, namespace: str, seed: int) -> None:
     await restarted_again_and_again(victim, victim.target(database), namespace, seed, times=20)
+
+
+@pytest.mark.parametrize("mode", ["immediate", "fast"])
+async def test_the_first_calls_after_a_restart_are_served(
+    victim: Victim, database: str, namespace: str, mode: str
+) -> None:
+    """Every connection of the pool is dead then, and nobody has to find that out by a refusal."""
+    stream = Stream.of(namespace, "s")
+    async with opened(victim.target(database)) as store:
+        await store.append(a_request(a_write(stream, an_event()), key="first"))
+        for number in range(2):
+            await asyncio.gather(*(store.head(stream) for _ in range(8)))
+            await asyncio.gather(*(store.list_index(stream.namespace_id, 1) for _ in range(8)))
+            await asyncio.to_thread(victim.restart, mode)
+            assert (await store.head(stream))[0] == number + 1
+            assert await store.list_index(stream.namespace_id, 1) == []
+            await asyncio.gather(*(store.head(stream) for _ in range(8)))
+            await store.append(a_request(a_write(stream, an_event()), key=f"after {number}"))
 
 
 async def away_under_load(

@@ -146,7 +146,10 @@ class DriverConnections(Generic[T]):
 
     @asynccontextmanager
     async def use(self) -> AsyncIterator[T]:
-        """Lend a connection; one that broke, or was left in the middle of something, is thrown away."""
+        """Lend a connection; one that broke, or was left in the middle of something, is thrown away.
+
+        Where one broke, those that lie idle have mostly broken too: they go with it, and the next is a fresh one.
+        """
         async with self._free:
             pooled, driver, wrapped = self._idle.pop() if self._idle else await self._checkout()
             try:
@@ -155,7 +158,9 @@ class DriverConnections(Generic[T]):
                 if not driver.closed and driver.info.transaction_status == TransactionStatus.IDLE:
                     self._idle.append((pooled, driver, wrapped))
                 else:
-                    await self._discard(pooled)
+                    stale, self._idle = (self._idle, []) if driver.closed else ([], self._idle)
+                    for each in (pooled, *(idle for idle, _, _ in stale)):
+                        await self._discard(each)
 
     async def close(self) -> None:
         """Give all connections back to the pool, those that are lent when they come back."""
@@ -191,6 +196,7 @@ class Pool:
             pool_size=POOL_SIZE,
             max_overflow=0,
             pool_timeout=CONNECT_TIMEOUT_S,
+            pool_pre_ping=True,  # after a restart every connection there is has broken
         )
         self.readers: DriverConnections[Driver] = DriverConnections(self.engine, size=3, wrap=lambda driver: driver)
 
