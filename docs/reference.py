@@ -8,11 +8,11 @@ from typing import Any, get_type_hints
 import msgspec
 
 from ledger import events
-from ledger.events import EVENT_TYPES, Block, ImportedFrom, ModelOutput, PlannedCall
+from ledger.events import EVENT_TYPES, Block, ImportedFrom, KnowledgeSource, ModelOutput, Pass, PlannedCall
 
 TARGET = Path(__file__).with_name("events.md")
 
-_PARTS = (ImportedFrom, Block, PlannedCall, ModelOutput)
+_PARTS = (ImportedFrom, Block, PlannedCall, ModelOutput, Pass, KnowledgeSource)
 _HEAD = """# Events
 
 Everything Memory Ledger knows is one of these {count} events. Nothing in the log is ever updated or deleted (the

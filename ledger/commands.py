@@ -6,7 +6,7 @@ from typing import TypeAlias
 import msgspec
 
 from ledger.errors import FailureReason
-from ledger.events import EntryAdded, ImportedFrom, Method, ModelOutput, PlannedCall, Role
+from ledger.events import ContextRendered, EntryAdded, ImportedFrom, Method, ModelOutput, Pass, PlannedCall, Role
 from projections.config import MemoryConfig
 from projections.entries import Entry
 from projections.strategies.base import CompactionPlan
@@ -89,6 +89,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     ends_at: datetime | None = None
     first_id: str | None = None
     last_id: str | None = None
+    passes: tuple[Pass, ...] = ()
+    ended: str | None = None
 
 
 class CompleteCompaction(msgspec.Struct, frozen=True):
@@ -136,6 +138,12 @@ class ReplaceState(msgspec.Struct, frozen=True):
     summaries: tuple[ImportedSummary, ...]
 
 
+class RecordContext(msgspec.Struct, frozen=True):
+    """Record what a model was handed; the state it was rendered from may be an older one."""
+
+    rendered: ContextRendered
+
+
 Command: TypeAlias = (
     OpenSession
     | AddEntries
@@ -147,4 +155,5 @@ Command: TypeAlias = (
     | CompleteCompaction
     | FailCompaction
     | ReplaceState
+    | RecordContext
 )

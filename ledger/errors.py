@@ -29,6 +29,8 @@ message may end in a log (trust N-13, P-16).
         ├── MigrationNeeded
         ├── CompactionFailed
         ├── SummarizerFailed
+        ├── EmbedderFailed
+        ├── SummaryMissing
         └── Unreadable          a session is kept, but cannot be folded here
             ├── UnknownEvent
             ├── UnknownConfig
@@ -109,12 +111,13 @@ class VersionNotFound(NotFound):
 
 
 class EntryNotFound(NotFound):
-    """The window has no such entry."""
+    """The window has no such entry, or, if it was not *ever* there, the session's history has none."""
 
     code = "entry_not_found"
 
-    def __init__(self, entry_id: str) -> None:
-        super().__init__(f"entry {entry_id!r} is not active in this session; list the entries to see which are")
+    def __init__(self, entry_id: str, *, ever: bool = True) -> None:
+        where = "is not active in" if ever else "was never in"
+        super().__init__(f"entry {entry_id!r} {where} this session; `show` lists those that are, by version")
         self.entry_id = entry_id
 
 
@@ -256,10 +259,28 @@ class SummarizerFailed(Unavailable):
         self.reason = reason
 
 
+class EmbedderFailed(Unavailable):
+    """An embedder gave no usable vectors; texts are still found by their words."""
+
+    code = "embedder_failed"
+
+
 class Unreadable(Unavailable):
     """A session cannot be folded by this release; listing its events, exporting and verifying it work."""
 
     code = "unreadable"
+
+
+class SummaryMissing(NotFound):
+    """A replay needs a summary that no model has written yet; *request_hash* says which (R-WIF-5)."""
+
+    code = "summary_missing"
+
+    def __init__(self, request_hash: str) -> None:
+        super().__init__(
+            "no model has written this summary yet: ask one now (on_miss `call`), or take a placeholder (`estimate`)"
+        )
+        self.request_hash = request_hash
 
 
 class UnknownEvent(Unreadable):

@@ -194,15 +194,27 @@ class ModelOutput(_Part, frozen=True):
     output_tokens: int | None = None
 
 
+class Pass(_Part, frozen=True):
+    """One pass of a Chain of Density: what it named anew, and how dense its summary is (R-COD-6)."""
+
+    summary: str
+    tokens: int
+    entity_count: int
+    density: float
+    entities: tuple[str, ...] = ()
+
+
 class CompactionCompleted(_Payload, frozen=True):
     """A compaction took effect: the covered entries left the window, or an overlay joined it (R-CMP-2).
 
     ``first_version`` is the place of the summary: that of the oldest entry it stands for, also through the
     summaries it folds (R-GEN-13). ``starts_at`` and ``ends_at`` are its time range (R-GEN-3); ``created_at``
-    is that of an imported one. ``trust`` is the lowest of what went in (trust M-4).
+    is that of an imported one. ``trust`` is the lowest of what went in (trust M-4). ``passes`` are those of a
+    Chain of Density, and ``ended`` says why there were no more (R-COD-5).
     """
 
     type = "compaction.completed"
+    schema_version = 2
     compaction_id: str
     key: str
     strategy: str
@@ -226,6 +238,8 @@ class CompactionCompleted(_Payload, frozen=True):
     ends_at: datetime | None = None
     created_at: datetime | None = None
     block: Block | None = None
+    passes: tuple[Pass, ...] = ()
+    ended: str | None = None
 
 
 class CompactionFailed(_Payload, frozen=True):
@@ -261,6 +275,38 @@ class ConfigChanged(_Payload, frozen=True):
     config: JsonObject
 
 
+class KnowledgeSource(_Part, frozen=True):
+    """Part of a summary of some session of the namespace: that at *version*, so many characters from the first on."""
+
+    session_id: str
+    version: int
+    first_character: int
+    characters: int
+    user_id: str = ""
+
+
+class ContextRendered(_Payload, frozen=True):
+    """Exactly this was handed to a model, who asked to have it recorded; it changes nothing.
+
+    ``rendered_version`` is the version whose window was rendered, under the window strategy and config then in
+    force. ``text_digest`` is the SHA-256 of the text, ``messages_digest`` that of the canonical JSON of the chat
+    messages, ``config_digest`` that of the canonical JSON of the memory config. ``items`` are what was shown, in
+    shown order: runs of entry versions, both ends included, and ids of summaries. ``recalled`` are the entries
+    that a search brought back, each with its score; ``knowledge`` are the pieces of knowledge bases, best first.
+    """
+
+    type = "context.rendered"
+    rendered_version: int
+    strategy: str
+    config_digest: str
+    text_digest: str
+    messages_digest: str
+    tokens: int
+    items: tuple[tuple[int, int] | str, ...] = ()
+    recalled: tuple[tuple[int, float], ...] = ()
+    knowledge: tuple[KnowledgeSource, ...] = ()
+
+
 class OpaqueEvent(msgspec.Struct, frozen=True):
     """An event of a newer release: listed, exported and verified, but never folded (DESIGN §4)."""
 
@@ -285,6 +331,7 @@ Event: TypeAlias = (
     | SessionOpened
     | SessionCleared
     | ConfigChanged
+    | ContextRendered
 )
 
 EVENT_TYPES: dict[str, type[Event]] = {cls.type: cls for cls in Event.__args__}

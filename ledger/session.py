@@ -19,6 +19,7 @@ from ledger.commands import (
     EditEntry,
     FailCompaction,
     OpenSession,
+    RecordContext,
     RemoveEntry,
     ReplaceState,
     RequestCompaction,
@@ -80,6 +81,8 @@ def decide(state: SessionState, command: Command) -> list[Event]:
             return _fail(state, command)
         case ReplaceState():
             return _replace(state, command)
+        case RecordContext(rendered=rendered):
+            return [rendered]
         case _:
             assert_never(command)
 
@@ -236,6 +239,8 @@ def _complete(state: SessionState, command: CompleteCompaction) -> list[Event]:
             starts_at=outcome.starts_at,
             ends_at=outcome.ends_at,
             block=replace(block, first_id=outcome.first_id, last_id=outcome.last_id) if block else None,
+            passes=outcome.passes,
+            ended=outcome.ended,
         )
     ]
 
@@ -287,7 +292,8 @@ def _replace(state: SessionState, command: ReplaceState) -> list[Event]:
                 tokens_after=made.tokens,
                 tokenizer=made.tokenizer,
                 method="imported",
-                first_version=covered[0][0],
+                # an overlay whose entries were all removed covers nothing (R-001-7)
+                first_version=covered[0][0] if covered else 0,
                 starts_at=made.starts_at,
                 ends_at=made.ends_at,
                 created_at=made.created_at,

@@ -13,6 +13,7 @@ from ledger.errors import InvalidInput, UnknownConfig, UnknownEvent
 from ledger.events import (
     CompactionCompleted,
     ConfigChanged,
+    ContextRendered,
     EntryAdded,
     EntryRemoved,
     Event,
@@ -27,7 +28,8 @@ from projections.config import MemoryConfig
 from projections.items import Items
 from projections.projection import Projection
 from projections.stats import Counts
-from projections.strategies import COMPACTIONS
+from projections.strategies import COMPACTIONS, WINDOWS
+from projections.strategies.base import NO_HINTS
 from projections.summaries import LiveSummaries
 from projections.window import ActiveEntries
 
@@ -52,6 +54,10 @@ class SessionState(msgspec.Struct, frozen=True):
     counts: Counts = Counts()
     #: What strategies fold for themselves, by key.
     progress: tuple[tuple[str, Any], ...] = ()
+
+    def shown_tokens(self) -> int:
+        """Return the tokens of what the window strategy shows, nothing retrieved."""
+        return WINDOWS[self.config.window.type].window(self.config.window, self, NO_HINTS).tokens
 
     def progress_of(self, key: str) -> Any:
         """Return what the strategy with *key* folded for itself; none at first."""
@@ -80,6 +86,8 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
             updated_us=event.recorded_us,
             config=_config(payload, event.version),
         )
+    if isinstance(payload, ContextRendered):  # that somebody looked is no change
+        return replace(state, version=event.version, write_id=payload.write_id)
     entries = window.evolve(state.window, event)
     cleared = isinstance(payload, SessionCleared)
     return SessionState(
@@ -92,7 +100,7 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
         _config(payload, event.version) if isinstance(payload, ConfigChanged) else state.config,
         entries,
         _summaries(state, event),
-        compactions.evolve(state.compactions, event),
+        _compactions(state, event),
         _items(state, payload, entries),
         stats.evolve(state.counts, event),
         _progress(state, payload) if state.progress else (),
@@ -136,6 +144,16 @@ def _summaries(state: SessionState, event: RecordedEvent) -> LiveSummaries:
             if not _goes_on(state.config, new, key):
                 live = live.evict(key, before=sys.maxsize)
     return live
+
+
+def _compactions(state: SessionState, event: RecordedEvent) -> Compactions:
+    evolved = compactions.evolve(state.compactions, event)
+    if isinstance(event.payload, ConfigChanged):
+        new = config.load(event.payload.config)
+        evolved = evolved.introduced(
+            (one.key for one in new.compactions if state.config.compaction(one.key) is None), event.version
+        )
+    return evolved
 
 
 def _items(state: SessionState, payload: Event, entries: ActiveEntries) -> Items:

@@ -10,8 +10,13 @@ from typing import Any, TypeAlias
 JsonObject: TypeAlias = dict[str, Any]
 Step: TypeAlias = Callable[[JsonObject], JsonObject]
 
+
+def _with_new_fields_empty(payload: JsonObject) -> JsonObject:
+    return payload
+
+
 #: (event type, schema version it reads) -> step to the next schema version.
-STEPS: Mapping[tuple[str, int], Step] = {}
+STEPS: Mapping[tuple[str, int], Step] = {("compaction.completed", 1): _with_new_fields_empty}
 
 
 def upcast(

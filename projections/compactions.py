@@ -1,6 +1,6 @@
 """Compactions under way and how often each key has failed, as a fold. Source: R-CMP-3, R-CMP-7, R-CMP-9."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 from msgspec.structs import replace
@@ -57,6 +57,16 @@ class Compactions(msgspec.Struct, frozen=True):
     #: (key, seen_version of its last completed compaction): the watermark of R-003-8.
     watermarks: tuple[tuple[str, int], ...] = ()
     entries: int = 0
+
+    def watermark(self, key: str) -> int:
+        """Return the newest version that *key* has taken into account; older tool results fire it no more (R-003-8)."""
+        return next((version for own, version in self.watermarks if own == key), 0)
+
+    def introduced(self, keys: Iterable[str], version: int) -> "Compactions":
+        """Return the compactions after *keys*, new to the config, began to look at version *version* (R-003-8)."""
+        new = set(keys)
+        marks = tuple(mark for mark in self.watermarks if mark[0] not in new)
+        return replace(self, watermarks=(*marks, *((key, version) for key in sorted(new))))
 
     def running(self, key: str) -> InFlight | None:
         """Return the compaction of *key* that is under way."""

@@ -1,7 +1,8 @@
 """An entry as the folds see it. Source: R-GEN-1."""
 
+import re
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -15,6 +16,8 @@ from ledger.events import (
     ToolStatus,
     to_datetime,
 )
+
+_ERROR: Final = re.compile(r"\s*(error|exception|traceback)\b", re.IGNORECASE)
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -53,6 +56,13 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     def starts_interaction(self) -> bool:
         """Whether it is what a user said (R-GEN-11)."""
         return self.kind == "message" and self.role == "user"
+
+    @property
+    def outcome(self) -> ToolStatus | None:
+        """How a tool result turned out: by its status or, without one, by its first word (R-SUM-10)."""
+        if self.kind != "tool_result":
+            return None
+        return self.tool_status or ("error" if _ERROR.match(self.content) else "ok")
 
     @property
     def ends_turn(self) -> bool:

@@ -19,6 +19,7 @@ class Counts(msgspec.Struct, frozen=True):
     compactions: int = 0
     model_calls: int = 0
     model_tokens: int = 0
+    last_compaction_us: int = 0
 
 
 class SessionStats(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +33,7 @@ class SessionStats(msgspec.Struct, frozen=True, kw_only=True):
     total_tokens: int = 0
     active_tokens: int = 0
     over_budget: bool = False
+    near_limit: bool = False
     compactions: int = 0
     compactions_in_flight: int = 0
     model_calls: int = 0
@@ -39,6 +41,16 @@ class SessionStats(msgspec.Struct, frozen=True, kw_only=True):
     version: int = 0
     created_at: datetime | None = None
     updated_at: datetime | None = None
+    last_compaction_at: datetime | None = None
+
+
+class Metrics(msgspec.Struct, frozen=True, kw_only=True):
+    """What seed 002 measures: how much is remembered, and how often and when it was last compacted (R-002-9)."""
+
+    message_count: int = 0
+    estimated_tokens: int = 0
+    compression_count: int = 0
+    last_compression_at: datetime | None = None
 
 
 def evolve(state: Counts, event: RecordedEvent) -> Counts:
@@ -56,6 +68,7 @@ def evolve(state: Counts, event: RecordedEvent) -> Counts:
                 model_calls=state.model_calls + len(payload.outputs),
                 model_tokens=state.model_tokens
                 + sum((output.input_tokens or 0) + (output.output_tokens or 0) for output in payload.outputs),
+                last_compaction_us=event.recorded_us,
             )
         case EntryRemoved():
             return replace(state, removed=state.removed + 1)

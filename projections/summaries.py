@@ -37,6 +37,8 @@ class Summary(msgspec.Struct, frozen=True):
     trust: str | None = None
     claimed_at: datetime | None = None
     block: Block | None = None
+    #: It hides nothing: what it covers left by other ways, or is there still (R-CMP-2).
+    overlay: bool = False
 
     @property
     def created_at(self) -> datetime:
@@ -107,6 +109,7 @@ def summary_of(event: RecordedEvent, payload: CompactionCompleted, summary_id: s
         payload.trust,
         payload.created_at,
         payload.block,
+        payload.effect == "overlay",
     )
 
 

@@ -8,6 +8,7 @@ from ledger.events import (
     CompactionFailed,
     CompactionRequested,
     ConfigChanged,
+    ContextRendered,
     EntryAdded,
     EntryEdited,
     EntryRemoved,
@@ -30,16 +31,8 @@ def describe(event: Event | OpaqueEvent) -> str:
             return f"entry {event.entry_version}, {event.tokens_before} → {event.tokens} tokens: {event.content}"
         case EntryRemoved():
             return f"entry {event.entry_version}, {event.tokens} tokens"
-        case CompactionRequested():
-            why = ", ".join(event.reasons)
-            return f"{event.key}: {size(event.covered)} entries ({spans(event.covered)}), {event.tokens} tokens; {why}"
-        case CompactionCompleted():
-            made = f"{event.tokens_before} → {event.tokens_after} tokens by {event.model or event.method}"
-            return f"{event.key}: {size(event.covered)} entries ({spans(event.covered)}), {made}"
-        case CompactionFailed():
-            return f"{event.key}: {event.reason}: {event.detail}"
-        case CompactionDiscarded():
-            return f"{event.key}: {event.reason}"
+        case CompactionRequested() | CompactionCompleted() | CompactionFailed() | CompactionDiscarded():
+            return f"{event.key}: {_compaction(event)}"
         case SessionOpened():
             origin = f", imported from {event.imported_from.format}" if event.imported_from else ""
             return f"{event.session_id} under {event.config.get('profile') or 'its own config'}{origin}"
@@ -48,8 +41,27 @@ def describe(event: Event | OpaqueEvent) -> str:
         case ConfigChanged():
             strategies = [event.config["window"], *event.config["compactions"]]
             return ", ".join(str(strategy.get("type")) for strategy in strategies)
+        case ContextRendered():
+            shown = sum(1 if isinstance(item, str) else item[1] - item[0] + 1 for item in event.items)
+            return f"version {event.rendered_version} by {event.strategy}: {shown} items, {event.tokens} tokens"
         case OpaqueEvent():
             return f"written by a newer release (schema {event.schema_version})"
+        case _:
+            assert_never(event)
+
+
+def _compaction(event: CompactionRequested | CompactionCompleted | CompactionFailed | CompactionDiscarded) -> str:
+    match event:
+        case CompactionRequested():
+            why = ", ".join(event.reasons)
+            return f"{size(event.covered)} entries ({spans(event.covered)}), {event.tokens} tokens; {why}"
+        case CompactionCompleted():
+            made = f"{event.tokens_before} → {event.tokens_after} tokens by {event.model or event.method}"
+            return f"{size(event.covered)} entries ({spans(event.covered)}), {made}"
+        case CompactionFailed():
+            return f"{event.reason}: {event.detail}"
+        case CompactionDiscarded():
+            return event.reason
         case _:
             assert_never(event)
 

@@ -1,5 +1,7 @@
 """The entries in the window, as a fold; and what a window strategy makes of them. Source: R-GEN-4, R-WIN."""
 
+from itertools import pairwise
+
 import msgspec
 
 from ledger.events import (
@@ -7,6 +9,7 @@ from ledger.events import (
     EntryAdded,
     EntryEdited,
     EntryRemoved,
+    KnowledgeSource,
     Ranges,
     RecordedEvent,
     SessionCleared,
@@ -41,6 +44,11 @@ class ActiveEntries(msgspec.Struct, frozen=True):
                 found.append(entry)
                 index += 1
         return tuple(found)
+
+    @property
+    def opening(self) -> Entry | None:
+        """The oldest active user message: the task, for prompts that name it."""
+        return next((entry for entry in self.entries if entry.starts_interaction), None)
 
     def newest(self, entry_id: str) -> Entry | None:
         """Return the active entry with *entry_id*, looking from the newest back."""
@@ -82,6 +90,13 @@ def _of(entries: list[Entry]) -> ActiveEntries:
     )
 
 
+class Knowledge(msgspec.Struct, frozen=True):
+    """A piece of a knowledge base: its text, and which part of which summary it is."""
+
+    text: str
+    source: KnowledgeSource
+
+
 class Window(msgspec.Struct, frozen=True):
     """What the model is shown: summaries and entries in the order they are shown, and their count."""
 
@@ -89,6 +104,18 @@ class Window(msgspec.Struct, frozen=True):
     tokens: int
     over_budget: bool = False
     dropped: int = 0
+    #: Versions of entries that a search brought back, with its score, ascending.
+    recalled: tuple[tuple[int, float], ...] = ()
+    #: Pieces of knowledge, best first: one context item after the summaries, outside every budget (R-KB-2).
+    knowledge: tuple[Knowledge, ...] = ()
+    knowledge_tokens: int = 0
+
+    @property
+    def gaps(self) -> frozenset[int]:
+        """Versions of entries before which something is left out, of which a recalled one is an end (R-REC-4)."""
+        recalled = {version for version, _ in self.recalled}
+        shown = [1, *(entry.version for entry in self.entries)]
+        return frozenset(now for before, now in pairwise(shown) if {before, now} & recalled and now != before + 1)
 
     @property
     def entries(self) -> tuple[Entry, ...]:

@@ -20,6 +20,7 @@ PLAIN = {
     str: TEXT,
     int: INTEGERS,
     bool: st.booleans(),
+    float: st.floats(allow_nan=False, allow_infinity=False),
     NoneType: st.none(),
     Any: JSON,
     JsonObject: st.dictionaries(TEXT, JSON, max_size=3),
