@@ -16,13 +16,14 @@ import msgspec
 
 from ledger.codec import decode
 from ledger.commands import Command, CompleteCompaction, FailCompaction, RequestCompaction
+from ledger.dialogue import Dialogue, begin
 from ledger.errors import CompactionFailed, CompactionInProgress, LedgerError, SummarizerFailed
 from ledger.events import CompactionCompleted, CompactionRequested, PlannedCall, RecordedEvent, to_datetime
 from ledger.ids import Stream
 from ledger.ports import Clock, Store, Summarizer
 from ledger.state import SessionState
 from ledger.summarizers.heuristic import Heuristic
-from ledger.summarizing import DEADLINE_S, carry_out, request_for
+from ledger.summarizing import DEADLINE_S, carry_out
 from ledger.tokenizers import TOKENIZERS
 from ledger.views import plan_automatic, plan_manual
 from ledger.writing import CommandsFor, Writer
@@ -30,7 +31,7 @@ from projections import ranges
 from projections.entries import Entry
 from projections.history import HISTORY
 from projections.prompts import SummaryRequest
-from projections.strategies.base import CompactionConfig, CompactionPlan, Material
+from projections.strategies.base import CompactionConfig, CompactionPlan
 from projections.summaries import Summary, summary_of
 
 log = logging.getLogger("ledger")
@@ -58,11 +59,18 @@ class _Job(msgspec.Struct, frozen=True):
 
     stream: Stream
     asked: CompactionRequested
-    request: SummaryRequest
-    folded: tuple[Summary, ...]
+    dialogue: Dialogue
     summarizer: Summarizer
     on_failure: str
     tokenizer: str
+
+
+class _Requested(msgspec.Struct, frozen=True):
+    """What became of a plan: a job, an erasure that is done already, or nothing; and the state after it."""
+
+    state: SessionState
+    job: _Job | None = None
+    done: CompactionResult | None = None
 
 
 class Compactor:
@@ -97,6 +105,10 @@ class Compactor:
         else:
             self._of_session[stream.stream_id] = summarizer
 
+    def summarizer_of(self, stream: Stream) -> Summarizer:
+        """Return who writes the summaries of a session."""
+        return self._of_session.get(stream.stream_id, self._default)
+
     async def evaluate(self, stream: Stream, state: SessionState, *, skip: int = 0) -> None:
         """Start what the config's compactions, from number *skip* on, plan after a batch. Source: R-CMP-8.
 
@@ -108,11 +120,11 @@ class Compactor:
             for index, compaction in enumerate(state.config.compactions[skip:], start=skip):
                 if plan_automatic(state, compaction) is None:
                     continue
-                key = compaction.key
-                job = await self._request(stream, partial(_automatic, key))
-                if job is not None:
-                    self._start(job, then_from=index)
+                requested = await self._request(stream, partial(_automatic, compaction.key))
+                if requested.job is not None:
+                    self._start(requested.job, then_from=index)
                     return
+                state = requested.state  # an erasure is done at once, and the next one looks at what is left
         except LedgerError as fault:
             log.warning("a compaction was not started: %s", fault.code)
 
@@ -125,10 +137,12 @@ class Compactor:
             Unavailable: whether its outcome was recorded is not known.
         """
         await self._abandon_stale(stream)
-        job = await self._request(stream, lambda state: plan_manual(state, key, force=force))
-        if job is None:
+        requested = await self._request(stream, lambda state: plan_manual(state, key, force=force))
+        if requested.done is not None:
+            return requested.done
+        if requested.job is None:
             raise CompactionInProgress(key or "other")
-        task = self._start(job, then_from=None)
+        task = self._start(requested.job, then_from=None)
         try:
             outcome = await asyncio.shield(task)
         except asyncio.CancelledError:
@@ -160,31 +174,41 @@ class Compactor:
 
     # from plan to request -------------------------------------------------------------------------------
 
-    async def _request(self, stream: Stream, plan_for: Callable[[SessionState], CompactionPlan | None]) -> _Job | None:
-        """Record what *plan_for* plans on the newest state; none if it plans nothing, or others hold the entries."""
-        planned: list[tuple[CompactionConfig, SummaryRequest, tuple[Summary, ...], str]] = []
-        summarizer = self._of_session.get(stream.stream_id, self._default)
+    async def _request(self, stream: Stream, plan_for: Callable[[SessionState], CompactionPlan | None]) -> _Requested:
+        """Record what *plan_for* plans on the newest state, which may be nothing."""
+        planned: list[tuple[CompactionConfig, Dialogue, str]] = []
+        summarizer = self.summarizer_of(stream)
 
         async def commands_for(state: SessionState) -> Sequence[Command]:
+            planned.clear()
             plan = plan_for(state)
             if plan is None:
                 return []
+            if plan.action == "erase":
+                return [RequestCompaction(self._clock.ulid(), self._clock.ulid(), plan)]
             compaction = state.config.compaction(plan.key)
             assert compaction is not None
-            folded = tuple(summary for summary in state.summaries.live if summary.summary_id in plan.folds)
-            material = Material(await self._covered(stream, state, plan), folded, plan.target_tokens)
-            request = request_for(compaction, state.config.summarizer, material, summarizer)
-            planned[:] = [(compaction, request, folded, state.config.tokenizer)]
-            calls = () if summarizer.method == "heuristic" else (_planned_call(request),)
+            dialogue = begin(state, plan, await self._covered(stream, state, plan), model=summarizer.model)
+            planned[:] = [(compaction, dialogue, state.config.tokenizer)]
+            asked = dialogue.first
+            calls: tuple[PlannedCall, ...] = ()
+            if isinstance(asked, SummaryRequest) and summarizer.method != "heuristic":
+                calls = (_planned_call(asked),)
             return [RequestCompaction(self._clock.ulid(), self._clock.ulid(), plan, calls)]
 
         written = await self._writer.write(stream, commands_for)
-        if not written.events or not isinstance(asked := written.events[0].payload, CompactionRequested):
-            return None
+        payloads = [event.payload for event in written.events]
+        if not payloads or not isinstance(asked := payloads[0], CompactionRequested):
+            return _Requested(written.state)
         if asked.action == "erase":
-            return None
-        compaction, request, folded, tokenizer = planned[0]
-        return _Job(stream, asked, request, folded, summarizer, compaction.on_failure, tokenizer)
+            erased = payloads[-1]
+            assert isinstance(erased, CompactionCompleted)
+            done = _result(written.events[-1], erased)
+            self._completed(stream, done)
+            return _Requested(written.state, done=done)
+        compaction, dialogue, tokenizer = planned[0]
+        job = _Job(stream, asked, dialogue, summarizer, compaction.on_failure, tokenizer)
+        return _Requested(written.state, job=job)
 
     async def _covered(self, stream: Stream, state: SessionState, plan: CompactionPlan) -> tuple[Entry, ...]:
         """Return the entries *plan* covers; a block may reach back to ones that have left the window (R-001-6)."""
@@ -248,10 +272,9 @@ class Compactor:
         try:
             outcome = await carry_out(
                 job.asked,
-                job.request,
+                job.dialogue,
                 job.summarizer,
                 on_failure=job.on_failure,
-                folded=job.folded,
                 tokenizer=TOKENIZERS[job.tokenizer],
                 clock=self._clock,
                 deadline_s=self._deadline_s,

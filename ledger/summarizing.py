@@ -5,23 +5,24 @@ Nothing here touches the store: no transaction can be open during a model call (
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Final, cast, get_args
 
 from msgspec.structs import replace
 
 from ledger.commands import Outcome
+from ledger.dialogue import Dialogue
 from ledger.drafts import CONTENT_BYTES
 from ledger.errors import FailureReason, InvalidInput, SummarizerFailed
 from ledger.events import CompactionRequested, Method, ModelOutput
 from ledger.ports import Clock, Summarizer, SummaryText, Tokenizer
 from ledger.strict_json import INT_MAX, check_text
-from ledger.summarizers.heuristic import Heuristic
+from ledger.summarizers.heuristic import heuristic_text
 from projections.entries import Entry
 from projections.prompts import SummaryRequest
-from projections.strategies import COMPACTIONS
-from projections.strategies.base import CompactionConfig, Material, SummarizerConfig
+from projections.strategies.base import Digest
 from projections.summaries import Summary
 
 DEADLINE_S: Final = 60.0
@@ -37,87 +38,147 @@ _REFUSAL: Final = re.compile(
 _TRUST: Final = ("external", "model", "user", "operator")
 
 
-def request_for(
-    compaction: CompactionConfig, defaults: SummarizerConfig, material: Material, summarizer: Summarizer
-) -> SummaryRequest:
-    """Return what *summarizer* will be asked, its own model filled in where the config names none."""
-    request = COMPACTIONS[compaction.type].request(compaction, defaults, material)
-    return replace(request, model=request.model or summarizer.model)
-
-
 async def carry_out(
     asked: CompactionRequested,
-    request: SummaryRequest,
+    dialogue: Dialogue,
     summarizer: Summarizer,
     *,
     on_failure: str,
-    folded: Sequence[Summary],
     tokenizer: Tokenizer,
     clock: Clock,
     deadline_s: float = DEADLINE_S,
 ) -> Outcome:
-    """Return the checked and counted outcome of one compaction.
+    """Return the checked and counted outcome of one compaction; *summarizer* answers each call.
 
     Raises:
         SummarizerFailed: nothing usable came, and the config asks for no heuristic instead.
     """
-    entries = request.entries
-    common = Outcome(
+    talk = converse(
+        asked,
+        dialogue,
+        method=cast(Method, summarizer.method),
+        on_failure=on_failure,
+        tokenizer=tokenizer,
         summary_id=clock.ulid(),
+    )
+    try:
+        request = next(talk)
+        while True:
+            try:
+                answer = await answer_of(summarizer, request, deadline_s)
+            except SummarizerFailed as failure:
+                request = talk.throw(failure)
+            else:
+                request = talk.send(answer)
+    except StopIteration as ended:
+        return cast(Outcome, ended.value)
+
+
+def converse(
+    asked: CompactionRequested,
+    dialogue: Dialogue,
+    *,
+    method: Method,
+    on_failure: str,
+    tokenizer: Tokenizer,
+    summary_id: str,
+) -> Generator[SummaryRequest, SummaryText, Outcome]:
+    """Yield what a summarizer is to be asked, be sent its answers, and return the outcome; pure.
+
+    A call that failed is thrown in as `SummarizerFailed`. The heuristic is asked for nothing (R-SUM-9).
+
+    Raises:
+        SummarizerFailed: nothing usable came, and the config asks for no heuristic instead.
+    """
+    entries, folded = dialogue.material.entries, dialogue.material.folded
+    common = Outcome(
+        summary_id=summary_id,
         trust=trust_of(entries, folded),
         starts_at=min(_moments(entries, [summary.starts_at for summary in folded]), default=None),
         ends_at=max(_moments(entries, [summary.ends_at for summary in folded]), default=None),
         first_id=entries[0].entry_id if entries else None,
         last_id=entries[-1].entry_id if entries else None,
     )
-    if not entries and not request.folded:
+    if not entries and not folded:
         return replace(common, summary_id=None)
+    if method == "heuristic":
+        return _without_a_model(asked, dialogue, common, tokenizer)
     try:
-        return await _ask(summarizer, request, asked, common, tokenizer, deadline_s)
+        return (yield from _with_a_model(asked, dialogue, common, tokenizer, method))
     except SummarizerFailed as failure:
-        if on_failure != "heuristic" or summarizer.method == "heuristic":
+        if on_failure != "heuristic":
             raise
-        instead = await _ask(Heuristic(), request, asked, common, tokenizer, deadline_s)
+        instead = _without_a_model(asked, dialogue, common, tokenizer)
         return replace(instead, error=f"{failure.reason}: {failure}")
+
+
+def _without_a_model(asked: CompactionRequested, dialogue: Dialogue, common: Outcome, tokenizer: Tokenizer) -> Outcome:
+    text = heuristic_text(dialogue.material.entries, [summary.text for summary in dialogue.material.folded])
+    return replace(_checked(asked, text, common, tokenizer), method="heuristic")
+
+
+def _with_a_model(
+    asked: CompactionRequested, dialogue: Dialogue, common: Outcome, tokenizer: Tokenizer, method: Method
+) -> Generator[SummaryRequest, SummaryText, Outcome]:
+    outputs: list[ModelOutput] = []
+    model: str | None = None
+    step = dialogue.first
+    while isinstance(step, SummaryRequest):
+        try:
+            answer = yield step
+            text = cleaned(answer.text)
+        except SummarizerFailed as failure:
+            step = dialogue.fail(failure)
+            continue
+        model = step.model
+        outputs.append(
+            ModelOutput(
+                request_hash=step.request_hash,
+                text=answer.text,
+                input_tokens=answer.input_tokens,
+                output_tokens=answer.output_tokens,
+            )
+        )
+        step = dialogue.answer(text)
+    checked, ended = _checked_digest(asked, step, common, tokenizer)
+    return replace(
+        checked,
+        method=method,
+        model=model,
+        # an answer that is the summary is not kept twice
+        outputs=tuple(replace(output, text=None) if output.text == checked.text else output for output in outputs),
+        passes=step.passes,
+        ended=ended,
+    )
+
+
+def _checked_digest(
+    asked: CompactionRequested, digest: Digest, common: Outcome, tokenizer: Tokenizer
+) -> tuple[Outcome, str | None]:
+    """Return the text, checked, and how it ended: of several passes the last one that can stand (R-COD-5)."""
+    try:
+        return _checked(asked, digest.text, common, tokenizer), digest.ended
+    except SummarizerFailed:
+        for earlier in reversed(digest.passes[:-1]):
+            with suppress(SummarizerFailed):
+                return _checked(asked, earlier.summary, common, tokenizer), "partial"
+        raise
+
+
+def _checked(asked: CompactionRequested, text: str, common: Outcome, tokenizer: Tokenizer) -> Outcome:
+    text = usable(text)
+    count = tokenizer.count_text(text)
+    if asked.effect == "replace" and count.tokens >= asked.tokens:
+        raise SummarizerFailed("no_gain", f"{count.tokens} tokens for what had {asked.tokens}")
+    return replace(common, text=text, tokens=count.tokens, tokenizer=count.tokenizer, fallback=count.fallback)
 
 
 def _moments(entries: Sequence[Entry], others: Sequence[datetime | None]) -> list[datetime]:
     return [*(entry.moment for entry in entries), *(moment for moment in others if moment is not None)]
 
 
-async def _ask(
-    summarizer: Summarizer,
-    request: SummaryRequest,
-    asked: CompactionRequested,
-    common: Outcome,
-    tokenizer: Tokenizer,
-    deadline_s: float,
-) -> Outcome:
-    answer = await _answer(summarizer, request, deadline_s)
-    text = usable(answer.text)
-    count = tokenizer.count_text(text)
-    if asked.effect == "replace" and count.tokens >= asked.tokens:
-        raise SummarizerFailed("no_gain", f"{count.tokens} tokens for what had {asked.tokens}")
-    output = ModelOutput(
-        request_hash=request.request_hash,
-        text=None if answer.text == text else answer.text,
-        input_tokens=answer.input_tokens,
-        output_tokens=answer.output_tokens,
-    )
-    return replace(
-        common,
-        text=text,
-        tokens=count.tokens,
-        tokenizer=count.tokenizer,
-        fallback=count.fallback,
-        method=cast(Method, summarizer.method),
-        model=None if summarizer.method == "heuristic" else request.model,
-        outputs=() if summarizer.method == "heuristic" else (output,),
-    )
-
-
-async def _answer(summarizer: Summarizer, request: SummaryRequest, deadline_s: float) -> SummaryText:
-    """Return the raw answer; whatever goes wrong is a `SummarizerFailed`."""
+async def answer_of(summarizer: Summarizer, request: SummaryRequest, deadline_s: float) -> SummaryText:
+    """Return the raw answer of *summarizer*; whatever goes wrong is a `SummarizerFailed`."""
     try:
         async with asyncio.timeout(deadline_s):
             return _as_declared(await summarizer.summarize(request))
@@ -150,25 +211,38 @@ def _storable(fault: SummarizerFailed) -> SummarizerFailed:
     return SummarizerFailed(reason, str(fault).encode(errors="replace").decode().replace("\x00", "?")[:500])
 
 
-def usable(answer: str) -> str:
-    """Return the text of an untrusted *answer*: thoughts removed, stripped, within the limits of an entry.
+def cleaned(answer: str) -> str:
+    """Return the text of an untrusted *answer*: thoughts removed, stripped, fit to be stored; it may be empty.
 
     Raises:
-        SummarizerFailed: ``empty`` or ``invalid_output``.
+        SummarizerFailed: ``invalid_output``.
 
-    Source: R-SUM-5, R-CMP-6, trust M-3, I-53.
+    Source: R-SUM-5, trust M-3.
     """
     if len(answer) > 2 * CONTENT_BYTES:
         raise SummarizerFailed("invalid_output", f"the answer has {len(answer)} characters")
     text = _THOUGHT.sub("", answer).strip()
-    if not text:
-        raise SummarizerFailed("empty", "the answer is empty")
     try:
-        check_text(text, field="summary")
+        if text:
+            check_text(text, field="summary")
     except InvalidInput as fault:
         raise SummarizerFailed("invalid_output", str(fault)) from fault
     if len(text.encode()) > CONTENT_BYTES:
         raise SummarizerFailed("invalid_output", f"the answer is longer than {CONTENT_BYTES} bytes")
+    return text
+
+
+def usable(answer: str) -> str:
+    """Return *answer*, cleaned, if it may stand for entries.
+
+    Raises:
+        SummarizerFailed: ``empty`` or ``invalid_output``.
+
+    Source: R-CMP-6, trust M-3, I-53.
+    """
+    text = cleaned(answer)
+    if not text:
+        raise SummarizerFailed("empty", "the answer is empty")
     if _REFUSAL.match(text):
         raise SummarizerFailed("invalid_output", "the answer is a refusal, not a summary")
     return text

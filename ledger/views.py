@@ -1,19 +1,25 @@
 """Questions to a state: what the model is shown, the numbers, and what would be compacted next."""
 
+from datetime import datetime
+
+from msgspec.structs import replace
+
 from ledger.errors import CompactionInProgress, InvalidInput
 from ledger.events import to_datetime
 from ledger.state import SessionState, at_rest
-from projections.stats import SessionStats
+from projections.stats import Metrics, SessionStats
 from projections.strategies import COMPACTIONS, WINDOWS
-from projections.strategies.base import CompactionConfig, CompactionPlan, Trigger
+from projections.strategies.base import NO_HINTS, CompactionConfig, CompactionPlan, Hints, Trigger
+from projections.strategies.preserving import KINDS, Limit, is_preserved
 from projections.strategies.token_threshold import TokenThreshold, over
 from projections.window import Window
 
 
-def window_of(state: SessionState) -> Window:
-    """Return what the model is shown, under the session's window strategy. Source: R-WIN-1."""
+def window_of(state: SessionState, hints: Hints = NO_HINTS) -> Window:
+    """Return what the model is shown, under the session's window strategy. Source: R-WIN-1, R-KB-2."""
     strategy = WINDOWS[state.config.window.type]
-    return strategy.window(state.config.window, at_rest(state))
+    window = strategy.window(state.config.window, at_rest(state), hints)
+    return replace(window, knowledge=hints.knowledge, knowledge_tokens=hints.knowledge_tokens)
 
 
 def stats_of(state: SessionState) -> SessionStats:
@@ -29,6 +35,7 @@ def stats_of(state: SessionState) -> SessionStats:
         total_tokens=state.window.tokens + state.summaries.tokens,
         active_tokens=state.window.tokens,
         over_budget=any(over(one, state) for one in limits),
+        near_limit=any(limit.is_near(state.window.tokens + state.summaries.tokens) for limit in _limits(state)),
         compactions=state.counts.compactions,
         compactions_in_flight=len(state.compactions.in_flight),
         model_calls=state.counts.model_calls,
@@ -36,7 +43,40 @@ def stats_of(state: SessionState) -> SessionStats:
         version=state.version,
         created_at=to_datetime(state.created_us) if state.version else None,
         updated_at=to_datetime(state.updated_us) if state.version else None,
+        last_compaction_at=_last_compaction(state),
     )
+
+
+def metrics_of(state: SessionState, kind: str | None = None) -> Metrics:
+    """Return what is remembered, entries and summaries, in numbers; only of *kind*, as ``preserve`` names it.
+
+    Compactions count when they were completed, whatever the kind. Source: R-002-9.
+
+    Raises:
+        InvalidInput: there is no such kind.
+    """
+    if kind is not None and kind not in KINDS:
+        raise InvalidInput("bad_kind", f"is one of {', '.join(sorted(KINDS))}", field="kind")
+    state = at_rest(state)
+    items = [
+        item for item in (*state.summaries.live, *state.window.entries) if kind is None or is_preserved(item, (kind,))
+    ]
+    return Metrics(
+        message_count=len(items),
+        estimated_tokens=sum(item.tokens for item in items),
+        compression_count=state.counts.compactions,
+        last_compression_at=_last_compaction(state),
+    )
+
+
+def _last_compaction(state: SessionState) -> datetime | None:
+    return to_datetime(state.counts.last_compaction_us) if state.counts.compactions else None
+
+
+def _limits(state: SessionState) -> list[Limit]:
+    """Return the limits in the config that are watched. Source: R-002-7."""
+    parts = (state.config.limit, state.config.window, *state.config.compactions)
+    return [part for part in parts if isinstance(part, Limit)]
 
 
 def plan_automatic(state: SessionState, compaction: CompactionConfig) -> CompactionPlan | None:

@@ -51,7 +51,8 @@ class Numbering(msgspec.Struct, frozen=True):
         low = self.first_version(max(first, self.dropped + 1))
         if low is None or last <= self.dropped:
             return ()
-        high = (self.first_version(last + 1) or sys.maxsize) - 1
+        following = self.first_version(last + 1)
+        high = sys.maxsize if following is None else following - 1  # the newest item has what still waits for one
         away = {version for version, home in self.strays if not low <= _place(home) <= high}
         found = [entry for entry in window.within(((low, high),)) if not entry.pinned and entry.version not in away]
         for version, home in self.strays:

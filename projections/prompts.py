@@ -9,6 +9,7 @@ Source: R-SUM-1, R-SUM-4, R-SUM-6, R-SUM-7, R-000-13; trust M-4.
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
+from typing import Literal
 
 import msgspec
 
@@ -57,6 +58,8 @@ class SummaryRequest(msgspec.Struct, frozen=True, kw_only=True):
     target_tokens: int | None = None
     entries: tuple[Entry, ...] = ()
     folded: tuple[str, ...] = ()
+    #: What the answer should be, for whoever estimates one.
+    form: Literal["text", "json"] = "text"
 
     @property
     def request_hash(self) -> str:
@@ -129,7 +132,32 @@ def ask(
 
     The hash of the words around the data is kept with each summary (trust M-4).
     """
-    messages = [PromptMessage("user", fill(template, {"content": material(entries, folded)}))]
+    return ask_with(
+        {"content": material(entries, folded)},
+        entries,
+        folded,
+        system=system,
+        template=template,
+        model=model,
+        parameters=parameters,
+        target_tokens=target_tokens,
+    )
+
+
+def ask_with(
+    values: Mapping[str, str],
+    entries: Sequence[Entry],
+    folded: Sequence[Summary],
+    *,
+    system: str | None,
+    template: str,
+    model: str | None,
+    parameters: JsonObject,
+    target_tokens: int | None,
+    form: Literal["text", "json"] = "text",
+) -> SummaryRequest:
+    """Return the request whose user message is *template* with *values*, which are data, in their places."""
+    messages = [PromptMessage("user", fill(template, values))]
     if system is not None:
         messages.insert(0, PromptMessage("system", (Part(system),)))
     return SummaryRequest(
@@ -140,4 +168,5 @@ def ask(
         target_tokens=target_tokens,
         entries=tuple(entries),
         folded=tuple(summary.text for summary in folded),
+        form=form,
     )

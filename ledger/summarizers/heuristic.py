@@ -1,6 +1,7 @@
 """The summary that needs no model: what was asked first and last, which tools ran, what failed. Source: R-SUM-10."""
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from ledger.ports import SummaryText
@@ -8,7 +9,6 @@ from projections.entries import Entry
 from projections.prompts import SUMMARY_HEADER, SummaryRequest
 
 _QUOTE: Final = 100
-_ERROR: Final = re.compile(r"\s*(error|exception|traceback)\b", re.IGNORECASE)
 _SPACES: Final = re.compile(r"\s+")
 
 
@@ -20,14 +20,19 @@ class Heuristic:
 
     async def summarize(self, request: SummaryRequest) -> SummaryText:
         """Return the lines for the request's entries, after the summaries they continue."""
-        return SummaryText("\n\n".join([*request.folded, describe(request.entries)]))
+        return SummaryText(heuristic_text(request.entries, request.folded))
+
+
+def heuristic_text(entries: tuple[Entry, ...], folded: Sequence[str]) -> str:
+    """Return the heuristic summary of *entries*, after the summaries it continues."""
+    return "\n\n".join([*folded, describe(entries)])
 
 
 def describe(entries: tuple[Entry, ...]) -> str:
     """Return the heuristic summary of *entries*, oldest first."""
     said = [entry.content for entry in entries if entry.starts_interaction]
     tools = list(dict.fromkeys(entry.tool_name for entry in entries if entry.kind == "tool_call"))
-    errors = sum(failed(entry) for entry in entries)
+    errors = sum(entry.outcome == "error" for entry in entries)
     lines = [SUMMARY_HEADER, f"{len(said)} user message{'' if len(said) == 1 else 's'}"]
     if said:
         lines.append(f'First: "{_quote(said[0])}"')
@@ -38,15 +43,6 @@ def describe(entries: tuple[Entry, ...]) -> str:
     if errors:
         lines.append(f"{errors} error{'' if errors == 1 else 's'} encountered")
     return "\n".join(lines)
-
-
-def failed(entry: Entry) -> bool:
-    """Tell whether a tool result reports an error: by its status or, without one, by its first word."""
-    if entry.kind != "tool_result":
-        return False
-    if entry.tool_status is not None:
-        return entry.tool_status == "error"
-    return _ERROR.match(entry.content) is not None
 
 
 def _quote(text: str) -> str:

@@ -1,19 +1,19 @@
 """What a strategy is: a config model and pure functions. Source: R-CFG-1 … R-CFG-4, R-CMP-1, R-WIN-1."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
 import msgspec
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, field_validator
 
-from ledger.events import Action, Block, CompactionCompleted, Effect, JsonObject, Ranges
+from ledger.events import Action, Block, CompactionCompleted, Effect, JsonObject, Pass, Ranges
 from projections.compactions import Compactions
 from projections.entries import Entry
 from projections.items import Items
 from projections.prompts import SummaryRequest
 from projections.summaries import LiveSummaries, Summary
-from projections.window import ActiveEntries, Window
+from projections.window import ActiveEntries, Knowledge, Window
 
 
 def _exact(value: object) -> object:
@@ -31,6 +31,14 @@ def _plain(value: Decimal) -> float | str:
 
 #: A ratio read as the decimal that was written, never as a binary float (R-TOK-5).
 Ratio = Annotated[Decimal, BeforeValidator(_exact), PlainSerializer(_plain)]
+
+
+class FieldError(ValueError):
+    """Raised by a validator of a whole model: one *field* does not go with the others."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
 
 
 class Config(BaseModel):
@@ -94,11 +102,39 @@ def with_placeholders(template: str | None, *names: str) -> str | None:
 
 
 class Material(msgspec.Struct, frozen=True):
-    """What a summary is made of: entries, oldest first, and the summaries it folds."""
+    """What a summary is made of: entries, oldest first, the summaries it folds, and how tokens are counted.
+
+    *opening* is the oldest active user message, for strategies that say that they show it (`sees_opening`).
+    """
 
     entries: tuple[Entry, ...]
     folded: tuple[Summary, ...] = ()
     target_tokens: int | None = None
+    count: Callable[[str], int] = len
+    opening: str = ""
+
+
+class Digest(msgspec.Struct, frozen=True):
+    """What a strategy made of the answers: the summary, its passes if there were several, and why they ended."""
+
+    text: str
+    passes: tuple[Pass, ...] = ()
+    ended: str | None = None
+
+
+#: Yields what is to be asked and is sent the answers, cleaned; a failed call is thrown in as `SummarizerFailed`.
+Summarising: TypeAlias = Generator[SummaryRequest, str, Digest]
+
+
+def one_call(
+    request: "Callable[[Any, SummarizerConfig, Material], SummaryRequest]",
+) -> "Callable[[Any, SummarizerConfig, Material], Summarising]":
+    """Return the dialogue of a strategy that asks once and takes the answer."""
+
+    def summarise(config: Any, defaults: SummarizerConfig, material: Material) -> Summarising:
+        return Digest((yield request(config, defaults, material)))
+
+    return summarise
 
 
 class StateView(Protocol):
@@ -112,8 +148,30 @@ class StateView(Protocol):
     def compactions(self) -> Compactions: ...
     @property
     def items(self) -> Items: ...
+    def shown_tokens(self) -> int:
+        """Return the tokens of the window the session's window strategy shows."""
+
     def progress_of(self, key: str) -> Any:
         """Return what the strategy with *key* folded for itself."""
+
+
+class Recalled(msgspec.Struct, frozen=True):
+    """A search hit: an entry with its score, and the entries of its interaction, oldest first (R-REC-1)."""
+
+    version: int
+    score: float
+    interaction: tuple[Entry, ...]
+
+
+class Hints(msgspec.Struct, frozen=True):
+    """What was retrieved for a window before it is built: hits, best first, and pieces of knowledge (R-WIN-1)."""
+
+    recalled: tuple[Recalled, ...] = ()
+    knowledge: tuple[Knowledge, ...] = ()
+    knowledge_tokens: int = 0
+
+
+NO_HINTS = Hints()
 
 
 class CompactionPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,11 +205,11 @@ class Trigger(msgspec.Struct, frozen=True):
 
 
 class WindowStrategy(msgspec.Struct, frozen=True):
-    """Chooses what the model is shown: ``window(config, state) -> Window``."""
+    """Chooses what the model is shown: ``window(config, state, hints) -> Window``."""
 
     type: str
     config: WindowConfigType
-    window: Callable[[Any, StateView], Window]
+    window: Callable[[Any, StateView, Hints], Window]
 
 
 class ProgressFold(msgspec.Struct, frozen=True, kw_only=True):
@@ -176,11 +234,14 @@ class CompactionStrategy(msgspec.Struct, frozen=True, kw_only=True):
     """Plans what leaves the window, and says what a summarizer is asked.
 
     ``plan(config, state, trigger)`` returns a plan or none; asked manually it raises `NotEnoughEntries`.
-    ``request(config, defaults, material)`` returns the call, for the entries and summaries that leave.
+    ``summarise(config, defaults, material)`` is the dialogue with a summarizer about what leaves; a strategy
+    that only erases has none. Only a strategy that *sees_opening* gets ``Material.opening``, so that the lineage
+    of its summaries can name that entry too.
     """
 
     type: str
     config: CompactionConfigType
     plan: Callable[[Any, StateView, Trigger], CompactionPlan | None]
-    request: Callable[[Any, SummarizerConfig, Material], SummaryRequest]
+    summarise: Callable[[Any, SummarizerConfig, Material], Summarising] | None = None
     progress: ProgressFold | None = None
+    sees_opening: bool = False

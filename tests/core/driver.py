@@ -4,21 +4,22 @@ import asyncio
 from bisect import bisect
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
 from ledger.commands import CompleteCompaction, FailCompaction, RequestCompaction
+from ledger.dialogue import Dialogue, begin
 from ledger.errors import SummarizerFailed
 from ledger.events import CompactionCompleted, CompactionRequested, Event, Ranges
 from ledger.ports import Summarizer, SummaryText
-from ledger.summarizing import carry_out, request_for
+from ledger.summarizing import carry_out
 from ledger.tokenizers import TOKENIZERS
 from ledger.views import plan_automatic, plan_manual
 from projections import ranges
 from projections.history import HISTORY
 from projections.prompts import SummaryRequest
-from projections.strategies.base import CompactionConfig, CompactionPlan, Material
-from projections.summaries import Summary
+from projections.strategies.base import CompactionConfig, CompactionPlan
 from projections.timeline import spans
 from tests.core.notation import batches
 from tests.core.specification import Session
@@ -84,8 +85,11 @@ class Job(NamedTuple):
 
     asked: CompactionRequested
     compaction: CompactionConfig
-    request: SummaryRequest
-    folded: tuple[Summary, ...]
+    begin: Callable[[], Dialogue]
+
+    @property
+    def request(self) -> SummaryRequest:
+        return self.begin().first
 
 
 class Driven(Session):
@@ -122,18 +126,19 @@ class Driven(Session):
     def plan(self, number: int = 0) -> CompactionPlan | None:
         return plan_automatic(self.state, self.state.config.compactions[number])
 
+    def plan_manual(self, key: str | None = None, *, force: bool = False) -> CompactionPlan:
+        return plan_manual(self.state, key, force=force)
+
     def request(self, plan: CompactionPlan | None) -> Job | None:
         """Record the request; none if nothing is planned, or others hold the entries."""
+        before = self.state
         asked = self.do(RequestCompaction(next(self.ids), next(self.ids), plan)) if plan else []
-        if not asked:
+        if not asked or plan.action == "erase":
             return None
-        folded = tuple(summary for summary in self.state.summaries.live if summary.summary_id in plan.folds)
         past = HISTORY.fold(self.events).within(plan.covered)
         entries = tuple(one.entry for one in past if one.status in {"active", "covered"})
-        compaction = self.state.config.compaction(plan.key)
-        material = Material(entries, folded, plan.target_tokens)
-        request = request_for(compaction, self.state.config.summarizer, material, self.summarizer)
-        self.jobs.append(Job(asked[0], compaction, request, folded))
+        start = partial(begin, before, plan, entries, model=self.summarizer.model)
+        self.jobs.append(Job(asked[0], before.config.compaction(plan.key), start))
         return self.jobs[-1]
 
     def answer(self, job: Job, summarizer: Summarizer | None = None) -> Event | None:
@@ -143,10 +148,9 @@ class Driven(Session):
     def outcome(self, job: Job, summarizer: Summarizer) -> CompleteCompaction | FailCompaction:
         called = carry_out(
             job.asked,
-            job.request,
+            job.begin(),
             summarizer,
             on_failure=job.compaction.on_failure,
-            folded=job.folded,
             tokenizer=TOKENIZERS[self.state.config.tokenizer],
             clock=self.clock,
         )

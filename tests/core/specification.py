@@ -23,7 +23,10 @@ class Session:
         self.do(OpenSession(write_id="", namespace="space", user_id="", session_id="session", config=begin))
 
     def do(self, command: Command) -> list[Event]:
-        payloads = decide(self.state, command)
+        return self.record(decide(self.state, command))
+
+    def record(self, payloads: list[Event]) -> list[Event]:
+        """Append events as they are, whatever may be decided."""
         for version, payload in enumerate(payloads, len(self.events) + 1):
             us = START_US + version * 1_000_000
             self.events.append(RecordedEvent(version, version, UUID(int=version), us, us, "", payload))

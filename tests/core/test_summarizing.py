@@ -163,10 +163,9 @@ async def test_a_summarizer_that_does_not_answer_in_time_fails() -> None:
     with pytest.raises(SummarizerFailed) as failed:
         await carry_out(
             job.asked,
-            job.request,
+            job.begin(),
             Hanging(),
             on_failure="fail",
-            folded=(),
             tokenizer=TOKENIZERS["o200k_base"],
             clock=SetClock(),
             deadline_s=0.01,

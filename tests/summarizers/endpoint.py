@@ -76,6 +76,20 @@ def raw(body: bytes, status: int = 200) -> Behaviour:
     return lambda exchange: exchange.send(body, status, retry_after_ms="1")
 
 
+def embeds(vector_of: Callable[[str], list[float]]) -> Behaviour:
+    """Answer ``/embeddings`` with a vector for each text, the last one first: only their index says whose they are."""
+
+    def answer(exchange: Exchange) -> None:
+        rows = [
+            {"object": "embedding", "index": at, "embedding": vector_of(text)}
+            for at, text in enumerate(exchange.asked["input"])
+        ]
+        usage = {"prompt_tokens": 1, "total_tokens": 1}
+        gives({"object": "list", "model": "m", "data": rows[::-1], "usage": usage})(exchange)
+
+    return answer
+
+
 def status(code: int) -> Behaviour:
     return raw(b'{"error": {"message": "scripted"}}', code)
 
