@@ -3,7 +3,7 @@
 `load` takes any of the accepted shapes (see `shapes`), `dump` writes the canonical one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, TypeVar, cast
 
@@ -14,13 +14,15 @@ from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from projections import shapes
+from projections.formatters import FORMATTERS
 from projections.strategies import COMPACTIONS, WINDOWS
-from projections.strategies.base import CompactionConfig, Config, SummarizerConfig, WindowConfig
+from projections.strategies.base import CompactionConfig, Config, FieldError, SummarizerConfig, WindowConfig
+from projections.strategies.preserving import Limit
 
 M = TypeVar("M", bound=BaseModel)
 
 TokenizerName = Literal["o200k_base", "approximate", "agentary", "cl100k_role"]
-Profile = Literal["memory_manager", "rolling", "none"]
+Profile = Literal["memory_manager", "rolling", "workflow", "interactions", "working_memory", "none"]
 
 
 class MemoryConfig(Config):
@@ -31,14 +33,16 @@ class MemoryConfig(Config):
     tokenizer: TokenizerName = "o200k_base"
     summarizer: SummarizerConfig = SummarizerConfig()
     profile: Profile | None = None
-    formatter: Literal["default"] = "default"
+    formatter: str = "default"
+    #: Watched where no strategy has a limit of its own: it is only reported that it is near (R-002-7).
+    limit: Limit | None = None
 
     def compaction(self, key: str) -> CompactionConfig | None:
         """Return the compaction config with *key*."""
         return next((found for found in self.compactions if found.key == key), None)
 
 
-def load(raw: Mapping[str, Any] | MemoryConfig) -> MemoryConfig:
+def load(raw: Mapping[str, Any] | Sequence[Any] | MemoryConfig) -> MemoryConfig:
     """Return the memory config that *raw*, in any accepted shape, describes.
 
     Raises:
@@ -54,7 +58,7 @@ def dump(config: MemoryConfig) -> JsonObject:
     return config.model_dump(mode="json")
 
 
-def update(config: MemoryConfig, changes: Mapping[str, Any]) -> MemoryConfig:
+def update(config: MemoryConfig, changes: Mapping[str, Any] | Sequence[Any]) -> MemoryConfig:
     """Return *config* with *changes* merged in; fields of its profile may stand at the top (R-CFG-9, V-CFG-5).
 
     Raises:
@@ -64,6 +68,7 @@ def update(config: MemoryConfig, changes: Mapping[str, Any]) -> MemoryConfig:
 
 
 DEFAULT = "memory_manager"
+MOST_COMPACTIONS = 20
 
 
 @lru_cache(maxsize=256)
@@ -73,7 +78,11 @@ def _load(canonical: bytes) -> MemoryConfig:
     listed = raw.pop("compactions", [])
     if not isinstance(listed, list):
         raise InvalidInput("bad_config", "is a list", field="compactions")
+    if len(listed) > MOST_COMPACTIONS:
+        raise InvalidInput("bad_config", f"has at most {MOST_COMPACTIONS}", field="compactions")
     compactions = tuple(_strategy(item, COMPACTIONS, f"compactions[{at}]") for at, item in enumerate(listed))
+    if "limit" in raw:
+        raw["limit"] = _validate(Limit, raw["limit"], "limit")
     if "summarizer" in raw:
         raw["summarizer"] = _validate(SummarizerConfig, raw["summarizer"], "summarizer")
     made = _validate(MemoryConfig, {**raw, "window": window, "compactions": compactions}, "")
@@ -94,9 +103,25 @@ def _validate(model: type[M], raw: Any, path: str) -> M:
     try:
         return model.model_validate(raw)
     except ValidationError as refused:
-        fault = refused.errors(include_url=False, include_input=False, include_context=False)[0]
-        at = ".".join(str(part) for part in (path, *fault["loc"]) if part != "")
-        raise InvalidInput("bad_config", fault["msg"], field=at) from None
+        fault = refused.errors(include_url=False, include_input=False)[0]
+        cause = fault.get("ctx", {}).get("error")
+        at = (*fault["loc"], cause.field) if isinstance(cause, FieldError) else fault["loc"]
+        says = str(cause) if isinstance(cause, ValueError) else fault["msg"]
+        if fault["type"] in _PLAINLY:
+            says = _PLAINLY[fault["type"]].format(**fault.get("ctx", {}))
+        if fault["type"] == "extra_forbidden" and len(at) == 1:
+            says = f"is no field here; those are: {', '.join(sorted(model.model_fields))}"
+        raise InvalidInput("bad_config", says, field=_path(path, at)) from None
+
+
+#: Pydantic's faults that speak of Python, as they are said of JSON.
+_PLAINLY = {"too_long": "has at most {max_length}", "tuple_type": "is a list", "missing": "is required"}
+
+
+def _path(start: str, parts: Sequence[str | int]) -> str:
+    """Return the JSON path of *parts* below *start*."""
+    named = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+    return f"{start}{named}".removeprefix(".")
 
 
 def _check_together(config: MemoryConfig) -> None:
@@ -105,6 +130,8 @@ def _check_together(config: MemoryConfig) -> None:
     for at, key in enumerate(keys):
         if key in keys[:at]:
             raise InvalidInput("bad_config", "another compaction has this key", field=f"compactions[{at}].key")
+    if config.formatter not in FORMATTERS:
+        raise InvalidInput("bad_config", f"is one of {', '.join(sorted(FORMATTERS))}", field="formatter")
     if config.window.type != "rolling":
         return
     window = cast(Any, config.window)

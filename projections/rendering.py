@@ -5,29 +5,77 @@ Source: R-WIN-3, R-GEN-5, R-000-12, R-001-8.
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from ledger.canonical import canonical_json
 from ledger.events import JsonObject
 from projections.entries import Entry
-from projections.prompts import SUMMARY_HEADER, label, transcript
+from projections.prompts import SUMMARY_HEADER, label
 from projections.summaries import Summary
 from projections.transcript import group_interactions, group_units
-from projections.window import Window
+from projections.window import Knowledge, Window
 
 _SUMMARIES = "=== Previous Conversation Summaries ==="
+_KNOWLEDGE = "=== Knowledge ==="
 _CONVERSATION = "=== Recent Conversation ==="
+_GAP = "[…]"
+
+
+#: What a line may come from.
+Shown: TypeAlias = Summary | Entry | Knowledge
+
+
+class ShownText(NamedTuple):
+    """A piece of the text a model is shown, one or more whole lines, and what it came from; headers from nothing."""
+
+    text: str
+    source: Shown | None = None
+
+
+class ShownMessage(NamedTuple):
+    """A chat message a model is shown, and what it came from: several calls of tools are one message."""
+
+    message: JsonObject
+    sources: tuple[Shown, ...]
 
 
 def context_text(window: Window, *, conversation_first: bool = False) -> str:
-    """Return summaries and conversation under their headers; an empty section is left out. Source: R-000-12."""
+    """Return summaries, knowledge and conversation under their headers; an empty section is left out.
+
+    Before a recalled entry that does not follow on the one shown before it stands a line ``[…]``.
+
+    Source: R-000-12, R-REC-4, R-KB-2.
+    """
+    return "\n".join(piece.text for piece in context_pieces(window, conversation_first=conversation_first))
+
+
+def context_pieces(window: Window, *, conversation_first: bool = False) -> list[ShownText]:
+    """Return `context_text` in pieces, which line feeds join, each with its source."""
     sections = []
     if window.summaries:
-        summaries = (f"{_days(summary)}{summary.text}" for summary in window.summaries)
-        sections.append(f"{_SUMMARIES}\n" + "\n\n".join(summaries))
+        shown = (ShownText(f"{_days(summary)}{summary.text}", summary) for summary in window.summaries)
+        sections.append([ShownText(_SUMMARIES), *_spaced(shown)])
+    if window.knowledge:
+        sections.append([ShownText(_KNOWLEDGE), *_spaced(ShownText(piece.text, piece) for piece in window.knowledge)])
     if window.entries:
-        sections.append(f"{_CONVERSATION}\n{transcript(window.entries)}")
-    return "\n\n".join(reversed(sections) if conversation_first else sections)
+        gaps = window.gaps
+        lines = [
+            line
+            for entry in window.entries
+            for line in (
+                *([ShownText(_GAP)] if entry.version in gaps else []),
+                ShownText(f"{label(entry)}: {entry.content}", entry),
+            )
+        ]
+        sections.append([ShownText(_CONVERSATION), *lines])
+    if conversation_first:
+        sections.reverse()
+    return [piece for at, section in enumerate(sections) for piece in ([ShownText("")] if at else []) + section]
+
+
+def _spaced(shown: Iterable[ShownText]) -> list[ShownText]:
+    """Return *shown* with a blank line between any two."""
+    return [piece for one in shown for piece in (one, ShownText(""))][:-1]
 
 
 def chat_messages(window: Window, *, summary_role: str = "user") -> list[JsonObject]:
@@ -36,27 +84,62 @@ def chat_messages(window: Window, *, summary_role: str = "user") -> list[JsonObj
     Calls of one unit become one assistant message, followed by their results; a call that never got a result
     becomes plain text, a result without its call context (R-WIN-3), so that any endpoint takes the list.
     """
+    return [shown.message for shown in shown_messages(window, summary_role=summary_role)]
+
+
+def shown_messages(window: Window, *, summary_role: str = "user") -> list[ShownMessage]:
+    """Return `chat_messages`, each with its sources."""
     homes = {
         entry.version: unit.entries
         for unit in group_units(sorted(window.entries, key=_version))
         for entry in unit.entries
     }
-    messages: list[JsonObject] = []
+    messages: list[ShownMessage] = []
     done: set[int] = set()
     spoken: Entry | None = None  # the assistant's words right before, which may belong to the calls that follow
-    for item in window.items:
+    gaps, known = window.gaps, _knowledge_place(window)
+    for place, item in enumerate((*window.items, None)):
+        if place == known:
+            content = _knowledge_as_message(window)
+            messages.append(ShownMessage({"role": summary_role, "content": content}, window.knowledge))
+            spoken = None
+        if item is None:
+            break
         if isinstance(item, Summary):
-            messages.append({"role": summary_role, "content": summary_as_message(item)})
+            messages.append(ShownMessage({"role": summary_role, "content": summary_as_message(item)}, (item,)))
             spoken = None
         elif item.version not in done:
             unit = homes[item.version]
             done.update(entry.version for entry in unit)
             made = list(_unit_messages(unit))
-            if spoken is not None and spoken.write_id == item.write_id and "tool_calls" in made[0]:
-                made[0]["content"] = messages.pop()["content"]
+            if item.version in gaps:
+                said_before = made[0].message["content"]
+                made[0].message["content"] = _GAP if said_before is None else f"{_GAP}\n{said_before}"
+                spoken = None
+            if spoken is not None and spoken.write_id == item.write_id and "tool_calls" in made[0].message:
+                said = messages.pop()
+                made[0].message["content"] = said.message["content"]
+                made[0] = ShownMessage(made[0].message, said.sources + made[0].sources)
             messages.extend(made)
             spoken = item if item.kind == "message" and item.role == "assistant" else None
     return messages
+
+
+def _knowledge_place(window: Window) -> int | None:
+    """Return before which item knowledge stands: after the summaries, else after pinned entries. Source: R-KB-2."""
+    if not window.knowledge:
+        return None
+    ahead = [
+        place
+        for place, item in enumerate(window.items)
+        if isinstance(item, Summary) or (item.pinned and not window.summaries)
+    ]
+    return ahead[-1] + 1 if ahead else 0
+
+
+def _knowledge_as_message(window: Window) -> str:
+    pieces = "\n\n".join(piece.text for piece in window.knowledge)
+    return f"{_KNOWLEDGE}\n{pieces}"
 
 
 def summary_as_message(summary: Summary) -> str:
@@ -82,7 +165,7 @@ def rolling_shape(window: Window) -> JsonObject:
     }
 
 
-def _unit_messages(unit: tuple[Entry, ...]) -> Iterator[JsonObject]:
+def _unit_messages(unit: tuple[Entry, ...]) -> Iterator[ShownMessage]:
     calls = [entry for entry in unit if entry.kind == "tool_call"]
     results = [entry for entry in unit if entry.kind == "tool_result"]
     if not calls:
@@ -90,21 +173,20 @@ def _unit_messages(unit: tuple[Entry, ...]) -> Iterator[JsonObject]:
             role, content = entry.role, entry.content
             if entry.kind == "tool_result":
                 role, content = "system", f"{label(entry)}: {content}"
-            yield {"role": role, "content": content}
+            yield ShownMessage({"role": role, "content": content}, (entry,))
         return
     answered = _match(calls, results)
     if answered:
-        yield {
-            "role": "assistant",
-            "content": None,
-            "tool_calls": [_tool_call(call) for call in calls if call.version in answered],
-        }
+        called = tuple(call for call in calls if call.version in answered)
+        asked = {"role": "assistant", "content": None, "tool_calls": [_tool_call(call) for call in called]}
+        yield ShownMessage(asked, called)
     for call in calls:
         if call.version in answered:
-            yield {"role": "tool", "tool_call_id": _call_id(call), "content": answered[call.version].content}
+            result = answered[call.version]
+            yield ShownMessage({"role": "tool", "tool_call_id": _call_id(call), "content": result.content}, (result,))
     for call in calls:  # after all results: endpoints refuse a message between a call and its result
         if call.version not in answered:
-            yield {"role": "assistant", "content": f"{label(call)}: {call.content}"}
+            yield ShownMessage({"role": "assistant", "content": f"{label(call)}: {call.content}"}, (call,))
 
 
 def _match(calls: list[Entry], results: list[Entry]) -> dict[int, Entry]:

@@ -5,7 +5,7 @@ not be told apart; `config.load` does the rest.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ledger.errors import InvalidInput
@@ -14,7 +14,7 @@ from ledger.strict_json import check_value
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
 _CANONICAL = {"window", "compactions"}
-_COMMON = {"tokenizer", "summarizer", "formatter", "profile"}
+_COMMON = {"tokenizer", "summarizer", "formatter", "profile", "limit"}
 _TYPE_ALIASES = ("memory_strategy_id", "long_term_memory_id", "name")
 _MEMORY_MANAGER = {
     "max_entries",
@@ -29,14 +29,24 @@ _MEMORY_MANAGER = {
 }
 _BLOCKS = {"size", "max_summaries", "unit", "include_first", "on_failure"}
 _ROLLING_WINDOW = {"size", "unit", "order"}
+_WORKFLOW = {"max_tokens", "compression_threshold", "preserve", "memory_compressor_config"}
+_WORKING_MEMORY = {"context_window", "model_name", "threshold", "keep_ratio", "generation_model", "prompt", "enabled"}
+#: As seed 004's environment spells them.
+_ENVIRONMENT = {
+    "SUMMARIZATION_THRESHOLD": "threshold",
+    "GENERATION_MODEL": "generation_model",
+    "PROGRESSIVE_SUMMARIZATION_PROMPT": "prompt",
+}
 
 
-def canonical(raw: Mapping[str, Any]) -> JsonObject:
+def canonical(raw: Mapping[str, Any] | Sequence[Any]) -> JsonObject:
     """Return *raw* in canonical form: snake_case, defaults left out, one of the profiles spelled out.
 
     Raises:
         InvalidInput: ``bad_config``: a key twice, or a shape that cannot be told; or it is not JSON.
     """
+    if isinstance(raw, list | tuple):
+        raw = {"profile": "interactions", "strategies": raw}
     plain = _without_nulls(_checked(raw))
     if _CANONICAL & plain.keys():
         return _with_types(plain)
@@ -46,14 +56,16 @@ def canonical(raw: Mapping[str, Any]) -> JsonObject:
         raise InvalidInput("bad_config", f"is one of {', '.join(sorted(_PROFILES))}", field="profile")
     own = {name: value for name, value in plain.items() if name not in _COMMON}
     common = {name: value for name, value in plain.items() if name in _COMMON}
-    return {**common, **shape(own), "profile": profile}
+    return _with_types({**shape(own), **common, "profile": profile})
 
 
-def merge(current: JsonObject, changes: Mapping[str, Any]) -> JsonObject:
-    """Return the canonical *current* with *changes*: top-level fields, or fields of its profile. Source: R-CFG-9.
+def merge(current: JsonObject, changes: Mapping[str, Any] | Sequence[Any]) -> JsonObject:
+    """Return the canonical *current* with *changes*: top-level fields, or fields of its strategies. Source: R-CFG-9.
 
     A null puts a field back to its default. Replacing ``window`` or ``compactions`` as a whole leaves the profile.
     """
+    if isinstance(changes, list | tuple):
+        return canonical(changes)
     plain = _checked(changes)
     if plain.get("profile") is not None:
         kept = {name: current[name] for name in ("tokenizer", "summarizer", "formatter") if name not in plain}
@@ -67,14 +79,20 @@ def merge(current: JsonObject, changes: Mapping[str, Any]) -> JsonObject:
         elif name in _COMMON:
             merged[name] = plain.pop(name)
     if plain:
-        shape = _PROFILES.get(merged.get("profile") or "")
-        if shape is None:
-            raise InvalidInput("bad_config", "change window or compactions instead", field=next(iter(plain)))
-        part = shape(plain)
-        merged["window"] = {**merged["window"], **part["window"]}
-        pairs = zip(merged["compactions"], part["compactions"], strict=True)
-        merged["compactions"] = [{**old, **new} for old, new in pairs]
+        merged["window"], merged["compactions"] = _merge_fields(merged, plain)
     return _with_types(_without_nulls(merged))
+
+
+def _merge_fields(current: JsonObject, changes: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
+    """Return window and compactions with each change in every strategy that has the field."""
+    strategies = [dict(current["window"]), *map(dict, current["compactions"])]
+    if not current.get("profile"):
+        raise InvalidInput("bad_config", "change window or compactions instead", field=next(iter(changes)))
+    fields = {name for strategy in strategies for name in strategy} - {"type", "key"}
+    _refuse_others(changes, fields)
+    for strategy in strategies:
+        strategy.update((name, value) for name, value in changes.items() if name in strategy)
+    return strategies[0], strategies[1:]
 
 
 def _memory_manager(own: JsonObject) -> JsonObject:
@@ -89,6 +107,51 @@ def _rolling(own: JsonObject) -> JsonObject:
     return {"window": {"type": "rolling", **window}, "compactions": [{"type": "rolling_blocks", **blocks}]}
 
 
+def _workflow(own: JsonObject) -> JsonObject:
+    """Seed 002: without a compressor nothing is pruned, and only the limit is watched (R-002-7)."""
+    _refuse_others(own, _WORKFLOW)
+    outer = {name: value for name, value in own.items() if name != "memory_compressor_config"}
+    compressor = own.get("memory_compressor_config")
+    if compressor is None:
+        limit = {name: value for name, value in outer.items() if name != "preserve"}
+        return {"window": {"type": "full"}, "compactions": [], "limit": limit}
+    if not isinstance(compressor, dict):
+        raise InvalidInput("bad_config", "is an object with a name", field="memory_compressor_config")
+    made = _with_type(compressor, {})
+    if made.get("type") == "sliding_window":
+        return {"window": {**outer, **made}, "compactions": []}
+    if made.get("type") == "summarization":
+        return {"window": {"type": "full"}, "compactions": [{**outer, **made}]}
+    raise InvalidInput("bad_config", "is sliding-window or summarization", field="memory_compressor_config.name")
+
+
+def _interactions(own: JsonObject) -> JsonObject:
+    """Seed 003: one short-term strategy at most, and long-term ones in their order."""
+    listed = own.get("strategies") if "strategies" in own else [own]
+    if not isinstance(listed, list):
+        raise InvalidInput("bad_config", "is a list", field="strategies")
+    for at, one in enumerate(listed):
+        if not isinstance(one, dict) or not {"memory_strategy_id", "long_term_memory_id", "type"} & one.keys():
+            raise InvalidInput("bad_config", "is an object that names a strategy", field=f"strategies[{at}]")
+    if not listed:
+        raise InvalidInput("bad_config", "names no strategy; the profile `none` has none", field="strategies")
+    windows = [one for one in listed if "memory_strategy_id" in one]
+    if len(windows) > 1:
+        raise InvalidInput("bad_config", "there is one window", field=f"strategies[{listed.index(windows[1])}]")
+    others = [one for one in listed if "memory_strategy_id" not in one]
+    return {"window": windows[0] if windows else {"type": "full"}, "compactions": others}
+
+
+def _working_memory(own: JsonObject) -> JsonObject:
+    renamed = {_ENVIRONMENT.get(name, name): value for name, value in own.items()}
+    _refuse_others(renamed, _WORKING_MEMORY)
+    return {
+        "window": {"type": "full"},
+        "compactions": [{"type": "progressive", **renamed}],
+        "tokenizer": "cl100k_role",
+    }
+
+
 def _none(own: JsonObject) -> JsonObject:
     _refuse_others(own, set())
     return {"window": {"type": "full"}, "compactions": []}
@@ -97,15 +160,26 @@ def _none(own: JsonObject) -> JsonObject:
 _PROFILES: dict[str, Callable[[JsonObject], JsonObject]] = {
     "memory_manager": _memory_manager,
     "rolling": _rolling,
+    "workflow": _workflow,
+    "interactions": _interactions,
+    "working_memory": _working_memory,
     "none": _none,
 }
 
 
 def _profile_by_keys(plain: JsonObject) -> str:
+    """Return the shape that only *plain* can have. Source: R-CFG-6."""
     own = plain.keys() - _COMMON
-    if not own or own & (_MEMORY_MANAGER - {"max_tokens", "prompt", "on_failure"}):
-        return "memory_manager"
-    raise InvalidInput("bad_config", "could belong to several profiles; name a profile", field=min(own))
+    if own & {"memory_strategy_id", "long_term_memory_id"}:
+        return "interactions"
+    found = {
+        "memory_manager": not own or own & (_MEMORY_MANAGER - {"max_tokens", "prompt", "on_failure"}),
+        "workflow": own & (_WORKFLOW - {"max_tokens"}),
+    }
+    names = [name for name, has in found.items() if has]
+    if len(names) != 1:
+        raise InvalidInput("bad_config", "could belong to several profiles; name a profile", field=min(own))
+    return names[0]
 
 
 def _refuse_others(own: JsonObject, known: set[str]) -> None:
@@ -128,6 +202,7 @@ def _normalise(raw: Mapping[str, Any], path: str) -> JsonObject:
     plain: JsonObject = {}
     for name, value in raw.items():
         snake = _CAMEL.sub(lambda match: "_" + match.group(1).lower(), name)
+        snake = "preserve" if snake == "preserve_message_types" else snake
         at = f"{path}.{snake}" if path else snake
         if snake in plain:
             raise InvalidInput("bad_config", "is given twice, in two spellings", field=at)

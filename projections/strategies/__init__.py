@@ -1,20 +1,38 @@
-"""The strategies there are. To add one: one file beside these, one line here."""
+"""The strategies there are. To add one: one file beside these, one line here.
 
-from projections.strategies import full, rolling, rolling_blocks, token_threshold
+Those of other packages come by the entry point ``memory_ledger.strategies``.
+"""
+
+from projections.strategies import (
+    full,
+    max_tokens,
+    neuralyzer,
+    progressive,
+    recall,
+    rolling,
+    rolling_blocks,
+    sliding_window,
+    summarization,
+    summarizer,
+    token_threshold,
+)
 from projections.strategies.base import CompactionStrategy, WindowStrategy
+from projections.strategies.plugins import installed
 
-WINDOWS: dict[str, WindowStrategy] = {
-    strategy.type: strategy
-    for strategy in (
-        full.STRATEGY,
-        rolling.STRATEGY,
-    )
-}
+_OURS: tuple[WindowStrategy | CompactionStrategy, ...] = (
+    full.STRATEGY,
+    rolling.STRATEGY,
+    sliding_window.STRATEGY,
+    max_tokens.STRATEGY,
+    recall.STRATEGY,
+    token_threshold.STRATEGY,
+    rolling_blocks.STRATEGY,
+    summarization.STRATEGY,
+    summarizer.STRATEGY,
+    neuralyzer.STRATEGY,
+    progressive.STRATEGY,
+)
+_ALL = (*_OURS, *installed(taken={strategy.type for strategy in _OURS}))
 
-COMPACTIONS: dict[str, CompactionStrategy] = {
-    strategy.type: strategy
-    for strategy in (
-        token_threshold.STRATEGY,
-        rolling_blocks.STRATEGY,
-    )
-}
+WINDOWS: dict[str, WindowStrategy] = {one.type: one for one in _ALL if isinstance(one, WindowStrategy)}
+COMPACTIONS: dict[str, CompactionStrategy] = {one.type: one for one in _ALL if isinstance(one, CompactionStrategy)}

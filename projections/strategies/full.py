@@ -3,7 +3,7 @@
 from typing import Literal
 
 from projections.entries import Entry
-from projections.strategies.base import StateView, WindowConfig, WindowStrategy
+from projections.strategies.base import Hints, StateView, WindowConfig, WindowStrategy
 from projections.summaries import Summary
 from projections.window import Window
 
@@ -14,14 +14,15 @@ class Full(WindowConfig):
     type: Literal["full"] = "full"
 
 
-def window(config: Full, state: StateView) -> Window:
+def window(config: Full, state: StateView, hints: Hints) -> Window:
     """Return all live summaries and active entries in position order, a summary first among equals."""
     items: list[Summary | Entry] = [*state.summaries.live, *state.window.entries]
-    items.sort(key=_place)
+    items.sort(key=place)
     return Window(tuple(items), state.window.tokens + state.summaries.tokens)
 
 
-def _place(item: Summary | Entry) -> tuple[int, int]:
+def place(item: Summary | Entry) -> tuple[int, int]:
+    """Return the sort key of position order: a summary stands where the oldest entry it covers stood."""
     return (item.first_version, 0) if isinstance(item, Summary) else (item.version, 1)
 
 

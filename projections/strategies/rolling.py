@@ -6,7 +6,7 @@ from pydantic import Field
 
 from projections.entries import Entry
 from projections.items import ItemUnit
-from projections.strategies.base import StateView, WindowConfig, WindowStrategy
+from projections.strategies.base import Hints, StateView, WindowConfig, WindowStrategy
 from projections.summaries import Summary
 from projections.window import Window
 
@@ -33,7 +33,7 @@ def shown_items(config: Rolling, state: StateView) -> list[tuple[Entry, ...]]:
     return [group for group in groups if group]
 
 
-def window(config: Rolling, state: StateView) -> Window:
+def window(config: Rolling, state: StateView, hints: Hints) -> Window:
     """Return pinned entries, then interactions and summaries, newest first unless chronological.
 
     The entries of one item always stand in the order they were said.

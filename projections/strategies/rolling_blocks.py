@@ -25,6 +25,7 @@ from projections.strategies.base import (
     StateView,
     SummarizerConfig,
     Trigger,
+    one_call,
 )
 from projections.window import ActiveEntries
 
@@ -148,7 +149,7 @@ STRATEGY = CompactionStrategy(
     type="rolling_blocks",
     config=RollingBlocks,
     plan=plan,
-    request=request,
+    summarise=one_call(request),
     progress=ProgressFold(
         state=Blocks,
         advance=advance,

@@ -9,7 +9,6 @@ from pydantic import Field, field_validator
 from ledger.errors import NotEnoughEntries
 from projections import prompts
 from projections.entries import Entry
-from projections.ranges import ranges_of
 from projections.strategies.base import (
     CompactionConfig,
     CompactionPlan,
@@ -19,8 +18,10 @@ from projections.strategies.base import (
     StateView,
     SummarizerConfig,
     Trigger,
+    one_call,
     with_placeholders,
 )
+from projections.strategies.planning import plan_to_replace, tokens_of
 from projections.summaries import Summary
 from projections.transcript import group_units
 
@@ -109,21 +110,8 @@ def plan(config: TokenThreshold, state: StateView, trigger: Trigger) -> Compacti
             return None
         raise NotEnoughEntries(eligible=len(entries), needed=needed)
     folds = _folds(config, state)
-    tokens = sum(entry.tokens for entry in entries) + sum(summary.tokens for summary in folds)
-    return CompactionPlan(
-        key=config.key,
-        strategy=config.type,
-        config=config.model_dump(mode="json"),
-        action="summarize",
-        effect="replace",
-        covered=ranges_of(entry.version for entry in entries),
-        tokens=tokens,
-        seen_version=state.window.entries[-1].version,
-        automatic=trigger.automatic,
-        reasons=reasons if trigger.automatic else ("manual",),
-        folds=tuple(summary.summary_id for summary in folds),
-        target_tokens=max(1, int(tokens * Fraction(config.compression_ratio))),
-    )
+    target = max(1, int(tokens_of(entries, folds) * Fraction(config.compression_ratio)))
+    return plan_to_replace(config, state, trigger, entries, reasons=reasons, folds=folds, target_tokens=target)
 
 
 def request(config: TokenThreshold, defaults: SummarizerConfig, material: Material) -> prompts.SummaryRequest:
@@ -153,4 +141,4 @@ def _folds(config: TokenThreshold, state: StateView) -> tuple[Summary, ...]:
     return tuple(folds)
 
 
-STRATEGY = CompactionStrategy(type="token_threshold", config=TokenThreshold, plan=plan, request=request)
+STRATEGY = CompactionStrategy(type="token_threshold", config=TokenThreshold, plan=plan, summarise=one_call(request))

@@ -60,6 +60,7 @@ def test_the_default_is_the_memory_manager_with_the_fields_of_the_table() -> Non
         },
         "profile": "memory_manager",
         "formatter": "default",
+        "limit": None,
     }
 
 
@@ -227,7 +228,13 @@ def test_a_rolling_window_holds_at_least_one_item(size: object) -> None:
         ({"profile": ["rolling"]}, "profile"),
         ({"summarizer": {"enable_thinking": "no"}}, "summarizer.enable_thinking"),
         ({"summarizer": 1}, "summarizer"),
-        ([], "config"),
+        ([], "strategies"),
+        ([[]], "strategies[0]"),
+        ({"window": {"type": "max_tokens", "conditions": "x"}}, "window.conditions"),
+        ({"window": {"type": "max_tokens", "conditions": ["message.role == 'user'"] * 21}}, "window.conditions"),
+        ({"compactions": [{"type": "neuralyzer", "key": f"k{number}"} for number in range(21)]}, "compactions"),
+        ({"compactions": [{"type": "summarizer", "cod_max_loops": 21}]}, "compactions[0].cod_max_loops"),
+        ({"compactions": [{"type": "summarization"}]}, "compactions[0].model"),
         ("rolling", "config"),
     ],
 )

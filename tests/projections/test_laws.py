@@ -17,10 +17,11 @@ from ledger.memory import MemoryLedger
 from ledger.state import SESSION
 from ledger.stores.in_memory import InMemoryStore
 from projections.history import HISTORY
+from projections.lineage import LINEAGE
 from projections.projection import Projection
 from tests.core.arbitrary import EVENTS
 
-PROJECTIONS: tuple[Projection[Any], ...] = (SESSION, HISTORY)
+PROJECTIONS: tuple[Projection[Any], ...] = (SESSION, HISTORY, LINEAGE)
 NAMES = [projection.name for projection in PROJECTIONS]
 CONFIGS = (
     {"profile": "memory_manager", "max_entries": 6},
@@ -50,6 +51,8 @@ async def a_history(seed: int) -> list[RecordedEvent]:
                     await ledger.edit_entry("s", active[-1].entry_id, "said otherwise")
                 case 3 if active:
                     await ledger.remove_entry("s", active[-1].entry_id)
+            if chance.random() < 0.2:
+                await ledger.get_context("s", record=True)
             await ledger.settle("s")
     return [decode(event) for event in await store.read_stream(Stream.of("laws", "s"))]
 

@@ -1,0 +1,173 @@
+"""Conditions on messages and interactions: a text is checked against an allow-list when a config is loaded.
+
+    message.role != 'tool' and interaction.tokens < 500
+
+What passes can only compare, combine and look up; it is evaluated by simpleeval, which is given nothing but
+these operators and five functions. Source: R-CND-1 … R-CND-5, trust N-9, I-75, I-76.
+"""
+
+import ast
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
+
+import msgspec
+from simpleeval import EvalWithCompoundTypes
+
+CHARACTERS: Final = 500
+NODES: Final = 100
+DEPTH: Final = 20
+LITERAL: Final = 200
+PER_STRATEGY: Final = 20
+
+Facts: TypeAlias = Mapping[str, Any]
+
+_FUNCTIONS: Final[Mapping[str, tuple[int, Callable[..., Any]]]] = {
+    "len": (1, len),
+    "lower": (1, str.lower),
+    "startswith": (2, str.startswith),
+    "endswith": (2, str.endswith),
+    "contains": (2, operator.contains),
+}
+_COMPARISONS: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda item, container: item in container,
+    ast.NotIn: lambda item, container: item not in container,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+}
+_UNARY: Final[Mapping[type[ast.unaryop], Callable[[Any], Any]]] = {ast.Not: operator.not_, ast.USub: operator.neg}
+_NAMES: Final = {"message", "interaction"}
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What a condition says; *diagnostic* when it compared what cannot be compared, which counts as false."""
+
+    holds: bool
+    diagnostic: str | None = None
+
+
+class _Evaluator(EvalWithCompoundTypes):  # type: ignore[misc]  # it has no types
+    """simpleeval with these operators and functions only; an attribute is a look-up in a mapping."""
+
+    def __init__(self, facts: Facts) -> None:
+        operators: dict[type, Callable[..., Any]] = {**_COMPARISONS, **_UNARY}
+        super().__init__(operators=operators, names=dict(facts))
+        # afterwards, for the library adds its own: list, tuple, dict, set
+        self.functions = {name: function for name, (_, function) in _FUNCTIONS.items()}
+
+    def _eval_attribute(self, node: ast.Attribute) -> Any:
+        return _look_up(self._eval(node.value), node.attr)
+
+    def _eval_subscript(self, node: ast.Subscript) -> Any:
+        return _look_up(self._eval(node.value), self._eval(node.slice))
+
+
+def _look_up(value: Any, key: str) -> Any:
+    return value.get(key) if isinstance(value, Mapping) else None
+
+
+def check(text: str) -> None:
+    """Refuse what is no condition.
+
+    Raises:
+        ValueError: saying what is not allowed, never repeating the text.
+    """
+    _parse(text)
+
+
+def evaluate(text: str, facts: Facts) -> Verdict:
+    """Return whether the condition *text*, checked before, holds for ``{"message": …, "interaction": …}``."""
+    try:
+        return Verdict(bool(_Evaluator(facts).eval(text, previously_parsed=_parse(text))))
+    except (TypeError, AttributeError) as fault:
+        return Verdict(False, f"{type(fault).__name__}: {fault}")
+
+
+def holds(texts: Sequence[str], messages: Sequence[Facts], interaction: Facts) -> bool:
+    """Tell whether every condition is true for every message of an interaction. Source: R-003-5."""
+    return all(
+        evaluate(text, {"message": message, "interaction": interaction}).holds for text in texts for message in messages
+    )
+
+
+@lru_cache(maxsize=256)
+def _parse(text: str) -> ast.expr:
+    if len(text) > CHARACTERS:
+        raise ValueError(f"a condition has at most {CHARACTERS} characters")
+    if not text.strip():
+        raise ValueError("a condition is not empty")
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as fault:
+        raise ValueError("this is no expression") from fault
+    _check(tree.body, 1)
+    if sum(1 for _ in ast.walk(tree.body)) > NODES:
+        raise ValueError(f"a condition has at most {NODES} nodes")
+    return tree.body
+
+
+def _check(node: ast.expr, depth: int) -> None:
+    if depth > DEPTH:
+        raise ValueError(f"a condition is at most {DEPTH} levels deep")
+    if isinstance(node, ast.Constant):
+        _check_constant(node.value)
+        return
+    for part in _parts(node):
+        _check(part, depth + 1)
+
+
+def _parts(node: ast.expr) -> Sequence[ast.expr]:
+    """Return the expressions inside *node*, if it is of an allowed form (R-CND-2)."""
+    match node:
+        case ast.BoolOp(values=inner) | ast.List(elts=inner) | ast.Tuple(elts=inner):
+            return inner
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return [operand]
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=number) as operand) if type(number) in {int, float}:
+            return [operand]
+        case ast.Compare(left=left, ops=operators, comparators=others) if _COMPARISONS.keys() >= set(
+            map(type, operators)
+        ):
+            return [left, *others]
+        case ast.Name(id=name) if name in _NAMES:
+            return []
+        case ast.Attribute(value=value, attr=name) if not name.startswith("_"):
+            return [value]
+        case ast.Subscript(value=value, slice=ast.Constant(value=str() as key)) if not key.startswith("_"):
+            return [value, node.slice]
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if _fits(name, arguments):
+            return arguments
+        case _:
+            raise ValueError(f"not allowed: {_why_not(node)}")
+
+
+def _why_not(node: ast.expr) -> str:
+    match node:
+        case ast.Name(id=name) if name in _FUNCTIONS:
+            return f"{name} is a function, call it"
+        case ast.Name():
+            return "a condition looks at message and interaction only"
+        case ast.Attribute() | ast.Subscript():
+            return "only names are looked up, such as message.role, and none begins with an underscore"
+        case ast.Call():
+            return f"a condition calls {', '.join(_FUNCTIONS)} only, each with the values it takes"
+        case _:
+            return "a condition compares and combines (==, <, in, and, or, not), and does nothing else"
+
+
+def _check_constant(value: object) -> None:
+    if value is not None and type(value) not in {bool, int, float, str}:
+        raise ValueError(f"{type(value).__name__} is not allowed in a condition")
+    if isinstance(value, str) and len(value) > LITERAL:
+        raise ValueError(f"a text in a condition has at most {LITERAL} characters")
+
+
+def _fits(name: str, arguments: list[ast.expr]) -> bool:
+    return name in _FUNCTIONS and len(arguments) == _FUNCTIONS[name][0]

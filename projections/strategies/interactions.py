@@ -1,0 +1,139 @@
+"""What the strategies of seed 003 share: live interactions, the facts conditions see, and the trigger fields.
+
+Source: R-003-1, R-003-6 … R-003-9, R-CND-5.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Self, TypeAlias
+
+from pydantic import AfterValidator, Field, model_validator
+
+from ledger.errors import NotEnoughEntries
+from ledger.events import Action
+from projections import conditions
+from projections.conditions import Facts
+from projections.entries import Entry
+from projections.strategies.base import CompactionConfig, CompactionPlan, FieldError, StateView, Trigger
+from projections.strategies.planning import plan_to_replace
+from projections.summaries import Summary
+from projections.transcript import Interaction, group_interactions
+
+
+def _checked(text: str) -> str:
+    conditions.check(text)
+    return text
+
+
+Condition: TypeAlias = Annotated[str, AfterValidator(_checked)]
+Conditions: TypeAlias = Annotated[tuple[Condition, ...], Field(strict=False, max_length=conditions.PER_STRATEGY)]
+Tools: TypeAlias = Annotated[tuple[str, ...], Field(strict=False)]
+
+
+class Triggers(CompactionConfig):
+    """When a strategy of seed 003 acts, and how much it leaves; thresholds of 0 and below are off (R-003-6)."""
+
+    input_tokens_threshold: int = 0
+    interaction_keep: int = Field(default=0, ge=0)
+    interaction_conditions: Conditions = ()
+    interaction_threshold_qty: int = 0
+    interaction_threshold_tokens: int = 0
+    on_tools_success_threshold: Tools = ()
+    on_tools_error_threshold: Tools = ()
+
+    @model_validator(mode="after")
+    def _keeps_less_than_it_waits_for(self) -> Self:
+        if 0 < self.interaction_threshold_qty <= self.interaction_keep:
+            raise FieldError("interaction_keep", "must be below interaction_threshold_qty")
+        return self
+
+
+def all_interactions(state: StateView) -> tuple[Interaction, ...]:
+    """Return the interactions with an active entry, oldest first; the last one may be open."""
+    return group_interactions(state.window.entries)
+
+
+def passes(texts: Sequence[str], interaction: Interaction, index_from_end: int) -> bool:
+    """Tell whether every condition is true for every message of *interaction* (R-003-5)."""
+    if not texts:
+        return True
+    messages = [message_facts(entry, seq) for seq, entry in enumerate(interaction.entries, start=1)]
+    return conditions.holds(texts, messages, interaction_facts(interaction, index_from_end))
+
+
+def message_facts(entry: Entry, seq: int) -> Facts:
+    """Return what a condition sees of a message; *seq* counts from 1 in its interaction. Source: R-CND-5."""
+    calls = entry.kind in {"tool_call", "tool_result"}
+    return {
+        "role": entry.role,
+        "kind": entry.kind,
+        "content": entry.content,
+        "name": None if calls else (entry.metadata or {}).get("name"),
+        "tool": entry.tool_name,
+        "status": entry.outcome,
+        "tokens": entry.tokens,
+        "seq": seq,
+        "metadata": entry.metadata or {},
+    }
+
+
+def interaction_facts(interaction: Interaction, index_from_end: int) -> Facts:
+    """Return what a condition sees of an interaction; 0 is the newest. Source: R-CND-5."""
+    return {
+        "tokens": interaction.tokens,
+        "message_count": len(interaction.entries),
+        "tools": list(dict.fromkeys(entry.tool_name for entry in interaction.entries if entry.kind == "tool_call")),
+        "has_error": any(entry.outcome == "error" for entry in interaction.entries),
+        "index_from_end": index_from_end,
+    }
+
+
+def plan(
+    config: Triggers, state: StateView, trigger: Trigger, *, action: Action, folds: Sequence[Summary] = ()
+) -> CompactionPlan | None:
+    """Plan to take away all live interactions but the last ``interaction_keep``. Source: R-003-7, R-003-9.
+
+    Raises:
+        NotEnoughEntries: asked manually, there are no more interactions than are kept.
+    """
+    found = all_interactions(state)
+    live = [interaction for interaction in found if interaction.closed]
+    leaving = live[: len(live) - config.interaction_keep] if len(live) > config.interaction_keep else []
+    reasons = fired(config, state, live) if trigger.automatic and len(live) == len(found) else ()
+    if trigger.automatic and not (reasons and leaving):
+        return None
+    if not leaving:
+        raise NotEnoughEntries(eligible=0, needed=1)
+    entries = sorted((entry for one in leaving for entry in one.entries), key=lambda entry: entry.version)
+    return plan_to_replace(config, state, trigger, entries, reasons=reasons, folds=folds, action=action)
+
+
+def fired(config: Triggers, state: StateView, live: Sequence[Interaction]) -> tuple[str, ...]:
+    """Return the triggers that hold: of *live*, conditions choose which count. Source: R-003-7, R-003-8."""
+    counted = [one for at, one in enumerate(live) if passes(config.interaction_conditions, one, len(live) - 1 - at)]
+    mark = state.compactions.watermark(config.key)
+    fresh = [entry for one in live for entry in one.entries if entry.version > mark]
+    held = {
+        "input_tokens": 0 < config.input_tokens_threshold < _input_tokens(config, state),
+        "interactions": 0 < config.interaction_threshold_qty <= len(counted),
+        "tokens": 0 < config.interaction_threshold_tokens <= sum(one.tokens for one in counted),
+        "tool_success": any(_ran(entry, "ok", config.on_tools_success_threshold) for entry in fresh),
+        "tool_error": any(_ran(entry, "error", config.on_tools_error_threshold) for entry in fresh),
+    }
+    return tuple(name for name, holds in held.items() if holds)
+
+
+def _ran(entry: Entry, outcome: str, tools: Sequence[str]) -> bool:
+    return entry.tool_name in tools and entry.outcome == outcome
+
+
+def _input_tokens(config: Triggers, state: StateView) -> int:
+    """Return what the newest answer reports it was asked with, else what the model would be shown now."""
+    if config.input_tokens_threshold <= 0:
+        return 0
+    entries = state.window.entries
+    newest = next((entry for entry in reversed(entries) if entry.role == "assistant"), None)
+    usage = (newest.metadata or {}).get("usage") if newest is not None else None
+    reported = usage.get("input_tokens") if isinstance(usage, dict) else None
+    if isinstance(reported, int) and not isinstance(reported, bool):
+        return reported
+    return state.shown_tokens()

@@ -1,0 +1,45 @@
+"""Window strategy ``max_tokens``: the newest whole interactions that fit a budget. Source: R-003-2 … R-003-5."""
+
+from typing import Literal
+
+from projections.entries import Entry
+from projections.strategies.base import Hints, StateView, WindowConfig, WindowStrategy
+from projections.strategies.full import place
+from projections.strategies.interactions import Conditions, all_interactions, passes
+from projections.summaries import Summary
+from projections.window import Window
+
+
+class MaxTokens(WindowConfig):
+    """The budget, below 0 for nothing, and what an interaction must be to be shown."""
+
+    type: Literal["max_tokens"] = "max_tokens"
+    memory_max_tokens: int = 10_000
+    conditions: Conditions = ()
+
+
+def window(config: MaxTokens, state: StateView, hints: Hints) -> Window:
+    """Return pinned entries, the current turn, live summaries, and interactions from the newest back while they fit.
+
+    One that fails the conditions is skipped at no cost.
+    """
+    found = all_interactions(state)
+    shown: list[Summary | Entry] = [entry for entry in state.window.entries if entry.pinned]
+    if config.memory_max_tokens >= 0:
+        shown.extend(state.summaries.live)
+    left = config.memory_max_tokens
+    closed = [one for one in found if one.closed]
+    shown.extend(entry for one in found if not one.closed for entry in one.entries)
+    for from_end, interaction in enumerate(reversed(closed)):
+        if not passes(config.conditions, interaction, from_end):
+            continue
+        if interaction.tokens > left:
+            break
+        left -= interaction.tokens
+        shown.extend(interaction.entries)
+    items = tuple(sorted(shown, key=place))
+    entries = sum(isinstance(item, Entry) for item in items)
+    return Window(items, sum(item.tokens for item in items), dropped=len(state.window.entries) - entries)
+
+
+STRATEGY = WindowStrategy("max_tokens", MaxTokens, window)

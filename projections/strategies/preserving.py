@@ -1,0 +1,65 @@
+"""What the strategies of seed 002 share: a limit in tokens, and kinds that always stay. Source: R-002-1, R-CFG-8."""
+
+from collections.abc import Iterable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated, Final, TypeAlias, get_args
+
+from pydantic import AfterValidator, Field
+
+from ledger.events import Kind
+from projections.entries import Entry
+from projections.strategies.base import Config, Ratio
+from projections.summaries import Summary
+
+#: The seed's names for what has another name here; the others are the canonical kinds.
+_SEED: Final = {"user_prompt", "tool_use", "summary"}
+KINDS: Final = _SEED | set(get_args(Kind))
+
+
+def _known(name: str) -> str:
+    if name not in KINDS:
+        raise ValueError(f"{name!r} is no kind; there are {', '.join(sorted(KINDS))}")
+    return name
+
+
+Preserve: TypeAlias = Annotated[tuple[Annotated[str, AfterValidator(_known)], ...], Field(strict=False)]
+ALWAYS: Final = ("system_instruction", "user_prompt", "summary")
+
+
+class Limit(Config):
+    """A budget, and the share of it above which something is done."""
+
+    max_tokens: int = Field(default=1024, ge=1)
+    compression_threshold: Ratio = Field(default=Decimal("0.8"), gt=0, le=1)
+
+    @property
+    def limit(self) -> Fraction:
+        """Tokens above which it is near its limit."""
+        return self.max_tokens * Fraction(self.compression_threshold)
+
+    def is_near(self, tokens: int) -> bool:
+        """Tell whether *tokens* are more than the limit."""
+        return tokens > self.limit
+
+
+def is_preserved(item: Entry | Summary, preserve: Iterable[str]) -> bool:
+    """Tell whether *item* is of a kind that stays. Source: R-CFG-8."""
+    return not names_of(item).isdisjoint(preserve)
+
+
+def names_of(item: Entry | Summary) -> set[str]:
+    """Return the names under which *item* may be preserved.
+
+    A system message counts as the system instruction it is, as a user message counts as user prompt.
+    """
+    if isinstance(item, Summary):
+        return {"summary"}
+    names: set[str] = {item.kind}
+    if item.starts_interaction:
+        names.add("user_prompt")
+    if item.kind == "tool_call":
+        names.add("tool_use")
+    if item.pinned:
+        names.add("system_instruction")
+    return names

@@ -1,0 +1,94 @@
+"""Window strategy ``recall``: the newest interactions, and what a search brings back from the rest. Source: R-REC.
+
+The log keeps everything, so a small window can reach back to the beginning. Who builds the window searches
+first and hands in the hits; without any it shows the newest interactions and summaries that fit.
+"""
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Literal
+
+from pydantic import Field
+
+from projections.entries import Entry
+from projections.strategies.base import Hints, Ratio, Recalled, StateView, WindowConfig, WindowStrategy
+from projections.strategies.full import place
+from projections.strategies.interactions import all_interactions
+from projections.summaries import Summary
+from projections.transcript import group_units
+from projections.window import Window
+
+
+class Recall(WindowConfig):
+    """The budget, the share of it for the newest interactions, and how much a hit brings along."""
+
+    type: Literal["recall"] = "recall"
+    max_tokens: int = Field(default=4_000, ge=1)
+    recent_share: Ratio = Field(default=Decimal("0.5"), ge=0, le=1)
+    top_k: int = Field(default=50, ge=1)
+    context_before: int = Field(default=1, ge=0)
+    include_erased: bool = False
+
+
+def window(config: Recall, state: StateView, hints: Hints) -> Window:
+    """Return pinned entries and the current turn, then by budget: newest interactions, summaries, hits."""
+    found = all_interactions(state)
+    always = [entry for entry in state.window.entries if entry.pinned]
+    always += [entry for one in found if not one.closed for entry in one.entries]
+    share = Fraction(config.recent_share) if hints.recalled else Fraction(1)
+    recent, used = _recent([one.entries for one in found if one.closed], int(config.max_tokens * share))
+    summaries: list[Summary] = []
+    for summary in sorted(state.summaries.live, key=place, reverse=True):
+        if used + summary.tokens <= config.max_tokens:
+            summaries.append(summary)
+            used += summary.tokens
+    shown = {entry.version: entry for entry in (*always, *recent)}
+    scores: dict[int, float] = {}
+    for hit in hints.recalled:
+        if hit.version in shown:
+            continue
+        for wanted in _widened(hit, config.context_before):
+            fresh = [entry for entry in wanted if entry.version not in shown]
+            tokens = sum(entry.tokens for entry in fresh)
+            if used + tokens <= config.max_tokens:
+                shown.update((entry.version, entry) for entry in fresh)
+                scores.update((entry.version, hit.score) for entry in fresh)
+                used += tokens
+                break
+    both: list[Summary | Entry] = [*summaries, *shown.values()]
+    items = tuple(sorted(both, key=place))
+    active = {entry.version for entry in state.window.entries}
+    return Window(
+        items,
+        sum(item.tokens for item in items),
+        dropped=len(active - shown.keys()),
+        recalled=tuple(sorted(scores.items())),
+    )
+
+
+def _recent(interactions: Sequence[tuple[Entry, ...]], budget: int) -> tuple[list[Entry], int]:
+    """Return whole interactions from the newest back while they fit, and their tokens."""
+    recent: list[Entry] = []
+    used = 0
+    for entries in reversed(interactions):
+        tokens = sum(entry.tokens for entry in entries)
+        if used + tokens > budget:
+            break
+        used += tokens
+        recent.extend(entries)
+    return recent, used
+
+
+def _widened(hit: Recalled, before: int) -> Iterable[list[Entry]]:
+    """Yield what to show for *hit*, best first: its unit after the units before it, then its unit alone."""
+    units = [unit.entries for unit in group_units(hit.interaction) if not unit.entries[0].pinned]
+    at = next((index for index, unit in enumerate(units) if any(one.version == hit.version for one in unit)), None)
+    if at is None:
+        return
+    if before:
+        yield [entry for unit in units[max(0, at - before) : at + 1] for entry in unit]
+    yield list(units[at])
+
+
+STRATEGY = WindowStrategy("recall", Recall, window)

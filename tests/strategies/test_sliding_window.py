@@ -1,0 +1,91 @@
+"""The sliding window of seed 002 against R-002-1 to R-002-3 and its vectors."""
+
+from fractions import Fraction
+
+import pytest
+
+from ledger.views import window_of
+from projections import config
+from tests.core.driver import Driven
+
+BASE = {"type": "sliding_window", "max_tokens": 100}
+
+
+def shown(notation: str, **fields: object) -> str:
+    """Return what is shown after *notation*: numbers of the entries, and the tokens, ``!`` when over the limit."""
+    session = Driven({"window": {**BASE, **fields}, "tokenizer": "approximate"}).add(notation)
+    window = window_of(session.state)
+    places = " ".join(str(session.added.index(entry.version) + 1) for entry in window.entries)
+    return f"{places} = {window.tokens}{'!' if window.over_budget else ''}"
+
+
+M = " q14"
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [(4, "1 2 3 4 5 6 = 76"), (5, "1 2 5 6 7 = 62"), (6, "1 2 5 6 7 8 = 76"), (7, "1 2 7 8 9 = 62")],
+)
+def test_V_002_1_what_is_preserved_and_the_newest_steps(steps: int, expected: str) -> None:
+    """R-002-2: stable between prunings."""
+    assert shown("i10 u10" + M * steps) == expected
+
+
+def test_V_002_2_the_limit_itself_is_not_passed() -> None:
+    assert shown("q40 q40") == "1 2 = 80"
+    assert shown("q40 q40 q1") == "2 3 = 41"
+
+
+def test_V_002_3_a_preserved_kind_keeps_its_whole_unit() -> None:
+    assert shown("[i10 c1:14 r1:14 q44 q14]", preserve=["tool_use", "tool_result"]) == "2 3 5 = 42"
+
+
+def test_V_002_4_what_is_kept_stays_in_its_order() -> None:
+    assert shown("[q30 q20 u20 q20]") == "2 3 4 = 60"
+
+
+def test_V_002_5_a_result_never_stays_without_its_call() -> None:
+    assert shown("[i10 u10 c1:30 r1:30 q15]") == "1 2 5 = 35"
+
+
+def test_V_002_6_a_low_threshold_has_a_lower_target() -> None:
+    assert shown("q14 q14 q14", compression_threshold=0.5) == "1 2 3 = 42"
+    assert shown("q14 q14 q14 q14", compression_threshold=0.5) == "2 3 4 = 42"
+    assert shown("q14 q14 q14 q14 q14", compression_threshold=0.5) == "3 4 5 = 42"
+
+
+def test_V_002_7_what_must_stay_may_be_over_the_limit_and_says_so() -> None:
+    assert shown("[u40 u40 q5 q6]") == "1 2 4 = 86!"
+    assert shown("[i10 q20 q95]") == "1 3 = 105!"
+
+
+@pytest.mark.parametrize(
+    ("most", "threshold", "limit", "target"),
+    [
+        (1024, "0.8", Fraction("819.2"), 716),
+        (4096, "0.75", 3072, 2867),
+        (100, "0.7", 70, 61),
+        (90, "0.7", 63, 55),
+    ],
+)
+def test_V_002_8_limits_and_targets_are_exact(most: int, threshold: str, limit: object, target: int) -> None:
+    """R-002-1, LAW-17."""
+    window = config.load({"window": {**BASE, "max_tokens": most, "compression_threshold": threshold}}).window
+    assert (window.limit, window.target) == (limit, target)
+
+
+def test_an_open_call_and_the_newest_unit_always_stay() -> None:
+    """R-002-3, R-GEN-9."""
+    assert shown("[q40 c1:30] q20") == "2 3 = 50"
+
+
+def test_a_system_message_is_a_system_instruction() -> None:
+    assert shown("s10 q40 q40") == "1 3 = 50"
+    assert shown("s10 q40 q40", preserve=[]) == "3 = 40"
+
+
+@pytest.mark.parametrize("preserve", [["assistant"], ["System"], "summary", [1]])
+def test_an_unknown_kind_is_refused(preserve: object) -> None:
+    """R-CFG-8, V-CFG-4."""
+    with pytest.raises(Exception, match=r"window\.preserve"):
+        config.load({"window": {**BASE, "preserve": preserve}})
