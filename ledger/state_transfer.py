@@ -48,6 +48,7 @@ _SUMMARY_FIELDS = {
     "compressionRatio",
     "createdAt",
     "timeRange",
+    "overlay",
 }
 _SPAN_FIELDS = {"start", "end"}
 
@@ -56,15 +57,21 @@ def export_state(session_id: str, state: SessionState, history: History) -> Json
     """Return the state as JSON: entries since the last clear, live summaries, total tokens; times in ISO 8601."""
     state = at_rest(state)
     past = [one for one in history.current() if one.status != "removed"]
-    covered = {summary.summary_id: _stands_for(summary, history) for summary in state.summaries.live}
-    owner = {version: summary_id for summary_id, versions in covered.items() for version in versions}
     ids = {one.entry.version: one.entry.entry_id for one in past}
+    covered = {
+        summary.summary_id: [version for version in _stands_for(summary, history) if version in ids]
+        for summary in state.summaries.live
+    }
+    hiding = [summary.summary_id for summary in state.summaries.live if not summary.overlay]
+    owner = {version: summary_id for summary_id, versions in covered.items() for version in versions}
+    owner.update((version, summary_id) for summary_id in hiding for version in covered[summary_id])
     return {
         "sessionId": session_id,
-        "entries": [_entry(one, owner.get(one.entry.version)) for one in past],
+        "entries": [_entry(one, None if one.status == "erased" else owner.get(one.entry.version)) for one in past],
         "summaries": [
-            _summary(summary, [ids[version] for version in covered[summary.summary_id] if version in ids])
-            for summary in state.summaries.live
+            _summary(summary, [ids[version] for version in covered[summary.summary_id]])
+            # what was removed names no place any more
+            for summary in sorted(state.summaries.live, key=lambda one: min(covered[one.summary_id], default=0))
         ],
         "totalTokens": stats_of(state).total_tokens,
     }
@@ -100,7 +107,7 @@ def import_state(
     hidden: set[int] = set()
     for index, item in enumerate(_list(raw, "summaries")):
         summary = _imported(item, places, compressed, entries, f"summaries[{index}]", new_id())
-        if any(place in hidden for place in summary.entries):
+        if summary.hides and any(place in hidden for place in summary.entries):
             raise InvalidInput("duplicate_id", "an entry stands in two summaries", field=f"summaries[{index}]")
         if any(other.summary_id == summary.summary_id for other in summaries):
             raise InvalidInput("duplicate_id", "two summaries have the same id", field=f"summaries[{index}]")
@@ -134,13 +141,16 @@ def _check_links(entries: Sequence[Mapping[str, Any]], summaries: set[str | None
 
 
 def _stands_for(summary: Summary, history: History) -> list[int]:
-    """Return the versions a summary stands for, also through the summaries it folds."""
+    """Return the versions a summary stands for: those it took away, also through those it folds; or lies over."""
+    if summary.overlay:
+        return list(ranges.versions(summary.covered))
     made = {other.summary_id: other for other in history.summaries}
     versions: set[int] = set()
     waiting = [summary]
     while waiting:
         one = waiting.pop()
-        versions.update(ranges.versions(one.covered))
+        if not one.overlay:
+            versions.update(ranges.versions(one.covered))
         waiting.extend(made[folded] for folded in one.folds if folded in made)
     return sorted(versions)
 
@@ -178,6 +188,8 @@ def _summary(summary: Summary, entry_ids: Sequence[str]) -> JsonObject:
         "compressionRatio": summary.compression_ratio,
         "createdAt": summary.created_at.isoformat(),
     }
+    if summary.overlay:
+        exported["overlay"] = True
     if summary.starts_at and summary.ends_at:
         exported["timeRange"] = {"start": summary.starts_at.isoformat(), "end": summary.ends_at.isoformat()}
     return exported
@@ -219,19 +231,20 @@ def _imported(
         covered.append(places[entry_id])
     if len(set(covered)) != len(covered):
         raise InvalidInput("duplicate_id", "names an entry twice", field=f"{field}.originalEntryIds")
-    if not covered:
+    overlay = check_flag(item.get("overlay", False), field=f"{field}.overlay")
+    if not covered and not overlay:
         raise InvalidInput("dangling_id", "stands for no entry", field=f"{field}.originalEntryIds")
     text = check_content(item.get("content"), field=f"{field}.content")
     check_filled(text, "summary", field=f"{field}.content")
     hidden = [compressed[place] for place in covered]
-    if any(hidden) and not all(hidden):
+    if any(hidden) and not all(hidden) and not overlay:
         raise InvalidInput("inconsistent", "covers compressed entries and others", field=field)
     span = item.get("timeRange") or {}
     _known(span, _SPAN_FIELDS, f"{field}.timeRange")
     return ImportedSummary(
         compaction_id=compaction_id,
         entries=tuple(sorted(covered)),
-        hides=any(hidden),
+        hides=any(hidden) and not overlay,
         summary_id=check_entry_id(item.get("id"), field=f"{field}.id"),
         text=text,
         tokens=_count(item.get("tokenCount"), f"{field}.tokenCount"),

@@ -1,0 +1,140 @@
+"""Strategies and logs that break a law on purpose: each check must reject them, else it checks nothing."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from ledger.errors import SummaryMissing
+from ledger.events import CompactionCompleted, RecordedEvent
+from projections import ranges
+from projections.entries import Entry
+from projections.strategies import COMPACTIONS, WINDOWS
+from tests.core.driver import Driven
+from tests.laws.histories import Step, happened
+from tests.laws.test_replays import check_every_entry, check_gain, check_replay, check_units_taken
+from tests.laws.test_windows import check_units_shown
+
+SMALL = {"type": "token_threshold", "max_entries": 5, "recent_window": 3, "min_entries_to_compress": 1}
+CONFIG = {"window": {"type": "full"}, "compactions": [SMALL]}
+TALK = [Step("add", f"[{item}]") for item in ["u20", "a20", "c1:20", "r1:20", "a20", "u20", "a20", "u20", "a20"]]
+
+
+def a_session() -> Driven:
+    session = happened(CONFIG, TALK)
+    assert session.completed
+    return session
+
+
+def changed(events: Sequence[RecordedEvent], **fields: Any) -> list[RecordedEvent]:
+    """Return *events* with their first completed compaction changed."""
+    at = next(at for at, event in enumerate(events) if isinstance(event.payload, CompactionCompleted))
+    broken = replace(events[at], payload=replace(events[at].payload, **fields))
+    return [*events[:at], broken, *events[at + 1 :]]
+
+
+def test_LAW_4_rejects_a_plan_that_depends_on_how_often_it_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_replay(a_session(), CONFIG)
+    real, asked = COMPACTIONS["token_threshold"], []
+
+    def plan(*args: Any) -> Any:
+        asked.append(args)
+        return real.plan(*args) if len(asked) > 8 else None
+
+    monkeypatch.setitem(COMPACTIONS, "token_threshold", replace(real, plan=plan))
+    session = a_session()
+    with pytest.raises((AssertionError, SummaryMissing)):
+        check_replay(session, CONFIG)
+
+
+def test_LAW_9_rejects_a_window_that_shows_results_without_their_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = happened({"profile": "none"}, TALK)
+    check_units_shown(session)
+    real = WINDOWS["full"]
+
+    def window(*args: Any) -> Any:
+        shown = real.window(*args)
+        return replace(shown, items=tuple(item for item in shown.items if getattr(item, "kind", "") != "tool_call"))
+
+    monkeypatch.setitem(WINDOWS, "full", replace(real, window=window))
+    with pytest.raises(AssertionError):
+        check_units_shown(session)
+
+
+def test_LAW_9_rejects_a_window_that_hides_an_open_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = happened({"profile": "none"}, [Step("add", "[u9 c1:9]")])
+    check_units_shown(session)
+    real = WINDOWS["full"]
+    monkeypatch.setitem(
+        WINDOWS, "full", replace(real, window=lambda *args: replace(real.window(*args), items=(), tokens=0))
+    )
+    with pytest.raises(AssertionError):
+        check_units_shown(session)
+
+
+def takes_the_oldest(count: int, real: Any) -> Any:
+    """Return a plan that counts entries and knows no units."""
+
+    def plan(config: Any, state: Any, trigger: Any) -> Any:
+        planned = real.plan(config, state, trigger)
+        if planned is None:
+            return None
+        entries: list[Entry] = list(state.window.entries)[:count]
+        covered = ranges.ranges_of(entry.version for entry in entries)
+        return replace(planned, covered=covered, tokens=sum(entry.tokens for entry in entries))
+
+    return replace(real, plan=plan)
+
+
+def test_LAW_9_rejects_a_compaction_that_splits_a_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_units_taken(a_session().events)
+    monkeypatch.setitem(COMPACTIONS, "token_threshold", takes_the_oldest(3, COMPACTIONS["token_threshold"]))
+    broken = a_session()
+    with pytest.raises(AssertionError):
+        check_units_taken(broken.events)
+
+
+def test_LAW_9_rejects_a_compaction_that_takes_an_open_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = [Step("add", "[u9 a9 u9 a9 u9 c1:9]")]
+    check_units_taken(happened(CONFIG, steps).events)
+    monkeypatch.setitem(COMPACTIONS, "token_threshold", takes_the_oldest(6, COMPACTIONS["token_threshold"]))
+    broken = happened(CONFIG, steps)
+    with pytest.raises(AssertionError):
+        check_units_taken(broken.events)
+
+
+def test_LAW_10_rejects_an_entry_that_two_compactions_cover() -> None:
+    session = a_session()
+    check_every_entry(session)
+    session.record([replace(session.completed[0], write_id="again", folds=(), summary_id="other")])
+    with pytest.raises(AssertionError):
+        check_every_entry(session)
+
+
+def test_LAW_10_rejects_an_entry_that_left_without_a_word() -> None:
+    session = a_session()
+    session.state = replace(
+        session.state, window=replace(session.state.window, entries=type(session.state.window)().entries)
+    )
+    with pytest.raises(AssertionError):
+        check_every_entry(session)
+
+
+def test_LAW_14_rejects_a_summary_as_long_as_what_it_replaces() -> None:
+    events = a_session().events
+    check_gain(events)
+    first = next(event.payload for event in events if isinstance(event.payload, CompactionCompleted))
+    with pytest.raises(AssertionError):
+        check_gain(changed(events, tokens_after=first.tokens_before))
+
+
+def test_LAW_14_rejects_an_erasure_of_more_tokens_than_there_were() -> None:
+    config = {
+        "window": {"type": "full"},
+        "compactions": [{"type": "neuralyzer", "interaction_threshold_qty": 3, "interaction_keep": 1}],
+    }
+    events = happened(config, TALK).events
+    check_gain(events)
+    with pytest.raises(AssertionError):
+        check_gain(changed(events, tokens_before=1))
