@@ -1,0 +1,139 @@
+"""Commands that try another memory config on what is recorded: what-if, diff, adopt. Only the last one writes."""
+
+from typing import Annotated, Literal, TypeAlias
+
+import typer
+
+from ledger.cli.app import app, command, options, run
+from ledger.cli.arguments import AtOption, SessionArgument, UserOption, config_in, opened, point, when
+from ledger.cli.output import Output, one_line
+from ledger.cli.values import difference_value, what_if_value
+from ledger.difference import Difference, Side
+from ledger.errors import InvalidInput
+from ledger.memory.trying import Point
+from ledger.results import WhatIf
+from projections import config as memory_config
+from projections.config import MemoryConfig
+
+ConfigOption: TypeAlias = Annotated[
+    str | None, typer.Option("--config", metavar="FILE", help="A memory config as JSON; or -.")
+]
+OnMissOption: TypeAlias = Annotated[
+    Literal["raise", "call", "estimate"],
+    typer.Option("--on-miss", help="What to do about a summary no model has written yet."),
+]
+
+
+@command(app, "what-if")
+def what_if(
+    session: SessionArgument,
+    config: ConfigOption = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option("--without", metavar="ENTRY", help="Leave this entry out, by id or version; may be repeated."),
+    ] = None,
+    at: AtOption = None,
+    on_miss: OnMissOption = "raise",
+    recount: Annotated[bool, typer.Option("--recount", help="Count tokens anew, by the config's tokenizer.")] = False,
+    user: UserOption = None,
+) -> None:
+    """Tell what the model would be shown under another config, or had an entry never been; writes nothing."""
+    opts = options()
+    if config is None and not without:
+        raise InvalidInput("missing_field", "give --config, --without, or both", field="--config")
+    wanted = None if config is None else config_in(config)
+    then = when(at, user)
+    left_out = [int(name) if name.isascii() and name.isdigit() else name for name in without or []]
+
+    async def work() -> WhatIf:
+        async with opened(opts) as ledger:
+            return await ledger.what_if(session, wanted, on_miss=on_miss, without=left_out, recount=recount, **then)
+
+    found = run(work)
+
+    def show() -> None:
+        show_difference(opts.output, found.difference)
+        answers = found.answers
+        if answers.recorded + answers.called + answers.estimated:
+            opts.output.say(
+                f"Summaries: {answers.recorded} recorded, {answers.called} written now, {answers.estimated} estimated",
+                style="dim",
+            )
+        if found.failed:
+            opts.output.say(f"{found.failed} compactions would have failed", style="yellow")
+
+    opts.output.result(what_if_value(found), show)
+
+
+@command(app)
+def diff(
+    session: SessionArgument,
+    before: Annotated[str | None, typer.Argument(metavar="[A]", help="A version or timestamp.")] = None,
+    after: Annotated[str | None, typer.Argument(metavar="[B]", help="Another one.")] = None,
+    config: Annotated[
+        list[str] | None,
+        typer.Option("--config", metavar="FILE", help="Instead of B a memory config; twice, instead of both."),
+    ] = None,
+    on_miss: OnMissOption = "raise",
+    user: UserOption = None,
+) -> None:
+    """Tell what the model was, or would be, shown on one side and not on the other, and at which price."""
+    opts = options()
+    given: list[str] = [text for text in (before, after) if text is not None]
+    configs: list[MemoryConfig] = [config_in(file) for file in config or []]
+    if len(given) + len(configs) > 2 or len(given) + 2 * len(configs) < 2:
+        raise InvalidInput("missing_field", "compare two: versions, timestamps or --config files", field="A B")
+    moments = [point(text, name) for text, name in zip(given, "AB", strict=False)]
+
+    async def work() -> Difference:
+        async with opened(opts) as ledger:
+            points: list[Point] = [*moments, *configs]
+            if len(points) == 1:
+                points.insert(0, (await ledger.get_state(session, user_id=user)).version)
+            return await ledger.diff(session, points[0], points[1], on_miss=on_miss, user_id=user)
+
+    found = run(work)
+    opts.output.result(difference_value(session, found), lambda: show_difference(opts.output, found))
+
+
+@command(app)
+def adopt(session: SessionArgument, config: ConfigOption = None, user: UserOption = None) -> None:
+    """Let a whole memory config be the session's from now on; what is covered stays so."""
+    opts = options()
+    if config is None:
+        raise InvalidInput("missing_field", "give the memory config to adopt", field="--config")
+    wanted = config_in(config)
+
+    async def work() -> MemoryConfig:
+        async with opened(opts) as ledger:
+            return await ledger.adopt(session, wanted, user_id=user)
+
+    value = memory_config.dump(run(work))
+    opts.output.result(value, lambda: opts.output.console.print_json(data=value))
+
+
+def show_difference(output: Output, found: Difference) -> None:
+    """Print both sides, and what only they show."""
+    for side, sign, style in ((found.before, "-", "red"), (found.after, "+", "green")):
+        output.say(f"{sign * 3} {_head(side)}", style="bold")
+        for summary in side.only_summaries:
+            output.say(f"{sign} [summary of {summary.entry_count} entries] {one_line(summary.text, 90)}", style=style)
+        for entry in side.only_entries:
+            output.say(f"{sign} {entry.version:>5} {entry.kind}: {one_line(entry.content, 90)}", style=style)
+    for one, other in found.edited:
+        output.say(f"~ {one.version:>5} {one_line(one.content, 40)} → {one_line(other.content, 40)}", style="yellow")
+    if found.empty:
+        output.say("Both show the same.")
+    if found.config_changed:
+        output.say("The memory config differs.", style="yellow")
+
+
+def _head(side: Side) -> str:
+    name = "what-if at version" if side.what_if else "version"
+    spent = side.spent
+    cost = "" if spent.cost_usd is None else f", ${spent.cost_usd:.4f}"
+    calls = f"; {spent.model_calls} model calls, {spent.input_tokens + spent.output_tokens:,} tokens{cost}"
+    return (
+        f"{name} {side.version}: {side.window_tokens:,} tokens shown, {spent.compactions} compactions"
+        f"{calls if spent.model_calls else ''}"
+    )

@@ -1,0 +1,66 @@
+"""Which entries a query is about: BM25 over their words, in memory and pure. Source: R-REC-1.
+
+The same entries give the same scores in any process, so that replays agree. Words are compared as the search of a
+ledger compares them by default, with the text search configuration ``simple``; the database ranks them alike.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final, Protocol
+
+from projections.ranking import words
+
+#: How much a repeated word still adds, and how much a long text loses: the usual values.
+_K1: Final = 1.2
+_B: Final = 0.75
+
+
+class Searcher(Protocol):
+    """Finds entries."""
+
+    def search(self, query: str, top_k: int) -> list[tuple[int, float]]:
+        """Return at most *top_k* (version, score), score descending, then newest first."""
+        ...
+
+
+class WordIndex:
+    """Grows with a conversation: adding and removing an entry cost the length of its text."""
+
+    def __init__(self, texts: Iterable[tuple[int, str]] = ()) -> None:
+        self._containing: dict[str, dict[int, int]] = {}
+        self._terms: dict[int, tuple[str, ...]] = {}
+        self._lengths: dict[int, int] = {}
+        self._total = 0
+        for version, text in texts:
+            self.add(version, text)
+
+    def add(self, version: int, text: str) -> None:
+        """Take in an entry's *text*, in place of what it said before."""
+        self.remove(version)
+        counted = Counter(words(text))
+        for term, count in counted.items():
+            self._containing.setdefault(term, {})[version] = count
+        self._terms[version] = tuple(counted)
+        self._lengths[version] = counted.total()
+        self._total += counted.total()
+
+    def remove(self, version: int) -> None:
+        """Forget an entry, if it is known."""
+        for term in self._terms.pop(version, ()):
+            del self._containing[term][version]
+        self._total -= self._lengths.pop(version, 0)
+
+    def search(self, query: str, top_k: int) -> list[tuple[int, float]]:
+        """Return at most *top_k* (version, score), score descending, then newest first; only what shares a word."""
+        scores: dict[int, float] = {}
+        count = len(self._lengths)
+        for term in dict.fromkeys(words(query)):
+            found = self._containing.get(term)
+            if not found:
+                continue
+            weight = math.log(1 + (count - len(found) + 0.5) / (len(found) + 0.5))
+            for version, times in found.items():
+                length = _K1 * (1 - _B + _B * self._lengths[version] * count / self._total)
+                scores[version] = scores.get(version, 0.0) + weight * times * (_K1 + 1) / (times + length)
+        return sorted(scores.items(), key=lambda hit: (-hit[1], -hit[0]))[:top_k]
