@@ -13,6 +13,7 @@ import msgspec
 
 from ledger.events import NewEvent, Ranges, StoredEvent
 from ledger.ids import Stream
+from ledger.search_ports import EmbeddingStore, SearchStore
 from projections.prompts import SummaryRequest
 
 
@@ -192,23 +193,64 @@ class IndexedSession(msgspec.Struct, frozen=True, kw_only=True):
     active_tokens: int
 
 
-class SessionIndexStore(Protocol):
-    """The stored projection behind listings."""
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """How far one build of a stored projection has folded its namespace (DESIGN §6).
 
-    async def index_progress(self, namespace_id: UUID, projection_version: int) -> tuple[int, list[tuple[str, str]]]:
-        """Return the last position of the namespace, and (user_id, session_id) of the streams to index anew."""
+    *build* is the number its rows are kept under, see `builds.Build`; *code_digest* (32 bytes) tells which code
+    began it.
+    """
+
+    projection: str
+    build: int
+    position: int
+    status: Literal["building", "live"]
+    code_digest: bytes
+    updated_at: datetime
+
+
+class CheckpointStore(Protocol):
+    """The builds of stored projections; several lie side by side, readers use a live one."""
+
+    async def projection_progress(self, namespace_id: UUID) -> tuple[int, list[Checkpoint]]:
+        """Return the namespace's last position, and its builds by projection and number; 0 and none at first."""
         ...
 
-    async def save_index(
-        self, namespace_id: UUID, projection_version: int, position: int, rows: Sequence[IndexedSession]
-    ) -> None:
-        """Put *rows* in place and note that the index is folded up to *position*, in one transaction."""
+    async def begin_build(self, namespace_id: UUID, projection: str, build: int, code_digest: bytes) -> None:
+        """Note that *build* is being built, from position 0; one that is there already stays as it is."""
+        ...
+
+    async def go_live(self, namespace_id: UUID, projection: str, build: int, *, replaces: Sequence[int] = ()) -> None:
+        """Let readers use *build*, and forget the builds it *replaces*, in one transaction.
+
+        Does nothing if *build* was forgotten meanwhile; the rows of those replaced are left to be pruned.
+        """
+        ...
+
+
+class SessionIndexStore(Protocol):
+    """The stored projection behind listings; *build* as in `Checkpoint`."""
+
+    async def index_progress(
+        self, namespace_id: UUID, build: int, *, limit: int | None = None
+    ) -> tuple[int, list[tuple[str, str]]]:
+        """Return the position that *limit* events lead to, and the streams among them as (user_id, session_id)."""
+        ...
+
+    async def save_index(self, namespace_id: UUID, build: int, position: int, rows: Sequence[IndexedSession]) -> bool:
+        """Put *rows* in place and note that the index is folded up to *position*, in one transaction.
+
+        Return false, and write nothing, if *build* is none, or no longer one.
+        """
+        ...
+
+    async def prune_index(self, namespace_id: UUID) -> int:
+        """Delete the rows of builds that are none any more; return how many."""
         ...
 
     async def list_index(
         self,
         namespace_id: UUID,
-        projection_version: int,
+        build: int,
         *,
         user_id: str | None = None,
         after: tuple[datetime, UUID] | None = None,
@@ -224,7 +266,10 @@ class Store(
     StreamLocator,
     NamespaceReader,
     SnapshotStore,
+    CheckpointStore,
     SessionIndexStore,
+    SearchStore,
+    EmbeddingStore,
     Protocol,
 ):
     """Everything a ledger keeps."""

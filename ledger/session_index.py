@@ -1,9 +1,14 @@
 """The listing of sessions: a stored projection, caught up by whoever reads it, before it answers (DESIGN §6)."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from functools import cached_property
+from pathlib import Path
 from typing import Final
 from uuid import UUID
 
+from ledger import snapshots, views
+from ledger.builds import Builds, code_digest
 from ledger.errors import Unreadable
 from ledger.events import to_datetime
 from ledger.ids import Stream, namespace_id
@@ -16,29 +21,50 @@ VERSION: Final = 1  # raise it when a row's meaning changes: the index is then b
 
 
 class SessionIndex:
-    """Rows for the sessions of one namespace."""
+    """Rows for the sessions of one namespace; a `builds.StoredProjection`."""
 
-    def __init__(self, store: Store, states: States, *, namespace: str) -> None:
+    name: Final = "session_index"
+    version: Final = VERSION
+    keeps: Final = "a row per session, for listings"
+
+    def __init__(self, store: Store, states: States, builds: Builds, *, namespace: str) -> None:
         self._store = store
         self._states = states
+        self._builds = builds
         self._namespace = namespace
+        self._space = namespace_id(namespace)
+
+    @cached_property
+    def code_digest(self) -> bytes:
+        """The digest of the folds, and of what makes rows of them."""
+        files = [Path(__file__), Path(views.__file__)]
+        return code_digest(self.name, self.version, files, of=snapshots.code_digest())
+
+    async def advance(self, build: int, *, limit: int) -> int | None:
+        """See `builds.StoredProjection.advance`; a row is of the session's newest state, so it may be ahead."""
+        position, changed = await self._store.index_progress(self._space, build, limit=limit)
+        rows = [await self._row(Stream.of(self._namespace, session, user)) for user, session in changed]
+        return position if await self._store.save_index(self._space, build, position, rows) else None
+
+    async def prune(self) -> int:
+        """See `builds.StoredProjection.prune`."""
+        return await self._store.prune_index(self._space)
 
     async def sessions(
         self, *, user_id: str | None, after: tuple[datetime, UUID] | None, limit: int
     ) -> list[IndexedSession]:
         """Return sessions newest first, as of the newest event of the namespace."""
-        space = namespace_id(self._namespace)
-        position, changed = await self._store.index_progress(space, VERSION)
-        if changed:
-            rows = [await self._row(Stream.of(self._namespace, session, user)) for user, session in changed]
-            await self._store.save_index(space, VERSION, position, rows)
-        listed = await self._store.list_index(space, VERSION, user_id=user_id, after=after, limit=limit)
+        nothing: Sequence[IndexedSession] = ()
+
+        async def listed(build: int) -> Sequence[IndexedSession]:
+            return await self._store.list_index(self._space, build, user_id=user_id, after=after, limit=limit)
+
         # what an older release could not read may be readable now
         return [
             await self._row(Stream.of(self._namespace, row.session_id, row.user_id))
             if row.status == "unreadable"
             else row
-            for row in listed
+            for row in await self._builds.read(self, listed, empty=nothing)
         ]
 
     async def _row(self, stream: Stream) -> IndexedSession:

@@ -20,6 +20,7 @@ from ledger.ids import Stream
 from ledger.ports import (
     Appended,
     AppendRequest,
+    Checkpoint,
     Clock,
     IndexedSession,
     NamespaceInfo,
@@ -28,8 +29,10 @@ from ledger.ports import (
     StreamHead,
     StreamWrite,
 )
+from ledger.stores.in_memory_search import InMemorySearch
 
 MAX_EVENTS = 10_000
+SESSION_INDEX = "session_index"
 
 
 class _Space:
@@ -42,8 +45,8 @@ class _Space:
         self.streams: dict[UUID, list[StoredEvent]] = {}
         self.requests: dict[tuple[UUID, UUID], tuple[bytes, Appended]] = {}
         self.snapshots: dict[tuple[UUID, str, int], dict[int, Snapshot]] = {}
+        self.checkpoints: dict[tuple[str, int], Checkpoint] = {}
         self.index: dict[int, dict[UUID, IndexedSession]] = {}
-        self.indexed: dict[int, int] = {}
 
 
 class InMemoryStore:
@@ -52,6 +55,15 @@ class InMemoryStore:
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
         self._spaces: dict[UUID, _Space] = {}
+        searching = InMemorySearch(self._spaces, self._clock)
+        self.index_pieces = searching.index_pieces
+        self.prune_pieces = searching.prune_pieces
+        self.search = searching.search
+        self.findable = searching.findable
+        self.embeds = searching.embeds
+        self.pieces_to_embed = searching.pieces_to_embed
+        self.save_embeddings = searching.save_embeddings
+        self.search_similar = searching.search_similar
 
     async def append(self, request: AppendRequest) -> Appended:
         """See `ports.Appender.append`."""
@@ -217,21 +229,52 @@ class InMemoryStore:
         key = (stream.stream_id, snapshot.projection, snapshot.projection_version)
         self._spaces[stream.namespace_id].snapshots.setdefault(key, {})[snapshot.version] = snapshot
 
-    async def index_progress(self, namespace_id: UUID, projection_version: int) -> tuple[int, list[tuple[str, str]]]:
+    async def projection_progress(self, namespace_id: UUID) -> tuple[int, list[Checkpoint]]:
+        """See `ports.CheckpointStore.projection_progress`."""
+        space = self._spaces.get(namespace_id)
+        return (len(space.log), [space.checkpoints[key] for key in sorted(space.checkpoints)]) if space else (0, [])
+
+    async def begin_build(self, namespace_id: UUID, projection: str, build: int, code_digest: bytes) -> None:
+        """See `ports.CheckpointStore.begin_build`."""
+        begun = Checkpoint(
+            projection=projection,
+            build=build,
+            position=0,
+            status="building",
+            code_digest=code_digest,
+            updated_at=self._clock.now(),
+        )
+        self._spaces[namespace_id].checkpoints.setdefault((projection, build), begun)
+
+    async def go_live(self, namespace_id: UUID, projection: str, build: int, *, replaces: Sequence[int] = ()) -> None:
+        """See `ports.CheckpointStore.go_live`."""
+        checkpoints = self._spaces[namespace_id].checkpoints
+        built = checkpoints.get((projection, build))
+        if built is not None:
+            checkpoints[projection, build] = msgspec.structs.replace(built, status="live", updated_at=self._clock.now())
+            for old in replaces:
+                checkpoints.pop((projection, old), None)
+
+    async def index_progress(
+        self, namespace_id: UUID, build: int, *, limit: int | None = None
+    ) -> tuple[int, list[tuple[str, str]]]:
         """See `ports.SessionIndexStore.index_progress`."""
         space = self._spaces.get(namespace_id)
         if space is None:
             return 0, []
-        fresh = space.log[space.indexed.get(projection_version, 0) :]
+        built = space.checkpoints.get((SESSION_INDEX, build))
+        done = built.position if built else 0
+        fresh = space.log[done:] if limit is None else space.log[done : done + limit]
         names = (space.names[stream_id] for stream_id in {event.stream_id for event in fresh})
-        return len(space.log), sorted((stream.user_id, stream.session_id) for stream in names)
+        return done + len(fresh), sorted((stream.user_id, stream.session_id) for stream in names)
 
-    async def save_index(
-        self, namespace_id: UUID, projection_version: int, position: int, rows: Sequence[IndexedSession]
-    ) -> None:
+    async def save_index(self, namespace_id: UUID, build: int, position: int, rows: Sequence[IndexedSession]) -> bool:
         """See `ports.SessionIndexStore.save_index`."""
-        space = self._spaces[namespace_id]
-        index = space.index.setdefault(projection_version, {})
+        space = self._spaces.get(namespace_id)
+        built = space.checkpoints.get((SESSION_INDEX, build)) if space else None
+        if space is None or built is None:
+            return False
+        index = space.index.setdefault(build, {})
         index.update(
             {
                 row.stream_id: row
@@ -239,12 +282,21 @@ class InMemoryStore:
                 if row.stream_id not in index or index[row.stream_id].version <= row.version
             }
         )
-        space.indexed[projection_version] = max(position, space.indexed.get(projection_version, 0))
+        if position > built.position:
+            moved = msgspec.structs.replace(built, position=position, updated_at=self._clock.now())
+            space.checkpoints[SESSION_INDEX, build] = moved
+        return True
+
+    async def prune_index(self, namespace_id: UUID) -> int:
+        """See `ports.SessionIndexStore.prune_index`."""
+        space = self._spaces.get(namespace_id)
+        gone = [build for build in space.index if (SESSION_INDEX, build) not in space.checkpoints] if space else []
+        return sum(len(space.index.pop(build)) for build in gone) if space else 0
 
     async def list_index(
         self,
         namespace_id: UUID,
-        projection_version: int,
+        build: int,
         *,
         user_id: str | None = None,
         after: tuple[datetime, UUID] | None = None,
@@ -252,7 +304,7 @@ class InMemoryStore:
     ) -> list[IndexedSession]:
         """See `ports.SessionIndexStore.list_index`."""
         space = self._spaces.get(namespace_id)
-        rows = space.index.get(projection_version, {}).values() if space else ()
+        rows = space.index.get(build, {}).values() if space else ()
         newest = sorted(
             (row for row in rows if user_id is None or row.user_id == user_id),
             key=lambda row: _newest_first(row.updated_at, row.stream_id),

@@ -1,4 +1,4 @@
-"""What is kept beside the log: snapshots and the session index. Source: DESIGN §6."""
+"""What is kept beside the log: snapshots, the session index, and the builds of projections. Source: DESIGN §6."""
 
 from datetime import datetime, timedelta
 
@@ -70,7 +70,9 @@ async def test_the_index_names_what_changed_since_it_was_saved(store: Store, str
     await append(store, other, an_event())
     names = sorted([(stream.user_id, stream.session_id), (other.user_id, other.session_id)])
     assert await store.index_progress(space, 1) == (3, names)
-    await store.save_index(space, 1, 3, [a_row(stream), a_row(other)])
+    assert await store.index_progress(space, 1, limit=2) == (2, [(stream.user_id, stream.session_id)])
+    await store.begin_build(space, "session_index", 1, DIGEST)
+    assert await store.save_index(space, 1, 3, [a_row(stream), a_row(other)])
     assert await store.index_progress(space, 1) == (3, [])
     await append(store, other, an_event())
     assert await store.index_progress(space, 1) == (4, [(other.user_id, other.session_id)])
@@ -83,6 +85,7 @@ async def test_rows_are_listed_newest_first_in_pages(store: Store, namespace: st
         await append(store, stream, an_event())
     space = streams[0].namespace_id
     rows = [a_row(stream, minutes=number // 3) for number, stream in enumerate(streams)]
+    await store.begin_build(space, "session_index", 1, DIGEST)
     await store.save_index(space, 1, 9, rows)
     expected = sorted(rows, key=lambda row: (START - row.updated_at, row.stream_id))
     assert await store.list_index(space, 1) == expected
@@ -101,7 +104,47 @@ async def test_an_older_row_never_replaces_a_newer_one(store: Store, stream: Str
     """Two readers catch up at once; the slower one folded less."""
     await append(store, stream, *some_events(5))
     newer = a_row(stream, version=5, entries=5)
+    await store.begin_build(stream.namespace_id, "session_index", 1, DIGEST)
     await store.save_index(stream.namespace_id, 1, 5, [newer])
     await store.save_index(stream.namespace_id, 1, 3, [a_row(stream, version=3, entries=3)])
     assert await store.list_index(stream.namespace_id, 1) == [newer]
     assert await store.index_progress(stream.namespace_id, 1) == (5, [])
+
+
+async def builds(store: Store, stream: Stream) -> list[tuple[int, int, str]]:
+    _, found = await store.projection_progress(stream.namespace_id)
+    return [(one.build, one.position, one.status) for one in found]
+
+
+async def test_a_build_begins_moves_on_and_goes_live_in_place_of_another(store: Store, stream: Stream) -> None:
+    space = stream.namespace_id
+    assert await store.projection_progress(space) == (0, [])
+    await append(store, stream, *some_events(4))
+    assert await store.projection_progress(space) == (4, [])
+    await store.begin_build(space, "session_index", 1, DIGEST)
+    await store.save_index(space, 1, 2, [])
+    await store.begin_build(space, "session_index", 1, bytes(32))
+    assert await builds(store, stream) == [(1, 2, "building")], "begun once"
+    assert (await store.projection_progress(space))[1][0].code_digest == DIGEST
+    await store.go_live(space, "session_index", 1)
+    await store.begin_build(space, "session_index", 2, DIGEST)
+    assert await builds(store, stream) == [(1, 2, "live"), (2, 0, "building")]
+    await store.go_live(space, "session_index", 2, replaces=[1])
+    assert await builds(store, stream) == [(2, 0, "live")]
+    await store.go_live(space, "session_index", 1, replaces=[2])
+    assert await builds(store, stream) == [(2, 0, "live")], "what is no build any more replaces none"
+
+
+async def test_a_build_that_was_replaced_takes_no_rows_and_loses_those_it_has(store: Store, stream: Stream) -> None:
+    space = stream.namespace_id
+    await append(store, stream, an_event())
+    for build in (1, 2):
+        await store.begin_build(space, "session_index", build, DIGEST)
+        assert await store.save_index(space, build, 1, [a_row(stream)])
+    assert not await store.save_index(space, 3, 1, [a_row(stream)])
+    await store.go_live(space, "session_index", 2, replaces=[1])
+    assert not await store.save_index(space, 1, 1, [a_row(stream)])
+    assert await store.list_index(space, 1) == [a_row(stream)], "whoever reads it now may finish"
+    assert await store.prune_index(space) == 1
+    assert await store.list_index(space, 1) == []
+    assert await store.list_index(space, 2) == [a_row(stream)]

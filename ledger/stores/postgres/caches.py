@@ -10,6 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 from ledger.ids import Stream
 from ledger.ports import IndexedSession, Snapshot
 from ledger.stores.postgres import tables
+from ledger.stores.postgres.checkpoints import last_position, moved_on, the_build, unused_rows
 from ledger.stores.postgres.connections import Pool
 
 
@@ -38,39 +39,37 @@ class Caches:
         async with self._pool.transaction(stream.namespace_id) as connection:
             await connection.execute(upsert)
 
-    async def index_progress(self, namespace_id: UUID, projection_version: int) -> tuple[int, list[tuple[str, str]]]:
+    async def index_progress(
+        self, namespace_id: UUID, build: int, *, limit: int | None = None
+    ) -> tuple[int, list[tuple[str, str]]]:
         """See `ports.SessionIndexStore.index_progress`."""
-        checkpoints, events, streams = tables.projection_checkpoints.c, tables.events.c, tables.streams.c
-        folded = sa.select(checkpoints.position).where(
-            checkpoints.namespace_id == namespace_id,
-            checkpoints.projection == tables.session_index.name,
-            checkpoints.projection_version == projection_version,
-        )
+        events, streams = tables.events.c, tables.streams.c
         async with self._pool.transaction(namespace_id) as connection:
-            last = await connection.scalar(
-                sa.select(tables.namespaces.c.last_position).where(tables.namespaces.c.namespace_id == namespace_id)
+            last = await connection.scalar(last_position(namespace_id)) or 0
+            folded = sa.select(tables.projection_checkpoints.c.position).where(
+                the_build(namespace_id, tables.session_index.name, build)
             )
             done = await connection.scalar(folded) or 0
+            until = last if limit is None else min(last, done + limit)
             changed = sa.select(events.stream_id).where(
-                events.namespace_id == namespace_id, events.position > done, events.position <= (last or 0)
+                events.namespace_id == namespace_id, events.position > done, events.position <= until
             )
             names = sa.select(streams.user_id, streams.session_id).where(
                 streams.namespace_id == namespace_id, streams.stream_id.in_(changed.distinct())
             )
-            rows = [] if done == (last or 0) else (await connection.execute(names)).all()
-            return last or 0, sorted((row[0], row[1]) for row in rows)
+            rows = [] if done == until else (await connection.execute(names)).all()
+            return until, sorted((row[0], row[1]) for row in rows)
 
-    async def save_index(
-        self, namespace_id: UUID, projection_version: int, position: int, rows: Sequence[IndexedSession]
-    ) -> None:
+    async def save_index(self, namespace_id: UUID, build: int, position: int, rows: Sequence[IndexedSession]) -> bool:
         """See `ports.SessionIndexStore.save_index`."""
-        index, checkpoints = tables.session_index, tables.projection_checkpoints
+        index = tables.session_index
         async with self._pool.transaction(namespace_id) as connection:
+            # first, so that a build which is being replaced is either written to before that or not at all
+            if await connection.scalar(moved_on(namespace_id, index.name, build, position)) is None:
+                return False
             for row in rows:
                 values = {name: getattr(row, name) for name in row.__struct_fields__}
-                statement = insert(index).values(
-                    namespace_id=namespace_id, projection_version=projection_version, **values
-                )
+                statement = insert(index).values(namespace_id=namespace_id, projection_version=build, **values)
                 newer = {name: statement.excluded[name] for name in values}
                 await connection.execute(
                     statement.on_conflict_do_update(
@@ -79,30 +78,17 @@ class Caches:
                         where=index.c.version <= statement.excluded.version,
                     )
                 )
-            checkpoint = insert(checkpoints).values(
-                namespace_id=namespace_id,
-                projection=index.name,
-                projection_version=projection_version,
-                position=position,
-                status="live",
-                code_digest=bytes(32),
-                updated_at=sa.func.clock_timestamp(),
-            )
-            await connection.execute(
-                checkpoint.on_conflict_do_update(
-                    index_elements=checkpoints.primary_key.columns.keys(),
-                    set_={
-                        "position": checkpoint.excluded.position,
-                        "updated_at": checkpoint.excluded.updated_at,
-                    },
-                    where=checkpoints.c.position < checkpoint.excluded.position,
-                )
-            )
+            return True
+
+    async def prune_index(self, namespace_id: UUID) -> int:
+        """See `ports.SessionIndexStore.prune_index`."""
+        async with self._pool.transaction(namespace_id) as connection:
+            return (await connection.execute(unused_rows(namespace_id, tables.session_index))).rowcount
 
     async def list_index(
         self,
         namespace_id: UUID,
-        projection_version: int,
+        build: int,
         *,
         user_id: str | None = None,
         after: tuple[datetime, UUID] | None = None,
@@ -113,7 +99,7 @@ class Caches:
         fields = IndexedSession.__struct_fields__
         wanted = (
             sa.select(*(table[name] for name in fields))
-            .where(table.namespace_id == namespace_id, table.projection_version == projection_version)
+            .where(table.namespace_id == namespace_id, table.projection_version == build)
             .order_by(table.updated_at.desc(), table.stream_id)
             .limit(limit)
         )

@@ -1,0 +1,112 @@
+"""The builds of stored projections: beginning, moving on, going live, and what is left of those replaced."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.sql.dml import ReturningUpdate
+
+from ledger.ports import Checkpoint
+from ledger.stores.postgres import tables
+from ledger.stores.postgres.connections import Pool
+
+_BUILDS = tables.projection_checkpoints
+
+
+class Checkpoints:
+    """The `ports.CheckpointStore` of the store."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def projection_progress(self, namespace_id: UUID) -> tuple[int, list[Checkpoint]]:
+        """See `ports.CheckpointStore.projection_progress`."""
+        builds = _BUILDS.c
+        wanted = (
+            sa.select(
+                builds.projection,
+                builds.projection_version.label("build"),
+                builds.position,
+                builds.status,
+                builds.code_digest,
+                builds.updated_at,
+            )
+            .where(builds.namespace_id == namespace_id)
+            .order_by(builds.projection, builds.projection_version)
+        )
+        async with self._pool.transaction(namespace_id) as connection:
+            last = await connection.scalar(last_position(namespace_id)) or 0
+            rows = (await connection.execute(wanted)).mappings()
+            return last, [Checkpoint(**{**row, "code_digest": bytes(row["code_digest"])}) for row in rows]
+
+    async def begin_build(self, namespace_id: UUID, projection: str, build: int, code_digest: bytes) -> None:
+        """See `ports.CheckpointStore.begin_build`."""
+        begun = insert(_BUILDS).values(
+            namespace_id=namespace_id,
+            projection=projection,
+            projection_version=build,
+            position=0,
+            status="building",
+            code_digest=code_digest,
+            updated_at=sa.func.clock_timestamp(),
+        )
+        async with self._pool.transaction(namespace_id) as connection:
+            await connection.execute(begun.on_conflict_do_nothing())
+
+    async def go_live(self, namespace_id: UUID, projection: str, build: int, *, replaces: Sequence[int] = ()) -> None:
+        """See `ports.CheckpointStore.go_live`."""
+        built = (
+            sa.update(_BUILDS)
+            .where(the_build(namespace_id, projection, build))
+            .values(status="live", updated_at=sa.func.clock_timestamp())
+        )
+        gone = sa.delete(_BUILDS).where(
+            _BUILDS.c.namespace_id == namespace_id,
+            _BUILDS.c.projection == projection,
+            _BUILDS.c.projection_version.in_(replaces),
+        )
+        async with self._pool.transaction(namespace_id) as connection:
+            if (await connection.execute(built)).rowcount:
+                await connection.execute(gone)
+
+
+def last_position(namespace_id: UUID) -> sa.Select[int]:
+    """Return the question for the namespace's last position; no row if nothing was ever appended."""
+    return sa.select(tables.namespaces.c.last_position).where(tables.namespaces.c.namespace_id == namespace_id)
+
+
+def the_build(namespace_id: UUID, projection: str, build: int) -> sa.ColumnElement[bool]:
+    """Return the condition that picks one build."""
+    return sa.and_(
+        _BUILDS.c.namespace_id == namespace_id,
+        _BUILDS.c.projection == projection,
+        _BUILDS.c.projection_version == build,
+    )
+
+
+def moved_on(namespace_id: UUID, projection: str, build: int, position: int) -> ReturningUpdate[int]:
+    """Return the statement that notes that *build* is folded up to *position*; it returns no row if it is gone.
+
+    It locks the build until the transaction ends; the position never goes back.
+    """
+    return (
+        sa.update(_BUILDS)
+        .where(the_build(namespace_id, projection, build))
+        .values(
+            position=sa.func.greatest(_BUILDS.c.position, position),
+            updated_at=sa.case((_BUILDS.c.position < position, sa.func.clock_timestamp()), else_=_BUILDS.c.updated_at),
+        )
+        .returning(_BUILDS.c.projection_version)
+    )
+
+
+def unused_rows(namespace_id: UUID, table: sa.Table) -> sa.Delete:
+    """Return the statement that deletes the rows of *table*, named like its projection, whose build is gone.
+
+    A build is noted before its first row is written, so one that begins meanwhile is left alone.
+    """
+    known = sa.select(_BUILDS.c.projection_version).where(
+        _BUILDS.c.namespace_id == namespace_id, _BUILDS.c.projection == table.name
+    )
+    return sa.delete(table).where(table.c.namespace_id == namespace_id, table.c.projection_version.not_in(known))

@@ -1,0 +1,29 @@
+"""A process of its own that rebuilds the session index, an event a page, and slowly; the test kills it.
+
+Arguments: database URL, namespace.
+"""
+
+import asyncio
+import sys
+
+from ledger.memory import MemoryLedger
+from ledger.stores.postgres import PostgresStore, Target
+
+
+async def work(url: str, namespace: str) -> None:
+    store = await PostgresStore.open(Target(url, embedded=True))
+    ledger = MemoryLedger(store, namespace=namespace)
+    advance = ledger._index.advance
+
+    async def slowly(build: int, *, limit: int) -> int | None:
+        reached = await advance(build, limit=1)
+        print(reached, flush=True)
+        await asyncio.sleep(0.05)
+        return reached
+
+    ledger._index.advance = slowly  # type: ignore[method-assign]  # this is the test's own ledger
+    await ledger.rebuild_projections("session_index")
+
+
+if __name__ == "__main__":
+    asyncio.run(work(*sys.argv[1:]))
