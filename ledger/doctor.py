@@ -18,8 +18,15 @@ Level: TypeAlias = Literal["ok", "weaker", "fails"]
 #: The newest minor release of each PostgreSQL with the fixes we count on (trust S-14).
 _FLOORS = {15: 150_018, 16: 160_014, 17: 170_010, 18: 180_004}
 _LOG = ("events", "payloads")
-_CACHES = ("snapshots", "session_index", "projection_checkpoints")
-_CALLED_BY_THE_APPLICATION = ("append", "create_namespace", "namespace_ids", "prune_requests")
+_CACHES = (
+    "snapshots",
+    "session_index",
+    "projection_checkpoints",
+    "search_entries",
+    "search_terms",
+    "search_embeddings",
+)
+_CALLED_BY_THE_APPLICATION = ("append", "create_namespace", "namespace_ids", "prune_requests", "search")
 #: The condition of the policies (trust D-7), as every PostgreSQL from 15 on writes it out.
 _NAMESPACE_IS_SET = (
     "(array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), "
@@ -174,6 +181,8 @@ class _Examination:
                 WHEN 'namespace_isolation' THEN p.polcmd = '*' AND p.polwithcheck IS NULL
                     AND pg_get_expr(p.polqual, p.polrelid) = %s
                 WHEN 'verifier_reads' THEN p.polcmd = 'r' AND p.polroles = ARRAY[to_regrole('ledger_verifier')::oid]
+                WHEN 'owner_searches' THEN p.polcmd = 'r' AND p.polroles = ARRAY[c.relowner]
+                    AND c.relname = 'search_entries'
                 WHEN 'owner_lists' THEN p.polcmd = 'r' AND p.polroles = ARRAY[c.relowner] AND c.relname = 'namespaces'
             END) AS policy (ours)
             WHERE c.relnamespace = to_regnamespace('ledger') AND c.relkind IN ('r', 'p')

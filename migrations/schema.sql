@@ -511,6 +511,92 @@ $$;
 
 ALTER FUNCTION ledger.restore_events(p_namespace_id uuid, e_position bigint[], e_version bigint[], e_stream_id uuid[], e_user_id text[], e_session_id text[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_recorded_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_payload_digest bytea[], e_hash bytea[], e_bytes bytea[]) OWNER TO ledger_owner;
 
+--
+-- Name: search(integer, text, text, text[], uuid, text, text, boolean, integer); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE FUNCTION ledger.search(p_projection_version integer, p_language text, p_query text, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer) RETURNS TABLE(stream_id uuid, version bigint, kind text, piece integer, "position" bigint, first_character integer, characters integer, user_id text, session_id text, score double precision)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'ledger', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    c_candidates CONSTANT bigint := 2000;
+    c_words CONSTANT integer := 32;
+    v_spaces uuid[] := string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[];
+    v_total double precision;
+    v_average double precision;
+    v_lexemes tsquery[];
+    v_weights double precision[];
+    v_rarest tsquery;
+    v_all tsquery;
+    v_any tsquery;
+BEGIN
+    SELECT sum(t.pieces), sum(t.words)::double precision / nullif(sum(t.pieces), 0) INTO v_total, v_average
+        FROM search_terms t
+        WHERE t.namespace_id = ANY (v_spaces) AND t.projection_version = p_projection_version AND t.lexeme = '';
+    IF v_total IS NULL THEN
+        RETURN;
+    END IF;
+    WITH known AS (
+        SELECT w.lexeme, sum(t.pieces)::double precision AS pieces
+        FROM unnest(tsvector_to_array(to_tsvector(p_language::regconfig, p_query))) AS w (lexeme)
+        JOIN search_terms t ON t.namespace_id = ANY (v_spaces) AND t.projection_version = p_projection_version
+            AND t.lexeme = w.lexeme
+        GROUP BY w.lexeme
+        ORDER BY pieces, w.lexeme
+        LIMIT c_words
+    ), quoted AS (
+        SELECT
+            k.pieces, k.lexeme,
+            '''' || replace(replace(k.lexeme, '\', '\\'), '''', '''''') || '''' AS word,
+            sum(k.pieces) OVER (ORDER BY k.pieces, k.lexeme) AS reached,
+            row_number() OVER (ORDER BY k.pieces, k.lexeme) AS place
+        FROM known k
+    )
+    SELECT
+        array_agg(q.word::tsquery ORDER BY q.place),
+        array_agg(ln(1 + greatest(v_total - q.pieces + 0.5, 0.0) / (q.pieces + 0.5)) ORDER BY q.place),
+        string_agg(q.word, ' | ') FILTER (WHERE q.place = 1 OR q.reached <= c_candidates)::tsquery,
+        string_agg(q.word, ' | ')::tsquery
+    INTO v_lexemes, v_weights, v_rarest, v_all
+    FROM quoted q;
+    IF v_lexemes IS NULL THEN
+        RETURN;
+    END IF;
+    v_any := CASE WHEN p_stream_id IS NULL THEN v_rarest ELSE v_all END;
+    LOOP
+        RETURN QUERY
+            SELECT
+                e.stream_id, e.version::bigint, e.kind, e.piece, e."position"::bigint, e.first_character,
+                e.characters, e.user_id::text, e.session_id::text, s.score
+            FROM search_entries e
+            CROSS JOIN LATERAL (
+                SELECT sum(w.weight * f.h * 2.2 / (f.h + 1.2 * (0.25 + 0.75 * e.words / v_average))) AS score
+                FROM (SELECT e.vector || ''::tsvector AS vector OFFSET 0) AS v
+                CROSS JOIN unnest(v_lexemes, v_weights) AS w (lexeme, weight)
+                CROSS JOIN LATERAL (SELECT ts_rank(v.vector, w.lexeme) * 16.4493406685::double precision AS h) AS f
+                WHERE f.h > 0.01
+            ) AS s
+            WHERE e.namespace_id = ANY (v_spaces) AND e.projection_version = p_projection_version
+                AND e.vector @@ v_any AND e.kind = ANY (p_kinds)
+                AND (p_include_erased OR NOT e.erased)
+                AND (p_stream_id IS NULL OR e.stream_id = p_stream_id)
+                AND (p_user_id IS NULL OR e.user_id = p_user_id)
+                AND (p_collection IS NULL OR e.collection = p_collection)
+            ORDER BY s.score DESC, CASE e.kind WHEN 'knowledge' THEN e."position" ELSE -e."position" END, e.piece
+            LIMIT p_limit;
+        EXIT WHEN v_any = v_all OR FOUND;
+        v_any := v_all; -- nothing in this scope has the rare words
+    END LOOP;
+END
+$$;
+
+
+ALTER FUNCTION ledger.search(p_projection_version integer, p_language text, p_query text, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer) OWNER TO ledger_owner;
+
 
 
 --
@@ -685,6 +771,72 @@ ALTER TABLE ONLY ledger.projection_checkpoints FORCE ROW LEVEL SECURITY;
 ALTER TABLE ledger.projection_checkpoints OWNER TO ledger_owner;
 
 --
+-- Name: search_embeddings; Type: TABLE; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE TABLE ledger.search_embeddings (
+    namespace_id uuid NOT NULL,
+    model ledger.short_text NOT NULL,
+    stream_id uuid NOT NULL,
+    version ledger.ordinal NOT NULL,
+    kind text NOT NULL,
+    piece integer NOT NULL,
+    embedding public.vector NOT NULL
+);
+
+ALTER TABLE ONLY ledger.search_embeddings FORCE ROW LEVEL SECURITY;
+
+
+ALTER TABLE ledger.search_embeddings OWNER TO ledger_owner;
+
+--
+-- Name: search_entries; Type: TABLE; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE TABLE ledger.search_entries (
+    namespace_id uuid NOT NULL,
+    projection_version integer NOT NULL,
+    stream_id uuid NOT NULL,
+    version ledger.ordinal NOT NULL,
+    kind text NOT NULL,
+    piece integer NOT NULL,
+    "position" ledger.ordinal NOT NULL,
+    first_character integer NOT NULL,
+    characters integer NOT NULL,
+    words integer NOT NULL,
+    erased boolean DEFAULT false NOT NULL,
+    user_id ledger.short_text NOT NULL,
+    session_id ledger.short_text NOT NULL,
+    collection ledger.short_text,
+    item_id ledger.short_text NOT NULL,
+    vector tsvector NOT NULL,
+    CONSTRAINT search_entries_kind_check CHECK ((kind = ANY (ARRAY['entry'::text, 'summary'::text, 'knowledge'::text])))
+);
+
+ALTER TABLE ONLY ledger.search_entries FORCE ROW LEVEL SECURITY;
+
+
+ALTER TABLE ledger.search_entries OWNER TO ledger_owner;
+
+--
+-- Name: search_terms; Type: TABLE; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE TABLE ledger.search_terms (
+    namespace_id uuid NOT NULL,
+    projection_version integer NOT NULL,
+    lexeme ledger.short_text NOT NULL,
+    pieces bigint NOT NULL,
+    words bigint DEFAULT 0 NOT NULL
+)
+WITH (fillfactor='80');
+
+ALTER TABLE ONLY ledger.search_terms FORCE ROW LEVEL SECURITY;
+
+
+ALTER TABLE ledger.search_terms OWNER TO ledger_owner;
+
+--
 -- Name: session_index; Type: TABLE; Schema: ledger; Owner: ledger_owner
 --
 
@@ -789,6 +941,30 @@ ALTER TABLE ONLY ledger.projection_checkpoints
 
 
 --
+-- Name: search_embeddings search_embeddings_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ONLY ledger.search_embeddings
+    ADD CONSTRAINT search_embeddings_pkey PRIMARY KEY (namespace_id, model, stream_id, version, kind, piece);
+
+
+--
+-- Name: search_entries search_entries_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ONLY ledger.search_entries
+    ADD CONSTRAINT search_entries_pkey PRIMARY KEY (namespace_id, projection_version, stream_id, version, kind, piece);
+
+
+--
+-- Name: search_terms search_terms_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ONLY ledger.search_terms
+    ADD CONSTRAINT search_terms_pkey PRIMARY KEY (namespace_id, projection_version, lexeme);
+
+
+--
 -- Name: session_index session_index_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
 --
 
@@ -831,6 +1007,20 @@ CREATE INDEX events_item_id ON ledger.events USING btree (namespace_id, stream_i
 --
 
 CREATE INDEX events_recorded_at ON ledger.events USING brin (recorded_at);
+
+
+--
+-- Name: search_entries_user; Type: INDEX; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE INDEX search_entries_user ON ledger.search_entries USING btree (namespace_id, projection_version, user_id);
+
+
+--
+-- Name: search_entries_vector; Type: INDEX; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE INDEX search_entries_vector ON ledger.search_entries USING gin (vector);
 
 
 --
@@ -931,6 +1121,27 @@ CREATE POLICY namespace_isolation ON ledger.projection_checkpoints USING ((array
 
 
 --
+-- Name: search_embeddings namespace_isolation; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY namespace_isolation ON ledger.search_embeddings USING ((array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), ','::text))::uuid[] AS string_to_array), namespace_id) IS NOT NULL));
+
+
+--
+-- Name: search_entries namespace_isolation; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY namespace_isolation ON ledger.search_entries USING ((array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), ','::text))::uuid[] AS string_to_array), namespace_id) IS NOT NULL));
+
+
+--
+-- Name: search_terms namespace_isolation; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY namespace_isolation ON ledger.search_terms USING ((array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), ','::text))::uuid[] AS string_to_array), namespace_id) IS NOT NULL));
+
+
+--
 -- Name: session_index namespace_isolation; Type: POLICY; Schema: ledger; Owner: ledger_owner
 --
 
@@ -965,6 +1176,13 @@ CREATE POLICY owner_lists ON ledger.namespaces FOR SELECT TO ledger_owner USING 
 
 
 --
+-- Name: search_entries owner_searches; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY owner_searches ON ledger.search_entries FOR SELECT TO ledger_owner USING (true);
+
+
+--
 -- Name: payloads; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
 --
 
@@ -975,6 +1193,24 @@ ALTER TABLE ledger.payloads ENABLE ROW LEVEL SECURITY;
 --
 
 ALTER TABLE ledger.projection_checkpoints ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: search_embeddings; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ledger.search_embeddings ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: search_entries; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ledger.search_entries ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: search_terms; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ledger.search_terms ENABLE ROW LEVEL SECURITY;
 
 --
 -- Name: session_index; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
@@ -1027,6 +1263,27 @@ CREATE POLICY verifier_reads ON ledger.payloads FOR SELECT TO ledger_verifier US
 --
 
 CREATE POLICY verifier_reads ON ledger.projection_checkpoints FOR SELECT TO ledger_verifier USING (true);
+
+
+--
+-- Name: search_embeddings verifier_reads; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY verifier_reads ON ledger.search_embeddings FOR SELECT TO ledger_verifier USING (true);
+
+
+--
+-- Name: search_entries verifier_reads; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY verifier_reads ON ledger.search_entries FOR SELECT TO ledger_verifier USING (true);
+
+
+--
+-- Name: search_terms verifier_reads; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY verifier_reads ON ledger.search_terms FOR SELECT TO ledger_verifier USING (true);
 
 
 --
@@ -1120,6 +1377,14 @@ REVOKE ALL ON FUNCTION ledger.restore_events(p_namespace_id uuid, e_position big
 
 
 --
+-- Name: FUNCTION search(p_projection_version integer, p_language text, p_query text, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer); Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+REVOKE ALL ON FUNCTION ledger.search(p_projection_version integer, p_language text, p_query text, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.search(p_projection_version integer, p_language text, p_query text, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer) TO ledger_app;
+
+
+--
 -- Name: TABLE alembic_version; Type: ACL; Schema: ledger; Owner: ledger_owner
 --
 
@@ -1181,6 +1446,30 @@ GRANT SELECT ON TABLE ledger.events_readable TO ledger_verifier;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ledger.projection_checkpoints TO ledger_app;
 GRANT SELECT ON TABLE ledger.projection_checkpoints TO ledger_verifier;
+
+
+--
+-- Name: TABLE search_embeddings; Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ledger.search_embeddings TO ledger_app;
+GRANT SELECT ON TABLE ledger.search_embeddings TO ledger_verifier;
+
+
+--
+-- Name: TABLE search_entries; Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ledger.search_entries TO ledger_app;
+GRANT SELECT ON TABLE ledger.search_entries TO ledger_verifier;
+
+
+--
+-- Name: TABLE search_terms; Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ledger.search_terms TO ledger_app;
+GRANT SELECT ON TABLE ledger.search_terms TO ledger_verifier;
 
 
 --

@@ -87,10 +87,10 @@ LAWS: Final = {
         UNION ALL SELECT nspname FROM pg_namespace n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
         WHERE n.nspname = 'ledger' AND a.grantee = 0
     """,
-    "the application calls four functions": """
+    "the application calls five functions": """
         SELECT proname FROM pg_proc p WHERE p.pronamespace = 'ledger'::regnamespace
         AND has_function_privilege('ledger_app', p.oid, 'EXECUTE')
-        <> (proname IN ('append', 'create_namespace', 'namespace_ids', 'prune_requests'))
+        <> (proname IN ('append', 'create_namespace', 'namespace_ids', 'prune_requests', 'search'))
     """,
     "what the application may call has its owner's rights": """
         SELECT proname FROM pg_proc p WHERE p.pronamespace = 'ledger'::regnamespace
@@ -99,7 +99,8 @@ LAWS: Final = {
     "the application only reads the log": """
         SELECT c.relname FROM pg_class c, unnest('{INSERT,UPDATE,DELETE,TRUNCATE,REFERENCES,TRIGGER}'::text[]) AS may
         WHERE c.relnamespace = 'ledger'::regnamespace AND c.relkind IN ('r', 'p', 'v')
-        AND c.relname NOT IN ('snapshots', 'projection_checkpoints', 'session_index')
+        AND c.relname NOT IN ('snapshots', 'projection_checkpoints', 'session_index', 'search_entries', 'search_terms',
+            'search_embeddings')
         AND has_table_privilege('ledger_app', c.oid, may)
     """,
     "the verifier only reads": """
@@ -138,7 +139,7 @@ BREACHES: Final = {
     "everything belongs to the owner": "ALTER FUNCTION ledger.append OWNER TO postgres",
     "functions have their search path pinned": "ALTER FUNCTION ledger.append SET search_path = ledger, public",
     "PUBLIC has nothing": "GRANT EXECUTE ON FUNCTION ledger.append TO PUBLIC",
-    "the application calls four functions": "GRANT EXECUTE ON FUNCTION ledger.append_noted TO ledger_app",
+    "the application calls five functions": "GRANT EXECUTE ON FUNCTION ledger.append_noted TO ledger_app",
     "what the application may call has its owner's rights": "ALTER FUNCTION ledger.append_noted SECURITY DEFINER",
     "the application only reads the log": "GRANT INSERT ON ledger.events TO ledger_app",
     "the verifier only reads": "GRANT UPDATE ON ledger.snapshots TO ledger_verifier",

@@ -16,7 +16,10 @@ _HEADER: Final = """\
 
 
 def dump(url: str) -> str:
-    """Return the ledger's schema in the database at *url* without what differs between machines and minor releases."""
+    """Return the ledger's schema in the database at *url* without what differs between machines and minor releases.
+
+    A server without pgvector lacks the objects of `without_vectors`.
+    """
     program = bundled_binaries() / "pg_dump"
     done = subprocess.run(
         [program, "--schema-only", "--schema=ledger", url], check=True, capture_output=True, text=True
@@ -27,6 +30,12 @@ def dump(url: str) -> str:
     assert end
     kept = [line for line in objects.splitlines() if not line.startswith("SET default_")]
     return _HEADER + "\n" + first + "\n".join(kept).rstrip() + "\n"
+
+
+def without_vectors(schema: str) -> str:
+    """Return the dump *schema* without the table that only a server with pgvector has."""
+    objects = schema.split("--\n-- Name: ")
+    return "--\n-- Name: ".join(one for one in objects if "search_embeddings" not in one)
 
 
 def main() -> None:

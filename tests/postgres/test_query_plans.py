@@ -199,6 +199,7 @@ async def test_nothing_the_store_does_scans_the_log(server: Server, database: st
         await store.append(request)
         await store.append_all([a_request(a_write(Stream.of("plans", "new"), an_event()))])
         await store.save_snapshot(stream, Snapshot("session", 1, 5, bytes(32), b"state"))
+        await store.begin_build(stream.namespace_id, "session_index", 1, bytes(32))
         await store.save_index(stream.namespace_id, 1, EVENTS, [])
         assert (await store.index_progress(stream.namespace_id, 1))[1] == [("", "new")]
         await store.list_index(stream.namespace_id, 1)

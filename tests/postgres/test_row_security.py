@@ -8,7 +8,9 @@ import pytest
 
 from ledger.ids import Stream, namespace_id
 from ledger.ports import Snapshot
+from ledger.search_ports import SEARCH, StreamChange
 from ledger.stores.postgres import PostgresStore, Target
+from projections.search import Piece, Put
 from tests.conformance.building import a_request, a_write, some_events
 from tests.conformance.test_caches import a_row
 from tests.databases import Server
@@ -26,6 +28,9 @@ TABLES = (
     "snapshots",
     "session_index",
     "projection_checkpoints",
+    "search_entries",
+    "search_terms",
+    "search_embeddings",
     "events_readable",
 )
 
@@ -39,11 +44,33 @@ def database(server: Server, quiet_database: str) -> str:
         for stream in (OURS, THEIRS):
             await store.append(a_request(a_write(stream, *some_events(3)), key="k"))
             await store.save_snapshot(stream, Snapshot("session", 1, 3, bytes(32), b"state"))
+            await store.begin_build(stream.namespace_id, "session_index", 1, bytes(32))
             await store.save_index(stream.namespace_id, 1, 3, [a_row(stream)])
+            await index_a_word(store, stream)
         await store.close()
 
     asyncio.run(fill())
     return quiet_database
+
+
+async def index_a_word(store: PostgresStore, stream: Stream) -> None:
+    """Put a text, and its embedding where the server keeps them, into the search of a namespace."""
+    await store.begin_build(stream.namespace_id, SEARCH, 1, bytes(32))
+    piece = Piece(version=1, kind="entry", number=0, position=1, first_character=0, text="word", item_id="e")
+    changes = [StreamChange(stream.stream_id, Put((piece,)))]
+    await store.index_pieces(stream.namespace_id, 1, changes, after=0, position=3, language="simple")
+    if await store.embeds():
+        (hit,) = await store.pieces_to_embed(stream.namespace_id, 1, "model", limit=9)
+        await store.save_embeddings(stream.namespace_id, "model", [(hit, [1.0, 0.0])])
+
+
+@pytest.fixture(autouse=True)
+def _the_table_is_there(request: pytest.FixtureRequest, server: Server) -> None:
+    """Only a server with pgvector keeps embeddings."""
+    if getattr(request.node, "callspec", None) and request.node.callspec.params.get("table") == "search_embeddings":
+        with server.superuser(request.getfixturevalue("database")) as mighty:
+            if mighty.execute("SELECT to_regclass('ledger.search_embeddings')").fetchone() == (None,):
+                pytest.skip("this server has no pgvector")
 
 
 @pytest.fixture
@@ -112,18 +139,29 @@ async def test_the_store_lists_namespace_ids(server: Server, database: str, app_
     await store.close()
 
 
-@pytest.mark.parametrize("table", ["snapshots", "session_index", "projection_checkpoints"])
+WRITABLE = (
+    "snapshots",
+    "session_index",
+    "projection_checkpoints",
+    "search_entries",
+    "search_terms",
+    "search_embeddings",
+)
+
+
+@pytest.mark.parametrize("table", WRITABLE)
 def test_what_the_application_may_write_it_writes_in_its_namespace_only(
     table: str, server: Server, database: str, login: psycopg.Connection[tuple[object, ...]]
 ) -> None:
     set_namespaces(login, OURS)
-    assert login.execute(f"UPDATE ledger.{table} SET projection_version = 2").rowcount == 1
-    assert login.execute(f"DELETE FROM ledger.{table}").rowcount == 1
+    ours = rows(login, table)
+    assert login.execute(f"UPDATE ledger.{table} SET namespace_id = namespace_id").rowcount == ours > 0
+    assert login.execute(f"DELETE FROM ledger.{table}").rowcount == ours
     with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
         smuggle(login, table)
     login.rollback()
     with server.superuser(database) as mighty:
-        assert rows(mighty, table) == 2
+        assert rows(mighty, table) == 2 * ours
 
 
 def smuggle(connection: psycopg.Connection[tuple[object, ...]], table: str) -> None:

@@ -64,6 +64,12 @@ WEAKENINGS = [
         "payloads",
     ),
     Weakening(
+        "policy of search for all",
+        "ALTER POLICY owner_searches ON ledger.search_entries TO PUBLIC",
+        "row security",
+        "search_entries",
+    ),
+    Weakening(
         "row security not forced", "ALTER TABLE ledger.events NO FORCE ROW LEVEL SECURITY", "row security", "events"
     ),
     Weakening("row security off", "ALTER TABLE ledger.streams DISABLE ROW LEVEL SECURITY", "row security", "streams"),

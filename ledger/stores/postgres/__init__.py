@@ -5,10 +5,13 @@ import logging
 from ledger.errors import MigrationNeeded
 from ledger.stores.postgres.appending import Appending
 from ledger.stores.postgres.caches import Caches
+from ledger.stores.postgres.checkpoints import Checkpoints
 from ledger.stores.postgres.connections import Connector, Login, Pool, Target
+from ledger.stores.postgres.embedding import Embedding
 from ledger.stores.postgres.faults import translated
 from ledger.stores.postgres.reading import Reading
 from ledger.stores.postgres.revisions import require_newest
+from ledger.stores.postgres.searching import Searching
 
 __all__ = ["Login", "PostgresStore", "Target"]
 
@@ -21,7 +24,7 @@ class PostgresStore:
     def __init__(self, target: Target, *, group_commit: bool = True, patience_s: float = 8.0) -> None:
         self._pool = Pool(Connector(target))
         appending = Appending(self._pool, group_commit=group_commit, patience_s=patience_s)
-        reading, caches = Reading(self._pool), Caches(self._pool)
+        reading, caches, checkpoints = Reading(self._pool), Caches(self._pool), Checkpoints(self._pool)
         self._appending = appending
         self.append = appending.append
         self.append_all = appending.append_all
@@ -36,10 +39,24 @@ class PostgresStore:
         self.overview = reading.overview
         self.load_snapshot = reading.load_snapshot
         self.save_snapshot = caches.save_snapshot
+        self.projection_progress = checkpoints.projection_progress
+        self.begin_build = checkpoints.begin_build
+        self.go_live = checkpoints.go_live
         self.index_progress = caches.index_progress
         self.save_index = caches.save_index
+        self.prune_index = caches.prune_index
         self.list_index = caches.list_index
         self.prune_requests = caches.prune_requests
+        searching = Searching(self._pool)
+        embedding = Embedding(self._pool, searching)
+        self.index_pieces = searching.index_pieces
+        self.prune_pieces = searching.prune_pieces
+        self.search = searching.search
+        self.findable = searching.findable
+        self.embeds = searching.embeds
+        self.pieces_to_embed = embedding.pieces_to_embed
+        self.save_embeddings = embedding.save_embeddings
+        self.search_similar = embedding.search_similar
 
     @classmethod
     async def open(cls, target: Target, *, group_commit: bool = True, patience_s: float = 8.0) -> "PostgresStore":

@@ -1,9 +1,20 @@
 """The tables that ordinary queries use; the migrations make them, a test compares the two."""
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import BYTEA, TIMESTAMP, UUID
+from sqlalchemy.dialects.postgresql import BYTEA, TIMESTAMP, TSVECTOR, UUID
 
 metadata = sa.MetaData(schema="ledger")
+
+
+class Vector(sa.types.UserDefinedType[str]):
+    """pgvector's type, of any dimension; read and written as text by the queries of search."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **kw: object) -> str:
+        """See `sqlalchemy.types.UserDefinedType`."""
+        return "vector"
+
 
 namespaces = sa.Table(
     "namespaces",
@@ -96,4 +107,48 @@ session_index = sa.Table(
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("user_id", sa.Text, nullable=False),
     sa.Column("session_id", sa.Text, nullable=False),
+)
+
+search_entries = sa.Table(
+    "search_entries",
+    metadata,
+    sa.Column("namespace_id", UUID, primary_key=True),
+    sa.Column("projection_version", sa.Integer, primary_key=True),
+    sa.Column("stream_id", UUID, primary_key=True),
+    sa.Column("version", sa.BigInteger, primary_key=True),
+    sa.Column("kind", sa.Text, primary_key=True),
+    sa.Column("piece", sa.Integer, primary_key=True),
+    sa.Column("position", sa.BigInteger, nullable=False),
+    sa.Column("first_character", sa.Integer, nullable=False),
+    sa.Column("characters", sa.Integer, nullable=False),
+    sa.Column("words", sa.Integer, nullable=False),
+    sa.Column("erased", sa.Boolean, nullable=False),
+    sa.Column("user_id", sa.Text, nullable=False),
+    sa.Column("session_id", sa.Text, nullable=False),
+    sa.Column("collection", sa.Text),
+    sa.Column("item_id", sa.Text, nullable=False),
+    sa.Column("vector", TSVECTOR, nullable=False),
+)
+
+search_terms = sa.Table(
+    "search_terms",
+    metadata,
+    sa.Column("namespace_id", UUID, primary_key=True),
+    sa.Column("projection_version", sa.Integer, primary_key=True),
+    sa.Column("lexeme", sa.Text, primary_key=True),
+    sa.Column("pieces", sa.BigInteger, nullable=False),
+    sa.Column("words", sa.BigInteger, nullable=False),
+)
+
+#: Only where the server has pgvector.
+search_embeddings = sa.Table(
+    "search_embeddings",
+    metadata,
+    sa.Column("namespace_id", UUID, primary_key=True),
+    sa.Column("model", sa.Text, primary_key=True),
+    sa.Column("stream_id", UUID, primary_key=True),
+    sa.Column("version", sa.BigInteger, primary_key=True),
+    sa.Column("kind", sa.Text, primary_key=True),
+    sa.Column("piece", sa.Integer, primary_key=True),
+    sa.Column("embedding", Vector, nullable=False),
 )

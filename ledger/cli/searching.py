@@ -1,0 +1,80 @@
+"""The command that finds: ``search``."""
+
+import re
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from ledger.cli.app import app, command, options, run
+from ledger.cli.arguments import UserOption, opened
+from ledger.cli.output import STYLES, one_line
+from ledger.cli.values import found_value
+from ledger.finding import Found
+from projections.prompts import label
+from projections.ranking import words
+
+_LEAD = 24  # characters shown before the first word that was asked for
+
+
+@command(app)
+def search(
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="Any words; rare ones count for more.")],
+    session: Annotated[str | None, typer.Option("--session", metavar="SESSION", help="Only in this session.")] = None,
+    user: UserOption = None,
+    collection: Annotated[
+        str | None, typer.Option("--collection", metavar="NAME", help="In this knowledge base instead.")
+    ] = None,
+    top: Annotated[int, typer.Option("--top", metavar="N", help="At most so many, best first.")] = 10,
+    around: Annotated[int, typer.Option("--around", metavar="N", help="Entries before and after, with --json.")] = 1,
+    erased: Annotated[bool, typer.Option("--erased", help="Also what was erased from the window.")] = False,
+) -> None:
+    """Find what was ever said: in the window, covered by summaries, and in the summaries."""
+    opts = options()
+
+    async def work() -> list[Found]:
+        async with opened(opts) as ledger:
+            return await ledger.search(
+                query,
+                session_id=session,
+                user_id=user,
+                collection=collection,
+                top_k=top,
+                around=around,
+                include_erased=erased,
+            )
+
+    found = run(work)
+
+    def show_table() -> None:
+        if not found:
+            opts.output.say("Nothing is found.")
+            return
+        table = opts.output.table("session", "user", ">version", ">score", "who", "text")
+        width = max(40, opts.output.console.width - 60)
+        for one in found:
+            who = label(one.entry) if one.entry else one.kind.capitalize()
+            style = STYLES.get(one.entry.role, "") if one.entry else "bold"
+            table.add_row(
+                Text(one_line(one.session_id, 30)),
+                Text(one_line(one.user_id or "", 20)),
+                f"{one.version:,}",
+                f"{one.score:.3f}",
+                Text(one_line(who, 20), style=style),
+                marked(one.text, query, width),
+            )
+        opts.output.console.print(table)
+
+    opts.output.result({"query": query, "found": [found_value(one) for one in found]}, show_table)
+
+
+def marked(text: str, query: str, width: int) -> Text:
+    """Return a line of *text* around the first word of *query* in it, such words marked; safe for a terminal."""
+    alternatives = "|".join(re.escape(word) for word in sorted(set(words(query)), key=len, reverse=True))
+    pattern = re.compile(rf"\b(?:{alternatives})\b", re.IGNORECASE) if alternatives else None
+    rarest = max(pattern.finditer(text), key=lambda match: len(match.group()), default=None) if pattern else None
+    first = max(0, rarest.start() - _LEAD) if rarest else 0
+    line = Text(("…" if first else "") + one_line(text[first:], width - 1))
+    if pattern is not None:
+        line.highlight_regex(pattern, "bold yellow")
+    return line

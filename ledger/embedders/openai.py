@@ -1,0 +1,85 @@
+"""Vectors by a model behind any OpenAI-compatible endpoint, through the `openai` client."""
+
+import asyncio
+import math
+import os
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ledger.errors import EmbedderFailed, InvalidInput, Unavailable
+
+_NO_KEY: Final = "none"  # the client insists on one; a model on one's own machine does not
+_CHARACTERS: Final = 24_000  # models refuse more than about 8,000 tokens
+
+
+class OpenAIEmbedder:
+    """A `search_ports.Embedder` over ``/embeddings``; needs the ``[openai]`` extra.
+
+    The key is that in ``OPENAI_API_KEY`` unless given. *timeout_s* bounds a call with its retries. Of a long text
+    the first 24,000 characters are embedded.
+
+    Raises:
+        InvalidInput: the model is OpenAI's, and there is no key.
+        Unavailable: the extra is not installed.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        timeout_s: float = 30.0,
+        max_retries: int = 2,
+    ) -> None:
+        try:
+            from openai import AsyncOpenAI  # noqa: PLC0415 - an extra, and slow to load
+        except ImportError as missing:
+            raise Unavailable("install memory-ledger[openai] to embed with a model") from missing
+        key = api_key or os.environ.get("OPENAI_API_KEY") or (_NO_KEY if base_url else None)
+        if key is None:
+            raise InvalidInput("missing_field", "set OPENAI_API_KEY", field="api_key")
+        self.model: str = model
+        self._timeout_s = timeout_s
+        self._client = AsyncOpenAI(base_url=base_url, api_key=key, timeout=timeout_s, max_retries=max_retries)
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return a vector for each text, in order.
+
+        Raises:
+            EmbedderFailed: the endpoint failed, was late, or answered something else.
+        """
+        import openai  # noqa: PLC0415 - loaded with the client
+
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                answer = await self._client.embeddings.create(
+                    model=self.model,
+                    input=[text[:_CHARACTERS] or " " for text in texts],
+                    encoding_format="float",
+                )
+        except (TimeoutError, openai.APITimeoutError) as fault:
+            raise EmbedderFailed("the embedding model did not answer in time") from fault
+        except openai.APIStatusError as fault:
+            raise EmbedderFailed(f"the embedding endpoint answered {fault.status_code}") from fault
+        except openai.OpenAIError as fault:
+            raise EmbedderFailed(f"the embedding endpoint failed: {type(fault).__name__}") from fault
+        except ValueError as fault:  # the client lets the faults of JSON and UTF-8 through
+            raise EmbedderFailed("the embedding endpoint's answer is not JSON") from fault
+        return _read(answer, len(texts))
+
+    async def close(self) -> None:
+        """Close the client's connections."""
+        await self._client.close()
+
+
+def _read(answer: Any, count: int) -> list[list[float]]:
+    """Return what is in *answer*; the client does not check that an endpoint keeps to the protocol."""
+    try:
+        rows = {int(row.index): [float(value) for value in row.embedding] for row in answer.data}
+        vectors = [rows[index] for index in range(count)]
+    except (AttributeError, KeyError, TypeError, ValueError) as fault:
+        raise EmbedderFailed("the embedding endpoint's answer has no vector for each text") from fault
+    if not all(vector and len(vector) == len(vectors[0]) and all(map(math.isfinite, vector)) for vector in vectors):
+        raise EmbedderFailed("the embedding endpoint's answer has no usable vectors")
+    return vectors

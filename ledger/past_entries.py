@@ -1,0 +1,107 @@
+"""Entries read back from the log by version, with the text they have now, and the interactions around them."""
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Final, TypeAlias
+
+from ledger.codec import decode
+from ledger.events import CompactionCompleted, EntryAdded, EntryEdited, Ranges
+from ledger.ids import Stream
+from ledger.ports import StreamReader
+from projections import ranges
+from projections.entries import Entry, added, edited
+from projections.strategies.base import Recalled
+from projections.summaries import Summary, summary_of
+from projections.transcript import group_interactions, group_units, orphans
+
+#: Tells which of some versions of a session are entries that may be shown.
+Findable: TypeAlias = Callable[[Stream, Sequence[int]], Awaitable[set[int]]]
+
+_REACH: Final = 12  # versions before and after a hit that are read at first
+
+
+async def read_entries(store: StreamReader, stream: Stream, wanted: Ranges) -> dict[int, Entry]:
+    """Return the entries added at the versions in *wanted*, by version; edits from any version are in them."""
+    events = [decode(stored) for stored in await store.read_versions(stream, wanted)]
+    entries = {event.version: added(event, event.payload) for event in events if isinstance(event.payload, EntryAdded)}
+    if not entries:
+        return {}
+    about = await store.find_items(stream, sorted({entry.entry_id for entry in entries.values()}))
+    later = sorted({version for versions in about.values() for version in versions} - entries.keys())
+    for stored in await store.read_versions(stream, ranges.ranges_of(later)):
+        event = decode(stored)
+        payload = event.payload
+        if isinstance(payload, EntryEdited) and payload.entry_version in entries:
+            entries[payload.entry_version] = edited(entries[payload.entry_version], event, payload)
+    return entries
+
+
+async def read_summaries(store: StreamReader, stream: Stream, versions: Iterable[int]) -> dict[int, Summary]:
+    """Return the summaries completed at *versions*."""
+    found = {}
+    for stored in await store.read_versions(stream, ranges.ranges_of(sorted(versions))):
+        event = decode(stored)
+        if isinstance(event.payload, CompactionCompleted) and event.payload.summary_id is not None:
+            found[event.version] = summary_of(event, event.payload, event.payload.summary_id)
+    return found
+
+
+async def read_recalled(
+    store: StreamReader,
+    stream: Stream,
+    hits: Sequence[tuple[int, float]],
+    findable: Findable,
+    *,
+    after: int,
+    until: int,
+) -> tuple[Recalled, ...]:
+    """Return *hits* (version, score), in their order, each with its interaction. Source: R-REC-1.
+
+    Only versions above *after*, the last clear, up to *until* are looked at. What is read around a hit grows
+    until its interaction is whole: begun by a user, ended by the next one, and no call without its result.
+    """
+    homes: dict[int, tuple[Entry, ...]] = {}
+    reach, left = _REACH, {version for version, _ in hits}
+    while left:
+        wanted = _around(left, reach, after, until)
+        entries = await read_entries(store, stream, wanted)
+        shown = await findable(stream, sorted(entries))
+        for first, last in wanted:
+            here = [entries[version] for version in range(first, last + 1) if version in entries and version in shown]
+            for version in [version for version in left if first <= version <= last]:
+                home = _interaction(here, version, begins=first == after + 1, ends=last == until)
+                if home is not None:
+                    homes[version] = home
+                    left.discard(version)
+        reach *= 4
+    return tuple(Recalled(version, score, homes[version]) for version, score in hits if homes[version])
+
+
+def _around(versions: Iterable[int], reach: int, after: int, until: int) -> Ranges:
+    merged: list[tuple[int, int]] = []
+    for version in sorted(versions):
+        first, last = max(after + 1, version - reach), min(until, version + reach)
+        if merged and first <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], last)
+        else:
+            merged.append((first, last))
+    return tuple(merged)
+
+
+def _interaction(here: Sequence[Entry], version: int, *, begins: bool, ends: bool) -> tuple[Entry, ...] | None:
+    """Return the interaction of the entry at *version*; empty if it is in none, none if it is not all *here*."""
+    alone = set() if begins else orphans((), here)
+    if version in alone:
+        return None  # a result whose call came earlier
+    found = group_interactions(entry for entry in here if entry.version not in alone)
+    for index, interaction in enumerate(found):
+        if all(entry.version != version for entry in interaction.entries):
+            continue
+        begun = begins or interaction.entries[0].starts_interaction
+        waits = any(
+            all(entry.kind == "tool_call" for entry in unit.entries)
+            for unit in group_units(interaction.entries)
+            if unit.entries[0].kind == "tool_call"
+        )
+        whole = ends or (index < len(found) - 1 and not waits)
+        return interaction.entries if begun and whole else None
+    return ()

@@ -1,0 +1,31 @@
+-- Pieces with their words, and in how many pieces each word stands now.
+WITH given AS MATERIALIZED (
+    SELECT g.*, to_tsvector(CAST(:language AS regconfig), g.body) AS vector
+    FROM unnest(
+        CAST(:streams AS uuid[]), CAST(:versions AS bigint[]), CAST(:kinds AS text[]), CAST(:numbers AS integer[]),
+        CAST(:positions AS bigint[]), CAST(:firsts AS integer[]), CAST(:items AS text[]),
+        CAST(:collections AS text[]), CAST(:texts AS text[])
+    ) AS g (stream_id, version, kind, piece, "position", first_character, item_id, collection, body)
+), kept AS (
+    INSERT INTO ledger.search_entries (
+        namespace_id, projection_version, stream_id, version, kind, piece, "position", first_character, characters,
+        words, user_id, session_id, collection, item_id, vector
+    )
+    SELECT
+        s.namespace_id, :build, g.stream_id, g.version, g.kind, g.piece, g."position",
+        g.first_character, char_length(g.body), length(g.vector), s.user_id, s.session_id, g.collection, g.item_id,
+        g.vector
+    FROM given g
+    JOIN ledger.streams s ON s.namespace_id = :namespace AND s.stream_id = g.stream_id
+)
+INSERT INTO ledger.search_terms AS t (namespace_id, projection_version, lexeme, pieces, words)
+SELECT CAST(:namespace AS uuid), CAST(:build AS integer), w.lexeme, count(*), 0
+FROM given g
+CROSS JOIN LATERAL unnest(g.vector) AS w
+WHERE octet_length(w.lexeme) <= 512
+GROUP BY w.lexeme
+UNION ALL
+SELECT CAST(:namespace AS uuid), CAST(:build AS integer), '', count(*), coalesce(sum(length(g.vector)), 0)
+FROM given g
+ON CONFLICT (namespace_id, projection_version, lexeme)
+    DO UPDATE SET pieces = t.pieces + excluded.pieces, words = t.words + excluded.words

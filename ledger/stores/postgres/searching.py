@@ -1,0 +1,179 @@
+"""The projection behind search: its words, kept by catching up, and the asking."""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from ledger.ids import Stream
+from ledger.search_ports import SEARCH, Hit, SearchQuery, StreamChange
+from ledger.stores.postgres import tables
+from ledger.stores.postgres.checkpoints import moved_on, the_build
+from ledger.stores.postgres.connections import Pool
+from ledger.stores.postgres.faults import translated
+from projections.search import Erase, Fold, Forget, Put, Withdraw
+
+QUERIES: Final = {path.stem: path.read_text() for path in (Path(__file__).parent / "search_queries").glob("*.sql")}
+_PUT: Final = sa.text(QUERIES["put_pieces"])
+
+
+class Searching:
+    """The `search_ports.SearchStore` of the store."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._embeds: bool | None = None
+
+    async def embeds(self) -> bool:
+        """See `search_ports.EmbeddingStore.embeds`."""
+        if self._embeds is None:
+            rows = await self.rows("SELECT to_regclass('ledger.search_embeddings') IS NOT NULL", {})
+            self._embeds = bool(rows[0][0])
+        return self._embeds
+
+    async def index_pieces(
+        self,
+        namespace_id: UUID,
+        build: int,
+        changes: Sequence[StreamChange],
+        *,
+        after: int,
+        position: int,
+        language: str,
+    ) -> int | None:
+        """See `search_ports.SearchStore.index_pieces`."""
+        embeds = await self.embeds()
+        at = sa.select(tables.projection_checkpoints.c.position).where(the_build(namespace_id, SEARCH, build))
+        async with self._pool.transaction(namespace_id) as connection:
+            reached = await connection.scalar(at.with_for_update())
+            if reached != after:
+                return reached
+            target = {"namespace": namespace_id, "build": build, "language": language}
+            for puts, run in groupby(changes, key=lambda one: isinstance(one.change, Put)):
+                if puts:
+                    await connection.execute(_PUT, {**target, **_columns(run)})
+                else:
+                    for one in run:
+                        await _apply(connection, namespace_id, build, one, embeds=embeds)
+            await connection.execute(moved_on(namespace_id, SEARCH, build, position))
+            return position
+
+    async def prune_pieces(self, namespace_id: UUID) -> int:
+        """See `search_ports.SearchStore.prune_pieces`."""
+        async with self._pool.transaction(namespace_id) as connection:
+            await connection.execute(_unused(namespace_id, tables.search_terms))
+            return (await connection.execute(_unused(namespace_id, tables.search_entries))).rowcount
+
+    async def search(self, namespace_id: UUID, build: int, query: SearchQuery) -> list[Hit]:
+        """See `search_ports.SearchStore.search`."""
+        return await self.hits("search", namespace_id, build, asked(query))
+
+    async def findable(
+        self, stream: Stream, build: int, versions: Sequence[int], *, include_erased: bool = False
+    ) -> set[int]:
+        """See `search_ports.SearchStore.findable`."""
+        wanted = {
+            "namespace": str(stream.namespace_id),
+            "build": build,
+            "stream": stream.stream_id,
+            "versions": list(versions),
+            "include_erased": include_erased,
+        }
+        return {int(row[0]) for row in await self.rows(QUERIES["findable"], wanted)}
+
+    async def hits(self, query: str, namespace_id: UUID, build: int, wanted: dict[str, Any]) -> list[Hit]:
+        """Run one of the queries whose columns are those of a hit."""
+        bounds = {**wanted, "namespace": str(namespace_id), "build": build}
+        return [
+            Hit(
+                stream_id=row[0],
+                version=row[1],
+                kind=row[2],
+                piece=row[3],
+                position=row[4],
+                first_character=row[5],
+                characters=row[6],
+                user_id=row[7],
+                session_id=row[8],
+                score=float(row[9]),
+            )
+            for row in await self.rows(QUERIES[query], bounds)
+        ]
+
+    async def rows(self, query: str, wanted: dict[str, Any]) -> list[tuple[Any, ...]]:
+        """Run a query in one round trip."""
+        with translated():
+            async with self._pool.readers.use() as driver:
+                return await (await driver.execute(query, wanted, prepare=True)).fetchall()
+
+
+def asked(query: SearchQuery) -> dict[str, Any]:
+    """Return *query* as parameters; what no database text can hold is blank in it."""
+    text = query.text.replace("\x00", " ").encode(errors="replace").decode()
+    return {
+        "text": text,
+        "language": query.language,
+        "kinds": list(query.kinds),
+        "stream": query.stream.stream_id if query.stream else None,
+        "user": query.user_id,
+        "collection": query.collection,
+        "include_erased": query.include_erased,
+        "limit": query.limit,
+    }
+
+
+def _columns(run: Iterable[StreamChange]) -> dict[str, list[Any]]:
+    """Return the pieces of a run of `Put`, a list for each column."""
+    pieces = [(one.stream_id, piece) for one in run if isinstance(one.change, Put) for piece in one.change.pieces]
+    return {
+        "streams": [stream_id for stream_id, _ in pieces],
+        "versions": [piece.version for _, piece in pieces],
+        "kinds": [piece.kind for _, piece in pieces],
+        "numbers": [piece.number for _, piece in pieces],
+        "positions": [piece.position for _, piece in pieces],
+        "firsts": [piece.first_character for _, piece in pieces],
+        "items": [piece.item_id for _, piece in pieces],
+        "collections": [piece.collection for _, piece in pieces],
+        "texts": [piece.text for _, piece in pieces],
+    }
+
+
+async def _apply(
+    connection: AsyncConnection, namespace_id: UUID, build: int, one: StreamChange, *, embeds: bool
+) -> None:
+    """Carry out a change that is no `Put`; embeddings go with their pieces."""
+    entries = tables.search_entries
+    here = (entries.c.namespace_id == namespace_id, entries.c.stream_id == one.stream_id)
+    live = (*here, entries.c.projection_version == build)
+    match one.change:
+        case Erase(covered=covered):
+            for first, last in covered:
+                within = entries.c.version.between(first, last)
+                erase = entries.update().where(*live, entries.c.kind == "entry", within).values(erased=True)
+                await connection.execute(erase)
+            return
+        case Withdraw(version=version):
+            gone = [entries.c.kind == "entry", entries.c.version == version]
+        case Fold(summary_ids=folded):
+            gone = [entries.c.kind != "entry", entries.c.item_id.in_(folded)]
+        case Forget(ended=ended):
+            gone = [] if ended else [entries.c.kind != "knowledge"]
+        case Put():
+            return
+    if embeds:
+        kept = tables.search_embeddings
+        key = ("namespace_id", "stream_id", "version", "kind", "piece")
+        same = [kept.c[name] == entries.c[name] for name in key]
+        await connection.execute(kept.delete().where(sa.exists().where(*same, *live, *gone)))
+    await connection.execute(entries.delete().where(*live, *gone))
+
+
+def _unused(namespace_id: UUID, table: sa.Table) -> sa.Delete:
+    """Return the statement that deletes the rows of *table* whose build is gone; see `checkpoints.unused_rows`."""
+    builds = tables.projection_checkpoints.c
+    known = sa.select(builds.projection_version).where(builds.namespace_id == namespace_id, builds.projection == SEARCH)
+    return sa.delete(table).where(table.c.namespace_id == namespace_id, table.c.projection_version.not_in(known))

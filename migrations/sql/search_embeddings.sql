@@ -1,0 +1,26 @@
+-- Meanings of pieces, where the server has pgvector; without it search is by words alone. They cost money, so they
+-- outlive a rebuild of the words. No dimension is fixed: it is the model's.
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'vector') THEN
+        RETURN;
+    END IF;
+    CREATE TABLE ledger.search_embeddings (
+        namespace_id uuid NOT NULL,
+        model ledger.short_text NOT NULL,
+        stream_id uuid NOT NULL,
+        version ledger.ordinal NOT NULL,
+        kind text NOT NULL,
+        piece integer NOT NULL,
+        embedding public.vector NOT NULL,
+        PRIMARY KEY (namespace_id, model, stream_id, version, kind, piece)
+    );
+    ALTER TABLE ledger.search_embeddings ENABLE ROW LEVEL SECURITY;
+    ALTER TABLE ledger.search_embeddings FORCE ROW LEVEL SECURITY;
+    CREATE POLICY namespace_isolation ON ledger.search_embeddings USING (
+        array_position(
+            (SELECT string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[]), namespace_id
+        ) IS NOT NULL
+    );
+END
+$$;

@@ -1,0 +1,117 @@
+"""What can be found of a session, as a fold: which pieces of text each event adds, and which it takes away. Pure.
+
+A piece names its text by reference: the event, and the characters of its text. Entries that left the window by
+a compaction stay findable; removed and cleared ones do not; erased ones only when asked for (R-REC-4).
+Knowledge is what a summary was split into for a knowledge base; it outlives a clear, but not the end of the
+session's life (R-KB-3).
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from ledger.events import (
+    CompactionCompleted,
+    EntryAdded,
+    EntryEdited,
+    EntryRemoved,
+    Ranges,
+    RecordedEvent,
+    SessionCleared,
+)
+
+PIECE_CHARACTERS: Final = 50_000
+"""Longer texts are indexed in parts, for the search vector of one is bounded."""
+
+SearchKind: TypeAlias = Literal["entry", "summary", "knowledge"]
+
+
+class Piece(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of a text: that of the entry at *version*, or of the summary completed there.
+
+    *item_id* is the entry's or summary's id; pieces of one text count from 0.
+    """
+
+    version: int
+    kind: SearchKind
+    number: int
+    position: int
+    first_character: int
+    text: str
+    item_id: str
+    collection: str | None = None
+
+
+class Put(msgspec.Struct, frozen=True):
+    """Pieces to find."""
+
+    pieces: tuple[Piece, ...]
+
+
+class Withdraw(msgspec.Struct, frozen=True):
+    """The entry at *version* was removed, or its text is about to be replaced."""
+
+    version: int
+
+
+class Erase(msgspec.Struct, frozen=True):
+    """Entries were erased from the window: they are found only when asked for."""
+
+    covered: Ranges
+
+
+class Fold(msgspec.Struct, frozen=True):
+    """A newer summary stands for these; their knowledge goes with them."""
+
+    summary_ids: tuple[str, ...]
+
+
+class Forget(msgspec.Struct, frozen=True):
+    """The session was cleared; *ended* takes its knowledge too."""
+
+    ended: bool
+
+
+Change: TypeAlias = Put | Withdraw | Erase | Fold | Forget
+
+
+def changes(event: RecordedEvent, knowledge: Iterable[Piece] = ()) -> list[Change]:
+    """Return what *event* changes about what can be found, in order; *knowledge* is made of its summary."""
+    match event.payload:
+        case EntryAdded(entry_id=entry_id) as payload:
+            text = f"{payload.content}\n{payload.tool_name}" if payload.tool_name else payload.content
+            return [Put(tuple(_pieces(event.version, event.position, entry_id, text)))]
+        case EntryEdited(entry_id=entry_id, entry_version=version, content=content):
+            return [Withdraw(version), Put(tuple(_pieces(version, event.position, entry_id, content)))]
+        case EntryRemoved(entry_version=version):
+            return [Withdraw(version)]
+        case CompactionCompleted() as payload:
+            return list(_compacted(event, payload, tuple(knowledge)))
+        case SessionCleared(ended=ended):
+            return [Forget(ended)]
+        case _:
+            return []
+
+
+def _compacted(event: RecordedEvent, payload: CompactionCompleted, knowledge: tuple[Piece, ...]) -> Iterator[Change]:
+    if payload.effect == "erase":
+        yield Erase(payload.covered)
+    if payload.folds:
+        yield Fold(payload.folds)
+    if payload.summary_id is not None:
+        found = _pieces(event.version, event.position, payload.summary_id, payload.text, "summary")
+        yield Put((*found, *knowledge))
+
+
+def _pieces(version: int, position: int, item_id: str, text: str, kind: SearchKind = "entry") -> Iterator[Piece]:
+    for number, first in enumerate(range(0, max(1, len(text)), PIECE_CHARACTERS)):
+        yield Piece(
+            version=version,
+            kind=kind,
+            number=number,
+            position=position,
+            first_character=first,
+            text=text[first : first + PIECE_CHARACTERS],
+            item_id=item_id,
+        )

@@ -1,0 +1,104 @@
+"""Search sees the namespaces of the setting only, though its function may read all. Source: trust D-7, P-10."""
+
+import asyncio
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from ledger.ids import Stream
+from ledger.memory import MemoryLedger
+from ledger.stores.postgres import PostgresStore, Target
+from tests.databases import Server
+
+pytestmark = pytest.mark.postgres
+
+OURS = Stream.of("ours", "session-1")
+THEIRS = Stream.of("theirs", "session-1")
+CALL = """
+SELECT version
+FROM ledger.search(%s, 'simple', %s, ARRAY['entry', 'summary', 'knowledge'], %s, NULL, NULL, true, 10)
+"""
+
+
+@pytest.fixture(scope="module")
+def database(server: Server, quiet_database: str) -> str:
+    """A database in which two namespaces speak of a walnut, each with a word of its own."""
+
+    async def fill() -> None:
+        store = await PostgresStore.open(server.target(quiet_database))
+        for name in ("ours", "theirs"):
+            ledger = MemoryLedger(store, namespace=name)
+            await ledger.add_user_message("session-1", f"the walnut is {name}")
+            assert len(await ledger.search("walnut")) == 1
+        await store.close()
+
+    asyncio.run(fill())
+    return quiet_database
+
+
+@pytest.fixture
+def login(server: Server, database: str, app_login: str) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
+    with psycopg.connect(server.url_of(app_login, database)) as connection:
+        yield connection
+        connection.rollback()
+
+
+def found(
+    connection: psycopg.Connection[tuple[object, ...]], *namespaces: Stream, query: str, session: Stream | None = None
+) -> int:
+    ids = ",".join(str(stream.namespace_id) for stream in namespaces)
+    connection.execute("SELECT set_config('ledger.namespace', %s, true)", (ids,))
+    build = 100_001  # the first build of the first version, language simple
+    return len(connection.execute(CALL, (build, query, session.stream_id if session else None)).fetchall())
+
+
+def test_only_the_namespaces_of_the_setting_are_searched(login: psycopg.Connection[tuple[object, ...]]) -> None:
+    assert found(login, OURS, query="walnut") == 1
+    assert found(login, OURS, query="theirs") == 0
+    assert found(login, OURS, query="walnut", session=THEIRS) == 0, "nor by the id of their session"
+    assert found(login, OURS, THEIRS, query="walnut") == 2, "the control: a list of namespaces shows both"
+    assert found(login, Stream.of("nobody's", "s"), query="walnut") == 0
+    login.commit()
+    assert login.execute(CALL, (100_001, "walnut", None)).fetchall() == [], "the setting ends with its transaction"
+
+
+def test_words_and_their_counts_are_behind_row_security(login: psycopg.Connection[tuple[object, ...]]) -> None:
+    login.execute("SELECT set_config('ledger.namespace', %s, true)", (str(OURS.namespace_id),))
+    assert login.execute("SELECT lexeme FROM ledger.search_terms WHERE lexeme = 'theirs'").fetchall() == []
+    assert login.execute("SELECT lexeme FROM ledger.search_terms WHERE lexeme = 'ours'").fetchall() == [("ours",)]
+
+
+async def test_a_plain_login_searches(server: Server, database: str, app_login: str) -> None:
+    store = await PostgresStore.open(Target(server.url_of(app_login, database)))
+    assert len(await MemoryLedger(store, namespace="ours").search("walnut")) == 1
+    await store.close()
+
+
+def test_nobody_else_may_call_it(server: Server, database: str) -> None:
+    with (
+        server.login() as stranger,
+        psycopg.connect(server.url_of(stranger, database)) as connection,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        connection.execute(CALL, (100_001, "walnut", None))
+
+
+def test_the_index_of_words_is_used(server: Server, database: str) -> None:
+    """D-7: behind row security no GIN index would be; the control is the same question asked as the application."""
+    question = "EXPLAIN SELECT FROM ledger.search_entries WHERE vector @@ 'walnut'::tsquery"
+    with server.superuser(database) as mighty:
+        mighty.execute("SET enable_seqscan = off")
+        mighty.execute("SET ROLE ledger_owner")
+        owner = "\n".join(str(row[0]) for row in mighty.execute(question).fetchall())
+        mighty.execute("SET ROLE ledger_app")
+        application = "\n".join(str(row[0]) for row in mighty.execute(question).fetchall())
+    assert "search_entries_vector" in owner
+    assert "search_entries_vector" not in application
+
+
+def test_the_migration_does_without_pgvector(server_15: Server) -> None:
+    """Debian's PostgreSQL 15 has none; search goes by words."""
+    with server_15.fresh() as name, server_15.superuser(name) as mighty:
+        row = mighty.execute("SELECT to_regclass('ledger.search_entries'), to_regclass('ledger.search_embeddings')")
+        assert row.fetchone() == ("ledger.search_entries", None)

@@ -1,0 +1,157 @@
+"""Search by meaning: embeddings of a real HTTP endpoint, fused with the words' ranking."""
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from ledger.embedders.openai import OpenAIEmbedder
+from ledger.errors import EmbedderFailed, InvalidInput
+from ledger.memory import MemoryLedger
+from ledger.ports import Store
+from ledger.search_ports import Embedder
+from projections.ranking import fuse
+from tests.summarizers.endpoint import Endpoint, embeds, gives, hang, hang_up, raw, serving, status
+
+CONCEPTS = ({"dog", "retriever", "puppy"}, {"car", "engine", "garage"}, {"coffee", "latte", "espresso"})
+
+
+def vector_of(text: str) -> list[float]:
+    """Return how often *text* speaks of each concept: a model of meaning in which synonyms are equal."""
+    words = text.lower().replace("?", "").split()
+    counted = [float(sum(word in concept for word in words)) for concept in CONCEPTS]
+    return [*counted, 0.1]
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with serving() as running:
+        running.answers(embeds(vector_of))
+        yield running
+
+
+@pytest.fixture
+async def embedder(endpoint: Endpoint) -> AsyncIterator[OpenAIEmbedder]:
+    made = OpenAIEmbedder(model="scripted", base_url=endpoint.url, max_retries=0, timeout_s=1)
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def ledger(store: Store, namespace: str, embedder: OpenAIEmbedder) -> AsyncIterator[MemoryLedger]:
+    async with MemoryLedger.open(namespace=namespace, store=store, embedder=embedder) as opened:
+        yield opened
+
+
+async def talk(ledger: MemoryLedger) -> None:
+    for text in ("my retriever is called Archie", "the engine makes a noise", "an espresso in the morning"):
+        await ledger.add_user_message("s", text)
+
+
+async def test_what_shares_no_word_is_found_by_its_meaning(ledger: MemoryLedger) -> None:
+    await talk(ledger)
+    assert await ledger.embed_pending() == 3
+    assert await ledger.embed_pending() == 0, "once"
+    found = await ledger.search("dog?", top_k=1)
+    assert [one.text for one in found] == ["my retriever is called Archie"]
+    assert found[0].score == pytest.approx(1 / 61)
+
+
+async def test_words_and_meaning_together_beat_either(ledger: MemoryLedger) -> None:
+    """Reciprocal rank fusion: first in both rankings."""
+    await talk(ledger)
+    await ledger.add_user_message("s", "a dog show, says the poster")
+    await ledger.embed_pending()
+    found = await ledger.search("dog poster", top_k=2)
+    assert found[0].text == "a dog show, says the poster"
+    assert found[0].score == pytest.approx(2 / 61)
+
+
+async def test_only_embeddings_lag(ledger: MemoryLedger) -> None:
+    """DESIGN §6: a text is found by its words before it has a vector; the search itself sends it on its way."""
+    await talk(ledger)
+    assert [one.text for one in await ledger.search("Archie", top_k=1)] == ["my retriever is called Archie"]
+    for _ in range(100):
+        if (await ledger.search("puppy", top_k=1)) != []:
+            break
+        await asyncio.sleep(0.05)
+    assert [one.text for one in await ledger.search("puppy", top_k=1)] == ["my retriever is called Archie"]
+
+
+async def test_an_edited_text_is_embedded_anew_and_a_removed_one_is_gone(ledger: MemoryLedger) -> None:
+    entry = await ledger.add_user_message("s", "my retriever")
+    await ledger.embed_pending()
+    await ledger.edit_entry("s", entry.entry_id, "my car")
+    assert await ledger.embed_pending() == 1
+    assert [one.text for one in await ledger.search("engine", top_k=1)] == ["my car"]
+    await ledger.remove_entry("s", entry.entry_id)
+    assert await ledger.search("engine") == []
+
+
+async def test_a_rebuild_keeps_what_was_paid_for(ledger: MemoryLedger, endpoint: Endpoint) -> None:
+    await talk(ledger)
+    await ledger.embed_pending()
+    await ledger.rebuild_projections("search")
+    assert await ledger.embed_pending() == 0
+    assert [one.text for one in await ledger.search("puppy", top_k=1)] == ["my retriever is called Archie"]
+
+
+async def test_when_the_endpoint_is_down_words_still_find(ledger: MemoryLedger, endpoint: Endpoint) -> None:
+    await talk(ledger)
+    endpoint.answers(status(503))
+    assert [one.text for one in await ledger.search("espresso")] == ["an espresso in the morning"]
+    with pytest.raises(EmbedderFailed, match="503"):
+        await ledger.embed_pending()
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        status(400),
+        hang_up,
+        hang,
+        raw(b"no json"),
+        gives({"data": []}),
+        gives({"object": "list", "data": [{"index": 0}]}),
+        gives({"data": [{"index": 0, "embedding": []}]}),
+        gives({"data": [{"index": 0, "embedding": ["x"]}]}),
+        embeds(lambda text: [math.nan]),
+    ],
+    ids=["400", "hang_up", "hang", "no_json", "none", "no_vector", "empty", "no_numbers", "nan"],
+)
+async def test_an_answer_that_is_none_fails_clearly(endpoint: Endpoint, embedder: OpenAIEmbedder, behaviour) -> None:
+    endpoint.answers(behaviour)
+    with pytest.raises(EmbedderFailed):
+        await embedder.embed(["a"])
+
+
+async def test_vectors_come_back_in_the_order_of_the_texts(endpoint: Endpoint, embedder: OpenAIEmbedder) -> None:
+    assert isinstance(embedder, Embedder)
+    assert await embedder.embed(["car", "dog"]) == [vector_of("car"), vector_of("dog")]
+    assert endpoint.asked[0]["model"] == "scripted"
+    assert endpoint.asked[0]["encoding_format"] == "float"
+
+
+def test_without_a_key_or_an_address_it_is_said_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(InvalidInput, match="OPENAI_API_KEY"):
+        OpenAIEmbedder(model="m")
+
+
+async def test_the_environment_names_the_model(
+    endpoint: Endpoint, store: Store, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORY_LEDGER_EMBEDDER_MODEL", "scripted")
+    monkeypatch.setenv("MEMORY_LEDGER_EMBEDDER_BASE_URL", endpoint.url)
+    async with MemoryLedger.open(namespace=namespace, store=store) as ledger:
+        await talk(ledger)
+        assert await ledger.embed_pending() == 3
+
+
+def test_fusing_rewards_what_several_rankings_have() -> None:
+    """The sum of 1 / (60 + rank) over the rankings."""
+    assert fuse([["a", "b"], ["b", "c"]]) == [("b", 1 / 62 + 1 / 61), ("a", 1 / 61), ("c", 1 / 62)]
+    assert fuse([["a", "b"]]) == [("a", 1 / 61), ("b", 1 / 62)]
+    assert fuse([["a"], ["b"]], k=0) == [("a", 1.0), ("b", 1.0)], "equals: the earlier ranking first"
+    assert fuse([]) == []
