@@ -1,0 +1,170 @@
+"""What became of what: which entries a summary stands for, and what an entry reached. A fold, and two questions.
+
+An entry reaches a summary that covers it, or whose prompt named it as the session's task; whatever folds a
+summary reaches on; and what a model was shown holds what its entries and summaries hold. All of it follows
+from recorded versions and ids, never from comparing texts: a poisoned entry is found where its words are not.
+
+Source: trust M-5, P-17.
+"""
+
+from collections.abc import Iterable
+from typing import Literal, TypeAlias, assert_never
+
+import msgspec
+from msgspec.structs import replace
+
+from ledger.errors import UnknownEvent
+from ledger.events import (
+    CompactionCompleted,
+    CompactionDiscarded,
+    CompactionFailed,
+    CompactionRequested,
+    ConfigChanged,
+    ContextRendered,
+    EntryAdded,
+    EntryEdited,
+    EntryRemoved,
+    OpaqueEvent,
+    Ranges,
+    RecordedEvent,
+    SessionCleared,
+    SessionOpened,
+)
+from projections import ranges, window
+from projections.persistent import PersistentList
+from projections.projection import Projection
+from projections.strategies import COMPACTIONS
+from projections.window import ActiveEntries
+
+#: How something was reached: its range covers the entry, its prompt named it, or it holds a summary that was.
+How: TypeAlias = Literal["covers", "task", "folds", "shows"]
+
+
+class Made(msgspec.Struct, frozen=True):
+    """A summary and what went into it; *task* is the version of the entry its prompt named as the task, or 0."""
+
+    version: int
+    summary_id: str
+    covered: Ranges
+    folds: tuple[str, ...] = ()
+    task: int = 0
+
+
+class Lineage(msgspec.Struct, frozen=True):
+    """All summaries ever made and all contexts recorded, oldest first."""
+
+    summaries: PersistentList[Made] = PersistentList()
+    contexts: PersistentList[tuple[int, ContextRendered]] = PersistentList()
+    #: The active entries, for the task of the next request, and the tasks of requests under way.
+    window: ActiveEntries = ActiveEntries()
+    tasks: tuple[tuple[str, int], ...] = ()
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """The versions of the entries a summary stands for, and the summaries it folds, nearest first; transitively."""
+
+    covered: Ranges
+    via: tuple[str, ...] = ()
+
+
+class Reached(msgspec.Struct, frozen=True):
+    """A summary, or a context (its *summary_id* is empty), that an entry reached.
+
+    *version* is that of its event, *via* the summaries between the entry and it, nearest to it first.
+    """
+
+    version: int
+    how: How
+    summary_id: str = ""
+    via: tuple[str, ...] = ()
+
+
+class Reach(msgspec.Struct, frozen=True):
+    """What an entry reached, oldest first."""
+
+    summaries: tuple[Reached, ...] = ()
+    contexts: tuple[Reached, ...] = ()
+
+
+def evolve(state: Lineage, event: RecordedEvent) -> Lineage:
+    """Return the lineage after *event*; an event type that is new must say here what it derives from what.
+
+    Raises:
+        UnknownEvent: a newer release wrote it, so what it derives is not known here.
+    """
+    match event.payload:
+        case EntryAdded() | EntryEdited() | EntryRemoved() | SessionCleared():
+            return replace(state, window=window.evolve(state.window, event))
+        case CompactionRequested() as payload:
+            task = state.window.opening if _names_task(payload.strategy) else None
+            return replace(state, tasks=(*state.tasks, (payload.compaction_id, task.version))) if task else state
+        case CompactionCompleted() as payload:
+            task_version = 0 if payload.method == "heuristic" else dict(state.tasks).get(payload.compaction_id, 0)
+            made = _settled(state, payload.compaction_id)
+            if payload.summary_id is not None:
+                summary = Made(event.version, payload.summary_id, payload.covered, payload.folds, task_version)
+                made = replace(made, summaries=made.summaries.append(summary))
+            return replace(made, window=window.evolve(state.window, event))
+        case CompactionFailed() | CompactionDiscarded() as payload:
+            return _settled(state, payload.compaction_id)
+        case ContextRendered() as payload:
+            return replace(state, contexts=state.contexts.append((event.version, payload)))
+        case SessionOpened() | ConfigChanged():
+            return state
+        case OpaqueEvent(type=name, schema_version=schema_version):
+            raise UnknownEvent(name, schema_version, version=event.version)
+        case _:
+            assert_never(event.payload)
+
+
+def origin(lineage: Lineage, summary_id: str) -> Origin:
+    """Return what the summary stands for, through all summaries it folds; nothing if there is no such summary."""
+    by_id = {made.summary_id: made for made in lineage.summaries}
+    covered: list[Ranges] = []
+    via: list[str] = []
+    waiting = [summary_id]
+    for name in waiting:  # grows while it is walked; each name once, so nonsense that goes in circles ends
+        if name in by_id:
+            covered.append(by_id[name].covered)
+            fresh = [fold for fold in by_id[name].folds if fold not in waiting]
+            waiting.extend(fresh)
+            via.extend(fresh)
+    return Origin(ranges.union(covered), tuple(via))
+
+
+def reach(lineage: Lineage, versions: Iterable[int]) -> Reach:
+    """Return every summary and every recorded context that the entry with these *versions* reached."""
+    wanted = set(versions)
+    found: dict[str, Reached] = {}
+    for made in lineage.summaries:
+        through = next((fold for fold in made.folds if fold in found), None)
+        if any(ranges.contains(made.covered, version) for version in wanted):
+            found[made.summary_id] = Reached(made.version, "covers", made.summary_id)
+        elif through is not None:
+            via = (through, *found[through].via)
+            found[made.summary_id] = Reached(made.version, "folds", made.summary_id, via)
+        elif made.task in wanted:
+            found[made.summary_id] = Reached(made.version, "task", made.summary_id)
+    contexts = []
+    for version, rendered in lineage.contexts:
+        runs = [item for item in rendered.items if not isinstance(item, str)]
+        through = next((item for item in rendered.items if isinstance(item, str) and item in found), None)
+        if any(first <= each <= last for first, last in runs for each in wanted):
+            contexts.append(Reached(version, "shows"))
+        elif through is not None:
+            contexts.append(Reached(version, "folds", via=(through, *found[through].via)))
+    return Reach(tuple(found.values()), tuple(contexts))
+
+
+def _names_task(strategy: str) -> bool:
+    """Tell whether the prompts of *strategy* name the task; of one that is not installed here, assume it."""
+    known = COMPACTIONS.get(strategy)
+    return known is None or known.sees_opening
+
+
+def _settled(state: Lineage, compaction_id: str) -> Lineage:
+    left = tuple(task for task in state.tasks if task[0] != compaction_id)
+    return state if len(left) == len(state.tasks) else replace(state, tasks=left)
+
+
+LINEAGE: Projection[Lineage] = Projection("lineage", 1, Lineage(), evolve)
