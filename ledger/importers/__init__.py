@@ -6,13 +6,18 @@ all other fields in data.
 """
 
 from ledger.errors import ImportRefused
-from ledger.importers import openai_chat, openhands, swe_agent
+from ledger.importers import bfcl_memory, openai_chat, openhands, swe_agent
 from ledger.importers.base import Conversation, Document, Importer, documents, renamed, session_name_of
 
 __all__ = ["IMPORTERS", "Conversation", "Document", "documents", "read", "renamed", "session_name_of"]
 
 #: In the order they are asked.
-IMPORTERS: tuple[Importer, ...] = (openhands.IMPORTER, swe_agent.IMPORTER, openai_chat.IMPORTER)
+IMPORTERS: tuple[Importer, ...] = (
+    openhands.IMPORTER,
+    swe_agent.IMPORTER,
+    bfcl_memory.IMPORTER,
+    openai_chat.IMPORTER,
+)
 
 
 def read(found: list[Document], *, name: str) -> list[Conversation]:

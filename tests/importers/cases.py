@@ -35,6 +35,7 @@ CASES = (
     Case("swe_commands.traj", "swe-agent", {"file": 10}),
     Case("swe_calls.traj", "swe-agent", {"file": 6}),
     Case("openhands_events.jsonl", "openhands", {"file": 11}),
+    Case("bfcl_memory.jsonl", "bfcl-memory", {"garden": 3, "kitchen": 1}),
     Case("openhands_runs.jsonl", "openhands", {"org__repo-1": 2, "org__repo-1-2": 1}),
 )
 IDS = [case.file for case in CASES]
@@ -72,6 +73,9 @@ def originals(value: Any) -> Iterator[list[dict[str, Any]]]:
 def messages(case: Case) -> list[list[dict[str, Any]]]:
     """Return the original messages of each conversation of a sample."""
     found = values(case)
+    if case.format == "bfcl-memory":  # the parts of a scenario are one conversation
+        parts = {name: [part for part in found if part["scenario"] == name] for name in case.sessions}
+        return [[said for part in listed for turn in part["question"] for said in turn] for listed in parts.values()]
     if case.by_line and isinstance(found[0], dict) and not any(name in found[0] for name in _LISTS):
         return [found]
     return [listed for value in found for listed in originals(value)]

@@ -16,7 +16,7 @@ from projections.transcript import group_units, orphans
 from tests.importers.cases import CASES, IDS, Case, conversations_of, kept, leaves, messages, values, written
 
 #: A field of each format that is kept in metadata.
-HELD = {"openai-chat": "id", "swe-agent": "agent", "openhands": "source"}
+HELD = {"openai-chat": "id", "swe-agent": "agent", "openhands": "source", "bfcl-memory": "mood"}
 
 each_case = pytest.mark.parametrize("case", CASES, ids=IDS)
 
@@ -144,6 +144,10 @@ def _messages_in(changed: list[Any]) -> list[dict[str, Any]]:
     for value in changed:
         listed = value if isinstance(value, list) else [value]
         for item in listed:
+            turns = item.get("question") if isinstance(item, dict) else None
+            if isinstance(turns, list):
+                found.extend(message for turn in turns for message in turn)
+                continue
             inside = next((item[name] for name in ("messages", "traj", "history") if name in item), None)
             found.extend([item] if inside is None else inside)
     return found

@@ -1,0 +1,216 @@
+"""What one memory config does to one session, turn by turn, and to what is later asked of it. Pure."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
+from uuid import UUID
+
+import msgspec
+
+from ledger.backtest.budgets import with_budget
+from ledger.backtest.questions import Question, Transcript
+from ledger.backtest.turns import asked_at, split_pairs, tool_pairs
+from ledger.events import EntryAdded, RecordedEvent
+from ledger.prices import Prices, Spending, spending
+from ledger.state import SESSION, SessionState
+from ledger.tokenizers import TOKENIZERS
+from ledger.views import window_of
+from ledger.whatif import Replayed, cache_of, replay
+from projections import ranges
+from projections.config import MemoryConfig
+from projections.entries import Entry
+from projections.history import HISTORY
+from projections.recalling import hints_for, hints_of, homes_of
+from projections.strategies.recall import Recall
+from projections.window import Window
+from projections.word_index import WordIndex
+
+#: Who writes the summaries: the heuristic; or the record, with placeholders where it has none (R-WIF-5).
+Summaries: TypeAlias = Literal["heuristic", "estimate"]
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """How many pieces of evidence there are, and in how many cases one is there to answer with."""
+
+    evidence: int = 0
+    unplaced: int = 0
+    in_window: int = 0
+    in_summaries: int = 0
+    found_at_5: int = 0
+    found_at_10: int = 0
+    #: (budget, tokens shown in all questions, pieces of evidence in the window)
+    by_budget: tuple[tuple[int, int, int], ...] = ()
+    questions: int = 0
+    tokens: int = 0
+
+
+class Measured(msgspec.Struct, frozen=True, kw_only=True):
+    """One session under one config; *shown* are the tokens of the window at each model call, in order."""
+
+    session: str
+    config: str
+    shown: tuple[int, ...]
+    split_pairs: int
+    failed: int
+    spent: Spending
+    asked: Asked = Asked()
+
+
+class Follower:
+    """Looks at a replay after each batch: counts what is shown, and keeps an index for windows that search."""
+
+    def __init__(self, events: Sequence[RecordedEvent], config: MemoryConfig) -> None:
+        self._asked_at = asked_at(events)
+        self._pairs = tool_pairs(events)
+        self._config = config
+        self._known: dict[int, Entry] = {}
+        self.index = WordIndex()
+        self.shown: list[int] = []
+        self.split_pairs = 0
+
+    def observe(self, state: SessionState, entries: Mapping[int, Entry]) -> None:
+        """Count what the model is shown at *state*, if it is asked there."""
+        window = self.window(state, entries)
+        if window is None:
+            return
+        self.shown.append(window.tokens)
+        self.split_pairs += split_pairs(self._pairs, {entry.version for entry in window.entries}, state.version)
+
+    def window(self, state: SessionState, entries: Mapping[int, Entry]) -> Window | None:
+        """Return what the model is shown at *state*; none if it is not asked there."""
+        if state.version not in self._asked_at:
+            return None
+        if isinstance(self._config.window, Recall):
+            self.follow(entries)
+        return window_of(state, hints_for(self._config.window, entries, searcher=self.index))
+
+    def follow(self, entries: Mapping[int, Entry]) -> None:
+        """Bring the index up to *entries*."""
+        for version in self._known.keys() - entries.keys():
+            self.index.remove(version)
+        for version, entry in entries.items():
+            if self._known.get(version) is not entry:
+                self.index.add(version, entry.content)
+        self._known = dict(entries)
+
+
+class Needed(msgspec.Struct, frozen=True):
+    """A question, where its pieces of evidence stand, and what a search for it finds, best first.
+
+    *left_out* pieces of its evidence are not counted.
+    """
+
+    question: str
+    evidence: tuple[frozenset[int], ...]
+    found: tuple[int, ...]
+    left_out: int = 0
+
+
+def needed_for(questions: Sequence[Question], events: Sequence[RecordedEvent], *, exact: bool = False) -> list[Needed]:
+    """Return where the evidence is; searched is everything said since the last clear and not withdrawn.
+
+    *exact* leaves out evidence that is neither an entry's id nor stands word for word in one.
+    """
+    if not questions:
+        return []
+    said = [event for event in events if not event.type.startswith("compaction.")]
+    past = [one.entry for one in HISTORY.fold(said).current() if one.status != "removed"]
+    index = WordIndex((entry.version, entry.content) for entry in past)
+    transcript = Transcript(past)
+    needed = []
+    for asked in questions:
+        places = [transcript.places(piece, exact=exact) for piece in asked.evidence]
+        counted = tuple(versions for versions in places if versions or not exact)
+        found = tuple(version for version, _ in index.search(asked.question, 10))
+        needed.append(Needed(asked.question, counted, found, len(places) - len(counted)))
+    return needed
+
+
+def measure(
+    session: str,
+    events: Sequence[RecordedEvent],
+    name: str,
+    config: MemoryConfig,
+    *,
+    prices: Prices,
+    needed: Sequence[Needed] = (),
+    summaries: Summaries = "heuristic",
+    model: str | None = None,
+    budgets: Sequence[int] = (),
+) -> Measured:
+    """Return what *config*, called *name*, does to the session of *events*, and what it leaves to answer with."""
+    follower = Follower(events, config)
+    cache = None if summaries == "heuristic" else cache_of(events)
+    done = replay(events, config, cache, model=model, on_miss="estimate", observe=follower.observe)
+    asked = Asked()
+    if needed:
+        curve = []
+        for tokens in budgets:
+            limited = with_budget(config, tokens)
+            if limited is not None:
+                again = replay(events, limited, cache, model=model, on_miss="estimate") if limited.compactions else done
+                there = _ask(again, limited, needed)
+                curve.append((tokens, there.tokens, there.in_window))
+        asked = msgspec.structs.replace(_ask(done, config, needed), by_budget=tuple(curve))
+    return Measured(
+        session=session,
+        config=name,
+        shown=tuple(follower.shown),
+        split_pairs=follower.split_pairs,
+        failed=done.failed,
+        spent=spending(done.completed, prices),
+        asked=asked,
+    )
+
+
+def _ask(done: Replayed, config: MemoryConfig, needed: Sequence[Needed]) -> Asked:
+    """Ask each question where the replay ended, as what the user says next."""
+    state = msgspec.structs.replace(done.state, config=config)
+    recalls = isinstance(config.window, Recall)
+    index = WordIndex((entry.version, entry.content) for entry in done.entries.values()) if recalls else WordIndex()
+    homes = homes_of(done.entries.values()) if recalls else {}
+    standing = standing_for(done)
+    counts: Counter[str] = Counter(questions=len(needed))
+    for one in needed:
+        hits = index.search(one.question, config.window.top_k) if isinstance(config.window, Recall) else []
+        window = window_of(_with_question(state, one.question), hints_of(hits, homes))
+        counts["tokens"] += window.tokens
+        shown = {entry.version for entry in window.entries}
+        told = {version for summary in window.summaries for version in standing.get(summary.summary_id, ())}
+        counts["unplaced"] += one.left_out
+        for versions in one.evidence:
+            counts["evidence"] += 1
+            counts["unplaced"] += not versions
+            counts["in_window"] += bool(versions & shown)
+            counts["in_summaries"] += bool(versions & told)
+            counts["found_at_5"] += bool(versions & set(one.found[:5]))
+            counts["found_at_10"] += bool(versions & set(one.found))
+    return msgspec.convert(counts, Asked)
+
+
+def _with_question(state: SessionState, question: str) -> SessionState:
+    count = TOKENIZERS[state.config.tokenizer].count_text(question)
+    payload = EntryAdded(
+        write_id="question",
+        entry_id="question",
+        kind="message",
+        role="user",
+        content=question,
+        tokens=count.tokens,
+        tokenizer=count.tokenizer,
+        fallback=count.fallback,
+    )
+    event = RecordedEvent(
+        state.version + 1, state.version + 1, UUID(int=0), state.updated_us, state.updated_us, "", payload
+    )
+    return SESSION.evolve(state, event)
+
+
+def standing_for(done: Replayed) -> dict[str, frozenset[int]]:
+    """Return which entries each summary stands for, also through the summaries it folds."""
+    standing: dict[str, frozenset[int]] = {}
+    for one in done.completed:
+        if one.summary_id is not None:
+            folded = [standing.get(summary_id, frozenset()) for summary_id in one.folds]
+            standing[one.summary_id] = frozenset(ranges.versions(one.covered)).union(*folded)
+    return standing

@@ -1,0 +1,104 @@
+"""The report of a backtest as one HTML file that needs nothing beside it. Pure."""
+
+import json
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any, Final
+
+from ledger.backtest.columns import cells, columns
+from ledger.backtest.plots import panel_name
+from ledger.backtest.totals import Row
+
+_STYLE: Final = Path(__file__).with_name("page.css").read_text()
+
+#: Heading, and how to read what is below it.
+_EVIDENCE: Final = (
+    "Evidence kept, against tokens shown",
+    """A line is one config under several token budgets, a single mark is a config without one or one that nothing
+    changes. Across: the tokens shown when a question is asked, on average, on a logarithmic scale. Up: the share of
+    the evidence that is among them. Further up and further left is better.""",
+)
+_TOKENS: Final = (
+    "Tokens shown over the session",
+    """At each model call: the tokens shown, as the median over the sessions that last so long. A flat line costs the
+    same at every call, a rising one more and more; a sudden drop is where something left the window. Below, each
+    config alone, with the others in grey.""",
+)
+
+
+def page(
+    rows: Sequence[Row],
+    configs: Mapping[str, dict[str, Any]],
+    pictures: Mapping[str, bytes],
+    notes: Sequence[str],
+    findings: Sequence[str] = (),
+) -> str:
+    """Return the report; *configs* are shown in canonical form, *findings* above the table and *notes* below it."""
+    first = rows[0]
+    about = f"{_many(first.sessions, 'session')}, {_many(first.turns, 'model call')}"
+    if first.questions:
+        about += f", {_many(first.questions, 'question')} with {_many(first.evidence, 'piece')} of evidence"
+    title = f"Backtest of {_many(len(rows), 'memory config')}"
+    parts = [
+        "<!doctype html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{title}</title><style>{_STYLE}</style></head><body>",
+        f'<h1>{title}</h1><p class="quiet">{escape(about)}</p>',
+        _list(findings),
+        _table(rows),
+        *(f'<p class="quiet">{escape(note)}</p>' for note in notes),
+        *_pictures(rows, pictures),
+        "<h2>What the columns say</h2><dl>",
+        *(f"<dt>{escape(name)}</dt><dd>{escape(meaning)}</dd>" for name, meaning in columns(rows)),
+        "</dl><h2>The configs</h2>",
+        *(
+            f"<details><summary>{escape(name)}</summary><pre>{escape(json.dumps(config, indent=2))}</pre></details>"
+            for name, config in configs.items()
+        ),
+        "</body></html>",
+    ]
+    return "\n".join(part for part in parts if part) + "\n"
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def _list(lines: Sequence[str]) -> str:
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    return f'<ul class="findings">{items}</ul>' if items else ""
+
+
+def _table(rows: Sequence[Row]) -> str:
+    names = [name for name, _ in columns(rows)]
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
+    lines = ("".join(_cell(name, cells(row)[name]) for name in names) for row in rows)
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="scroll">{table}</div><p class="swipe quiet">The table goes on to the right.</p>'
+
+
+def _cell(name: str, text: str) -> str:
+    if name == "config":
+        return f'<th scope="row">{escape(text)}</th>'
+    bad = ' class="bad"' if name == "split tool pairs" and text != "0" else ""
+    return f"<td{bad}>{escape(text)}</td>"
+
+
+def _pictures(rows: Sequence[Row], pictures: Mapping[str, bytes]) -> Iterator[str]:
+    for name, (heading, reading) in (("evidence.png", _EVIDENCE), ("tokens.png", _TOKENS)):
+        if name in pictures:
+            yield f"<h2>{escape(heading)}</h2><p>{escape(reading)}</p>{_figure(heading, pictures[name])}"
+    panels = [
+        _figure(f"Tokens shown under {row.config}", pictures[panel_name(number)])
+        for number, row in enumerate(rows)
+        if panel_name(number) in pictures
+    ]
+    yield f'<div class="panels">{"".join(panels)}</div>' if panels else ""
+
+
+def _figure(what: str, data: bytes) -> str:
+    return f'<figure><img alt="{escape(what)}" src="data:image/png;base64,{b64encode(data).decode()}"></figure>'

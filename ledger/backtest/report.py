@@ -1,0 +1,81 @@
+"""What a backtest leaves in a folder: ``report.json``, ``report.html``, plots. Written whole or not at all."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from ledger.backtest.findings import findings
+from ledger.backtest.measures import Measured
+from ledger.backtest.page import page
+from ledger.backtest.plots import plots
+from ledger.backtest.running import Plan, Session
+from ledger.backtest.totals import Row, row
+from projections import config as memory_config
+
+KEPT: Final = "measured.jsonl"
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """The rows, in the order of the configs, what was measured of each session, and what there is to say of it."""
+
+    rows: tuple[Row, ...]
+    measured: tuple[Measured, ...]
+    findings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def report_of(measured: Sequence[Measured], plan: Plan, sessions: Sequence[Session]) -> Report:
+    """Return the table, with notes on what it does not say itself."""
+    rows = tuple(row(name, [one for one in measured if one.config == name]) for name, _ in plan.configs)
+    names = {session.name for session in sessions}
+    unasked = sum(asked.session not in names for asked in plan.questions)
+    writer = "the heuristic" if plan.summaries == "heuristic" else "models, as recorded, else estimated in length"
+    notes = [f"Summaries by {writer}. Prices as of {plan.prices.as_of}."]
+    if unasked:
+        notes.append(f"{unasked:,} questions are about sessions that were not among these.")
+    if rows and rows[0].unplaced:
+        so = "stand nowhere word for word and are left out" if plan.exact else "stand in no entry and count as lost"
+        notes.append(f"{rows[0].unplaced:,} pieces of evidence {so}.")
+    return Report(rows=rows, measured=tuple(measured), findings=findings(rows, dict(plan.configs)), notes=tuple(notes))
+
+
+def report_value(report: Report) -> dict[str, Any]:
+    """Return the table as JSON: keys as in `Row`, shares and costs as numbers."""
+    return {
+        "configs": [_row_value(one) for one in report.rows],
+        "findings": list(report.findings),
+        "notes": list(report.notes),
+    }
+
+
+def write(report: Report, plan: Plan, folder: Path) -> list[str]:
+    """Write the report into *folder* and return the names of its files.
+
+    Raises:
+        InvalidInput: matplotlib is not installed.
+        OSError: the folder cannot be written.
+    """
+    pictures = plots(report.rows, report.measured)
+    configs = {name: memory_config.dump(config) for name, config in plan.configs}
+    files = {
+        "report.json": msgspec.json.format(msgspec.json.encode(report_value(report)), indent=2) + b"\n",
+        "report.html": page(report.rows, configs, pictures, report.notes, report.findings).encode(),
+        **pictures,
+    }
+    for name, data in files.items():
+        part = folder / f"{name}.part"
+        part.write_bytes(data)
+        part.replace(folder / name)
+    return list(files)
+
+
+def _row_value(one: Row) -> dict[str, Any]:
+    value = msgspec.structs.asdict(one)
+    for name in ("cost_usd", "in_window", "in_summaries", "search_at_5", "search_at_10"):
+        value[name] = None if value[name] is None else float(value[name])
+    value["curve"] = [
+        {"budget": point.budget, "tokens": point.tokens, "kept": float(point.kept)} for point in one.curve
+    ]
+    return value

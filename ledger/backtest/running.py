@@ -1,0 +1,183 @@
+"""Measuring many sessions: in several processes, and going on where an interrupted run stopped.
+
+What is measured is appended to a file, line by line, under a digest of everything it depends on: the session's
+events, the config, the questions, and our own code. The order in which processes end does not show.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import msgspec
+
+from ledger.backtest.budgets import BUDGETS
+from ledger.backtest.measures import Measured, Summaries, measure, needed_for
+from ledger.backtest.questions import Question
+from ledger.canonical import canonical_json
+from ledger.events import RecordedEvent
+from ledger.prices import Prices
+from ledger.snapshots import code_digest
+from projections import config as memory_config
+from projections.config import MemoryConfig
+
+
+class Session(msgspec.Struct, frozen=True):
+    """A recorded session."""
+
+    name: str
+    events: tuple[RecordedEvent, ...]
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What is tried: configs by name, in order; questions; prices; who writes the summaries.
+
+    *model* is the one asked where a config names none; *exact* leaves out evidence that is only nearly a quote.
+    """
+
+    configs: tuple[tuple[str, MemoryConfig], ...]
+    questions: tuple[Question, ...] = ()
+    exact: bool = False
+    prices: Prices
+    summaries: Summaries = "heuristic"
+    model: str | None = None
+    budgets: tuple[int, ...] = BUDGETS
+
+
+class _Done(msgspec.Struct, frozen=True):
+    """A line of the file of what is measured."""
+
+    key: str
+    measured: Measured
+
+
+def run(
+    sessions: Sequence[Session],
+    plan: Plan,
+    *,
+    jobs: int = 1,
+    kept_in: Path | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> list[Measured]:
+    """Return what each config does to each session: by config, then by session, in their orders.
+
+    *jobs* processes share the work. What is found in *kept_in* is not measured again, and the rest is added to
+    it. *progress* gets (measured, all).
+    """
+    keys = {
+        (session.name, name): key
+        for session in sessions
+        for (name, _), key in zip(plan.configs, _keys(session, plan), strict=True)
+    }
+    known = _read(kept_in) if kept_in else {}
+    done = {place: known[key] for place, key in keys.items() if key in known}
+    wanted = [(session, [name for name, _ in plan.configs if (session.name, name) not in done]) for session in sessions]
+    progress(len(done), len(keys))
+    for measured in _measured([(session, names) for session, names in wanted if names], plan, jobs):
+        if kept_in:
+            _append(kept_in, [_Done(keys[one.session, one.config], one) for one in measured])
+        done.update(((one.session, one.config), one) for one in measured)
+        progress(len(done), len(keys))
+    return [done[session.name, name] for name, _ in plan.configs for session in sessions]
+
+
+def _measured(wanted: Sequence[tuple[Session, list[str]]], plan: Plan, jobs: int) -> Iterator[list[Measured]]:
+    """Yield what is measured of each session, as it comes."""
+    if jobs <= 1 or len(wanted) <= 1:
+        for session, names in wanted:
+            yield measure_session(session, plan, names)
+        return
+    # the longest first, so that no process ends alone with it
+    ordered = sorted(wanted, key=lambda pair: (-len(pair[0].events), pair[0].name))
+    spawning = get_context("spawn")
+    with ProcessPoolExecutor(min(jobs, len(wanted)), mp_context=spawning, initializer=_end_with_parent) as pool:
+        futures: list[Future[list[Measured]]] = []
+        try:
+            for session, names in ordered:
+                own = tuple(asked for asked in plan.questions if asked.session == session.name)
+                small = msgspec.structs.replace(plan, questions=own)
+                futures.append(pool.submit(measure_session, session, small, names))
+            for future in as_completed(futures):
+                yield future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _end_with_parent() -> None:
+    """Let this worker end when the process that started it does, however that ends."""
+    parent = parent_process()
+    if parent is not None:
+        Thread(target=lambda: (wait([parent.sentinel]), os._exit(1)), daemon=True).start()
+
+
+def measure_session(session: Session, plan: Plan, names: Sequence[str]) -> list[Measured]:
+    """Return what the configs called *names* do to *session*."""
+    asked = [asked for asked in plan.questions if asked.session == session.name]
+    needed = needed_for(asked, session.events, exact=plan.exact)
+    return [
+        measure(
+            session.name,
+            session.events,
+            name,
+            config,
+            prices=plan.prices,
+            needed=needed,
+            summaries=plan.summaries,
+            model=plan.model,
+            budgets=plan.budgets,
+        )
+        for name, config in plan.configs
+        if name in names
+    ]
+
+
+def _keys(session: Session, plan: Plan) -> list[str]:
+    """Return the digest of what each config's measure depends on, config by config."""
+    common: list[Any] = [
+        session.name,
+        sha256(msgspec.json.encode(session.events)).hexdigest(),
+        msgspec.to_builtins([asked for asked in plan.questions if asked.session == session.name]),
+        msgspec.to_builtins(plan.prices),
+        plan.exact,
+        plan.summaries,
+        plan.model,
+        list(plan.budgets),
+        _code(),
+    ]
+    return [
+        sha256(canonical_json([*common, name, memory_config.dump(config)])).hexdigest() for name, config in plan.configs
+    ]
+
+
+@cache
+def _code() -> str:
+    """Return a digest of the code that replays and measures."""
+    here = Path(__file__).parent
+    digest = sha256(code_digest())
+    for path in (*sorted(here.glob("*.py")), *(here.parent / name for name in ("whatif.py", "views.py", "session.py"))):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _read(path: Path) -> dict[str, Measured]:
+    """Return what is kept in *path*, by key; a line that was being written when it all ended is passed over."""
+    found: dict[str, Measured] = {}
+    if path.exists():
+        for line in path.read_bytes().splitlines():
+            with suppress(msgspec.MsgspecError):
+                done = msgspec.json.decode(line, type=_Done)
+                found[done.key] = done.measured
+    return found
+
+
+def _append(path: Path, done: Sequence[_Done]) -> None:
+    with path.open("ab") as file:
+        file.write(b"".join(msgspec.json.encode(one) + b"\n" for one in done))

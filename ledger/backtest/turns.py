@@ -1,0 +1,61 @@
+"""When a model was asked, and which tool results belong to which calls. Pure."""
+
+from collections.abc import Collection, Sequence
+from itertools import groupby
+
+from ledger.events import EntryAdded, RecordedEvent, SessionCleared
+from projections.entries import Entry, added
+from projections.transcript import Call
+
+
+def asked_at(events: Sequence[RecordedEvent]) -> frozenset[int]:
+    """Return the versions at which a model was shown its window: of the last entry before each answer.
+
+    That is before each batch of the assistant, and after each user message also if nothing follows.
+    """
+    asked: set[int] = set()
+    before: int | None = None
+    for _, batch in groupby(events, key=lambda event: event.payload.write_id):
+        entries = [(event.version, event.payload) for event in batch if isinstance(event.payload, EntryAdded)]
+        if not entries:
+            continue
+        if entries[0][1].role == "assistant" and before is not None:
+            asked.add(before)
+        before = entries[-1][0]
+        if any(payload.kind == "message" and payload.role == "user" for _, payload in entries):
+            asked.add(before)
+    return frozenset(asked)
+
+
+def tool_pairs(events: Sequence[RecordedEvent]) -> tuple[tuple[int, int], ...]:
+    """Return the versions of each tool call and its result.
+
+    A result that came after the next user message is none: its call may have left the window by then (R-GEN-9).
+    """
+    pairs: list[tuple[int, int]] = []
+    waiting: list[Call] = []
+    for event in events:
+        if isinstance(event.payload, SessionCleared):
+            waiting.clear()
+        if not isinstance(event.payload, EntryAdded):
+            continue
+        entry = added(event, event.payload)
+        if entry.kind == "tool_call":
+            waiting.append(Call(entry.version, entry.tool_call_id, entry.tool_name))
+        elif entry.kind == "tool_result":
+            _answer(waiting, entry, pairs)
+        elif entry.starts_interaction:
+            waiting.clear()
+    return tuple(pairs)
+
+
+def _answer(waiting: list[Call], result: Entry, pairs: list[tuple[int, int]]) -> None:
+    call = next((call for call in waiting if call.answered_by(result)), None)
+    if call is not None:
+        waiting.remove(call)
+        pairs.append((call.version, result.version))
+
+
+def split_pairs(pairs: Sequence[tuple[int, int]], shown: Collection[int], until: int) -> int:
+    """Return how many of *pairs*, complete at version *until*, are *shown* only in part."""
+    return sum((call in shown) != (result in shown) for call, result in pairs if result <= until)

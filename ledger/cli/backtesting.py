@@ -1,0 +1,180 @@
+"""The command ``backtest``: memory configs tried on many recorded sessions."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from ledger.backtest.columns import cells, columns
+from ledger.backtest.questions import Question, is_bfcl, read_questions
+from ledger.backtest.report import KEPT, Report, report_of, report_value, write
+from ledger.backtest.running import Plan, Session
+from ledger.backtest.running import run as run_all
+from ledger.cli.app import Options, app, command, options, run
+from ledger.cli.arguments import UserOption, config_in, opened
+from ledger.cli.output import safe
+from ledger.cli.source import lines, spooled
+from ledger.errors import ImportRefused, InvalidInput
+from ledger.importers import documents
+from ledger.prices import load_prices
+from projections.config import MemoryConfig
+
+_PAGE = 1_000
+_GAP = 2  # blanks between columns
+_NAME = 32  # longer names are folded
+
+
+@command(app)
+def backtest(
+    config: Annotated[
+        list[str] | None, typer.Option("--config", metavar="FILE", help="A memory config to try; repeat for more.")
+    ] = None,
+    sessions: Annotated[
+        str, typer.Option("--sessions", metavar="GLOB", help="Which sessions, by their ids, e.g. 'support-*'.")
+    ] = "*",
+    questions: Annotated[
+        str | None,
+        typer.Option("--questions", metavar="FILE", help="Questions with known evidence, one JSON object a line."),
+    ] = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Leave out evidence that stands nowhere word for word.")
+    ] = False,
+    summaries: Annotated[
+        Literal["heuristic", "estimate"],
+        typer.Option(help="Who writes summaries: the heuristic, or models as recorded, else estimated in length."),
+    ] = "heuristic",
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="NAME", help="Whose price an estimate takes where a config names no model."),
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="So many processes; as many as there are cores unless given.")] = (
+        os.cpu_count() or 1
+    ),
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Write a report here; an interrupted run goes on here.")
+    ] = None,
+    user: UserOption = None,
+) -> None:
+    """Try memory configs on recorded sessions: tokens shown, summaries needed, evidence kept; writes no event."""
+    opts = options()
+    plan = Plan(
+        configs=_configs(config or []),
+        questions=tuple(_questions(questions)) if questions else (),
+        exact=exact,
+        prices=load_prices(opts.settings.prices),
+        summaries=summaries,
+        model=model or opts.settings.summarizer_model,
+    )
+    if out is not None:
+        _make(out)
+    found = run(lambda: _sessions(opts, sessions, user))
+    if not found:
+        where = "here" if sessions == "*" else "with such an id"
+        raise InvalidInput("no_session", f"there are no sessions {where}; `memory-ledger sessions` lists them")
+    with opts.output.progress("Trying", "sessions under a config") as progress:
+        measured = run_all(found, plan, jobs=jobs, kept_in=out / KEPT if out else None, progress=progress)
+    report = report_of(measured, plan, found)
+    files = write(report, plan, out) if out else []
+    value = {**report_value(report), "out": str(out) if out else None, "files": files}
+    opts.output.result(value, lambda: _show(opts, report, out))
+
+
+def _configs(files: list[str]) -> tuple[tuple[str, MemoryConfig], ...]:
+    """Return the configs by the names of their files; the second of a name gets a number."""
+    if not files:
+        raise InvalidInput("missing_field", "give at least one memory config", field="--config")
+    named: dict[str, MemoryConfig] = {}
+    for file in files:
+        name, number = Path(file).stem, 1
+        while name in named:
+            number += 1
+            name = f"{Path(file).stem}-{number}"
+        named[name] = config_in(file)
+    return tuple(named.items())
+
+
+def _questions(file: str) -> list[Question]:
+    with _named(file), spooled(file) as spool:
+        found = documents(lines(spool))
+        if not is_bfcl(found[0]):
+            return read_questions(found)
+    beside = str(Path(file).with_suffix(".possible_answer.json"))
+    with _named(beside), spooled(beside) as spool:
+        return read_questions(found, documents(lines(spool)))
+
+
+@contextmanager
+def _named(file: str) -> Iterator[None]:
+    """Let a refusal of what is in *file* name it."""
+    try:
+        yield
+    except ImportRefused as fault:
+        message = str(fault).removeprefix(f"{fault.field}: ")
+        raise InvalidInput(fault.code, message, field=f"{file}: {fault.field}" if fault.field else file) from None
+
+
+async def _sessions(opts: Options, pattern: str, user: str | None) -> list[Session]:
+    """Return the sessions whose ids match *pattern*, by id; one of a user who was not asked for carries the name."""
+    found: list[Session] = []
+    async with opened(opts) as ledger:
+        rows, last = [], None
+        while page := await ledger.list_sessions(user_id=user, after=last, limit=_PAGE):
+            rows += [row for row in page if fnmatchcase(row.session_id, pattern)]
+            last = (page[-1].updated_at, page[-1].stream_id)
+        with opts.output.progress("Reading", "sessions") as progress:
+            for number, row in enumerate(sorted(rows, key=lambda row: (row.session_id, row.user_id)), start=1):
+                events = await ledger.get_events(row.session_id, user_id=row.user_id or None)
+                name = row.session_id if user or not row.user_id else f"{row.user_id}:{row.session_id}"
+                found.append(Session(name, tuple(events)))
+                progress(number, len(rows))
+    return found
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise InvalidInput("no_folder", f"cannot be made: {os.strerror(fault.errno or 0)}", field=str(folder)) from None
+
+
+def _show(opts: Options, report: Report, out: Path | None) -> None:
+    for names in _parts(report, opts.output.console.width):
+        _table(opts, report, names)
+    for line in report.findings:
+        opts.output.say(line)
+    for note in report.notes:
+        opts.output.say(note, style="dim")
+    if out is not None:
+        opts.output.say(f"Report: {out / 'report.html'}")
+
+
+def _parts(report: Report, room: int) -> list[list[str]]:
+    """Return the columns of as few tables, of about as many columns, as have room, so that no number is cut."""
+    rows = [cells(row) for row in report.rows]
+    first, *others = (name for name, _ in columns(report.rows))
+
+    def width(name: str) -> int:
+        found = max(len(text) for text in (*name.split(), *(safe(row[name]) for row in rows)))
+        return min(found, _NAME) if name == first else found
+
+    for count in range(1, len(others) + 1):
+        size = -(-len(others) // count)
+        parts = [[first, *others[start : start + size]] for start in range(0, len(others), size)]
+        if all(sum(map(width, part)) + _GAP * (len(part) - 1) <= room for part in parts):
+            return parts
+    return [[first, name] for name in others]
+
+
+def _table(opts: Options, report: Report, names: list[str]) -> None:
+    table = opts.output.table(names[0], *(f">{name.replace(' ', chr(10))}" for name in names[1:]))
+    for column in table.columns[1:]:
+        column.no_wrap = True
+    table.columns[0].max_width = _NAME
+    for row in report.rows:
+        found = cells(row)
+        table.add_row(*(safe(found[name]) for name in names))
+    opts.output.console.print(table)

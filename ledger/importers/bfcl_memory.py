@@ -1,0 +1,64 @@
+"""Conversations of the memory tasks of the Berkeley Function Calling Leaderboard, version 4.
+
+One JSON object a line: ``{"id": "memory_prereq_0-customer-0", "topic": …, "question": [[message], …], "scenario":
+"customer"}``. The conversations of a scenario follow one another in one memory, so they become one session,
+``customer``; its questions are asked of all of them (see `ledger.backtest.questions`).
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ledger.events import JsonObject
+from ledger.importers.base import Conversation, Document, Importer, conversation, shaped, text_of, with_leftovers
+
+FORMAT: Final = "bfcl-memory"
+
+
+def detects(documents: Sequence[Document]) -> bool:
+    """Tell whether *documents* are conversations of scenarios."""
+    first = documents[0].value
+    return isinstance(first, dict) and isinstance(first.get("scenario"), str) and _has_turns(first.get("question"))
+
+
+def read(documents: Sequence[Document], name: str) -> list[Conversation]:
+    """Return one conversation for each scenario, its parts in the order they stand in.
+
+    Raises:
+        ImportRefused: a line is not built as the format has it.
+    """
+    messages: dict[str, list[list[JsonObject]]] = {}
+    lines: dict[str, list[int]] = {}
+    for document in documents:
+        with shaped("a conversation", line=document.line):
+            part = document.value
+            scenario = part["scenario"]
+            if not isinstance(scenario, str):
+                raise TypeError("a scenario is named by text")
+            for turn in part["question"]:
+                for message in turn:
+                    messages.setdefault(scenario, []).append([_entry(message, part)])
+                    lines.setdefault(scenario, []).append(document.line)
+    return [
+        conversation(FORMAT, scenario, found, line_of=lines[scenario].__getitem__)
+        for scenario, found in messages.items()
+    ]
+
+
+def _entry(message: JsonObject, part: JsonObject) -> JsonObject:
+    """Return a message; what was said of its conversation is kept with it."""
+    text, whole = text_of(message["content"])
+    entry = {
+        "kind": "message",
+        "role": message["role"],
+        "content": text,
+        "data": None if whole is None else {"content": whole},
+    }
+    about = {name: value for name, value in part.items() if name not in {"question", "scenario"}}
+    return with_leftovers(entry, message, {"role", "content"}, **about)
+
+
+def _has_turns(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], list)
+
+
+IMPORTER: Final = Importer(FORMAT, detects, read)
