@@ -5,10 +5,16 @@ from typing import Any, Literal, TypeAlias, TypedDict
 
 import msgspec
 
-from ledger.events import JsonObject
+from ledger.difference import Difference
+from ledger.events import CompactionCompleted, JsonObject
+from ledger.prices import Spending
+from ledger.rehearsing import Answers
+from ledger.state import SessionState
 from projections import rendering
 from projections.config import MemoryConfig
 from projections.entries import Entry
+from projections.formatters import FORMATTERS, Formatter
+from projections.rendering import ShownMessage, ShownText
 from projections.summaries import Summary
 from projections.window import Window
 
@@ -38,6 +44,18 @@ class When(TypedDict, total=False):
     version: int | None
     at: datetime | str | None
     user_id: str | None
+
+
+class Rendering(When, total=False):
+    """Beside `When`: *record* appends a ``context.rendered`` event with the digests of what is returned.
+
+    With an ``idempotency_key`` a retry is not recorded again, and gets what the first attempt was given. *query* is
+    what the window ``recall`` and knowledge bases search for: the newest user message unless given.
+    """
+
+    record: bool
+    idempotency_key: str
+    query: str | None
 
 
 class AddedEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,6 +94,40 @@ class ImportedState(msgspec.Struct, frozen=True, kw_only=True):
     claimed_tokens: int | None = None
 
 
+class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
+    """What a session would be under another config; *difference* is from what was recorded to this.
+
+    Entries have the versions they were recorded at; *answers* says how many answers of models were recorded,
+    called for, or estimated.
+    """
+
+    session_id: str
+    version: int
+    config: MemoryConfig
+    state: SessionState
+    window: Window
+    completed: tuple[CompactionCompleted, ...]
+    failed: int
+    spent: Spending
+    answers: Answers
+    difference: Difference
+
+    @property
+    def estimated(self) -> bool:
+        """Whether a summary is a placeholder of the length a model's would have (R-WIF-5)."""
+        return self.answers.estimated > 0
+
+
+class RecordedContext(msgspec.Struct, frozen=True, kw_only=True):
+    """Where it stands what a model was handed, and the receipt's hash: keep it, it proves the event (trust H-20)."""
+
+    version: int
+    position: int
+    event_id: str
+    hash: str
+    replayed: bool = False
+
+
 class Context(msgspec.Struct, frozen=True):
     """What a model is shown at one version, as a structure and in the forms models take."""
 
@@ -83,6 +135,8 @@ class Context(msgspec.Struct, frozen=True):
     version: int
     window: Window
     config: MemoryConfig
+    #: Set if it was asked to be recorded.
+    recorded: RecordedContext | None = None
 
     @property
     def summaries(self) -> tuple[Summary, ...]:
@@ -96,20 +150,34 @@ class Context(msgspec.Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """Tokens of what is shown."""
-        return self.window.tokens
+        """Tokens of what is shown, knowledge included."""
+        return self.window.tokens + self.window.knowledge_tokens
 
     @property
     def text(self) -> str:
         """As plain text under headers; empty if there is nothing (R-000-12)."""
+        return "\n".join(piece.text for piece in self.pieces)
+
+    @property
+    def pieces(self) -> list[ShownText]:
+        """The text in pieces, which line feeds join, each with the entry or summary it came from."""
         newest_first = getattr(self.config.window, "order", None) == "newest_first"
-        return rendering.context_text(self.window, conversation_first=newest_first)
+        return rendering.context_pieces(self.window, conversation_first=newest_first)
 
     @property
     def messages(self) -> list[JsonObject]:
         """As OpenAI chat messages (R-GEN-5)."""
+        return [shown.message for shown in self.shown_messages]
+
+    @property
+    def shown_messages(self) -> list[ShownMessage]:
+        """The chat messages, each with the entries or the summary it came from."""
         role = "system" if self.config.profile == "memory_manager" else "user"
-        return rendering.chat_messages(self.window, summary_role=role)
+        return rendering.shown_messages(self.window, summary_role=role)
+
+    def formatted(self, formatter: Formatter | None = None) -> list[JsonObject]:
+        """As *formatter* makes messages of it, or else the one its config names (R-002-8)."""
+        return (formatter or FORMATTERS[self.config.formatter]).format_messages(self.window.items)
 
     @property
     def rolling(self) -> JsonObject:

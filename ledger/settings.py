@@ -7,6 +7,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ledger.errors import InvalidInput
+from ledger.search_ports import SearchLanguage
 
 
 class Settings(BaseSettings):
@@ -32,8 +33,16 @@ class Settings(BaseSettings):
     """Deadline of one model call, its retries included."""
     summarizer_max_retries: int = Field(default=2, ge=0, le=10)
     """How often a call that failed in passing is tried again."""
+    search_language: SearchLanguage = "simple"
+    """The text search configuration of PostgreSQL; ``simple`` suits mixed content."""
+    embedder_model: str | None = None
+    """The model that turns texts into vectors; without one search goes by words."""
+    embedder_base_url: str | None = None
+    """Its OpenAI-compatible endpoint; the key is OPENAI_API_KEY."""
     compaction_lease_s: float = Field(default=600.0, gt=0)
     """After that long a compaction without outcome is taken for abandoned."""
+    prices: Path | None = None
+    """A file of model prices in place of ours."""
 
     @field_validator("data_dir", mode="before")
     @classmethod

@@ -7,7 +7,7 @@ A test compares every signature with `MemoryLedger`'s.
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
@@ -21,19 +21,24 @@ from ledger.compactor import CompactionResult
 from ledger.difference import Difference
 from ledger.drafts import EntryDraft
 from ledger.events import JsonObject, RecordedEvent, ToolStatus
+from ledger.finding import Found
 from ledger.importers import Conversation
 from ledger.importing import Imported, Lines
 from ledger.memory import MemoryLedger
+from ledger.memory.trying import ConfigLike, Point
 from ledger.ports import IndexedSession
-from ledger.results import Added, AddedEntry, Context, EntryFields, ImportedState, Notification, When
+from ledger.results import Added, AddedEntry, Context, EntryFields, ImportedState, Notification, Rendering, WhatIf, When
+from ledger.seeing import Derived, Seen
 from ledger.state import SessionState
+from ledger.stored_projections import BuildStatus, RebuiltProjection, StoredProjectionInfo
 from ledger.summarizers import SummarizerChoice
 from ledger.verify import Report
+from ledger.whatif import OnMiss
 from projections.config import MemoryConfig
 from projections.entries import Entry
 from projections.history import History
 from projections.projection import Projection
-from projections.stats import SessionStats
+from projections.stats import Metrics, SessionStats
 from projections.summaries import Summary
 
 P = ParamSpec("P")
@@ -176,13 +181,38 @@ class SyncMemoryLedger:
         """See `MemoryLedger.get_state`."""
         return self._call(self._ledger.get_state, session_id, **when)
 
-    def get_context(self, session_id: str, **when: Unpack[When]) -> Context:
+    def get_context(self, session_id: str, **how: Unpack[Rendering]) -> Context:
         """See `MemoryLedger.get_context`."""
-        return self._call(self._ledger.get_context, session_id, **when)
+        return self._call(self._ledger.get_context, session_id, **how)
 
-    def get_context_for_llm(self, session_id: str, **when: Unpack[When]) -> str:
+    def get_context_for_llm(self, session_id: str, **how: Unpack[Rendering]) -> str:
         """See `MemoryLedger.get_context_for_llm`."""
-        return self._call(self._ledger.get_context_for_llm, session_id, **when)
+        return self._call(self._ledger.get_context_for_llm, session_id, **how)
+
+    def seen(self, session_id: str, **when: Unpack[When]) -> Seen:
+        """See `MemoryLedger.seen`."""
+        return self._call(self._ledger.seen, session_id, **when)
+
+    def derived(self, session_id: str, entry_id: str | int, *, user_id: str | None = None) -> Derived:
+        """See `MemoryLedger.derived`."""
+        return self._call(self._ledger.derived, session_id, entry_id, user_id=user_id)
+
+    def stored_projections(self) -> list[StoredProjectionInfo]:
+        """See `MemoryLedger.stored_projections`."""
+        return self._ledger.stored_projections()
+
+    def projection_builds(self) -> list[BuildStatus]:
+        """See `MemoryLedger.projection_builds`."""
+        return self._call(self._ledger.projection_builds)
+
+    def rebuild_projections(
+        self,
+        name: str | None = None,
+        *,
+        progress: Callable[[str, int, int], None] = lambda name, done, total: None,
+    ) -> list[RebuiltProjection]:
+        """See `MemoryLedger.rebuild_projections`."""
+        return self._call(self._ledger.rebuild_projections, name, progress=progress)
 
     def get_active_entries(self, session_id: str, **when: Unpack[When]) -> list[Entry]:
         """See `MemoryLedger.get_active_entries`."""
@@ -195,6 +225,10 @@ class SyncMemoryLedger:
     def get_stats(self, session_id: str, **when: Unpack[When]) -> SessionStats:
         """See `MemoryLedger.get_stats`."""
         return self._call(self._ledger.get_stats, session_id, **when)
+
+    def get_metrics(self, session_id: str, *, kind: str | None = None, **when: Unpack[When]) -> Metrics:
+        """See `MemoryLedger.get_metrics`."""
+        return self._call(self._ledger.get_metrics, session_id, kind=kind, **when)
 
     def get_history(self, session_id: str, *, version: int | None = None, user_id: str | None = None) -> History:
         """See `MemoryLedger.get_history`."""
@@ -231,9 +265,73 @@ class SyncMemoryLedger:
         """See `MemoryLedger.list_sessions`."""
         return self._call(self._ledger.list_sessions, user_id=user_id, after=after, limit=limit)
 
-    def diff(self, session_id: str, before: int, after: int, *, user_id: str | None = None) -> Difference:
+    def what_if(
+        self,
+        session_id: str,
+        config: ConfigLike | None = None,
+        *,
+        summarizer: SummarizerChoice = None,
+        on_miss: OnMiss = "raise",
+        without: Iterable[str | int] = (),
+        recount: bool = False,
+        **when: Unpack[When],
+    ) -> WhatIf:
+        """See `MemoryLedger.what_if`."""
+        return self._call(
+            self._ledger.what_if,
+            session_id,
+            config,
+            summarizer=summarizer,
+            on_miss=on_miss,
+            without=without,
+            recount=recount,
+            **when,
+        )
+
+    def diff(
+        self,
+        session_id: str,
+        before: Point,
+        after: Point,
+        *,
+        on_miss: OnMiss = "raise",
+        user_id: str | None = None,
+    ) -> Difference:
         """See `MemoryLedger.diff`."""
-        return self._call(self._ledger.diff, session_id, before, after, user_id=user_id)
+        return self._call(self._ledger.diff, session_id, before, after, on_miss=on_miss, user_id=user_id)
+
+    def adopt(self, session_id: str, config: ConfigLike, *, user_id: str | None = None) -> MemoryConfig:
+        """See `MemoryLedger.adopt`."""
+        return self._call(self._ledger.adopt, session_id, config, user_id=user_id)
+
+    def search(
+        self,
+        query: str,
+        *,
+        session_id: str | None = None,
+        user_id: str | None = None,
+        collection: str | None = None,
+        top_k: int = 10,
+        around: int = 1,
+        include_erased: bool = False,
+        catch_up: bool = True,
+    ) -> list[Found]:
+        """See `MemoryLedger.search`."""
+        return self._call(
+            self._ledger.search,
+            query,
+            session_id=session_id,
+            user_id=user_id,
+            collection=collection,
+            top_k=top_k,
+            around=around,
+            include_erased=include_erased,
+            catch_up=catch_up,
+        )
+
+    def embed_pending(self) -> int:
+        """See `MemoryLedger.embed_pending`."""
+        return self._call(self._ledger.embed_pending)
 
     def verify(
         self,

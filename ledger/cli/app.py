@@ -99,6 +99,8 @@ app = typer.Typer(
 )
 db = typer.Typer(no_args_is_help=True, help="The database: start, stop, status, upgrade, restore, prune.")
 app.add_typer(db, name="db")
+projections = typer.Typer(no_args_is_help=True, help="What is kept in tables beside the log: list, status, rebuild.")
+app.add_typer(projections, name="projections")
 
 
 @app.callback(invoke_without_command=True)

@@ -8,11 +8,15 @@ from typing import Annotated, TypeAlias
 import typer
 
 from ledger.cli.app import Options
+from ledger.cli.source import read_bounded
 from ledger.drafts import check_moment
 from ledger.errors import InvalidInput
 from ledger.memory import MemoryLedger
 from ledger.opening import open_store
 from ledger.results import When
+from ledger.strict_json import BODY, parse
+from projections import config as memory_config
+from projections.config import MemoryConfig
 
 SessionArgument: TypeAlias = Annotated[str, typer.Argument(metavar="SESSION", help="The session's id.")]
 UserOption: TypeAlias = Annotated[str | None, typer.Option("--user", metavar="NAME", help="The session's user.")]
@@ -54,16 +58,41 @@ def when(at: str | None, user: str | None) -> When:
     return chosen
 
 
-def timestamp(text: str) -> datetime:
-    """Return an ISO 8601 timestamp with an offset.
+def point(text: str, name: str) -> int | datetime:
+    """Return a version, or a timestamp with an offset; *name* is that of the argument.
+
+    Raises:
+        InvalidInput: it is neither.
+    """
+    return int(text) if text.isascii() and text.isdigit() else timestamp(text, name)
+
+
+def config_in(file: str) -> MemoryConfig:
+    """Return the memory config in a JSON *file* (``-`` is standard input), of any accepted shape.
+
+    Raises:
+        InvalidInput: it cannot be read, or is none; the field is the file's name and the JSON path of the fault.
+    """
+    try:
+        return memory_config.load(parse(read_bounded(file, limit=BODY.size)))
+    except InvalidInput as fault:
+        if fault.field == file:
+            raise
+        message = str(fault).removeprefix(f"{fault.field}: ") if fault.field else str(fault)
+        where = f"{file}: {fault.field}" if fault.field else file
+        raise InvalidInput(fault.code, message, field=where) from None
+
+
+def timestamp(text: str, name: str = "--at") -> datetime:
+    """Return an ISO 8601 timestamp with an offset; *name* is that of the argument.
 
     Raises:
         InvalidInput: it is none.
     """
     with suppress(InvalidInput):
-        moment = check_moment(text, "--at")
+        moment = check_moment(text, name)
         if moment is not None:
             return moment
     raise InvalidInput(
-        "bad_time", "is neither a version nor a timestamp with an offset, e.g. 2026-01-31T09:00:00Z", field="--at"
+        "bad_time", "is neither a version nor a timestamp with an offset, e.g. 2026-01-31T09:00:00Z", field=name
     )

@@ -2,13 +2,18 @@
 
 from ledger.cli import (  # noqa: F401 - imported to register their commands
     adding,
+    auditing,
+    backtesting,
     database,
     demo,
     doctor,
     files,
     managing,
+    projections,
     proving,
     reading,
+    searching,
+    trying,
 )
 from ledger.cli.app import app
 

@@ -31,6 +31,13 @@ _CONFIG: Final = {"maxEntries": 50, "recentWindow": 15}
 _SESSION: Final = "coding-agent"
 _COPY: Final = "coding-agent-copy"
 _NAMESPACE: Final = "demo"
+#: What the developer says first, and how the question begins that she asks about it at the end of the day.
+_RULES, _QUESTION = "Morning. Four things", "Tomasz is at the door"
+_OTHERS: Final[dict[str, dict[str, Any]]] = {
+    "full": {"profile": "none"},
+    "max_tokens": {"window": {"type": "max_tokens", "memory_max_tokens": 2_000}},
+    "recall": {"window": {"type": "recall", "max_tokens": 2_000}},
+}
 _NEXT: Final = "memory-ledger add SESSION TEXT, memory-ledger import FILE, memory-ledger --help"
 
 
@@ -56,6 +63,7 @@ async def _tell(output: Output, server: EmbeddedServer) -> dict[str, Any]:
             facts = await _record(output, ledger, conversation)
             await _show_context(output, ledger)
             await _travel(output, ledger, facts["compacted_at"])
+            facts["shows_the_rules"] = await _try_others(output, ledger)
             facts["replayed_equal"] = await _clear_and_replay(output, ledger, store)
             facts["equal"] = await _copy(output, ledger) and facts["replayed_equal"]
             report = await ledger.verify()
@@ -116,6 +124,25 @@ async def _travel(output: Output, ledger: MemoryLedger, compacted_at: list[int])
         context = await ledger.get_context(_SESSION, version=version)
         output.tell(f"  {len(context.entries)} entries, {len(context.summaries)} summaries, {context.tokens:,} tokens")
         _print_context(output, context, summaries=1, first=3, last=2)
+
+
+async def _try_others(output: Output, ledger: MemoryLedger) -> dict[str, bool]:
+    """Ask at the end of the day what was said first, under other memory configs."""
+    history = [past.entry for past in (await ledger.get_history(_SESSION)).entries]
+    rules, question = (
+        next(entry for entry in history if entry.content.startswith(words)) for words in (_RULES, _QUESTION)
+    )
+    _step(output, "What if", f"at version {question.version} the developer asks what she had said first thing")
+    output.tell(f"    user      {one_line(question.content, max(40, output.console.width - 20))}", "dim")
+    recorded = await ledger.get_context(_SESSION, version=question.version)
+    windows = {"as recorded": recorded.window}
+    for name, config in _OTHERS.items():
+        windows[name] = (await ledger.what_if(_SESSION, config, version=question.version)).window
+    shown = {name: rules.version in {entry.version for entry in window.entries} for name, window in windows.items()}
+    for name, window in windows.items():
+        has = "her words are in the window" if shown[name] else "her words are not"
+        output.tell(f"  {name:<12} {window.tokens:>6,} tokens shown: {has}", "green" if shown[name] else "yellow")
+    return shown
 
 
 async def _clear_and_replay(output: Output, ledger: MemoryLedger, store: PostgresStore) -> bool:

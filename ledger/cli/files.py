@@ -75,7 +75,7 @@ def export(
     everything: Annotated[bool, typer.Option("--all", help="The whole namespace instead of a session.")] = False,
     form: Annotated[
         Literal["log", "state"],
-        typer.Option("--format", help="The events, provable and importable; or the state, as seed 000 has it."),
+        typer.Option("--format", help="The events, provable and importable; or the state: entries, summaries, tokens."),
     ] = "log",
     user: UserOption = None,
 ) -> None:

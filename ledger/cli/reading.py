@@ -1,4 +1,4 @@
-"""Commands that read: sessions, show, timeline, context, stats, diff. All but the last take ``--at``."""
+"""Commands that read: sessions, show, timeline, context, stats. All take ``--at``."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -10,7 +10,7 @@ from rich.text import Text
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import AtOption, SessionArgument, UserOption, opened, timestamp, when
 from ledger.cli.output import STYLES, Output, moment, one_line, safe
-from ledger.cli.values import difference_value, entry_value, event_value, session_value, summary_value
+from ledger.cli.values import entry_value, event_value, session_value, summary_value
 from ledger.errors import NotFound, Unreadable
 from ledger.events import RecordedEvent
 from ledger.ids import Stream
@@ -167,8 +167,12 @@ def context(
     at: AtOption = None,
     form: Annotated[
         Literal["text", "messages", "rolling"],
-        typer.Option("--format", help="Text, chat messages, or seed 001's shape."),
+        typer.Option("--format", help="Text, chat messages, or interactions and summaries as JSON."),
     ] = "text",
+    query: Annotated[
+        str | None, typer.Option("--query", metavar="TEXT", help="What recall and knowledge bases search for.")
+    ] = None,
+    record: Annotated[bool, typer.Option("--record", help="Record as an event what is printed, to prove it.")] = False,
 ) -> None:
     """Print what the model is shown."""
     opts = options()
@@ -176,7 +180,7 @@ def context(
     async def work() -> Any:
         async with opened(opts) as ledger:
             await ledger.get_state(session, user_id=user)  # an unknown session is refused
-            return await ledger.get_context(session, **when(at, user))
+            return await ledger.get_context(session, **when(at, user), query=query, record=record)
 
     found = run(work)
     value = {
@@ -217,44 +221,6 @@ def stats(session: SessionArgument, user: UserOption = None, at: AtOption = None
         opts.output.console.print(table)
 
     opts.output.result(found, show_table)
-
-
-@command(app)
-def diff(
-    session: SessionArgument,
-    before: Annotated[int, typer.Argument(metavar="A", help="A version.")],
-    after: Annotated[int, typer.Argument(metavar="B", help="Another one.")],
-    user: UserOption = None,
-) -> None:
-    """Tell what the model was shown at one version and not at the other."""
-    opts = options()
-
-    async def work() -> Any:
-        async with opened(opts) as ledger:
-            return await ledger.diff(session, before, after, user_id=user)
-
-    found = run(work)
-    value = difference_value(session, found)
-
-    def show_diff() -> None:
-        if found.empty:
-            opts.output.say(f"Nothing differs in what was shown at {before} and at {after}.")
-        for side, sign, style in ((found.before, "-", "red"), (found.after, "+", "green")):
-            opts.output.say(f"{sign * 3} version {side.version}: {side.window_tokens:,} tokens shown", style="bold")
-            for summary in side.only_summaries:
-                opts.output.say(
-                    f"{sign} [summary of {summary.entry_count} entries] {one_line(summary.text, 90)}", style=style
-                )
-            for entry in side.only_entries:
-                opts.output.say(f"{sign} {entry.version:>5} {entry.kind}: {one_line(entry.content, 90)}", style=style)
-        for one, other in found.edited:
-            opts.output.say(
-                f"~ {one.version:>5} {one_line(one.content, 40)} → {one_line(other.content, 40)}", style="yellow"
-            )
-        if found.config_changed:
-            opts.output.say("The memory config differs.", style="yellow")
-
-    opts.output.result(value, show_diff)
 
 
 def _cell(value: object) -> str:

@@ -5,7 +5,11 @@ from typing import Any
 from ledger.codec import to_builtins
 from ledger.difference import Difference, Side
 from ledger.events import RecordedEvent
+from ledger.finding import Found
 from ledger.ports import IndexedSession
+from ledger.prices import Spending
+from ledger.results import WhatIf
+from projections import config as memory_config
 from projections.entries import Entry
 from projections.history import Past
 from projections.summaries import Summary
@@ -59,6 +63,24 @@ def summary_value(summary: Summary) -> dict[str, Any]:
     }
 
 
+def found_value(found: Found) -> dict[str, Any]:
+    """Return what ``search`` found."""
+    entry = found.entry
+    return {
+        "session_id": found.session_id,
+        "user_id": found.user_id,
+        "version": found.version,
+        "kind": found.kind,
+        "score": found.score,
+        "text": found.text,
+        "id": entry.entry_id if entry else found.summary.summary_id if found.summary else None,
+        "role": entry.role if entry else None,
+        "tool_name": entry.tool_name if entry else None,
+        "before": [{**_brief(one), "content": one.content} for one in found.before],
+        "after": [{**_brief(one), "content": one.content} for one in found.after],
+    }
+
+
 def event_value(event: RecordedEvent) -> dict[str, Any]:
     """Return an event of ``timeline``."""
     return {
@@ -85,9 +107,46 @@ def difference_value(session_id: str, found: Difference) -> dict[str, Any]:
     }
 
 
+def what_if_value(found: WhatIf) -> dict[str, Any]:
+    """Return the answer of ``what-if``."""
+    return {
+        **difference_value(found.session_id, found.difference),
+        "version": found.version,
+        "config": memory_config.dump(found.config),
+        "compactions": [
+            {
+                "key": one.key,
+                "effect": one.effect,
+                "covered": one.covered,
+                "tokens_before": one.tokens_before,
+                "tokens_after": one.tokens_after,
+                "method": one.method,
+                "model": one.model,
+            }
+            for one in found.completed
+        ],
+        "failed": found.failed,
+        "answers": found.answers,
+        "estimated": found.estimated,
+    }
+
+
+def spending_value(spent: Spending) -> dict[str, Any]:
+    """Return what compactions cost; the price is a JSON number, or null if a model has none."""
+    return {
+        "compactions": spent.compactions,
+        "model_calls": spent.model_calls,
+        "input_tokens": spent.input_tokens,
+        "output_tokens": spent.output_tokens,
+        "cost_usd": None if spent.cost_usd is None else float(spent.cost_usd),
+    }
+
+
 def _side_value(side: Side) -> dict[str, Any]:
     return {
         "version": side.version,
+        "what_if": side.what_if,
+        "spent": spending_value(side.spent),
         "window_tokens": side.window_tokens,
         "stats": side.stats,
         "only_entries": [_brief(entry) for entry in side.only_entries],

@@ -12,11 +12,17 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from ledger.embedders import configured_embedder
 from ledger.memory.adding import Adding
+from ledger.memory.auditing import Auditing
 from ledger.memory.carrying import Carrying
 from ledger.memory.managing import Managing
+from ledger.memory.searching import Searching
+from ledger.memory.trying import Trying
 from ledger.opening import open_store
 from ledger.ports import Store
+from ledger.prices import load_prices
+from ledger.search_ports import Embedder
 from ledger.settings import load_settings
 from ledger.summarizers import SummarizerChoice, configured_summarizer
 from projections.config import MemoryConfig
@@ -24,7 +30,7 @@ from projections.config import MemoryConfig
 __all__ = ["MemoryLedger"]
 
 
-class MemoryLedger(Adding, Managing, Carrying):
+class MemoryLedger(Adding, Managing, Trying, Auditing, Searching, Carrying):
     """Sessions of one namespace; made by `open`, which also closes it.
 
     Reading methods take ``version`` or ``at`` (a moment) to look back: they answer as they did then.
@@ -41,6 +47,7 @@ class MemoryLedger(Adding, Managing, Carrying):
         actor: str | None = None,
         config: Mapping[str, Any] | MemoryConfig | None = None,
         summarizer: SummarizerChoice = None,
+        embedder: Embedder | None = None,
         store: Store | None = None,
         group_commit: bool = True,
         allow_unsafe: bool = False,
@@ -48,7 +55,8 @@ class MemoryLedger(Adding, Managing, Carrying):
         """Open the ledger, on the embedded PostgreSQL unless *database_url* or *store* say otherwise.
 
         What is not given comes from the environment (see `settings`). *config* is the memory config of
-        sessions that begin here, *summarizer* writes the summaries of sessions without their own.
+        sessions that begin here, *summarizer* writes the summaries of sessions without their own, *embedder* gives
+        search an idea of meaning.
 
         Raises:
             InvalidInput: an argument or a setting is wrong.
@@ -56,6 +64,7 @@ class MemoryLedger(Adding, Managing, Carrying):
         """
         settings = load_settings(database_url=database_url, namespace=namespace, data_dir=data_dir, actor=actor)
         model = configured_summarizer(settings) if summarizer is None else None
+        vectors = configured_embedder(settings) if embedder is None else None
         own = store or await open_store(settings, group_commit=group_commit, allow_unsafe=allow_unsafe)
         try:
             ledger = cls(
@@ -65,6 +74,9 @@ class MemoryLedger(Adding, Managing, Carrying):
                 config=config,
                 compaction_lease_s=settings.compaction_lease_s,
                 summarizer_timeout_s=settings.summarizer_timeout_s,
+                prices=load_prices(settings.prices),
+                search_language=settings.search_language,
+                embedder=embedder or vectors,
             )
             ledger.set_summarizer(None, model if summarizer is None else summarizer)
             try:
@@ -72,7 +84,8 @@ class MemoryLedger(Adding, Managing, Carrying):
             finally:
                 await ledger.close()
         finally:
-            if model is not None:
-                await model.close()
+            for client in (model, vectors):
+                if client is not None:
+                    await client.close()
             if store is None:
                 await own.close()

@@ -6,23 +6,31 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ledger.builds import Builds
 from ledger.clock import SystemClock
 from ledger.commands import Command, OpenSession
 from ledger.compactor import CompactionResult, Compactor
 from ledger.drafts import EntryDraft
 from ledger.errors import SessionNotFound, Unavailable, VersionNotFound
 from ledger.events import EntryAdded
-from ledger.ids import Stream
+from ledger.finding import Finder
+from ledger.ids import Stream, namespace_id
 from ledger.importing import FileImport
+from ledger.knowledge import check_usable
 from ledger.names import check_name, named_stream
 from ledger.ports import Clock, Store
+from ledger.prices import Prices, load_prices
 from ledger.replay import States
 from ledger.results import Notification
+from ledger.search_index import SearchIndex
+from ledger.search_ports import Embedder, SearchLanguage
 from ledger.session_index import SessionIndex
 from ledger.state import SessionState
+from ledger.stored_projections import StoredProjections
 from ledger.strict_json import check_integer
 from ledger.summarizing import DEADLINE_S
 from ledger.tokenizers import entry_event
+from ledger.whatif import Known
 from ledger.writing import Writer, Written
 from projections import config as memory_config
 from projections.config import MemoryConfig
@@ -45,12 +53,18 @@ class Core:
         compaction_lease_s: float = 600.0,
         summarizer_timeout_s: float = DEADLINE_S,
         clock: Clock | None = None,
+        prices: Prices | None = None,
+        search_language: SearchLanguage = "simple",
+        embedder: Embedder | None = None,
     ) -> None:
         self._store = store
         self._namespace = check_name(namespace, field="namespace")
         self._actor = check_name(actor, field="actor", may_be_empty=True)
-        self._config = memory_config.load(config or {})
+        self._config = check_usable(memory_config.load(config or {}))
         self._clock = clock or SystemClock()
+        self._deadline_s = summarizer_timeout_s
+        self._prices = prices or load_prices()
+        self._answers: dict[str, Known] = {}  # what models answered to questions of a what-if
         self._states = States(store)
         self._writer = Writer(store, self._states, self._clock, actor=actor)
         self._compactor = Compactor(
@@ -61,7 +75,11 @@ class Core:
             completed=self._compressed,
             deadline_s=summarizer_timeout_s,
         )
-        self._index = SessionIndex(store, self._states, namespace=namespace)
+        builds = Builds(store, self._clock, namespace_id=namespace_id(namespace))
+        self._index = SessionIndex(store, self._states, builds, namespace=namespace)
+        searched = SearchIndex(store, builds, namespace=namespace, language=search_language, embedder=embedder)
+        self._finder = Finder(store, searched, namespace=namespace)
+        self._projections = StoredProjections(builds, self._index, searched)
         self._imports = FileImport(store, self._states, self._writer, self._clock, namespace=namespace)
         self._handlers: dict[str, list[Callable[..., object]]] = {}
         self._handling: set[asyncio.Task[object]] = set()
@@ -72,6 +90,7 @@ class Core:
         await self._compactor.close(grace_s=CLOSE_GRACE_S)
         await asyncio.gather(*self._handling, return_exceptions=True)  # they may still use the ledger
         self._closed = True
+        await self._finder.close()
         await self._compactor.close(grace_s=CLOSE_GRACE_S)  # what they have begun
         await self._writer.settle()
 

@@ -9,6 +9,7 @@ from ledger.commands import ChangeConfig, ClearSession, Command
 from ledger.compactor import CompactionResult
 from ledger.errors import InvalidInput
 from ledger.events import SessionCleared
+from ledger.knowledge import check_usable
 from ledger.memory.core import Core
 from ledger.results import Notification
 from ledger.state import SessionState
@@ -62,6 +63,7 @@ class Managing(Core):
 
         async def commands_for(state: SessionState) -> Sequence[Command]:
             changed = memory_config.update(state.config if state.opened else self._config, changes)
+            check_usable(changed)
             return self._opening(stream, state, changed) or [ChangeConfig(self._clock.ulid(), changed)]
 
         return (await self._writer.write(stream, commands_for)).state.config

@@ -7,21 +7,20 @@ from uuid import UUID
 
 from ledger import verify
 from ledger.codec import decode
-from ledger.difference import Difference, diff
 from ledger.drafts import check_moment
 from ledger.errors import InvalidInput, SessionNotFound
 from ledger.events import RecordedEvent
-from ledger.memory.core import Core
+from ledger.memory.recording import Recording
 from ledger.names import check_name
 from ledger.ports import IndexedSession
-from ledger.results import Context, When
+from ledger.results import Context, Rendering, When
 from ledger.state import SessionState, at_rest
 from ledger.strict_json import check_integer
-from ledger.views import stats_of, window_of
+from ledger.views import metrics_of, stats_of, window_of
 from projections.entries import Entry
 from projections.history import HISTORY, History
 from projections.projection import Projection
-from projections.stats import SessionStats
+from projections.stats import Metrics, SessionStats
 from projections.summaries import Summary
 
 S = TypeVar("S")
@@ -29,7 +28,7 @@ S = TypeVar("S")
 PAGE_SESSIONS = 1_000  # trust N-6
 
 
-class Reading(Core):
+class Reading(Recording):
     """Every method takes ``version`` or ``at``, a moment, to look back: it answers as it did then."""
 
     async def get_state(self, session_id: str, **when: Unpack[When]) -> SessionState:
@@ -51,14 +50,42 @@ class Reading(Core):
         stream = self._stream(session_id, when.get("user_id"))
         return at_rest(await self._states.at(stream, version=version, moment=at))
 
-    async def get_context(self, session_id: str, **when: Unpack[When]) -> Context:
-        """Return what the model is shown, as a structure; empty for an unknown session (R-000-16)."""
-        state = await self._state_or_empty(session_id, when)
-        return Context(session_id, state.version, window_of(state), state.config)
+    async def get_context(self, session_id: str, **how: Unpack[Rendering]) -> Context:
+        """Return what the model is shown, as a structure; empty for an unknown session (R-000-16).
 
-    async def get_context_for_llm(self, session_id: str, **when: Unpack[When]) -> str:
-        """Return what the model is shown, as text; empty for an unknown session (R-000-12, R-000-16)."""
-        return (await self.get_context(session_id, **when)).text
+        With *record*, what is returned has been recorded as an event: `seen` proves it later. With an
+        *idempotency_key* too, a retry gets what the first attempt was given.
+
+        Raises:
+            SessionNotFound: there is nothing to record.
+            IdempotencyMismatch: the key belongs to another request.
+        """
+        when: When = {name: how[name] for name in ("version", "at", "user_id") if name in how}  # type: ignore[assignment]  # a part of it
+        state = await self._state_or_empty(session_id, when)
+        past = await self._is_past(session_id, state, when)
+        hints = await self._finder.hints(
+            self._stream(session_id, how.get("user_id")), state, how.get("query"), past=past
+        )
+        context = Context(session_id, state.version, window_of(state, hints), state.config)
+        if not how.get("record"):
+            return context
+        if not state.version:
+            raise SessionNotFound(session_id)
+        return await self._record(self._stream(session_id, how.get("user_id")), context, how)
+
+    async def _is_past(self, session_id: str, state: SessionState, when: When) -> bool:
+        """Tell whether *state* was asked for as of then, and the session has gone on since."""
+        if when.get("version") is None and when.get("at") is None:
+            return False
+        head, _ = await self._store.head(self._stream(session_id, when.get("user_id")))
+        return state.version < head
+
+    async def get_context_for_llm(self, session_id: str, **how: Unpack[Rendering]) -> str:
+        """Return what the model is shown, as text; empty for an unknown session (R-000-12, R-000-16).
+
+        Recorded, and raises, as `get_context` does.
+        """
+        return (await self.get_context(session_id, **how)).text
 
     async def get_active_entries(self, session_id: str, **when: Unpack[When]) -> list[Entry]:
         """Return the entries no compaction, removal or clear has taken away, oldest first."""
@@ -71,6 +98,16 @@ class Reading(Core):
     async def get_stats(self, session_id: str, **when: Unpack[When]) -> SessionStats:
         """Return the statistics; all zero for an unknown session (R-000-2, R-000-16)."""
         return stats_of(await self._state_or_empty(session_id, when))
+
+    async def get_metrics(self, session_id: str, *, kind: str | None = None, **when: Unpack[When]) -> Metrics:
+        """Return how much is remembered, all of it or what is of *kind*, and how often it was compacted (R-002-9).
+
+        All zero for an unknown session.
+
+        Raises:
+            InvalidInput: ``bad_kind``: there is no such kind.
+        """
+        return metrics_of(await self._state_or_empty(session_id, when), kind)
 
     async def get_history(self, session_id: str, *, version: int | None = None, user_id: str | None = None) -> History:
         """Return every entry the session ever had and what became of it, and every summary ever made.
@@ -133,12 +170,6 @@ class Reading(Core):
         if after is not None:
             _check_cursor(after)
         return await self._index.sessions(user_id=user_id, after=after, limit=limit)
-
-    async def diff(self, session_id: str, before: int, after: int, *, user_id: str | None = None) -> Difference:
-        """Return what the model was shown at one version and not at the other. Raises as `get_state` does."""
-        one = await self.get_state(session_id, version=before, user_id=user_id)
-        other = await self.get_state(session_id, version=after, user_id=user_id)
-        return diff(one, other)
 
     async def verify(
         self,

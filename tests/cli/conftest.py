@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -72,7 +73,9 @@ class Cli:
         return Cli(self.url, namespace)
 
     def process(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
-        """Start the command as a shell does."""
+        """Start the command as a shell does, one that Ctrl-C reaches even if these tests run in the background."""
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
         return subprocess.Popen([COMMAND, *self.where, *arguments], text=True, **{**streams, **options})
 

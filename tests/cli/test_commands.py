@@ -167,15 +167,16 @@ def test_stats(trip: Cli) -> None:
 
 def test_diff(trip: Cli) -> None:
     value = trip.json("diff", "trip", "2", "10")
-    sides = {"version", "window_tokens", "stats", "only_entries", "only_summaries"}
-    assert documented("diff SESSION A B")[0] == {"session_id", "config_changed", "edited", "a", "b"} | sides
+    sides = {"version", "what_if", "window_tokens", "stats", "spent", "only_entries", "only_summaries"}
+    spent = set(value["a"]["spent"])
+    assert documented("diff SESSION A B")[0] == {"session_id", "config_changed", "edited", "a", "b"} | sides | spent
     assert value.keys() == {"session_id", "config_changed", "edited", "a", "b"}
     assert [(value[side]["version"], value[side].keys()) for side in "ab"] == [(2, sides), (10, sides)]
     assert value["config_changed"] is True
     lines = trip("diff", "trip", "2", "10").lines
     assert lines[0].startswith("--- version 2: ")
     assert any(line.startswith("+ [summary of 4 entries] ") for line in lines)
-    assert "Nothing differs" in trip("diff", "trip", "10", "10").out
+    assert "Both show the same." in trip("diff", "trip", "10", "10").out
 
 
 def test_compress(trip: Cli) -> None:

@@ -122,4 +122,6 @@ def test_the_demo_runs_and_proves_what_it_says(cli: Cli) -> None:
     assert (told["equal"], told["replayed_equal"], told["verdict"]) == (True, True, "OK-CHAINED")
     assert told["entries"] > 169
     assert told["shown_tokens"] < told["tokens"]
+    shown = {"as recorded": False, "full": True, "max_tokens": False, "recall": True}
+    assert told["shows_the_rules"] == shown
     assert told["tampering_found"] == ["its payload is not the one that was hashed"]

@@ -19,6 +19,8 @@ from tests.databases import Server
 PASSWORD = "hunter2-and-more"
 UNREACHABLE = f"postgresql://u:{PASSWORD}@127.0.0.1:1/x"
 
+CONFIG = str(Path(__file__).parents[2] / "examples" / "configs" / "full.json")
+
 File = Callable[..., str]
 
 #: What every command with a session takes beside it.
@@ -29,6 +31,10 @@ WITH_SESSION = {
     "context": [],
     "stats": [],
     "diff": ["1", "2"],
+    "what-if": ["--without", "e"],
+    "adopt": ["--config", CONFIG],
+    "seen": [],
+    "derived": ["1"],
     "compress": [],
     "clear": [],
     "config": [],
@@ -39,6 +45,9 @@ COMMANDS = {
     **{name: [name, "s", *rest] for name, rest in WITH_SESSION.items()},
     "import": ["import", "transcript.json"],
     "sessions": ["sessions"],
+    "search": ["search", "hello"],
+    "backtest": ["backtest", "--config", CONFIG],
+    **{f"projections {name}": ["projections", name] for name in ("list", "status", "rebuild")},
     "doctor": ["doctor"],
     "demo": ["demo"],
     "db start": ["db", "start"],
@@ -68,8 +77,9 @@ def check_one_line(ran: Ran, code: int = 2) -> str:
 
 def test_the_table_names_every_command() -> None:
     group: Any = typer.main.get_command(app)
-    below = {f"db {name}" for name in group.commands["db"].commands}
-    assert set(COMMANDS) == (group.commands.keys() - {"db"}) | below
+    groups = {"db", "projections"}
+    below = {f"{name} {command}" for name in groups for command in group.commands[name].commands}
+    assert set(COMMANDS) == (group.commands.keys() - groups) | below
 
 
 def test_a_check_that_finds_two_lines_or_a_traceback_fails() -> None:
@@ -190,7 +200,11 @@ BAD_ARGUMENTS: dict[str, tuple[list[str], str]] = {
     "a call of nothing": (["add", "s", "x", "--kind", "tool_call"], "names its tool"),
     "a key with a blank": (["add", "s", "x", "--idempotency-key", "a b"], "idempotency_key"),
     "an empty key": (["add", "s", "x", "--idempotency-key", ""], "idempotency_key"),
-    "a version that is a word": (["diff", "s", "one", "2"], "A"),
+    "a version that is a word": (["diff", "s", "one", "2"], "neither a version nor a timestamp"),
+    "one version": (["diff", "s", "1"], "compare two"),
+    "three sides": (["diff", "s", "1", "2", "--config", CONFIG], "compare two"),
+    "no config and no entry": (["what-if", "s"], "--config, --without"),
+    "nothing to adopt": (["adopt", "s"], "--config"),
     "a version that never was": (["diff", "s", "1", "9"], "versions 1 to 3"),
     "no versions": (["diff", "s"], "A"),
     "a limit of no sessions": (["sessions", "--limit", "0"], "limit"),
@@ -433,7 +447,7 @@ def test_an_empty_variable_is_as_good_as_none(cli: Cli, monkeypatch: pytest.Monk
         (["show", "s", "--at", "x"], "bad_time", "--at"),
         (["show"], "bad_arguments", None),
         (["nonsense"], "bad_arguments", None),
-        (["diff", "s", "x", "y"], "bad_arguments", None),
+        (["diff", "s", "x", "y"], "bad_time", "A"),
         (["import", "\udcff"], "no_file", "\\u{dcff}"),
         (["import", "a\nb"], "no_file", "a\nb"),
     ],

@@ -112,4 +112,4 @@ def test_a_session_goes_out_and_in_alone(cli: Cli) -> None:
 
 def test_the_readme_names_both_examples() -> None:
     assert COUNTS == {"coding_agent.jsonl": 169, "support_chat.json": 85}
-    assert {path.name for path in EXAMPLES.glob("*.json*")} == set(COUNTS)
+    assert {path.name for path in EXAMPLES.glob("*.json*")} == {*COUNTS, "questions.jsonl"}

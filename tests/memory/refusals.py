@@ -326,6 +326,9 @@ READING: dict[str, Refusal] = {
 #: Of a session that is there, at version 2.
 LOOKING_BACK: dict[str, Refusal] = {
     "version 0": Refusal(lambda ledger: ledger.get_state("s", version=0), VersionNotFound, "version_not_found"),
+    "metrics of a kind that is none": Refusal(
+        lambda ledger: ledger.get_metrics("s", kind="assistant"), InvalidInput, "bad_kind", "kind"
+    ),
     "version 3": Refusal(lambda ledger: ledger.get_stats("s", version=3), VersionNotFound, "version_not_found"),
     "version -1": Refusal(lambda ledger: ledger.get_context("s", version=-1), VersionNotFound, "version_not_found"),
     "version 2**63": Refusal(
@@ -379,11 +382,18 @@ LOOKING_BACK: dict[str, Refusal] = {
         "version",
     ),
     "diff with version 3": Refusal(lambda ledger: ledger.diff("s", 1, 3), VersionNotFound, "version_not_found"),
-    "diff with '1'": Refusal(
-        lambda ledger: ledger.diff("s", "1", 2),  # type: ignore[arg-type]
+    "diff with '1'": Refusal(lambda ledger: ledger.diff("s", "1", 2), InvalidInput, "bad_time", "at"),
+    "diff with a config that is none": Refusal(
+        lambda ledger: ledger.diff("s", 1, {"window": {"type": "telepathy"}}),
         InvalidInput,
-        "wrong_type",
-        "version",
+        "bad_config",
+        "window.type",
+    ),
+    "diff with 1.5": Refusal(
+        lambda ledger: ledger.diff("s", 1.5, 2),  # type: ignore[arg-type]
+        InvalidInput,
+        "bad_config",
+        "config",
     ),
     "events after -1": Refusal(
         lambda ledger: ledger.get_events("s", after_version=-1), InvalidInput, "bad_version", "after_version"
@@ -443,9 +453,8 @@ LOOKING_BACK: dict[str, Refusal] = {
         lambda ledger: ledger.update_config("s", [1]),  # type: ignore[arg-type]
         InvalidInput,
         "bad_config",
-        "config",
+        "strategies[0]",
     ),
 }
 
 WRITING = {**ENTRIES, **BATCHES, **NAMES}
-ALL = {**WRITING, **READING, **LOOKING_BACK}

@@ -13,7 +13,13 @@ from ledger.ids import Stream, namespace_id
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
-from tests.memory.refusals import ALL, BATCHES, ENTRIES, LOOKING_BACK, NAMES, READING, SAID, WRITING, Refusal, hundred
+from tests.memory import refusals
+from tests.memory.asking_refusals import ASKING, ASKING_NOBODY
+from tests.memory.refusals import BATCHES, ENTRIES, NAMES, SAID, WRITING, Refusal, hundred
+
+READING = {**refusals.READING, **ASKING_NOBODY}
+LOOKING_BACK = {**refusals.LOOKING_BACK, **ASKING}
+ALL = {**WRITING, **READING, **LOOKING_BACK}
 
 
 async def done(refusal: Refusal, ledger: MemoryLedger) -> None:
@@ -56,7 +62,9 @@ async def missed(ledger: MemoryLedger, names: Iterable[str]) -> list[str]:
 
 
 def test_no_two_cases_have_one_name() -> None:
-    assert len(ALL) == sum(map(len, (ENTRIES, BATCHES, NAMES, READING, LOOKING_BACK)))
+    assert len(ALL) == sum(
+        map(len, (ENTRIES, BATCHES, NAMES, refusals.READING, refusals.LOOKING_BACK, ASKING_NOBODY, ASKING))
+    )
 
 
 @pytest.mark.parametrize("name", [*WRITING, *READING])

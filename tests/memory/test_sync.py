@@ -15,7 +15,7 @@ from ledger.stores.in_memory import InMemoryStore
 from ledger.sync import SyncMemoryLedger
 from tests.databases import Server
 from tests.memory.conftest import SMALL
-from tests.memory.refusals import ALL
+from tests.memory.test_refusals import ALL
 
 
 def public(cls: type) -> dict[str, Callable[..., Any]]:
