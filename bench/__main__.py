@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import appending, reading
+from bench import appending, reading, searching
 from bench.measure import Result
 from bench.setting import Setting
 from ledger.opening import prepare
@@ -29,7 +29,9 @@ _WORKLOADS: dict[str, Callable[[Setting], Awaitable[list[Result]]]] = {
     "window": reading.window,
     "state-at": reading.state_at,
     "replay": reading.replay,
+    "what-if": reading.what_if,
     "disk": reading.disk,
+    "search": searching.search,
 }
 _INTRODUCTION = """# Benchmarks
 

@@ -1,13 +1,16 @@
 """Workloads that read, and what the log takes on disk."""
 
 import msgspec
+from msgspec.structs import replace
 
-from bench.measure import Result, at_least, at_most, interleaved, ratio
-from bench.setting import Setting, fill, fresh_namespace, ledger_over, plain_session
+from bench.measure import Result, Work, at_least, at_most, interleaved, ratio
+from bench.setting import TOKENIZER, Setting, fill, fresh_namespace, ledger_over, plain_session
+from ledger import whatif
 from ledger.codec import decode
 from ledger.ids import namespace_id
 from ledger.ports import Store
 from ledger.state import SESSION, SessionState, evolve
+from projections import config as memory_config
 from projections.window import ActiveEntries
 
 _ROUNDS = 5
@@ -90,6 +93,37 @@ async def replay(setting: Setting) -> list[Result]:
 
         medians = await interleaved({"ours": ours, "plain": peer}, rounds=3, each=1)
         return [at_least("replay of 200 sessions of 500: throughput", ratio(medians, "plain", "ours"), 0.4)]
+
+
+async def what_if(setting: Setting) -> list[Result]:
+    """A session of 1,000 entries replayed under other configs, against the plain fold of the same events."""
+    async with setting.store() as store:
+        ledger = ledger_over(store, fresh_namespace())
+        await fill(setting, ledger, "tried", 1_000)
+        events = await ledger.get_events("tried")
+        batches = [replace(event, payload=replace(event.payload, write_id=str(event.version))) for event in events]
+        configs = {
+            "full": {"profile": "none"},
+            "max_tokens": {"memory_strategy_id": "max_tokens"},
+            "token_threshold": {"profile": "memory_manager", "tokenizer": TOKENIZER},
+        }
+
+        async def fold() -> SessionState:
+            return SESSION.fold(batches)
+
+        def tried(name: str) -> Work:
+            config = memory_config.load(configs[name])
+
+            async def work() -> object:
+                return whatif.replay(batches, config)
+
+            return work
+
+        contenders: dict[str, Work] = {"fold": fold, **{name: tried(name) for name in configs}}
+        medians = await interleaved(contenders, rounds=_ROUNDS, each=3)
+        return [
+            at_least("what-if of 1,000 entries: events/s", ratio(medians, "fold", name), None, name) for name in configs
+        ]
 
 
 async def _fold_all(store: Store, namespace: str) -> dict[bytes, SessionState]:
