@@ -11,10 +11,11 @@ import pytest
 
 from ledger.stores.embedded import EmbeddedServer
 from tests.databases import server_folder
-from tests.docs.pages import PAGES, ROOT, Block, blocks
+from tests.docs.forked_command import forked_command
+from tests.docs.pages import PAGES, ROOT, Block, blocks, name_of
 
 _RUNNABLE = {"python": [sys.executable], "sh": ["bash", "-euo", "pipefail"]}
-_SILENT = {"sql", ""}
+_SILENT = {"sql", "json", "toml", "text", ""}  # JSON and TOML are tested in test_strategies
 _WITH_CODE = [page for page in PAGES if any(block.language in _RUNNABLE and block.runs for block in blocks(page))]
 
 
@@ -28,12 +29,19 @@ def reader() -> Iterator[Path]:
         EmbeddedServer(folder).stop()
 
 
-def run(block: Block, reader: Path) -> subprocess.CompletedProcess[str]:
-    """Run *block* as a reader would, in their folder."""
+@pytest.fixture(scope="module")
+def command() -> Iterator[Path]:
+    """The folder of a ``memory-ledger`` that starts at once."""
+    with tempfile.TemporaryDirectory(prefix="command-") as folder, forked_command(Path(folder)) as found:
+        yield found
+
+
+def run(block: Block, reader: Path, command: Path = Path(sys.executable).parent) -> subprocess.CompletedProcess[str]:
+    """Run *block* as a reader would, in their folder, with the ``memory-ledger`` in the folder *command*."""
     name = "block.py" if block.language == "python" else "block.sh"
     (reader / name).write_text(block.text)
     known = {name: value for name, value in os.environ.items() if not name.startswith("MEMORY_LEDGER_")}
-    path = f"{Path(sys.executable).parent}:{known['PATH']}"
+    path = f"{command}:{Path(sys.executable).parent}:{known['PATH']}"
     environment = {**known, "PATH": path, "MEMORY_LEDGER_DATA_DIR": str((reader / "data").resolve()), "COLUMNS": "120"}
     return subprocess.run(
         [*_RUNNABLE[block.language], name],
@@ -46,17 +54,27 @@ def run(block: Block, reader: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("page", _WITH_CODE, ids=lambda page: page.name)
-def test_the_code_blocks_of_a_page_run_one_after_the_other(page: Path, reader: Path) -> None:
+@pytest.mark.parametrize("page", _WITH_CODE, ids=name_of)
+def test_the_code_blocks_of_a_page_run_one_after_the_other(page: Path, reader: Path, command: Path) -> None:
     for block in blocks(page):
         if block.language in _RUNNABLE and block.runs:
-            done = run(block, reader)
+            done = run(block, reader, command)
             assert done.returncode == 0, f"{block.text}\n{done.stdout}\n{done.stderr}"
 
 
-def test_a_block_that_fails_is_noticed(reader: Path) -> None:
-    assert run(Block("python", True, "from ledger import NoSuchName"), reader).returncode != 0
-    assert run(Block("sh", True, "memory-ledger no-such-command\ntrue"), reader).returncode != 0
+def test_a_block_that_fails_is_noticed(reader: Path, command: Path) -> None:
+    assert run(Block("python", True, "from ledger import NoSuchName"), reader, command).returncode != 0
+    assert run(Block("sh", True, "memory-ledger no-such-command\ntrue"), reader, command).returncode != 0
+
+
+@pytest.mark.parametrize("text", ["memory-ledger --help", "memory-ledger sessions extra | cat", "memory-ledger add s"])
+def test_the_forked_command_answers_as_the_installed_one(text: str, reader: Path, command: Path) -> None:
+    forked, installed = (run(Block("sh", True, text), reader, *where) for where in ((command,), ()))
+    assert (forked.returncode, forked.stdout, forked.stderr) == (
+        installed.returncode,
+        installed.stdout,
+        installed.stderr,
+    )
 
 
 def test_all_languages_are_known() -> None:

@@ -12,9 +12,7 @@ from ledger.cli import commands
 from ledger.cli.app import app
 from ledger.memory import MemoryLedger
 from ledger.settings import Settings
-from projections.strategies import COMPACTIONS, WINDOWS
-from projections.strategies.base import SummarizerConfig
-from tests.docs.pages import PAGES, ROOT
+from tests.docs.pages import PAGES, ROOT, name_of
 
 assert commands, "the commands are registered by importing them"
 
@@ -24,7 +22,7 @@ def page(name: str) -> str:
     return (ROOT / "docs" / name).read_text()
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
 def test_every_link_leads_to_a_file_and_a_heading(path: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)]+)\)", path.read_text()):
         name, _, anchor = target.partition("#")
@@ -44,7 +42,7 @@ def test_every_command_and_option_environment_is_on_the_command_line_page() -> N
     found = page("command-line.md")
     group = typer.main.get_command(app)
     for name, command in group.commands.items():  # type: ignore[attr-defined]  # a group
-        below = [f"db {each}" for each in command.commands] if name == "db" else [name]
+        below = [f"{name} {each}" for each in getattr(command, "commands", ())] or [name]
         for full in below:
             assert re.search(rf"^\| `{full}\b", found, re.MULTILINE), f"{full} is not in the table"
 
@@ -61,9 +59,9 @@ def test_every_setting_is_on_the_operating_page() -> None:
         assert f"`MEMORY_LEDGER_{name.upper()}`" in page("operating.md"), name
 
 
-def test_every_field_of_every_strategy_is_on_the_strategies_page() -> None:
-    found = page("strategies.md")
-    models = [strategy.config for strategy in (*WINDOWS.values(), *COMPACTIONS.values())]
-    for model in (*models, SummarizerConfig):
-        for name in model.model_fields:
-            assert f"`{name}`" in found, f"{model.__name__}.{name}"
+def test_every_page_is_in_the_index() -> None:
+    """Also a newcomer who begins at the README finds the index."""
+    linked = {name.partition("#")[0] for name in re.findall(r"\]\(([^)]+)\)", page("README.md"))}
+    pages = {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")} - {"README.md"}
+    assert pages <= linked
+    assert "(docs/README.md)" in (ROOT / "README.md").read_text()

@@ -1,0 +1,91 @@
+"""The command, loaded once and forked for each call: starting Python anew is most of what a short command takes."""
+
+import array
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_CLIENT = """\
+#!{python} -IS
+import array, json, os, socket, sys
+with socket.socket(socket.AF_UNIX) as server:
+    server.connect({path!r})
+    server.sendmsg([b"."], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0, 1, 2]))])
+    server.sendall(json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]).encode())
+    server.shutdown(socket.SHUT_WR)
+    os._exit(int(server.recv(16) or b"70"))
+"""
+
+
+@contextmanager
+def forked_command(folder: Path) -> Iterator[Path]:
+    """Start the server, and yield a folder with a ``memory-ledger`` that asks it."""
+    path, command = folder / "socket", folder / "bin" / "memory-ledger"
+    command.parent.mkdir()
+    command.write_text(_CLIENT.format(python=sys.executable, path=str(path)))
+    command.chmod(command.stat().st_mode | stat.S_IXUSR)
+    with subprocess.Popen(
+        # not by -m, which a command would give as its own name
+        [sys.executable, "-c", f"from tests.docs.forked_command import serve; serve({str(path)!r})"],
+        cwd=Path(__file__).parents[2],
+        stdout=subprocess.PIPE,
+    ) as server:
+        try:
+            assert server.stdout is not None
+            assert server.stdout.readline() == b"ready\n"
+            yield command.parent
+        finally:
+            server.terminate()
+
+
+def serve(path: str) -> None:
+    """Run each command that is asked for in a child of this process."""
+    from ledger.cli import commands  # noqa: F401, PLC0415 - loads everything
+
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        listening.listen()
+        print("ready", flush=True)
+        while True:
+            asked, _ = listening.accept()
+            with asked:
+                if os.fork() == 0:
+                    listening.close()
+                    _run(asked)
+
+
+def _run(asked: socket.socket) -> None:
+    from ledger.cli import main  # noqa: PLC0415
+
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    _, passed, *_ = asked.recvmsg(1, socket.CMSG_SPACE(3 * array.array("i").itemsize))
+    descriptors = array.array("i", passed[0][2])
+    request = b"".join(iter(lambda: asked.recv(1 << 16), b""))
+    arguments, folder, environment = json.loads(request)
+    for number, descriptor in enumerate(descriptors):
+        os.dup2(descriptor, number)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = ["memory-ledger", *arguments]
+    code = 0
+    try:
+        main()
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except BaseException:  # noqa: BLE001 - as the interpreter ends with it
+        traceback.print_exc()
+        code = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    asked.sendall(str(code).encode())
+    os._exit(0)
