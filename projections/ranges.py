@@ -28,11 +28,11 @@ def add(ranges: Ranges, version: int) -> Ranges:
 
 
 def union(parts: Iterable[Ranges]) -> Ranges:
-    """Return what is in any of *parts*, which may be in any order but do not overlap."""
+    """Return what is in any of *parts*, which may be in any order."""
     merged: list[tuple[int, int]] = []
     for first, last in sorted(pair for part in parts for pair in part):
-        if merged and merged[-1][1] == first - 1:
-            merged[-1] = (merged[-1][0], last)
+        if merged and merged[-1][1] >= first - 1:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], last))
         else:
             merged.append((first, last))
     return tuple(merged)

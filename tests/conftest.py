@@ -20,8 +20,8 @@ DATA = Path(__file__).parents[2] / "shared" / "data"
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the developer's own environment out of the tests."""
-    for name in ("DATABASE_URL", "DATA_DIR", "NAMESPACE", "ACTOR", "SUMMARIZER_MODEL", "SUMMARIZER_BASE_URL"):
-        monkeypatch.delenv(f"MEMORY_LEDGER_{name}", raising=False)
+    for name in [name for name in os.environ if name.startswith("MEMORY_LEDGER_")]:
+        monkeypatch.delenv(name)
 
 
 @pytest.fixture(scope="session")

@@ -28,7 +28,8 @@ def test_the_wheel_has_two_packages_and_nothing_else_at_its_top(wheel: Path) -> 
     assert "ledger/py.typed" in names
     assert "ledger/_migrations/sql/append.sql" in names
     assert "ledger/_examples/coding_agent.jsonl" in names
-    assert not [name for name in names if "test" in name]
+    assert "ledger/backtest/page.css" in names
+    assert not [name for name in names if any(part.startswith("test") for part in name.split("/"))]
 
 
 def test_the_unpacked_wheel_works_from_another_folder(wheel: Path, tmp_path: Path) -> None:
