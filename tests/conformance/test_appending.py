@@ -166,3 +166,17 @@ async def test_namespaces_do_not_see_each_other(store: Store, stream: Stream) ->
     assert await store.head(borrowed) == (0, ZERO_HASH)
     assert len(await store.read_namespace(stream.namespace_id)) == 2
     assert await store.read_namespace(namespace_id("nobody's")) == []
+
+
+async def test_appends_go_on_after_a_refused_import(store: Store, stream: Stream) -> None:
+    """After a rollback the driver drops the statements it had prepared on that connection, and ours with them."""
+    for _ in range(3):
+        for _ in range(8):
+            assert await store.append_all([a_request(a_write(stream, an_event()))]) == 1
+        with pytest.raises(VersionConflict):
+            await store.append_all([a_request(a_write(stream, an_event(), expected=99))])
+        await store.append(a_request(a_write(stream, an_event())))
+        with pytest.raises(VersionConflict):
+            await store.append_all([a_request(a_write(stream, an_event(), expected=99))])
+        assert await store.append_all([a_request(a_write(stream, an_event()))]) == 1
+    assert (await store.head(stream))[0] == 30

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from psycopg import AsyncConnection, generators
-from psycopg.errors import error_from_result
+from psycopg.errors import InvalidSqlStatementName, error_from_result
 from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 
@@ -99,7 +99,11 @@ class AppendConnection:
         parameters = _parameters(requests, retry=retry)
         guard = [parameters[0], self._role, arrays.TRUE if self._allow_unsafe else arrays.FALSE]
         pgconn.send_query_prepared(_NAME, [*guard, *parameters[1:]], _FORMATS, 1)
-        return _answers(requests, await self._result())
+        try:
+            return _answers(requests, await self._result())
+        except InvalidSqlStatementName:
+            self._prepared = False  # the driver drops all statements of a connection after a rollback
+            raise
 
     async def _result(self) -> PGresult:
         running: Generator[Any, Any, list[PGresult]] = generators.execute(self.connection.pgconn)

@@ -71,5 +71,5 @@ def is_passing(fault: psycopg.Error) -> bool:
 
 
 def is_contention(fault: psycopg.Error) -> bool:
-    """Tell whether the server asks to try again: a deadlock or a serialisation failure (trust R-7)."""
-    return fault.sqlstate in {"40001", "40P01"}
+    """Tell whether to try again at once: a deadlock, a serialisation failure (trust R-7), or a dropped statement."""
+    return fault.sqlstate in {"40001", "40P01", "26000"}
