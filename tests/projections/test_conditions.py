@@ -2,6 +2,8 @@
 
 import ast
 import time
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -178,10 +180,9 @@ def test_what_cannot_be_compared_is_false_and_says_why(text: str) -> None:
 @pytest.mark.parametrize("text", REFUSED, ids=lambda text: ascii(text[:30]))
 def test_V_CND_15_everything_else_is_refused_at_load(text: str) -> None:
     """R-CND-1 to R-CND-3, trust I-75: within 50 ms, and not repeated in the message."""
-    started = time.process_time()
     with pytest.raises(InvalidInput) as refused:
         config.load({"window": {"type": "max_tokens", "conditions": ["message.tokens > 1", text]}})
-    assert time.process_time() - started < 0.05
+    assert quickest(lambda: accepts(text)) < 0.05
     assert refused.value.field.startswith("window.conditions" if "\0" not in text else "config")
     assert len(text.strip()) < 4 or text not in str(refused.value)
 
@@ -207,14 +208,26 @@ def test_LAW_23_any_text_is_refused_or_gives_a_bool(text: str) -> None:
         return
     before = repr(FACTS)
     assert isinstance(evaluate(text, FACTS).holds, bool)
-    assert min(timed(text) for _ in range(3)) < 0.01, "the best of three: others use this machine too"
+    assert quickest(lambda: evaluate(text, FACTS)) < 0.01
     assert repr(FACTS) == before
 
 
-def timed(text: str) -> float:
-    started = time.process_time()
-    evaluate(text, FACTS)
-    return time.process_time() - started
+def quickest(work: Callable[[], object]) -> float:
+    """Return the seconds of this thread's own time that *work* takes, the best of three: a collection is not its."""
+    took = []
+    for _ in range(3):
+        started = time.thread_time()
+        work()
+        took.append(time.thread_time() - started)
+    return min(took)
+
+
+def accepts(text: str) -> bool:
+    try:
+        config.load({"window": {"type": "max_tokens", "conditions": ["message.tokens > 1", text]}})
+    except InvalidInput:
+        return False
+    return True
 
 
 def test_LAW_23_the_dearest_accepted_conditions_end_within_10_ms() -> None:
@@ -227,9 +240,8 @@ def test_LAW_23_the_dearest_accepted_conditions_end_within_10_ms() -> None:
         "not " * 15 + "message.tokens",
     ):
         check(text)
-        started = time.process_time()
         assert isinstance(evaluate(text, FACTS).holds, bool)
-        assert time.process_time() - started < 0.01
+        assert quickest(partial(evaluate, text, FACTS)) < 0.01
         assert isinstance(evaluate(text, long).holds, bool)
 
 
