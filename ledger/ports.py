@@ -80,7 +80,7 @@ class Appender(Protocol):
     async def append_all(self, requests: Iterable[AppendRequest]) -> int:
         """Append many requests in one transaction and return how many events: all, or an error and nothing.
 
-        *requests* can be iterated again, for an attempt that ends in a deadlock is repeated.
+        *requests* is iterated once for each attempt; of an iterator, which is gone after one, a list is made first.
         """
         ...
 

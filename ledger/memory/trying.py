@@ -163,9 +163,7 @@ class Trying(Reading):
 
     async def _events_until(self, session_id: str, version: int | None, user_id: str | None) -> list[RecordedEvent]:
         """Return the session's events up to *version*; raises as `get_state` does."""
-        if version is not None:
-            await self.get_state(session_id, version=version, user_id=user_id)
-        stream = await self._existing(session_id, user_id)
+        stream = await self._existing(session_id, user_id, version=version)
         return [decode(event) for event in await self._store.read_stream(stream, until=version)]
 
     async def _version_of(self, session_id: str, point: Point, user_id: str | None) -> int | None:

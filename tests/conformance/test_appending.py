@@ -180,3 +180,9 @@ async def test_appends_go_on_after_a_refused_import(store: Store, stream: Stream
             await store.append_all([a_request(a_write(stream, an_event(), expected=99))])
         assert await store.append_all([a_request(a_write(stream, an_event()))]) == 1
     assert (await store.head(stream))[0] == 30
+
+
+async def test_requests_that_can_be_read_only_once_are_all_appended(store: Store, stream: Stream) -> None:
+    """A first attempt may end before its commit, as in a namespace that is new; what it read must not be gone."""
+    assert await store.append_all(a_request(a_write(stream, an_event())) for _ in range(3)) == 3
+    assert (await store.head(stream))[0] == 3

@@ -54,16 +54,17 @@ class Appending:
     async def append_all(self, requests: Iterable[AppendRequest]) -> int:
         """See `ports.Appender.append_all`; calls of about a thousand events."""
         contention = 0
+        again = list(requests) if isinstance(requests, Iterator) else requests
         while True:
             try:
                 with translated():
-                    return await self._append_in_one_transaction(requests)
+                    return await self._append_in_one_transaction(again)
             except LedgerError as refused:
                 cause = refused.__cause__
                 if not isinstance(cause, psycopg.Error):
                     raise
                 if cause.sqlstate == "LG005":
-                    await self._create_namespace(next(iter(requests)))
+                    await self._create_namespace(next(iter(again)))
                 elif faults.is_contention(cause) and contention < CONTENTION_RETRIES:
                     contention += 1
                 else:
