@@ -8,15 +8,41 @@ from typing import Any, get_type_hints
 import msgspec
 
 from ledger import events
-from ledger.events import EVENT_TYPES, Block, ImportedFrom, KnowledgeSource, ModelOutput, Pass, PlannedCall
+from ledger.events import (
+    EVENT_TYPES,
+    Block,
+    Extraction,
+    ForkedFrom,
+    ImportedFrom,
+    KnowledgeSource,
+    Listed,
+    MemoryFields,
+    ModelOutput,
+    Pass,
+    PlannedCall,
+    RecordSource,
+)
 
+_MODULES = ("session", "entries", "compactions", "contexts", "memories", "records")
 TARGET = Path(__file__).with_name("events.md")
 
-_PARTS = (ImportedFrom, Block, PlannedCall, ModelOutput, Pass, KnowledgeSource)
+_PARTS = (
+    ImportedFrom,
+    ForkedFrom,
+    Extraction,
+    Listed,
+    Block,
+    PlannedCall,
+    ModelOutput,
+    Pass,
+    KnowledgeSource,
+    MemoryFields,
+    RecordSource,
+)
 _HEAD = """# Events
 
 Everything Memory Ledger knows is one of these {count} events. Nothing in the log is ever updated or deleted (the
-application's role cannot, see [operating](operating.md#roles)). This page is made from `ledger/events.py`; rule numbers
+application's role cannot, see [operating](operating.md#roles)). This page is made from `ledger/events/`; rule numbers
 such as R-CMP-3 are those of the specification that the docstrings cite.
 
 Beside its payload each event has a place and a proof: `version` in its session (from 1, without gaps), `position` in
@@ -43,9 +69,9 @@ def events_markdown() -> str:
     return "\n".join(parts)
 
 
-def _line(cls: type) -> int:
-    """Return where *cls* stands in the source."""
-    return inspect.getsourcelines(cls)[1]
+def _line(cls: type) -> tuple[int, int]:
+    """Return where *cls* stands in the source: of the modules in reading order, and in its own."""
+    return _MODULES.index(cls.__module__.rpartition(".")[2]), inspect.getsourcelines(cls)[1]
 
 
 def _text(cls: type) -> str:
@@ -58,7 +84,8 @@ def _fields(cls: Any) -> str:
     for field in msgspec.structs.fields(cls):
         if field.name == "write_id":
             continue
-        default = "" if field.default is msgspec.NODEFAULT else f"`{msgspec.json.encode(field.default).decode()}`"
+        value = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
+        default = "" if value is msgspec.NODEFAULT else f"`{msgspec.json.encode(value).decode()}`"
         rows.append(f"| `{field.name}` | {hints[field.name]} | {default} |")
     return "\n".join(rows) + "\n"
 

@@ -11,7 +11,7 @@ import msgspec
 from ledger.canonical import canonical_json
 from ledger.errors import LogCorrupted
 from ledger.events import EVENT_TYPES, Event, JsonObject, OpaqueEvent, RecordedEvent, StoredEvent
-from ledger.upcasts import upcast
+from ledger.upcasts import reads_as, upcast
 
 PLAIN, SALTED, SEALED = 0, 1, 2  # trust H-18: JSON; salt + JSON; encrypted (second stage)
 SALT_BYTES = 16
@@ -77,7 +77,7 @@ def decode_payload(type_: str, schema_version: int, body: bytes) -> Event | Opaq
     cls = EVENT_TYPES.get(type_)
     if cls is None or schema_version > cls.schema_version:
         return OpaqueEvent(type_, schema_version, _OBJECT.decode(body))
-    if schema_version == cls.schema_version:
+    if schema_version == cls.schema_version or reads_as(type_, schema_version, to=cls.schema_version):
         return _DECODERS[type_].decode(body)
     return msgspec.convert(upcast(type_, schema_version, _OBJECT.decode(body), to=cls.schema_version), cls)
 

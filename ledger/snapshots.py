@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 
 import projections
-from ledger import events as events_module
 from ledger.events import (
     CompactionCompleted,
     CompactionRequested,
@@ -180,10 +179,11 @@ def hydrate(dehydrated: Dehydrated, events: Iterable[RecordedEvent]) -> SessionS
 def code_digest() -> bytes:
     """Return the SHA-256 of the code that folds: a snapshot made by other code is not trusted (DESIGN §6)."""
     folder = Path(projections.__file__).parent
-    core = Path(events_module.__file__).parent
+    core = Path(__file__).parent
     files = [
         *folder.rglob("*.py"),
-        *(core / name for name in ("events.py", "state.py", "snapshots.py", "upcasts.py")),
+        *(core / "events").glob("*.py"),
+        *(core / name for name in ("state.py", "snapshots.py", "upcasts.py")),
     ]
     digest = sha256(f"{SESSION.name} {SESSION.version}".encode())
     for path in sorted(files):

@@ -5,6 +5,7 @@ plain JSON, so that they keep working when the classes in `events` change.
 """
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, TypeAlias
 
 JsonObject: TypeAlias = dict[str, Any]
@@ -16,7 +17,19 @@ def _with_new_fields_empty(payload: JsonObject) -> JsonObject:
 
 
 #: (event type, schema version it reads) -> step to the next schema version.
-STEPS: Mapping[tuple[str, int], Step] = {("compaction.completed", 1): _with_new_fields_empty}
+STEPS: Mapping[tuple[str, int], Step] = {
+    ("compaction.completed", 1): _with_new_fields_empty,
+    ("config.changed", 1): _with_new_fields_empty,
+    ("entry.added", 1): _with_new_fields_empty,
+    ("entry.edited", 1): _with_new_fields_empty,
+    ("session.opened", 1): _with_new_fields_empty,
+}
+
+
+@cache
+def reads_as(type_: str, schema_version: int, *, to: int) -> bool:
+    """Tell whether a payload of *schema_version* already has the shape of *to*: it lacks what is new, and no more."""
+    return all(STEPS.get((type_, version)) is _with_new_fields_empty for version in range(schema_version, to))
 
 
 def upcast(

@@ -12,7 +12,6 @@ from ledger.events import (
     JsonObject,
     Kind,
     RecordedEvent,
-    Role,
     ToolStatus,
     to_datetime,
 )
@@ -27,7 +26,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     entry_id: str
     write_id: str
     kind: Kind
-    role: Role
+    role: str
     content: str
     tokens: int
     tokenizer: str

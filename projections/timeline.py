@@ -9,20 +9,57 @@ from ledger.events import (
     CompactionRequested,
     ConfigChanged,
     ContextRendered,
+    ContextSet,
+    DataChanged,
+    EntriesExtracted,
+    EntriesIndexed,
     EntryAdded,
     EntryEdited,
     EntryRemoved,
     Event,
+    ExpirySet,
+    MemoryAdded,
+    MemoryEdited,
+    MemoryPromoted,
+    MemoryRemoved,
     OpaqueEvent,
     Ranges,
+    RecordCreated,
+    RecordDeleted,
+    RecordEdited,
+    RecordEvent,
+    RecordMerged,
+    RecordRestored,
     SessionCleared,
     SessionOpened,
+    SessionRestored,
 )
 from projections.ranges import size
 
 
 def describe(event: Event | OpaqueEvent) -> str:
     """Return what *event* says, in a few words."""
+    match event:
+        case EntryAdded() | EntryEdited() | EntryRemoved() | EntriesExtracted() | EntriesIndexed():
+            return _entries(event)
+        case CompactionRequested() | CompactionCompleted() | CompactionFailed() | CompactionDiscarded():
+            return f"{event.key}: {_compaction(event)}"
+        case ContextSet():
+            return f"{event.tokens} tokens: {event.text}" if event.summary_id else "withdrawn"
+        case MemoryAdded() | MemoryEdited() | MemoryRemoved() | MemoryPromoted():
+            return _memory(event)
+        case RecordCreated() | RecordEdited() | RecordRestored() | RecordMerged() | RecordDeleted():
+            return _record(event)
+        case ContextRendered():
+            shown = sum(1 if isinstance(item, str) else item[1] - item[0] + 1 for item in event.items)
+            return f"version {event.rendered_version} by {event.strategy}: {shown} items, {event.tokens} tokens"
+        case OpaqueEvent():
+            return f"written by a newer release (schema {event.schema_version})"
+        case _:
+            return _session(event)
+
+
+def _entries(event: EntryAdded | EntryEdited | EntryRemoved | EntriesExtracted | EntriesIndexed) -> str:
     match event:
         case EntryAdded():
             who = f"{event.kind} {event.tool_name}" if event.tool_name else f"{event.role} {event.kind}"
@@ -31,21 +68,57 @@ def describe(event: Event | OpaqueEvent) -> str:
             return f"entry {event.entry_version}, {event.tokens_before} → {event.tokens} tokens: {event.content}"
         case EntryRemoved():
             return f"entry {event.entry_version}, {event.tokens} tokens"
-        case CompactionRequested() | CompactionCompleted() | CompactionFailed() | CompactionDiscarded():
-            return f"{event.key}: {_compaction(event)}"
+        case EntriesExtracted():
+            made = f"{len(event.record_ids)} memories by {event.strategy}"
+            return f"{size(event.covered)} entries ({spans(event.covered)}), {made}"
+        case EntriesIndexed():
+            return f"{size(event.covered)} entries ({spans(event.covered)})"
+        case _:
+            assert_never(event)
+
+
+def _session(event: SessionOpened | SessionCleared | SessionRestored | ConfigChanged | DataChanged | ExpirySet) -> str:
+    match event:
         case SessionOpened():
             origin = f", imported from {event.imported_from.format}" if event.imported_from else ""
+            if event.forked_from:
+                origin += f", forked from {event.forked_from.session_id} at {event.forked_from.version}"
             return f"{event.session_id} under {event.config.get('profile') or 'its own config'}{origin}"
         case SessionCleared():
             return "the session ended" if event.ended else "window and summaries are empty"
+        case SessionRestored():
+            return "it goes on where it was when it expired"
         case ConfigChanged():
             strategies = [event.config["window"], *event.config["compactions"]]
             return ", ".join(str(strategy.get("type")) for strategy in strategies)
-        case ContextRendered():
-            shown = sum(1 if isinstance(item, str) else item[1] - item[0] + 1 for item in event.items)
-            return f"version {event.rendered_version} by {event.strategy}: {shown} items, {event.tokens} tokens"
-        case OpaqueEvent():
-            return f"written by a newer release (schema {event.schema_version})"
+        case DataChanged():
+            return ", ".join([*(f"{key} set" for key in event.set), *(f"{key} removed" for key in event.removed)])
+        case ExpirySet():
+            return "never" if event.ttl_seconds is None else f"{event.ttl_seconds} s after the last write"
+        case _:
+            assert_never(event)
+
+
+def _memory(event: MemoryAdded | MemoryEdited | MemoryRemoved | MemoryPromoted) -> str:
+    match event:
+        case MemoryAdded() | MemoryEdited():
+            return f"{event.memory_id}: {event.fields.text}"
+        case MemoryRemoved():
+            return event.memory_id
+        case MemoryPromoted():
+            return f"{event.memory_id}, now record {event.record_id}"
+        case _:
+            assert_never(event)
+
+
+def _record(event: RecordEvent) -> str:
+    match event:
+        case RecordCreated() | RecordEdited() | RecordRestored():
+            return f"{event.record_id}: {event.fields.text}"
+        case RecordMerged():
+            return f"{event.record_id} stands for {', '.join(event.merged)} too"
+        case RecordDeleted():
+            return f"{event.record_id}, {event.reason}"
         case _:
             assert_never(event)
 

@@ -95,7 +95,7 @@ def test_a_reader_with_a_renamed_or_missing_field_is_noticed(path: Path) -> None
 
 def test_an_event_of_a_newer_release_is_kept_as_it_is() -> None:
     """DESIGN §4."""
-    for type_, schema_version in (("entry.pinned", 1), ("entry.added", 2), ("entry.added", 99)):
+    for type_, schema_version in (("entry.pinned", 1), ("entry.added", 3), ("entry.added", 99)):
         event = decode(stored(type_, schema_version, b'{"by":"nobody yet","write_id":"w"}'))
         assert event.payload == OpaqueEvent(type_, schema_version, {"by": "nobody yet", "write_id": "w"})
         assert event.payload.write_id == "w"

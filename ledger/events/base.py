@@ -1,0 +1,50 @@
+"""What all payloads share: their base, plain types, and times as microseconds."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import msgspec
+
+JsonObject: TypeAlias = dict[str, Any]
+
+#: Inclusive pairs of versions, ascending and apart: ``((1, 90), (93, 93))``.
+Ranges: TypeAlias = tuple[tuple[int, int], ...]
+
+Kind: TypeAlias = Literal[
+    "message", "tool_call", "tool_result", "context", "system_instruction", "step_prompt", "step_result"
+]
+Role: TypeAlias = Literal["user", "assistant", "system", "tool"]
+ToolStatus: TypeAlias = Literal["ok", "error"]
+Action: TypeAlias = Literal["summarize", "erase"]
+Effect: TypeAlias = Literal["replace", "overlay", "erase"]
+Method: TypeAlias = Literal["llm", "callback", "heuristic", "imported"]
+DiscardReason: TypeAlias = Literal["cleared", "covered", "erased", "changed", "evicted"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def to_datetime(microseconds: int) -> datetime:
+    """Return the UTC moment *microseconds* after 1970."""
+    return _EPOCH + timedelta(microseconds=microseconds)
+
+
+def to_microseconds(moment: datetime) -> int:
+    """Return microseconds since 1970 of an aware *moment*, exactly."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+class Payload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """Base of all payloads; ``write_id`` is the same for all events of one batch (R-GEN-2)."""
+
+    type: ClassVar[str]
+    schema_version: ClassVar[int] = 1
+    write_id: str
+
+    @property
+    def item_id(self) -> str | None:
+        """The id of the entry the event is about, for the store's index; none for other events."""
+        return None
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Base of the structs inside payloads."""

@@ -1,0 +1,143 @@
+"""Compactions, from request to outcome, and summaries that a caller wrote."""
+
+from datetime import datetime
+
+from ledger.errors import FailureReason
+from ledger.events.base import Action, DiscardReason, Effect, JsonObject, Method, Part, Payload, Ranges
+
+
+class Block(Part, frozen=True):
+    """A rolling block: its number and its first and last item, all counted from 1 (R-001-3).
+
+    The ids of its first and last entry are known once its summary is (R-001-8).
+    """
+
+    number: int
+    first_item: int
+    last_item: int
+    first_id: str | None = None
+    last_id: str | None = None
+
+
+class PlannedCall(Part, frozen=True):
+    """A model call a compaction asks for; the hash is of messages, model and parameters (R-SUM-6)."""
+
+    request_hash: str
+    template_hash: str
+    model: str | None = None
+    parameters: JsonObject | None = None
+
+
+class CompactionRequested(Payload, frozen=True):
+    """A compaction was planned; nothing has changed yet (R-CMP-1, R-CMP-3)."""
+
+    type = "compaction.requested"
+    compaction_id: str
+    key: str
+    strategy: str
+    config: JsonObject
+    action: Action
+    effect: Effect
+    covered: Ranges
+    tokens: int
+    seen_version: int
+    automatic: bool
+    reasons: tuple[str, ...] = ()
+    folds: tuple[str, ...] = ()
+    target_tokens: int | None = None
+    calls: tuple[PlannedCall, ...] = ()
+    block: Block | None = None
+
+
+class ModelOutput(Part, frozen=True):
+    """What one model call gave: replay takes it from here and never calls (DESIGN §2, R-WIF-4).
+
+    Without *text* it is the text of the summary, word for word.
+    """
+
+    request_hash: str
+    text: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class Pass(Part, frozen=True):
+    """One pass of a Chain of Density: what it named anew, and how dense its summary is (R-COD-6)."""
+
+    summary: str
+    tokens: int
+    entity_count: int
+    density: float
+    entities: tuple[str, ...] = ()
+
+
+class CompactionCompleted(Payload, frozen=True):
+    """A compaction took effect: the covered entries left the window, or an overlay joined it (R-CMP-2).
+
+    ``first_version`` is the place of the summary: that of the oldest entry it stands for, also through the
+    summaries it folds (R-GEN-13). ``starts_at`` and ``ends_at`` are its time range (R-GEN-3); ``created_at``
+    is that of an imported one. ``trust`` is the lowest of what went in (trust M-4). ``passes`` are those of a
+    Chain of Density, and ``ended`` says why there were no more (R-COD-5).
+    """
+
+    type = "compaction.completed"
+    schema_version = 2
+    compaction_id: str
+    key: str
+    strategy: str
+    effect: Effect
+    covered: Ranges
+    tokens_before: int
+    folds: tuple[str, ...] = ()
+    summary_id: str | None = None
+    text: str = ""
+    tokens_after: int = 0
+    tokenizer: str = ""
+    fallback: bool = False
+    method: Method | None = None
+    model: str | None = None
+    outputs: tuple[ModelOutput, ...] = ()
+    over_target: bool = False
+    trust: str | None = None
+    error: str | None = None
+    first_version: int = 0
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+    created_at: datetime | None = None
+    block: Block | None = None
+    passes: tuple[Pass, ...] = ()
+    ended: str | None = None
+
+
+class CompactionFailed(Payload, frozen=True):
+    """A compaction gave nothing usable; no entry left the window (R-CMP-6)."""
+
+    type = "compaction.failed"
+    compaction_id: str
+    key: str
+    reason: FailureReason
+    detail: str = ""
+
+
+class CompactionDiscarded(Payload, frozen=True):
+    """A result came too late: what it covered had changed meanwhile (R-CMP-5)."""
+
+    type = "compaction.discarded"
+    compaction_id: str
+    key: str
+    reason: DiscardReason
+
+
+class ContextSet(Payload, frozen=True):
+    """A caller wrote the summary of what came before, in place of those in *folds*. Without text it was withdrawn.
+
+    Source: R-004-9.
+    """
+
+    type = "context.set"
+    summary_id: str | None = None
+    text: str = ""
+    tokens: int = 0
+    tokenizer: str = ""
+    fallback: bool = False
+    folds: tuple[str, ...] = ()

@@ -1,0 +1,35 @@
+"""What was handed to a model."""
+
+from ledger.events.base import Part, Payload
+
+
+class KnowledgeSource(Part, frozen=True):
+    """Part of a summary of some session of the namespace: that at *version*, so many characters from the first on."""
+
+    session_id: str
+    version: int
+    first_character: int
+    characters: int
+    user_id: str = ""
+
+
+class ContextRendered(Payload, frozen=True):
+    """Exactly this was handed to a model, who asked to have it recorded; it changes nothing.
+
+    ``rendered_version`` is the version whose window was rendered, under the window strategy and config then in
+    force. ``text_digest`` is the SHA-256 of the text, ``messages_digest`` that of the canonical JSON of the chat
+    messages, ``config_digest`` that of the canonical JSON of the memory config. ``items`` are what was shown, in
+    shown order: runs of entry versions, both ends included, and ids of summaries. ``recalled`` are the entries
+    that a search brought back, each with its score; ``knowledge`` are the pieces of knowledge bases, best first.
+    """
+
+    type = "context.rendered"
+    rendered_version: int
+    strategy: str
+    config_digest: str
+    text_digest: str
+    messages_digest: str
+    tokens: int
+    items: tuple[tuple[int, int] | str, ...] = ()
+    recalled: tuple[tuple[int, float], ...] = ()
+    knowledge: tuple[KnowledgeSource, ...] = ()

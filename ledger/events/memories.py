@@ -1,0 +1,75 @@
+"""Structured memories of a session, and their way to long-term memory."""
+
+from datetime import datetime
+
+import msgspec
+
+from ledger.events.base import JsonObject, Part, Payload
+from ledger.events.entries import Listed
+
+
+class MemoryFields(Part, frozen=True):
+    """What a memory says, in a session or as a record of long-term memory (http W-29).
+
+    ``memory_type`` is ``message``, ``semantic`` or ``episodic``; ``event_date`` is when what it tells happened;
+    ``extracted_from`` are ids of messages.
+    """
+
+    text: str
+    memory_type: str = "message"
+    user_id: str | None = None
+    session_id: str | None = None
+    namespace: str | None = None
+    topics: tuple[str, ...] | None = None
+    entities: tuple[str, ...] | None = None
+    event_date: datetime | None = None
+    created_at: datetime | None = None
+    pinned: bool = False
+    extracted: bool = False
+    extracted_from: tuple[str, ...] | None = None
+    extraction_strategy: str = "discrete"
+    extraction_strategy_config: JsonObject = msgspec.field(default_factory=dict)
+    metadata: JsonObject = msgspec.field(default_factory=dict)
+
+
+class _AboutMemory(Payload, frozen=True):
+    """Base of events about one memory of a session."""
+
+    memory_id: str
+
+    @property
+    def item_id(self) -> str:
+        """The memory's id."""
+        return self.memory_id
+
+
+class MemoryAdded(_AboutMemory, frozen=True):
+    """A memory joined the session; without *persisted_at* it goes on to long-term memory (http W-49)."""
+
+    type = "memory.added"
+    fields: MemoryFields
+    persisted_at: datetime | None = None
+    listed: Listed | None = None
+
+
+class MemoryEdited(_AboutMemory, frozen=True):
+    """A client changed a memory; *fields* are all of it."""
+
+    type = "memory.edited"
+    memory_version: int
+    fields: MemoryFields
+
+
+class MemoryRemoved(_AboutMemory, frozen=True):
+    """A client withdrew a memory from the session; its record stays."""
+
+    type = "memory.removed"
+    memory_version: int
+
+
+class MemoryPromoted(_AboutMemory, frozen=True):
+    """The memory added at *memory_version* is now a record of long-term memory."""
+
+    type = "memory.promoted"
+    memory_version: int
+    record_id: str

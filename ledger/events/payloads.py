@@ -1,0 +1,53 @@
+"""The closed union of payloads, and their type names."""
+
+from typing import TypeAlias
+
+from ledger.events.compactions import (
+    CompactionCompleted,
+    CompactionDiscarded,
+    CompactionFailed,
+    CompactionRequested,
+    ContextSet,
+)
+from ledger.events.contexts import ContextRendered
+from ledger.events.entries import EntriesExtracted, EntriesIndexed, EntryAdded, EntryEdited, EntryRemoved
+from ledger.events.memories import MemoryAdded, MemoryEdited, MemoryPromoted, MemoryRemoved
+from ledger.events.records import RecordCreated, RecordDeleted, RecordEdited, RecordMerged, RecordRestored
+from ledger.events.session import (
+    ConfigChanged,
+    DataChanged,
+    ExpirySet,
+    SessionCleared,
+    SessionOpened,
+    SessionRestored,
+)
+
+#: What happens to long-term memory, on streams that are no sessions.
+RecordEvent: TypeAlias = RecordCreated | RecordEdited | RecordMerged | RecordDeleted | RecordRestored
+
+Event: TypeAlias = (
+    EntryAdded
+    | CompactionRequested
+    | CompactionCompleted
+    | CompactionFailed
+    | CompactionDiscarded
+    | EntryEdited
+    | EntryRemoved
+    | EntriesExtracted
+    | EntriesIndexed
+    | SessionOpened
+    | SessionCleared
+    | SessionRestored
+    | ConfigChanged
+    | ContextSet
+    | DataChanged
+    | ExpirySet
+    | MemoryAdded
+    | MemoryEdited
+    | MemoryRemoved
+    | MemoryPromoted
+    | ContextRendered
+    | RecordEvent
+)
+
+EVENT_TYPES: dict[str, type[Event]] = {cls.type: cls for cls in Event.__args__}

@@ -1,0 +1,86 @@
+"""The forms an event takes on its way: new, stored, recorded."""
+
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from ledger.events.base import JsonObject, to_datetime
+from ledger.events.payloads import Event
+
+
+class OpaqueEvent(msgspec.Struct, frozen=True):
+    """An event of a newer release: listed, exported and verified, but never folded (DESIGN §4)."""
+
+    type: str
+    schema_version: int
+    payload: JsonObject
+
+    @property
+    def write_id(self) -> str:
+        """The batch, if the newer release still writes one."""
+        return str(self.payload.get("write_id", ""))
+
+
+class NewEvent(msgspec.Struct, frozen=True, gc=False):
+    """An event on its way into a store; *payload* are the exact bytes that will be hashed and kept."""
+
+    event_id: UUID
+    type: str
+    schema_version: int
+    codec: int
+    occurred_us: int
+    actor: str
+    payload: bytes
+    item_id: str | None = None
+    key_id: UUID | None = None
+    key_commitment: bytes | None = None
+
+
+class StoredEvent(msgspec.Struct, frozen=True, gc=False):
+    """An event as the store holds it: every hashed field (trust §3), and its payload bytes."""
+
+    namespace_id: UUID
+    stream_id: UUID
+    version: int
+    position: int
+    event_id: UUID
+    type: str
+    schema_version: int
+    codec: int
+    occurred_us: int
+    recorded_us: int
+    actor: str
+    payload_digest: bytes
+    hash: bytes
+    payload: bytes | None
+    item_id: str | None = None
+    key_id: UUID | None = None
+    key_commitment: bytes | None = None
+
+
+class RecordedEvent(msgspec.Struct, frozen=True, gc=False):
+    """An event with its place in the log and its decoded payload."""
+
+    version: int
+    position: int
+    event_id: UUID
+    occurred_us: int
+    recorded_us: int
+    actor: str
+    payload: Event | OpaqueEvent
+
+    @property
+    def type(self) -> str:
+        """The payload's type name, such as ``entry.added``."""
+        return self.payload.type
+
+    @property
+    def occurred_at(self) -> datetime:
+        """The client's claim of when it happened (trust R-8)."""
+        return to_datetime(self.occurred_us)
+
+    @property
+    def recorded_at(self) -> datetime:
+        """The server's clock when it was stored; only positions order (trust R-8)."""
+        return to_datetime(self.recorded_us)
