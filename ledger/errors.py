@@ -7,8 +7,10 @@ message may end in a log (trust N-13, P-16).
     ├── InvalidInput            the request is wrong; change it
     │   ├── IdempotencyMismatch
     │   └── ImportRefused       … at this line of this file
-    ├── NotAllowed              the database login may not do this
-    │   └── UnsafeRole          the login could rewrite history
+    ├── NotAllowed              the database login, or the caller of the service, may not do this
+    │   ├── UnsafeRole          the login could rewrite history
+    │   ├── NotAuthenticated    nobody knows who calls
+    │   └── NotPermitted        … but this caller may not
     ├── NotFound
     │   ├── SessionNotFound
     │   ├── VersionNotFound     … no such version or moment of the session
@@ -21,10 +23,12 @@ message may end in a log (trust N-13, P-16).
     │   ├── StreamClosed
     │   ├── StreamNameMismatch
     │   ├── CompactionInProgress
-    │   └── NotEnoughEntries
+    │   ├── NotEnoughEntries
+    │   └── PreconditionFailed  If-Match or If-None-Match does not hold
     └── Unavailable             nothing wrong with the request; repair, then try again
         ├── DatabaseUnavailable
         ├── StorageFull
+        ├── RateLimited         too many requests of one caller
         ├── UnsafeDatabase
         ├── MigrationNeeded
         ├── CompactionFailed
@@ -86,6 +90,23 @@ class UnsafeRole(NotAllowed):
     """The login is a superuser, an owner or bypasses row security: it could rewrite history (trust D-10)."""
 
     code = "unsafe_role"
+
+
+class NotAuthenticated(NotAllowed):
+    """A request has no credential, or one that does not hold; it is not said which (trust I-80)."""
+
+    code = "not_authenticated"
+
+    def __init__(self) -> None:
+        super().__init__("send a valid token: `Authorization: Bearer …`")
+
+
+class NotPermitted(NotAllowed):
+    """The caller's credential does not reach this far."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class NotFound(LedgerError):
@@ -208,6 +229,12 @@ class NotEnoughEntries(Conflict):
         self.needed = needed
 
 
+class PreconditionFailed(Conflict):
+    """The session is not at the version that ``If-Match`` or ``If-None-Match`` names."""
+
+    code = "precondition_failed"
+
+
 class Unavailable(LedgerError):
     """The request is fine, but cannot be served now."""
 
@@ -225,6 +252,16 @@ class StorageFull(Unavailable):
     """The database has no space left; nothing was written."""
 
     code = "storage_full"
+
+
+class RateLimited(Unavailable):
+    """A caller sends more requests than the service lets it."""
+
+    code = "rate_limited"
+
+    def __init__(self, retry_after_s: int) -> None:
+        super().__init__("too many requests; slow down")
+        self.wait_s = retry_after_s
 
 
 class UnsafeDatabase(Unavailable):

@@ -129,6 +129,10 @@ class NamespaceReader(Protocol):
         """Return what is known of a namespace; none if nothing was ever appended."""
         ...
 
+    async def namespace_ids(self) -> list[UUID]:
+        """Return the ids of all namespaces, whatever the caller may see of them (trust D-7)."""
+        ...
+
     async def overview(self, namespace_id: UUID) -> "tuple[NamespaceInfo, list[StreamHead]] | None":
         """Return a namespace and the heads of all its streams, by stream id, as of one moment."""
         ...

@@ -13,6 +13,7 @@ from ledger.cli import (  # noqa: F401 - imported to register their commands
     proving,
     reading,
     searching,
+    serving,
     trying,
 )
 from ledger.cli.app import app

@@ -197,6 +197,10 @@ class InMemoryStore:
         space = self._spaces.get(namespace_id)
         return msgspec.structs.replace(space.info, last_position=len(space.log)) if space else None
 
+    async def namespace_ids(self) -> list[UUID]:
+        """See `ports.NamespaceReader.namespace_ids`."""
+        return sorted(self._spaces)
+
     async def overview(self, namespace_id: UUID) -> tuple[NamespaceInfo, list[StreamHead]] | None:
         """See `ports.NamespaceReader.overview`."""
         info = await self.namespace(namespace_id)

@@ -1,0 +1,31 @@
+"""The command that runs the service: serve."""
+
+from importlib.util import find_spec
+from typing import Annotated
+
+import typer
+
+from ledger.cli.app import app, command, options, run
+from ledger.errors import Unavailable
+
+
+@command(app)
+def serve(
+    host: Annotated[str | None, typer.Option(help="The address to listen on; MEMORY_LEDGER_HOST.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help="The port; MEMORY_LEDGER_PORT.")] = None,
+    no_worker: Annotated[bool, typer.Option("--no-worker", help="Leave background work to other processes.")] = False,
+) -> None:
+    """Serve the working-memory API and our own over HTTP, until interrupted."""
+    if find_spec("fastapi") is None or find_spec("uvicorn") is None:
+        raise Unavailable("the service needs more packages: pip install 'memory-ledger[server]'")
+    from ledger.server.running import serve as run_service  # noqa: PLC0415 - loads the web framework
+    from ledger.server.settings import check_address, load_service_settings  # noqa: PLC0415
+
+    opts = options()
+    service = load_service_settings(host=host, port=port, worker=False if no_worker else None)
+    check_address(service)
+    if service.auth_mode == "none":
+        opts.output.say(
+            "authentication is off (AUTH_MODE=none): whoever reaches this address may do everything", "yellow"
+        )
+    run(lambda: run_service(opts.settings, service, say=opts.output.say))

@@ -1,0 +1,41 @@
+"""The application: routers, and what becomes of a request that no route takes."""
+
+from fastapi import FastAPI, Request
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+import ledger
+from ledger.errors import LedgerError
+from ledger.server import health, native, problems
+from ledger.server.callers import Everybody
+from ledger.server.service import Service
+from ledger.server.settings import ServiceSettings
+
+
+def create_app(service: Service, settings: ServiceSettings) -> FastAPI:
+    """Return the application of *service*; who opened the service closes it."""
+    app = FastAPI(
+        title="Memory Ledger",
+        version=ledger.__version__,
+        docs_url="/docs" if settings.docs else None,
+        openapi_url="/openapi.json" if settings.docs else None,
+        redoc_url=None,
+        redirect_slashes=False,  # W-1: paths match byte for byte
+    )
+    app.state.service = service
+    app.state.authenticator = Everybody()
+    app.include_router(health.router)
+    app.include_router(native.router)
+    app.add_exception_handler(HTTPException, _unrouted)
+    app.add_exception_handler(LedgerError, _refused)
+    return app
+
+
+async def _unrouted(request: Request, fault: Exception) -> Response:
+    assert isinstance(fault, HTTPException)
+    return problems.plain(fault.status_code, problems.dialect_of(request.url.path), fault.headers)
+
+
+async def _refused(request: Request, fault: Exception) -> Response:
+    assert isinstance(fault, LedgerError)
+    return problems.answer(fault, problems.dialect_of(request.url.path))

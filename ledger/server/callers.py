@@ -1,0 +1,126 @@
+"""Who calls, and what they may do.
+
+Authentication is a dependency of each router, not a middleware that looks at paths (trust S-4).
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal, Protocol, TypeAlias, get_args
+
+from fastapi import Depends, Request
+
+from ledger.errors import InvalidInput, NotPermitted
+from ledger.names import check_name
+
+Scope: TypeAlias = Literal["read", "write", "admin", "system", "import"]
+
+SCOPES: Final[frozenset[Scope]] = frozenset(get_args(Scope))
+DEFAULT_NAMESPACE: Final = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A credential's owner; *namespaces* none stands for all, *key* is what rates are counted by."""
+
+    actor: str
+    scopes: frozenset[Scope]
+    namespaces: frozenset[str] | None
+    key: str = ""
+
+    def namespace(self, named: str | None) -> str:
+        """Return the namespace of a request that named *named*, or none (W-75).
+
+        None named: the only permitted one, else the default one.
+
+        Raises:
+            NotPermitted: it is not permitted, whether it exists or not (trust S-5).
+            InvalidInput: ``bad_name``, or several are permitted and none was named.
+        """
+        if named is None:
+            if self.namespaces is None or DEFAULT_NAMESPACE in self.namespaces:
+                return (
+                    DEFAULT_NAMESPACE if self.namespaces is None or len(self.namespaces) > 1 else min(self.namespaces)
+                )
+            if len(self.namespaces) == 1:
+                return min(self.namespaces)
+            raise InvalidInput("namespace_needed", "name one of your namespaces", field="namespace")
+        check_name(named, field="namespace")
+        if self.namespaces is not None and named not in self.namespaces:
+            raise NotPermitted("namespace_not_permitted", "this credential is not for that namespace")
+        return named
+
+    def permits(self, scope: Scope) -> bool:
+        """Tell whether the credential has *scope*; ``admin`` includes reading and writing, nothing else does."""
+        return scope in self.scopes or (scope in {"read", "write"} and "admin" in self.scopes)
+
+    def require(self, scope: Scope) -> None:
+        """Refuse a caller without *scope*.
+
+        Raises:
+            NotPermitted: ``scope_needed``.
+        """
+        if not self.permits(scope):
+            raise NotPermitted("scope_needed", f"this credential lacks the scope {scope!r}")
+
+
+class Authenticator(Protocol):
+    """Tells who calls from a request's headers."""
+
+    async def caller(self, request: Request) -> Caller:
+        """Return who calls.
+
+        Raises:
+            NotAuthenticated: there is no credential, or it does not hold.
+            Unavailable: it cannot be checked now.
+        """
+        ...
+
+
+class Everybody:
+    """``AUTH_MODE=none``: whoever reaches the loopback address may do everything."""
+
+    async def caller(self, request: Request) -> Caller:
+        """See `Authenticator.caller`."""
+        return Caller(actor="", scopes=SCOPES, namespaces=None)
+
+
+async def caller(request: Request) -> Caller:
+    """Return who calls, told once for each request: the dependency of every router.
+
+    Raises:
+        NotAuthenticated, Unavailable: see `Authenticator.caller`.
+    """
+    known = getattr(request.state, "caller", None)
+    if not isinstance(known, Caller):
+        known = request.state.caller = await request.app.state.authenticator.caller(request)
+        assert isinstance(known, Caller)
+    return known
+
+
+CallerOf: TypeAlias = Annotated[Caller, Depends(caller)]
+
+
+async def _reader(caller: CallerOf) -> Caller:
+    caller.require("read")
+    return caller
+
+
+async def _writer(caller: CallerOf) -> Caller:
+    caller.require("write")
+    return caller
+
+
+async def _admin(caller: CallerOf) -> Caller:
+    caller.require("admin")
+    return caller
+
+
+async def _importer(caller: CallerOf) -> Caller:
+    caller.require("import")
+    return caller
+
+
+#: What a route declares to get a caller who may do that.
+Reader: TypeAlias = Annotated[Caller, Depends(_reader)]
+Writer: TypeAlias = Annotated[Caller, Depends(_writer)]
+Admin: TypeAlias = Annotated[Caller, Depends(_admin)]
+Importer: TypeAlias = Annotated[Caller, Depends(_importer)]

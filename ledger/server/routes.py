@@ -1,0 +1,82 @@
+"""The two kinds of routes: ours, strict, and those of the working-memory API."""
+
+from collections.abc import Callable, Coroutine
+from typing import Any, ClassVar, Final
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.dependencies.models import Dependant
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.responses import Response
+
+from ledger.errors import LedgerError
+from ledger.server import problems
+from ledger.server.callers import caller
+from ledger.server.strict_body import check_parameters, parse_body
+from ledger.strict_json import BODY, JsonLimits
+
+JSON: Final = frozenset({"application/json"})
+
+
+class NativeRoute(APIRoute):
+    """A route that refuses what it does not know and tells faults as problem+json (W-63)."""
+
+    dialect: ClassVar[problems.Dialect] = "native"
+    limits: ClassVar[JsonLimits] = BODY
+    media_types: ClassVar[frozenset[str]] = JSON
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return a handler that knows who calls before it reads a body, and parses that strictly."""
+        handle = super().get_route_handler()
+        guarded = is_guarded(self.dependant)
+
+        async def strictly(request: Request) -> Response:
+            request.state.route = self.path_format
+            try:
+                if guarded:
+                    await caller(request)
+                self.check(request)
+                if self.body_field is not None:
+                    await parse_body(request, self.limits, self.media_types)
+                return await handle(request)
+            except LedgerError as fault:
+                request.state.code = fault.code
+                return problems.answer(fault, self.dialect)
+            except RequestValidationError as refused:
+                return problems.refusal(refused, self.dialect)
+
+        return strictly
+
+    def check(self, request: Request) -> None:
+        """Refuse parameters that the route does not know."""
+        check_parameters(request, self)
+
+
+class PatchRoute(NativeRoute):
+    """A route that takes a merge patch (RFC 7396)."""
+
+    media_types = frozenset({"application/json", "application/merge-patch+json"})
+
+
+class CompatRoute(NativeRoute):
+    """A route of the working-memory API: same parser, lenient models, ``{"detail": …}`` (W-3, W-4)."""
+
+    dialect = "compat"
+
+    def check(self, request: Request) -> None:
+        """Let unknown parameters pass (W-3)."""
+
+
+def is_guarded(dependant: Dependant) -> bool:
+    """Tell whether *dependant* asks who calls."""
+    return dependant.call is caller or any(is_guarded(each) for each in dependant.dependencies)
+
+
+def native_router(**options: Any) -> APIRouter:
+    """Return a router of our own API, authenticated."""
+    return APIRouter(route_class=NativeRoute, dependencies=[Depends(caller)], **options)
+
+
+def compat_router(**options: Any) -> APIRouter:
+    """Return a router of the working-memory API, authenticated."""
+    return APIRouter(route_class=CompatRoute, dependencies=[Depends(caller)], **options)

@@ -1,0 +1,69 @@
+"""What the routes share: the store, the ledgers over it, the clock."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from fastapi import Request
+
+from ledger.clock import SystemClock
+from ledger.embedders import configured_embedder
+from ledger.opening import open_store
+from ledger.ports import Clock, Store
+from ledger.server.settings import ServiceSettings
+from ledger.server.spaces import Spaces
+from ledger.settings import Settings
+from ledger.summarizers import configured_summarizer
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A running service; made by `open`, which also closes it."""
+
+    store: Store
+    spaces: Spaces
+    clock: Clock
+    settings: ServiceSettings
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        settings: Settings,
+        service_settings: ServiceSettings,
+        *,
+        store: Store | None = None,
+        clock: Clock | None = None,
+    ) -> "AsyncIterator[Service]":
+        """Open the store that *settings* name, unless one is given, and what stands on it.
+
+        Raises:
+            DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: the database cannot be used.
+        """
+        summarizer, embedder = configured_summarizer(settings), configured_embedder(settings)
+        own = store or await open_store(settings)
+        moment = clock or SystemClock()
+        spaces = Spaces(
+            own,
+            settings=settings,
+            clock=moment,
+            summarizer=summarizer,
+            embedder=embedder,
+            capacity=service_settings.open_namespaces,
+        )
+        try:
+            yield cls(store=own, spaces=spaces, clock=moment, settings=service_settings)
+        finally:
+            await spaces.close()
+            for client in (summarizer, embedder):
+                if client is not None:
+                    await client.close()
+            if store is None:
+                await own.close()
+
+
+def service_of(request: Request) -> Service:
+    """Return the service that *request* came to."""
+    service = request.app.state.service
+    assert isinstance(service, Service)
+    return service

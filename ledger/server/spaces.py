@@ -1,0 +1,126 @@
+"""Ledgers by namespace over one store, made on first use."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from uuid import UUID
+
+from ledger.errors import Unavailable
+from ledger.memory import MemoryLedger
+from ledger.names import check_name
+from ledger.ports import Clock, Store
+from ledger.prices import load_prices
+from ledger.search_ports import Embedder
+from ledger.settings import Settings
+from ledger.summarizers import SummarizerChoice
+
+
+class _Place:
+    """A ledger, and how many use it now."""
+
+    def __init__(self, ledger: MemoryLedger) -> None:
+        self.ledger = ledger
+        self.lent = 0
+        self.kept = False
+
+
+class Spaces:
+    """One ledger for each namespace and actor, since an event names who caused it.
+
+    At most *capacity* that nobody uses are kept open, the longest unused goes first.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        settings: Settings,
+        clock: Clock,
+        summarizer: SummarizerChoice = None,
+        embedder: Embedder | None = None,
+        capacity: int = 256,
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._clock = clock
+        self._summarizer = summarizer
+        self._embedder = embedder
+        self._capacity = capacity
+        self._prices = load_prices(settings.prices)
+        self._places: OrderedDict[tuple[str, str], _Place] = OrderedDict()
+        self._names: dict[UUID, str] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    def ledger(self, namespace: str, actor: str = "") -> MemoryLedger:
+        """Return a ledger that stays open until all are closed; a request borrows one with `lend`.
+
+        Raises:
+            InvalidInput: ``bad_name``.
+            Unavailable: the service is stopping.
+        """
+        place = self._place(namespace, actor)
+        place.kept = True
+        return place.ledger
+
+    @asynccontextmanager
+    async def lend(self, namespace: str, actor: str = "") -> AsyncIterator[MemoryLedger]:
+        """Yield a ledger that stays open for as long as the context lasts.
+
+        Raises:
+            InvalidInput: ``bad_name``.
+            Unavailable: the service is stopping.
+        """
+        place = self._place(namespace, actor)
+        place.lent += 1
+        try:
+            yield place.ledger
+        finally:
+            place.lent -= 1
+            self._make_room()
+
+    async def known(self) -> list[str]:
+        """Return the names of all namespaces there are, by name."""
+        for each in await self._store.namespace_ids():
+            if each not in self._names:
+                info = await self._store.namespace(each)
+                if info is not None:
+                    self._names[each] = info.namespace
+        return sorted(self._names.values())
+
+    async def close(self) -> None:
+        """Close all ledgers, and take no more requests."""
+        self._closed = True
+        places, self._places = list(self._places.values()), OrderedDict()
+        await asyncio.gather(*(place.ledger.close() for place in places), *self._closing)
+
+    def _place(self, namespace: str, actor: str) -> _Place:
+        if self._closed:
+            raise Unavailable("the service is stopping; try again")
+        key = (namespace, actor)
+        if key in self._places:
+            self._places.move_to_end(key)
+            return self._places[key]
+        ledger = MemoryLedger(
+            self._store,
+            namespace=check_name(namespace, field="namespace"),
+            actor=actor,
+            compaction_lease_s=self._settings.compaction_lease_s,
+            summarizer_timeout_s=self._settings.summarizer_timeout_s,
+            clock=self._clock,
+            prices=self._prices,
+            search_language=self._settings.search_language,
+            embedder=self._embedder,
+        )
+        ledger.set_summarizer(None, self._summarizer)
+        place = self._places[key] = _Place(ledger)
+        self._make_room(new=place)
+        return place
+
+    def _make_room(self, new: _Place | None = None) -> None:
+        unused = [key for key, place in self._places.items() if not (place.lent or place.kept or place is new)]
+        for key in unused[: max(0, len(self._places) - self._capacity)]:
+            task = asyncio.get_running_loop().create_task(self._places.pop(key).ledger.close())
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)

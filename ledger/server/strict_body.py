@@ -1,0 +1,127 @@
+"""Bodies and parameters, through the one strict parser (trust N-11)."""
+
+import re
+from email.message import Message
+from typing import Annotated, Any, Final, TypeAlias
+
+from fastapi import Query, Request
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from ledger.errors import InvalidInput
+from ledger.strict_json import INT_MAX, JsonLimits, parse
+
+_DECIMAL: Final = re.compile(r"-?[0-9]{1,20}")
+
+
+class StrictBody(BaseModel):
+    """A body of our own routes: no unknown field, no value of another type (W-3, trust I-29, I-30).
+
+    Times are text at this door: ``field: Moment``.
+    """
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class LenientBody(BaseModel):
+    """A body of the working-memory API: unknown fields are ignored, numbers may be text (W-3, trust N-12)."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+def media_type_of(request: Request) -> str:
+    """Return the content type of *request* without parameters, in small letters; empty without one.
+
+    Raises:
+        InvalidInput: ``unsupported_encoding``, if its charset is not UTF-8.
+    """
+    message = Message()
+    message["content-type"] = request.headers.get("content-type", "")
+    if "content-type" not in request.headers:
+        return ""
+    charset = message.get_param("charset", "utf-8")
+    if not isinstance(charset, str) or charset.lower() not in {"utf-8", "utf8"}:
+        raise InvalidInput("unsupported_encoding", "send UTF-8", field="content-type")
+    return message.get_content_type()
+
+
+async def read_body(request: Request, *, media_types: frozenset[str]) -> bytes:
+    """Return the body of *request*, which is of one of *media_types* and not compressed.
+
+    Raises:
+        InvalidInput: ``unsupported_media_type`` or ``unsupported_encoding`` (trust I-25, I-28).
+    """
+    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise InvalidInput("unsupported_encoding", "send the body uncompressed", field="content-encoding")
+    body = await request.body()
+    if body and media_type_of(request) not in media_types:
+        wanted = " or ".join(sorted(media_types))
+        raise InvalidInput("unsupported_media_type", f"send {wanted}", field="content-type")
+    return body
+
+
+async def parse_body(request: Request, limits: JsonLimits, media_types: frozenset[str]) -> None:
+    """Put the value of a JSON body where FastAPI takes it from.
+
+    Raises:
+        InvalidInput: it is no JSON, or over a limit.
+    """
+    body = await read_body(request, media_types=media_types)
+    if body:
+        request._json = parse(body, limits)  # noqa: SLF001 - Request.json() returns it instead of parsing again
+
+
+def check_parameters(request: Request, route: APIRoute) -> None:
+    """Refuse query parameters that *route* has not, or that come twice (trust I-41, W-3).
+
+    Raises:
+        InvalidInput: ``unknown_field``, or ``bad_<name>``.
+    """
+    known = _parameters(route)
+    seen: set[str] = set()
+    for name, _ in request.query_params.multi_items():
+        if name not in known:
+            raise InvalidInput("unknown_field", f"this route takes {', '.join(sorted(known)) or 'none'}", field="query")
+        if name in seen and not known[name]:
+            raise InvalidInput(f"bad_{name}", "comes twice", field=name)
+        seen.add(name)
+
+
+def _parameters(route: APIRoute) -> dict[str, bool]:
+    """Return the names of the query parameters of *route*, and whether each may come more than once."""
+    known = getattr(route, "known_parameters", None)
+    if known is None:
+        known = {}
+        pending = [route.dependant]
+        while pending:
+            one = pending.pop()
+            known.update({param.alias: _is_list(param.field_info.annotation) for param in one.query_params})
+            pending.extend(one.dependencies)
+        route.known_parameters = known  # type: ignore[attr-defined]  # worked out once for each route
+    assert isinstance(known, dict)
+    return known
+
+
+def _is_list(annotation: Any) -> bool:
+    return str(annotation).startswith(("list", "typing.Optional[list", "list[str] | None"))
+
+
+def whole_number(name: str, *, least: int, most: int = INT_MAX) -> BeforeValidator:
+    """Return a check that a parameter is written in plain digits and within bounds (trust I-41)."""
+
+    def check(value: object) -> object:
+        if isinstance(value, str):
+            if not _DECIMAL.fullmatch(value):
+                raise InvalidInput(f"bad_{name}", "is a whole number", field=name)
+            value = int(value)
+        if isinstance(value, int) and not least <= value <= most:
+            bounds = f"is {least:,} to {most:,}" if most != INT_MAX else f"is at least {least:,}"
+            raise InvalidInput(f"bad_{name}", bounds, field=name, limit=most)
+        return value
+
+    return BeforeValidator(check)
+
+
+#: Parameters of lists (W-64).
+Limit: TypeAlias = Annotated[int, whole_number("limit", least=1, most=1_000), Query()]
+AfterVersion: TypeAlias = Annotated[int, whole_number("after_version", least=0), Query()]
