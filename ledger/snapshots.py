@@ -4,7 +4,7 @@ It copies no content, so it stays small, its sum over a session's life stays lin
 erased from the log is gone from the snapshots too. To read one, the events it names are read as well.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -16,10 +16,15 @@ import projections
 from ledger.events import (
     CompactionCompleted,
     CompactionRequested,
+    ContextSet,
+    DataChanged,
     DiscardReason,
     EntryAdded,
     EntryEdited,
+    Extraction,
     JsonObject,
+    MemoryAdded,
+    MemoryEdited,
     Ranges,
     RecordedEvent,
 )
@@ -31,8 +36,9 @@ from projections.items import Items
 from projections.persistent import PersistentList
 from projections.stats import Counts
 from projections.strategies import COMPACTIONS
-from projections.summaries import LiveSummaries, summary_of
+from projections.summaries import LiveSummaries, context_of, summary_of
 from projections.window import ActiveEntries
+from projections.working_memory import EntryFlags, Memory, WorkingMemory, memory_edited, memory_of
 
 #: A session is snapshot anew after this many events, or after half as many as it has active entries.
 EVERY_EVENTS = 200
@@ -44,6 +50,19 @@ class _Flight(msgspec.Struct, frozen=True):
     spoiled: DiscardReason | None
 
 
+class _Working(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The working memory, its keys and memories by the versions they came from."""
+
+    data: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    memories: tuple[tuple[int, int | None, int], ...] = ()
+    ttl_seconds: int | None = None
+    touched_us: int = 0
+    extraction: Extraction = Extraction()
+    tokens: int = 0
+    flags: EntryFlags = EntryFlags()
+    contexts: tuple[str, ...] = ()
+
+
 class _Stored(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A session's state with versions in place of contents."""
 
@@ -51,6 +70,7 @@ class _Stored(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     write_id: str
     opened: bool
     cleared_version: int
+    life: int
     created_us: int
     updated_us: int
     config: JsonObject
@@ -64,6 +84,7 @@ class _Stored(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     items: Items = Items()
     counts: Counts = Counts()
     progress: tuple[tuple[str, msgspec.Raw], ...] = ()
+    working: _Working = _Working()
 
 
 def _to_plain(value: Any) -> Any:
@@ -103,6 +124,7 @@ def dehydrate(state: SessionState) -> bytes:
             write_id=state.write_id,
             opened=state.opened,
             cleared_version=state.cleared_version,
+            life=state.life,
             created_us=state.created_us,
             updated_us=state.updated_us,
             config=config.dump(state.config),
@@ -118,6 +140,7 @@ def dehydrate(state: SessionState) -> bytes:
             items=state.items,
             counts=state.counts,
             progress=tuple((key, msgspec.Raw(_encoder.encode(folded))) for key, folded in state.progress),
+            working=_without_content(state.working),
         )
     )
 
@@ -133,6 +156,8 @@ def load(state: bytes) -> Dehydrated:
         *stored.summaries,
         *(flight.version for flight in stored.in_flight),
         *(at for _, at in stored.edits),
+        *(at for at, _ in stored.working.data),
+        *(at for memory in stored.working.memories for at in memory[:2] if at is not None),
     }
     return Dehydrated(stored, ranges.union([stored.entries, ranges.ranges_of(sorted(singles))]))
 
@@ -154,6 +179,7 @@ def hydrate(dehydrated: Dehydrated, events: Iterable[RecordedEvent]) -> SessionS
         write_id=stored.write_id,
         opened=stored.opened,
         cleared_version=stored.cleared_version,
+        life=stored.life,
         created_us=stored.created_us,
         updated_us=stored.updated_us,
         config=loaded,
@@ -172,6 +198,7 @@ def hydrate(dehydrated: Dehydrated, events: Iterable[RecordedEvent]) -> SessionS
         items=stored.items,
         counts=stored.counts,
         progress=tuple((key, _progress(loaded, key, raw)) for key, raw in stored.progress),
+        working=_working(stored.working, by_version),
     )
 
 
@@ -191,6 +218,54 @@ def code_digest() -> bytes:
     return digest.digest()
 
 
+def _without_content(working: WorkingMemory) -> _Working:
+    keys: dict[int, list[str]] = {}
+    for key, version in working.set_at.items():
+        keys.setdefault(version, []).append(key)
+    return _Working(
+        data=tuple((version, tuple(named)) for version, named in sorted(keys.items())),
+        memories=tuple((one.version, one.edited_version, one.persisted_us) for one in working.memories),
+        ttl_seconds=working.ttl_seconds,
+        touched_us=working.touched_us,
+        extraction=working.extraction,
+        tokens=working.tokens,
+        flags=working.flags,
+        contexts=working.contexts,
+    )
+
+
+def _working(stored: _Working, by_version: Mapping[int, RecordedEvent]) -> WorkingMemory:
+    data: JsonObject = {}
+    set_at: dict[str, int] = {}
+    for version, keys in stored.data:
+        payload = by_version[version].payload
+        assert isinstance(payload, DataChanged)
+        data |= {key: payload.set[key] for key in keys}
+        set_at |= dict.fromkeys(keys, version)
+    return WorkingMemory(
+        data=data,
+        set_at=set_at,
+        memories=tuple(_memory(by_version, *places) for places in stored.memories),
+        ttl_seconds=stored.ttl_seconds,
+        touched_us=stored.touched_us,
+        extraction=stored.extraction,
+        tokens=stored.tokens,
+        flags=stored.flags,
+        contexts=stored.contexts,
+    )
+
+
+def _memory(by_version: Mapping[int, RecordedEvent], added_at: int, edited_at: int | None, persisted_us: int) -> Memory:
+    payload = by_version[added_at].payload
+    assert isinstance(payload, MemoryAdded)
+    memory = memory_of(by_version[added_at], payload)
+    if edited_at is not None:
+        change = by_version[edited_at].payload
+        assert isinstance(change, MemoryEdited)
+        memory = memory_edited(memory, by_version[edited_at], change)
+    return msgspec.structs.replace(memory, persisted_us=persisted_us)
+
+
 def _entry(event: RecordedEvent) -> Entry:
     assert isinstance(event.payload, EntryAdded)
     return added(event, event.payload)
@@ -198,6 +273,8 @@ def _entry(event: RecordedEvent) -> Entry:
 
 def _summary(event: RecordedEvent) -> Any:
     payload = event.payload
+    if isinstance(payload, ContextSet):
+        return context_of(event, payload)
     assert isinstance(payload, CompactionCompleted)
     assert payload.summary_id is not None
     return summary_of(event, payload, payload.summary_id)

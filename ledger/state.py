@@ -4,6 +4,7 @@ Each fact is folded in one place. The state is bounded by the active entries, ne
 """
 
 import sys
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -22,7 +23,7 @@ from ledger.events import (
     SessionCleared,
     SessionOpened,
 )
-from projections import compactions, config, items, stats, summaries, window
+from projections import compactions, config, items, stats, summaries, window, working_memory
 from projections.compactions import Compactions
 from projections.config import MemoryConfig
 from projections.items import Items
@@ -32,6 +33,7 @@ from projections.strategies import COMPACTIONS, WINDOWS
 from projections.strategies.base import NO_HINTS
 from projections.summaries import LiveSummaries
 from projections.window import ActiveEntries
+from projections.working_memory import EntryFlags, WorkingMemory
 
 DEFAULT_CONFIG = config.load({})
 
@@ -44,6 +46,8 @@ class SessionState(msgspec.Struct, frozen=True):
     opened: bool = False
     #: Version of the newest clear or opening: what came before is history only.
     cleared_version: int = 0
+    #: Version of the newest opening, which is what tells one life from another.
+    life: int = 0
     created_us: int = 0
     updated_us: int = 0
     config: MemoryConfig = DEFAULT_CONFIG
@@ -54,6 +58,16 @@ class SessionState(msgspec.Struct, frozen=True):
     counts: Counts = Counts()
     #: What strategies fold for themselves, by key.
     progress: tuple[tuple[str, Any], ...] = ()
+    working: WorkingMemory = WorkingMemory()
+
+    def is_live(self, moment: datetime) -> bool:
+        """Tell whether the session has a life that goes on at *moment*: expiry follows from the clock (http W-20)."""
+        return self.opened and not self.has_expired(moment)
+
+    def has_expired(self, moment: datetime) -> bool:
+        """Tell whether *moment* is past the session's lifetime."""
+        expires_at = self.working.expires_at
+        return self.opened and expires_at is not None and moment >= expires_at
 
     def shown_tokens(self) -> int:
         """Return the tokens of what the window strategy shows, nothing retrieved."""
@@ -82,6 +96,7 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
             payload.write_id,
             opened=True,
             cleared_version=event.version,
+            life=event.version,
             created_us=event.recorded_us,
             updated_us=event.recorded_us,
             config=_config(payload, event.version),
@@ -95,6 +110,7 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
         payload.write_id,
         state.opened and not (isinstance(payload, SessionCleared) and payload.ended),
         event.version if cleared else state.cleared_version,
+        state.life,
         state.created_us,
         event.recorded_us,
         _config(payload, event.version) if isinstance(payload, ConfigChanged) else state.config,
@@ -104,6 +120,7 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
         _items(state, payload, entries),
         stats.evolve(state.counts, event),
         _progress(state, payload) if state.progress else (),
+        _working(state.working, event, entries),
     )
 
 
@@ -126,7 +143,7 @@ def at_rest(state: SessionState) -> SessionState:
 
 
 #: The state as a projection: snapshots carry this name and version.
-SESSION: Projection[SessionState] = Projection("session", 1, SessionState(), evolve)
+SESSION: Projection[SessionState] = Projection("session", 2, SessionState(), evolve)
 
 
 def _config(payload: SessionOpened | ConfigChanged, version: int) -> MemoryConfig:
@@ -169,6 +186,14 @@ def _items(state: SessionState, payload: Event, entries: ActiveEntries) -> Items
             return Items()
         case _:
             return state.items
+
+
+def _working(state: WorkingMemory, event: RecordedEvent, entries: ActiveEntries) -> WorkingMemory:
+    evolved = working_memory.evolve(state, event)
+    if isinstance(event.payload, CompactionCompleted) and evolved.flags != EntryFlags():
+        oldest = entries.entries[0].version if entries.entries else event.version
+        return replace(evolved, flags=evolved.flags.since(oldest))
+    return evolved
 
 
 def _oldest_needed(state: SessionState, entries: ActiveEntries) -> int:

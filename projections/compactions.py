@@ -10,6 +10,7 @@ from ledger.events import (
     CompactionDiscarded,
     CompactionFailed,
     CompactionRequested,
+    ContextSet,
     DiscardReason,
     EntryAdded,
     EntryEdited,
@@ -113,6 +114,9 @@ def evolve(state: Compactions, event: RecordedEvent) -> Compactions:
             return replace(state, in_flight=_without(state, compaction_id))
         case EntryEdited(entry_version=version) | EntryRemoved(entry_version=version):
             return _spoil(state, lambda flight: "changed" if ranges.contains(flight.request.covered, version) else None)
+        case ContextSet():
+            # the summary it continues, or its having none, is no longer so (R-004-9)
+            return _spoil(state, lambda flight: None if flight.request.effect == "overlay" else "changed")
         case SessionCleared():
             # a request outlives a clear, so that its late result is told why it was discarded (R-CMP-3)
             return Compactions(in_flight=_spoil(state, lambda flight: "cleared").in_flight)

@@ -11,6 +11,7 @@ from ledger.events import (
     EntryEdited,
     JsonObject,
     Kind,
+    Listed,
     RecordedEvent,
     ToolStatus,
     to_datetime,
@@ -40,6 +41,8 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     created_at: datetime | None = None
     metadata: JsonObject | None = None
     edited_version: int | None = None
+    #: What its writer knew, on the first entry of a write (http W-54).
+    listed: Listed | None = None
 
     @property
     def moment(self) -> datetime:
@@ -90,6 +93,8 @@ def added(event: RecordedEvent, payload: EntryAdded) -> Entry:
         payload.arguments,
         payload.created_at,
         payload.metadata,
+        None,
+        payload.listed,
     )
 
 

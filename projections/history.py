@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from ledger.errors import UnknownEvent
 from ledger.events import (
     CompactionCompleted,
+    ContextSet,
     EntryAdded,
     EntryEdited,
     EntryRemoved,
@@ -21,7 +22,7 @@ from projections import ranges
 from projections.entries import Entry, added, edited
 from projections.persistent import PersistentList
 from projections.projection import Projection
-from projections.summaries import Summary, summary_of
+from projections.summaries import Summary, context_of, summary_of
 
 Status: TypeAlias = Literal["active", "covered", "erased", "removed", "cleared"]
 
@@ -72,6 +73,9 @@ def evolve(state: History, event: RecordedEvent) -> History:
         case SessionCleared():
             cleared = (replace(past, status="cleared") for past in state.entries)
             return replace(state, entries=PersistentList(cleared), cleared_version=event.version)
+        case ContextSet() as context:
+            written = context_of(event, context)
+            return replace(state, summaries=state.summaries.append(written)) if written else state
         case OpaqueEvent(type=name, schema_version=schema_version):
             raise UnknownEvent(name, schema_version, version=event.version)
         case _:

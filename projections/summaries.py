@@ -7,6 +7,7 @@ import msgspec
 from ledger.events import (
     Block,
     CompactionCompleted,
+    ContextSet,
     Method,
     Ranges,
     RecordedEvent,
@@ -14,6 +15,9 @@ from ledger.events import (
     to_datetime,
 )
 from projections import ranges
+
+#: The key of what a caller wrote as summary (R-004-9); compactions have those of their configs.
+CONTEXT_KEY = "context"
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -82,6 +86,10 @@ def evolve(state: LiveSummaries, event: RecordedEvent) -> LiveSummaries:
         case CompactionCompleted() as payload if payload.summary_id is not None:
             kept = [summary for summary in state.live if summary.summary_id not in payload.folds]
             return _of((*kept, summary_of(event, payload, payload.summary_id)))
+        case ContextSet() as payload:
+            kept = [summary for summary in state.live if summary.summary_id not in payload.folds]
+            made = context_of(event, payload)
+            return _of((*kept, made) if made else tuple(kept))
         case SessionCleared():
             return LiveSummaries()
         case _:
@@ -110,6 +118,29 @@ def summary_of(event: RecordedEvent, payload: CompactionCompleted, summary_id: s
         payload.created_at,
         payload.block,
         payload.effect == "overlay",
+    )
+
+
+def context_of(event: RecordedEvent, payload: ContextSet) -> Summary | None:
+    """Return the summary a caller wrote: it covers nothing and stands first; none if it was withdrawn.
+
+    Source: R-004-9.
+    """
+    if payload.summary_id is None:
+        return None
+    return Summary(
+        event.version,
+        payload.summary_id,
+        CONTEXT_KEY,
+        payload.text,
+        payload.tokens,
+        payload.tokenizer,
+        0,
+        (),
+        0,
+        event.recorded_us,
+        method="imported",
+        folds=payload.folds,
     )
 
 

@@ -1,0 +1,226 @@
+"""What clients of the working-memory API keep beside the window, as a fold. Source: http W-18, W-20, W-47.
+
+Each value names the version of the event it came from, so that a snapshot need not copy it.
+"""
+
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from ledger.events import (
+    CompactionCompleted,
+    CompactionDiscarded,
+    CompactionFailed,
+    CompactionRequested,
+    ConfigChanged,
+    ContextRendered,
+    ContextSet,
+    DataChanged,
+    EntriesExtracted,
+    EntriesIndexed,
+    EntryAdded,
+    ExpirySet,
+    Extraction,
+    JsonObject,
+    Listed,
+    MemoryAdded,
+    MemoryEdited,
+    MemoryFields,
+    MemoryPromoted,
+    MemoryRemoved,
+    OpaqueEvent,
+    Ranges,
+    RecordedEvent,
+    SessionCleared,
+    to_datetime,
+    to_microseconds,
+)
+from projections import ranges
+
+_CONTEXTS: Final = 64
+
+#: What is done to a session without its client: it moves no expiry (http W-20).
+_BY_OURSELVES: Final = (
+    CompactionRequested,
+    CompactionCompleted,
+    CompactionFailed,
+    CompactionDiscarded,
+    ContextRendered,
+    EntriesExtracted,
+    EntriesIndexed,
+    MemoryPromoted,
+)
+
+
+class Memory(msgspec.Struct, frozen=True):
+    """A structured memory of the session; *persisted_us* is when it became a record, 0 if it has not."""
+
+    version: int
+    memory_id: str
+    write_id: str
+    fields: MemoryFields
+    recorded_us: int
+    persisted_us: int = 0
+    listed: Listed | None = None
+    edited_version: int | None = None
+
+    @property
+    def created_at(self) -> datetime:
+        """When it was made: the client's time, else the recorded one."""
+        return self.fields.created_at or to_datetime(self.recorded_us)
+
+
+class EntryFlags(msgspec.Struct, frozen=True):
+    """Of which entries memories were made, and which became records of their own, when (microseconds)."""
+
+    extracted: Ranges = ()
+    persisted: tuple[tuple[int, int, int], ...] = ()
+
+    def persisted_at(self, version: int) -> datetime | None:
+        """Return when the entry of *version* became a record; none if it has not."""
+        return next((to_datetime(us) for first, last, us in self.persisted if first <= version <= last), None)
+
+    def since(self, version: int) -> "EntryFlags":
+        """Return the flags of entries from *version* on."""
+        return EntryFlags(
+            tuple(pair for pair in self.extracted if pair[1] >= version),
+            tuple(run for run in self.persisted if run[1] >= version),
+        )
+
+
+class WorkingMemory(msgspec.Struct, frozen=True):
+    """Session data, memories, lifetime, extraction strategy, and the number a client keeps as ``tokens``."""
+
+    data: JsonObject = msgspec.field(default_factory=dict)
+    #: The version that set each key of the data.
+    set_at: dict[str, int] = msgspec.field(default_factory=dict)
+    memories: tuple[Memory, ...] = ()
+    ttl_seconds: int | None = None
+    #: When a client wrote last; kept from the moment there is a lifetime.
+    touched_us: int = 0
+    extraction: Extraction = Extraction()
+    tokens: int = 0
+    flags: EntryFlags = EntryFlags()
+    #: Digests of the newest texts that ever stood for what came before, oldest first.
+    contexts: tuple[str, ...] = ()
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """The moment from which the session is expired; none if it never is (http W-20)."""
+        if self.ttl_seconds is None:
+            return None
+        return to_datetime(self.touched_us) + timedelta(seconds=self.ttl_seconds)
+
+    def memory(self, memory_id: str) -> Memory | None:
+        """Return the memory with this id."""
+        return next((one for one in self.memories if one.memory_id == memory_id), None)
+
+    def had_context(self, text: str) -> bool:
+        """Tell whether *text* stood for what came before, now or earlier in this life (http W-59)."""
+        return context_digest(text) in self.contexts
+
+
+def context_digest(text: str) -> str:
+    """Return what a context is remembered by."""
+    return sha256(text.encode()).hexdigest()[:16]
+
+
+def evolve(state: WorkingMemory, event: RecordedEvent) -> WorkingMemory:
+    """Return the working memory after *event*."""
+    payload = event.payload
+    changed = _changed(state, event)
+    if changed.ttl_seconds is None or isinstance(payload, _BY_OURSELVES):
+        return changed
+    return replace(changed, touched_us=event.recorded_us)
+
+
+def _changed(state: WorkingMemory, event: RecordedEvent) -> WorkingMemory:
+    match event.payload:
+        case EntryAdded() as payload:
+            return _flagged(state, event.version, payload)
+        case DataChanged() as payload:
+            return _with_data(state, event.version, payload)
+        case ExpirySet(ttl_seconds=ttl_seconds):
+            return replace(state, ttl_seconds=ttl_seconds)
+        case ConfigChanged(extraction=extraction, tokens=tokens):
+            return replace(state, extraction=extraction, tokens=tokens)
+        case CompactionCompleted() as payload if payload.summary_id is not None:
+            spent = sum((one.input_tokens or 0) + (one.output_tokens or 0) for one in payload.outputs)
+            return _with_context(replace(state, tokens=state.tokens + spent), payload.text)
+        case ContextSet(summary_id=str(), text=text):
+            return _with_context(state, text)
+        case EntriesExtracted(covered=covered):
+            extracted = ranges.union([state.flags.extracted, covered])
+            return replace(state, flags=replace(state.flags, extracted=extracted))
+        case EntriesIndexed(covered=covered):
+            runs = tuple((first, last, event.recorded_us) for first, last in covered)
+            return replace(state, flags=replace(state.flags, persisted=(*state.flags.persisted, *runs)))
+        case MemoryAdded() | MemoryEdited() | MemoryRemoved() | MemoryPromoted():
+            return replace(state, memories=_memories(state.memories, event, event.payload))
+        case SessionCleared(ended=ended):
+            return WorkingMemory() if ended else replace(state, flags=EntryFlags())
+        case OpaqueEvent():
+            raise AssertionError("the fold of the session stops before it")
+        case _:
+            return state
+
+
+def _flagged(state: WorkingMemory, version: int, payload: EntryAdded) -> WorkingMemory:
+    if not payload.extracted and payload.persisted_at is None:
+        return state
+    flags = state.flags
+    if payload.extracted:
+        flags = replace(flags, extracted=ranges.add(flags.extracted, version))
+    if payload.persisted_at is not None:
+        run = (version, version, to_microseconds(payload.persisted_at))
+        flags = replace(flags, persisted=(*flags.persisted, run))
+    return replace(state, flags=flags)
+
+
+def _with_data(state: WorkingMemory, version: int, payload: DataChanged) -> WorkingMemory:
+    gone = set(payload.removed)
+    kept: dict[str, Any] = {key: value for key, value in state.data.items() if key not in gone}
+    places = {key: at for key, at in state.set_at.items() if key not in gone}
+    return replace(state, data=kept | payload.set, set_at=places | dict.fromkeys(payload.set, version))
+
+
+def _with_context(state: WorkingMemory, text: str) -> WorkingMemory:
+    digest = context_digest(text)
+    others = tuple(one for one in state.contexts if one != digest)
+    return replace(state, contexts=(*others, digest)[-_CONTEXTS:])
+
+
+def _memories(
+    memories: tuple[Memory, ...],
+    event: RecordedEvent,
+    payload: MemoryAdded | MemoryEdited | MemoryRemoved | MemoryPromoted,
+) -> tuple[Memory, ...]:
+    if isinstance(payload, MemoryAdded):
+        return (*memories, memory_of(event, payload))
+    found = payload.memory_version
+    if isinstance(payload, MemoryRemoved):
+        return tuple(one for one in memories if one.version != found)
+    if isinstance(payload, MemoryEdited):
+        return tuple(memory_edited(one, event, payload) if one.version == found else one for one in memories)
+    return tuple(replace(one, persisted_us=event.recorded_us) if one.version == found else one for one in memories)
+
+
+def memory_of(event: RecordedEvent, payload: MemoryAdded) -> Memory:
+    """Return the memory that *event* brought."""
+    return Memory(
+        event.version,
+        payload.memory_id,
+        payload.write_id,
+        payload.fields,
+        event.recorded_us,
+        to_microseconds(payload.persisted_at) if payload.persisted_at else 0,
+        payload.listed,
+    )
+
+
+def memory_edited(memory: Memory, event: RecordedEvent, payload: MemoryEdited) -> Memory:
+    """Return *memory* as *event* changed it; its place stays."""
+    return replace(memory, fields=payload.fields, edited_version=event.version)
