@@ -6,7 +6,21 @@ from typing import TypeAlias
 import msgspec
 
 from ledger.errors import FailureReason
-from ledger.events import ContextRendered, EntryAdded, ImportedFrom, Method, ModelOutput, Pass, PlannedCall, Role
+from ledger.events import (
+    ContextRendered,
+    EntriesExtracted,
+    EntriesIndexed,
+    EntryAdded,
+    Extraction,
+    ImportedFrom,
+    JsonObject,
+    MemoryPromoted,
+    Method,
+    ModelOutput,
+    Pass,
+    PlannedCall,
+)
+from ledger.put.changes import PutSession
 from projections.config import MemoryConfig
 from projections.entries import Entry
 from projections.strategies.base import CompactionPlan
@@ -21,6 +35,8 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str
     config: MemoryConfig
     imported_from: ImportedFrom | None = None
+    #: Begin another life although one is open: it has expired, which the state does not know.
+    anew: bool = False
 
 
 class AddEntries(msgspec.Struct, frozen=True):
@@ -39,7 +55,7 @@ class EditEntry(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int
     tokenizer: str
     fallback: bool = False
-    role: Role | None = None
+    role: str | None = None
 
 
 class RemoveEntry(msgspec.Struct, frozen=True):
@@ -57,10 +73,55 @@ class ClearSession(msgspec.Struct, frozen=True):
 
 
 class ChangeConfig(msgspec.Struct, frozen=True):
-    """Put another memory config in place of the current one."""
+    """Put another memory config in place of the current one, and what is given beside it; the rest stays."""
 
     write_id: str
-    config: MemoryConfig
+    config: MemoryConfig | None = None
+    extraction: Extraction | None = None
+    tokens: int | None = None
+
+
+class RestoreSession(msgspec.Struct, frozen=True):
+    """Go on with a session that has expired."""
+
+    write_id: str
+
+
+class ChangeData(msgspec.Struct, frozen=True):
+    """Change the session's own JSON object; keys that are set already, or not there, change nothing."""
+
+    write_id: str
+    set: JsonObject
+    removed: tuple[str, ...] = ()
+
+
+class SetExpiry(msgspec.Struct, frozen=True):
+    """Let the session expire so long after its last write by a client, or never."""
+
+    write_id: str
+    ttl_seconds: int | None
+
+
+class MarkExtracted(msgspec.Struct, frozen=True):
+    """Record that memories were made of entries, unless the life they were read in has ended, or was cleared since."""
+
+    extracted: EntriesExtracted
+    life: int
+    cleared_version: int
+
+
+class MarkIndexed(msgspec.Struct, frozen=True):
+    """Record that entries became records of their own, in the life they were read in."""
+
+    indexed: EntriesIndexed
+    life: int
+
+
+class PromoteMemory(msgspec.Struct, frozen=True):
+    """Record that a memory became a record, in the life it was read in."""
+
+    promoted: MemoryPromoted
+    life: int
 
 
 class RequestCompaction(msgspec.Struct, frozen=True):
@@ -156,4 +217,11 @@ Command: TypeAlias = (
     | FailCompaction
     | ReplaceState
     | RecordContext
+    | RestoreSession
+    | ChangeData
+    | SetExpiry
+    | MarkExtracted
+    | MarkIndexed
+    | PromoteMemory
+    | PutSession
 )

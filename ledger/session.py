@@ -13,16 +13,22 @@ from msgspec.structs import replace
 from ledger.commands import (
     AddEntries,
     ChangeConfig,
+    ChangeData,
     ClearSession,
     Command,
     CompleteCompaction,
     EditEntry,
     FailCompaction,
+    MarkExtracted,
+    MarkIndexed,
     OpenSession,
+    PromoteMemory,
     RecordContext,
     RemoveEntry,
     ReplaceState,
     RequestCompaction,
+    RestoreSession,
+    SetExpiry,
 )
 from ledger.errors import CompactionInProgress, DuplicateEntry, EntryNotFound
 from ledger.events import (
@@ -31,14 +37,19 @@ from ledger.events import (
     CompactionFailed,
     CompactionRequested,
     ConfigChanged,
+    DataChanged,
     DiscardReason,
     EntryAdded,
     EntryEdited,
     EntryRemoved,
     Event,
+    ExpirySet,
     SessionCleared,
     SessionOpened,
+    SessionRestored,
 )
+from ledger.put import PutSession, changes
+from ledger.put.fields import is_same
 from ledger.state import SessionState, at_rest
 from projections import config, ranges
 from projections.compactions import InFlight
@@ -58,7 +69,7 @@ def decide(state: SessionState, command: Command) -> list[Event]:
     state = at_rest(state)
     match command:
         case OpenSession():
-            return [] if state.opened else [_opened(command)]
+            return [] if state.opened and not command.anew else [_opened(command)]
         case AddEntries(entries=entries, known=known):
             return list(_new(entries, known))
         case EditEntry():
@@ -71,8 +82,8 @@ def decide(state: SessionState, command: Command) -> list[Event]:
         case ClearSession(write_id=write_id, end=end):
             unchanged = state.counts == Counts() and not state.summaries.live and not end
             return [] if unchanged or not state.opened else [SessionCleared(write_id=write_id, ended=end)]
-        case ChangeConfig(write_id=write_id, config=new):
-            return [] if new == state.config else [ConfigChanged(write_id=write_id, config=config.dump(new))]
+        case ChangeConfig():
+            return _configure(state, command)
         case RequestCompaction():
             return _request(state, command)
         case CompleteCompaction():
@@ -81,10 +92,54 @@ def decide(state: SessionState, command: Command) -> list[Event]:
             return _fail(state, command)
         case ReplaceState():
             return _replace(state, command)
+        case PutSession():
+            return changes(state, command)
+        case _:
+            return _keep(state, command)
+
+
+def _keep(
+    state: SessionState,
+    command: RecordContext | RestoreSession | ChangeData | SetExpiry | MarkExtracted | MarkIndexed | PromoteMemory,
+) -> list[Event]:
+    """Decide what concerns the session beside its window (http W-47, W-48)."""
+    match command:
         case RecordContext(rendered=rendered):
             return [rendered]
+        case RestoreSession(write_id=write_id):
+            return [SessionRestored(write_id=write_id)] if state.opened else []
+        case ChangeData(write_id=write_id, set=wanted, removed=removed):
+            data = state.working.data
+            changed = {key: value for key, value in wanted.items() if key not in data or not is_same(value, data[key])}
+            gone = tuple(key for key in removed if key in data)
+            return [DataChanged(write_id=write_id, set=changed, removed=gone)] if changed or gone else []
+        case SetExpiry(write_id=write_id, ttl_seconds=ttl_seconds):
+            same = ttl_seconds == state.working.ttl_seconds
+            return [] if same and ttl_seconds is None else [ExpirySet(write_id=write_id, ttl_seconds=ttl_seconds)]
+        case MarkExtracted(extracted=extracted, life=life, cleared_version=cleared_version):
+            same = state.opened and (state.life, state.cleared_version) == (life, cleared_version)
+            return [extracted] if same else []
+        case MarkIndexed(indexed=indexed, life=life):
+            return [indexed] if state.opened and state.life == life else []
+        case PromoteMemory(promoted=promoted, life=life):
+            return [promoted] if state.opened and state.life == life else []
         case _:
             assert_never(command)
+
+
+def _configure(state: SessionState, command: ChangeConfig) -> list[Event]:
+    wanted = ConfigChanged(
+        write_id=command.write_id,
+        config=config.dump(command.config or state.config),
+        extraction=command.extraction or state.working.extraction,
+        tokens=state.working.tokens if command.tokens is None else command.tokens,
+    )
+    unchanged = (
+        config.load(wanted.config) == state.config
+        and wanted.extraction == state.working.extraction
+        and wanted.tokens == state.working.tokens
+    )
+    return [] if unchanged else [wanted]
 
 
 def _opened(command: OpenSession) -> SessionOpened:

@@ -68,6 +68,11 @@ class Memory(msgspec.Struct, frozen=True):
     edited_version: int | None = None
 
     @property
+    def persisted_at(self) -> datetime | None:
+        """When it became a record; none if it has not."""
+        return to_datetime(self.persisted_us) if self.persisted_us else None
+
+    @property
     def created_at(self) -> datetime:
         """When it was made: the client's time, else the recorded one."""
         return self.fields.created_at or to_datetime(self.recorded_us)

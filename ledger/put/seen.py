@@ -1,0 +1,35 @@
+"""What the writer of a body is known to have seen. Source: http W-52, W-55."""
+
+from typing import TypeAlias
+
+import msgspec
+
+from ledger.events import Ranges
+from ledger.state import SessionState
+
+
+class ServedView(msgspec.Struct, frozen=True):
+    """A view that was served with messages left out: at which version, its first message's, and the others'."""
+
+    version: int
+    first: int
+    left_out: Ranges
+
+
+class Strict(msgspec.Struct, frozen=True):
+    """The body is the whole new state; only what the named view left out stays."""
+
+    left_out: Ranges = ()
+
+
+class Marked(msgspec.Struct, frozen=True):
+    """The body carries the stamp of a version: its writer saw *then*."""
+
+    then: SessionState
+
+
+class Unmarked(msgspec.Struct, frozen=True):
+    """Nothing proves what the writer saw."""
+
+
+Seen: TypeAlias = Strict | Marked | Unmarked
