@@ -14,6 +14,7 @@ import msgspec
 from ledger.events import NewEvent, Ranges, StoredEvent
 from ledger.ids import Stream
 from ledger.search_ports import EmbeddingStore, SearchStore
+from ledger.serving_ports import ServedViews, SessionFinder
 from projections.prompts import SummaryRequest
 
 
@@ -190,6 +191,7 @@ class IndexedSession(msgspec.Struct, frozen=True, kw_only=True):
     status: Literal["live", "ended", "unreadable"]
     created_at: datetime
     updated_at: datetime
+    expires_at: datetime | None = None
     entries: int
     active: int
     summaries: int
@@ -251,6 +253,12 @@ class SessionIndexStore(Protocol):
         """Delete the rows of builds that are none any more; return how many."""
         ...
 
+    async def live_index(
+        self, namespace_id: UUID, build: int, *, user_id: str | None, moment: datetime, limit: int
+    ) -> tuple[int, list[IndexedSession]]:
+        """Return how many sessions live and have not expired at *moment*, and the *limit* newest, as `list_index`."""
+        ...
+
     async def list_index(
         self,
         namespace_id: UUID,
@@ -274,6 +282,8 @@ class Store(
     SessionIndexStore,
     SearchStore,
     EmbeddingStore,
+    SessionFinder,
+    ServedViews,
     Protocol,
 ):
     """Everything a ledger keeps."""

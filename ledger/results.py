@@ -183,3 +183,23 @@ class Context(msgspec.Struct, frozen=True):
     def rolling(self) -> JsonObject:
         """As interactions and ranged summaries (R-001-8)."""
         return rendering.rolling_shape(self.window)
+
+
+class Precondition(msgspec.Struct, frozen=True, kw_only=True):
+    """What a write demands of a session: to be at *version*, or just live (*strict* without version), or *absent*.
+
+    *view* is the key of a view that was served with messages left out (http W-52, W-55).
+    """
+
+    strict: bool = False
+    version: int | None = None
+    view: str | None = None
+    absent: bool = False
+
+
+class Put(msgspec.Struct, frozen=True, kw_only=True):
+    """What a PUT left: the state right after it, whether it changed anything, or was a repetition."""
+
+    state: SessionState
+    changed: bool = False
+    replayed: bool = False

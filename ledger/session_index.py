@@ -17,7 +17,7 @@ from ledger.replay import States
 from ledger.state import SessionState
 from ledger.views import stats_of
 
-VERSION: Final = 1  # raise it when a row's meaning changes: the index is then built anew beside the old one
+VERSION: Final = 2  # raise it when a row's meaning changes: the index is then built anew beside the old one
 
 
 class SessionIndex:
@@ -67,6 +67,15 @@ class SessionIndex:
             for row in await self._builds.read(self, listed, empty=nothing)
         ]
 
+    async def live(self, *, user_id: str | None, moment: datetime, limit: int) -> tuple[int, list[IndexedSession]]:
+        """Return how many sessions live at *moment*, and the *limit* newest, as of the namespace's newest event."""
+        nobody: tuple[int, list[IndexedSession]] = (0, [])
+
+        async def listed(build: int) -> tuple[int, list[IndexedSession]]:
+            return await self._store.live_index(self._space, build, user_id=user_id, moment=moment, limit=limit)
+
+        return await self._builds.read(self, listed, empty=nobody)
+
     async def _row(self, stream: Stream) -> IndexedSession:
         try:
             return row_of(stream, await self._states.current(stream))
@@ -104,6 +113,7 @@ def row_of(stream: Stream, state: SessionState) -> IndexedSession:
         status="live" if state.opened else "ended",
         created_at=to_datetime(state.created_us),
         updated_at=to_datetime(state.updated_us),
+        expires_at=state.working.expires_at,
         entries=stats.total_entries,
         active=stats.active_entries,
         summaries=stats.summaries,

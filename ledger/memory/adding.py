@@ -175,8 +175,9 @@ class Adding(Core):
         async def commands_for(state: SessionState) -> Sequence[Command]:
             write_id = self._clock.ulid()
             known.clear()
-            known.update(await self._known(stream, state, ids) if ids and state.version else {})
-            before[:] = [state.items.waiting]
+            begins = self._begins(state)
+            known.update(await self._known(stream, state, ids) if ids and not begins else {})
+            before[:] = [() if begins else state.items.waiting]
             entries = tuple(self._event(draft, write_id, state) for draft in drafts)
             return [
                 *self._opening(stream, state),

@@ -8,7 +8,7 @@ from typing import Any
 
 from ledger.builds import Builds
 from ledger.clock import SystemClock
-from ledger.commands import Command, OpenSession
+from ledger.commands import Command, OpenSession, RestoreSession
 from ledger.compactor import CompactionResult, Compactor
 from ledger.drafts import EntryDraft
 from ledger.errors import SessionNotFound, Unavailable, VersionNotFound
@@ -56,6 +56,7 @@ class Core:
         prices: Prices | None = None,
         search_language: SearchLanguage = "simple",
         embedder: Embedder | None = None,
+        reconstruct: bool = False,
     ) -> None:
         self._store = store
         self._namespace = check_name(namespace, field="namespace")
@@ -63,6 +64,7 @@ class Core:
         self._config = check_usable(memory_config.load(config or {}))
         self._clock = clock or SystemClock()
         self._deadline_s = summarizer_timeout_s
+        self._reconstruct = reconstruct  # whether an expired session comes back (http W-22)
         self._prices = prices or load_prices()
         self._answers: dict[str, Known] = {}  # what models answered to questions of a what-if
         self._states = States(store)
@@ -120,9 +122,10 @@ class Core:
         return stream
 
     def _opening(self, stream: Stream, state: SessionState, config: MemoryConfig | None = None) -> list[Command]:
-        """Return the command that begins the session's life, unless it lives."""
-        if state.opened:
-            return []
+        """Return the command that begins the session's life, or resumes it, unless it lives (http W-60)."""
+        if not self._begins(state):
+            expired = state.working.ttl_seconds is not None and state.has_expired(self._clock.now())
+            return [RestoreSession(self._clock.ulid())] if expired else []
         return [
             OpenSession(
                 write_id=self._clock.ulid(),
@@ -130,12 +133,21 @@ class Core:
                 user_id=stream.user_id,
                 session_id=stream.session_id,
                 config=config or self._config,
+                anew=True,
             )
         ]
 
+    def _begins(self, state: SessionState) -> bool:
+        """Tell whether what is written now is the first of another life."""
+        if not state.opened:
+            return True
+        if state.working.ttl_seconds is None or self._reconstruct:
+            return False
+        return state.has_expired(self._clock.now())
+
     def _event(self, draft: EntryDraft, write_id: str, state: SessionState) -> EntryAdded:
         """Return *draft* with an id and a count, as an event."""
-        config = state.config if state.opened else self._config
+        config = self._config if self._begins(state) else state.config
         return entry_event(
             draft,
             write_id=write_id,

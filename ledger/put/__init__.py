@@ -8,6 +8,7 @@ All of it is pure. `body` is what was sent, `seen` the proof of what its writer 
 
 from ledger.put.body import Body, BodyMemory, BodyMessage
 from ledger.put.changes import PutSession, changes, ids_in_doubt
+from ledger.put.messages import Counted
 from ledger.put.past import PastItem, Remembered
 from ledger.put.seen import Marked, Seen, ServedView, Strict, Unmarked
 
@@ -15,6 +16,7 @@ __all__ = [
     "Body",
     "BodyMemory",
     "BodyMessage",
+    "Counted",
     "Marked",
     "PastItem",
     "PutSession",

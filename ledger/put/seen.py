@@ -1,9 +1,11 @@
 """What the writer of a body is known to have seen. Source: http W-52, W-55."""
 
+from hashlib import sha256
 from typing import TypeAlias
 
 import msgspec
 
+from ledger.canonical import canonical_json
 from ledger.events import Ranges
 from ledger.state import SessionState
 
@@ -14,6 +16,11 @@ class ServedView(msgspec.Struct, frozen=True):
     version: int
     first: int
     left_out: Ranges
+
+    @property
+    def key(self) -> str:
+        """What tells it from other views of its session: the last part of its ETag (http W-9)."""
+        return sha256(canonical_json([self.version, self.first, self.left_out])).hexdigest()[:16]
 
 
 class Strict(msgspec.Struct, frozen=True):

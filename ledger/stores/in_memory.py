@@ -29,7 +29,9 @@ from ledger.ports import (
     StreamHead,
     StreamWrite,
 )
+from ledger.put import ServedView
 from ledger.stores.in_memory_search import InMemorySearch
+from ledger.stores.in_memory_serving import InMemoryServing
 
 MAX_EVENTS = 10_000
 SESSION_INDEX = "session_index"
@@ -47,6 +49,8 @@ class _Space:
         self.snapshots: dict[tuple[UUID, str, int], dict[int, Snapshot]] = {}
         self.checkpoints: dict[tuple[str, int], Checkpoint] = {}
         self.index: dict[int, dict[UUID, IndexedSession]] = {}
+        self.ended: dict[UUID, bool] = {}
+        self.views: dict[UUID, dict[ServedView, datetime]] = {}
 
 
 class InMemoryStore:
@@ -64,6 +68,10 @@ class InMemoryStore:
         self.pieces_to_embed = searching.pieces_to_embed
         self.save_embeddings = searching.save_embeddings
         self.search_similar = searching.search_similar
+        serving = InMemoryServing(self._spaces)
+        self.find_sessions = serving.find_sessions
+        self.note_view = serving.note_view
+        self.served_views = serving.served_views
 
     async def append(self, request: AppendRequest) -> Appended:
         """See `ports.Appender.append`."""
@@ -130,6 +138,8 @@ class InMemoryStore:
         if not write.events:
             return []
         space.names.setdefault(write.stream.stream_id, write.stream)
+        if write.ended is not None:
+            space.ended[write.stream.stream_id] = write.ended
         events = space.streams.setdefault(write.stream.stream_id, [])
         receipts = []
         for new in write.events:
@@ -316,6 +326,21 @@ class InMemoryStore:
         if after is not None:
             newest = [row for row in newest if _newest_first(row.updated_at, row.stream_id) > _newest_first(*after)]
         return newest[:limit]
+
+    async def live_index(
+        self, namespace_id: UUID, build: int, *, user_id: str | None, moment: datetime, limit: int
+    ) -> tuple[int, list[IndexedSession]]:
+        """See `ports.SessionIndexStore.live_index`."""
+        space = self._spaces.get(namespace_id)
+        rows = [
+            row
+            for row in (space.index.get(build, {}).values() if space else ())
+            if row.status == "live"
+            and (row.expires_at is None or row.expires_at > moment)
+            and (user_id is None or row.user_id == user_id)
+        ]
+        rows.sort(key=lambda row: (-to_microseconds(row.updated_at), row.session_id, row.stream_id))
+        return len(rows), rows[:limit]
 
     async def close(self) -> None:
         """See `ports.Store.close`."""

@@ -12,6 +12,7 @@ from ledger.stores.postgres.faults import translated
 from ledger.stores.postgres.reading import Reading
 from ledger.stores.postgres.revisions import require_newest
 from ledger.stores.postgres.searching import Searching
+from ledger.stores.postgres.serving import Serving
 
 __all__ = ["Login", "PostgresStore", "Target"]
 
@@ -46,7 +47,12 @@ class PostgresStore:
         self.save_index = caches.save_index
         self.prune_index = caches.prune_index
         self.list_index = caches.list_index
+        self.live_index = caches.live_index
         self.prune_requests = caches.prune_requests
+        serving = Serving(self._pool)
+        self.find_sessions = serving.find_sessions
+        self.note_view = serving.note_view
+        self.served_views = serving.served_views
         searching = Searching(self._pool)
         embedding = Embedding(self._pool, searching)
         self.index_pieces = searching.index_pieces

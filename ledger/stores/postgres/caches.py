@@ -117,6 +117,31 @@ class Caches:
             rows = await connection.execute(wanted)
             return [IndexedSession(**dict(zip(fields, row, strict=True))) for row in rows]
 
+    async def live_index(
+        self, namespace_id: UUID, build: int, *, user_id: str | None, moment: datetime, limit: int
+    ) -> tuple[int, list[IndexedSession]]:
+        """See `ports.SessionIndexStore.live_index`."""
+        table = tables.session_index.c
+        fields = IndexedSession.__struct_fields__
+        live = [
+            table.namespace_id == namespace_id,
+            table.projection_version == build,
+            table.status == "live",
+            sa.or_(table.expires_at.is_(None), table.expires_at > moment),
+        ]
+        if user_id is not None:
+            live.append(table.user_id == user_id)
+        newest = (
+            sa.select(*(table[name] for name in fields))
+            .where(*live)
+            .order_by(table.updated_at.desc(), table.session_id, table.stream_id)
+            .limit(limit)
+        )
+        async with self._pool.transaction(namespace_id) as connection:
+            total = await connection.scalar(sa.select(sa.func.count()).where(*live)) or 0
+            rows = await connection.execute(newest)
+            return total, [IndexedSession(**dict(zip(fields, row, strict=True))) for row in rows]
+
     async def prune_requests(self, namespace_id: UUID, *, days: int) -> int:
         """Forget idempotency keys older than *days*, at least one (trust R-6); return how many."""
         async with self._pool.transaction(namespace_id) as connection:

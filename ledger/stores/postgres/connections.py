@@ -203,14 +203,13 @@ class Pool:
     @asynccontextmanager
     async def transaction(
         self,
-        namespace_id: UUID,
-        *,
+        *namespace_ids: UUID,
         isolation: Literal["READ COMMITTED", "REPEATABLE READ"] = "READ COMMITTED",
     ) -> AsyncIterator[AsyncConnection]:
-        """Lend a connection in a transaction whose namespace is set (trust D-8)."""
+        """Lend a connection in a transaction whose namespaces are set (trust D-7, D-8)."""
         with translated():
             async with self.engine.execution_options(isolation_level=isolation).begin() as connection:
-                await connection.execute(_SET_NAMESPACE, {"namespace": str(namespace_id)})
+                await connection.execute(_SET_NAMESPACE, {"namespace": ",".join(map(str, namespace_ids))})
                 yield connection
 
     async def close(self) -> None:

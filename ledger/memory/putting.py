@@ -1,0 +1,244 @@
+"""Working memory as its clients write it: a whole body, of which only the difference becomes events."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Final
+
+import msgspec
+
+from ledger.canonical import canonical_json
+from ledger.chain import request_hash
+from ledger.commands import Command, OpenSession
+from ledger.errors import PreconditionFailed
+from ledger.events import EntryAdded, EntryEdited, EntryRemoved, SessionOpened, to_datetime
+from ledger.ids import Stream, request_id
+from ledger.memory.core import Core
+from ledger.names import check_idempotency_key
+from ledger.past_items import remembered
+from ledger.put import Body, Counted, Marked, PutSession, Remembered, Seen, ServedView, Strict, Unmarked, ids_in_doubt
+from ledger.results import Precondition, Put
+from ledger.session import decide
+from ledger.state import SessionState, at_rest
+from ledger.tokenizers import TOKENIZERS
+from ledger.writing import Idempotency
+from projections.config import MemoryConfig
+from projections.strategies.progressive import Progressive
+
+ANY: Final = Precondition()
+_STAMPS: Final = 1_000_000
+
+
+class Putting(Core):
+    """The PUT of the working-memory API (http W-16, W-51 … W-61)."""
+
+    async def put_working_memory(
+        self,
+        session_id: str,
+        body: Body,
+        *,
+        config: MemoryConfig,
+        when: Precondition = ANY,
+        last_accessed: datetime | None = None,
+        context_window: int | None = None,
+        model_name: str | None = None,
+        compact: bool = True,
+        idempotency_key: str | None = None,
+        user_id: str | None = None,
+    ) -> Put:
+        """Bring the session to what *body* says, as far as its writer is known to have seen what it changes.
+
+        A new session begins under *config*; *context_window* and *model_name* set the limit of its compaction. With
+        *compact* false none is started; otherwise it is, and not waited for.
+
+        Raises:
+            PreconditionFailed: the session is not what *when* says.
+            IdempotencyMismatch: the key belongs to another body.
+            Unavailable: other writers kept coming first, or the database is away.
+        """
+        stream = self._stream(session_id, user_id)
+
+        async def commands_for(state: SessionState) -> Sequence[Command]:
+            return [await self._put(stream, state, body, when, last_accessed, config, (context_window, model_name))]
+
+        written = await self._writer.write(
+            stream, commands_for, idempotency=self._put_idempotency(stream, idempotency_key, body, last_accessed)
+        )
+        if written.replayed:
+            state = await self._states.at(stream, version=written.receipts[-1].version)
+            return Put(state=at_rest(state), replayed=True)
+        said = any(isinstance(event.payload, EntryAdded | EntryEdited | EntryRemoved) for event in written.events)
+        if said and compact:
+            await self._compactor.evaluate(stream, written.state)
+        return Put(state=at_rest(written.state), changed=bool(written.events))
+
+    async def note_view(self, session_id: str, view: ServedView, *, user_id: str | None = None) -> None:
+        """Remember that *view* was served, so that who writes it back withdraws nothing it left out (http W-55)."""
+        await self._store.note_view(self._stream(session_id, user_id), view, now=self._clock.now())
+
+    async def current_state(self, session_id: str, *, user_id: str | None = None) -> SessionState:
+        """Return the session's state as of now; version 0 if it has no events."""
+        return at_rest(await self._states.current(self._stream(session_id, user_id)))
+
+    async def carries_proof(
+        self, session_id: str, body: Body, last_accessed: datetime | None, *, user_id: str | None = None
+    ) -> bool:
+        """Tell whether *body* carries a stamp of this session or the id of one of its items (http W-14)."""
+        stream = self._stream(session_id, user_id)
+        state = await self._states.current(stream)
+        if await self._seen_then(stream, state, last_accessed) is not None:
+            return True
+        ids = [one.id for one in body.messages if one.id is not None]
+        ids += [one.id for one in body.memories if one.id is not None]
+        return bool(ids and await self._store.find_items(stream, ids))
+
+    async def _put(
+        self,
+        stream: Stream,
+        state: SessionState,
+        body: Body,
+        when: Precondition,
+        last_accessed: datetime | None,
+        config: MemoryConfig,
+        limit: tuple[int | None, str | None],
+    ) -> PutSession:
+        expired = state.has_expired(self._clock.now())
+        live = state.opened and not expired
+        resumes = expired and self._reconstruct
+        fresh = not live and not resumes
+        seen = await self._seen(stream, state, when, last_accessed, live=live)
+        if expired and fresh:
+            seen = Unmarked()  # another life, holding exactly the body (http W-60)
+        base = config if fresh else state.config
+        return PutSession(
+            write_id=self._clock.ulid(),
+            body=body,
+            seen=seen,
+            count=partial(_count, base.tokenizer),
+            new_id=self._clock.ulid,
+            remembered=Remembered() if expired and fresh else await self._remembered(stream, state, body),
+            views=tuple(await self._views(stream, state, body)) if live or resumes else (),
+            opening=self._opened(stream, config) if fresh else None,
+            restoring=resumes,
+            config=with_limit(base, *limit),
+        )
+
+    async def _seen(
+        self,
+        stream: Stream,
+        state: SessionState,
+        when: Precondition,
+        last_accessed: datetime | None,
+        *,
+        live: bool,
+    ) -> Seen:
+        if when.absent and live:
+            raise PreconditionFailed(f"the session is at version {state.version}; read it again")
+        if when.strict:
+            if not live or (when.version is not None and when.version != state.version):
+                raise PreconditionFailed(f"the session is at version {state.version}; read it again")
+            return Strict(await self._left_out(stream, state, when))
+        then = await self._seen_then(stream, state, last_accessed)
+        return Unmarked() if then is None else Marked(then)
+
+    async def _left_out(self, stream: Stream, state: SessionState, when: Precondition) -> tuple[tuple[int, int], ...]:
+        if when.view is None:
+            return ()
+        for view in await self._store.served_views(stream, now=self._clock.now()):
+            if view.key == when.view:
+                return view.left_out
+        raise PreconditionFailed(f"the session is at version {state.version}; read it again")
+
+    async def _seen_then(
+        self, stream: Stream, state: SessionState, last_accessed: datetime | None
+    ) -> SessionState | None:
+        """Return the state whose stamp *last_accessed* is: what the writer saw (http W-7, W-52)."""
+        if last_accessed is None or not state.version:
+            return None
+        if stamp_of(state) == last_accessed:
+            return at_rest(state)
+        for version in range(last_accessed.microsecond or _STAMPS, state.version, _STAMPS):
+            then = await self._states.at(stream, version=version)
+            if stamp_of(then) == last_accessed:
+                return at_rest(then)
+        return None
+
+    async def _remembered(self, stream: Stream, state: SessionState, body: Body) -> Remembered:
+        messages, memories = ids_in_doubt(state, body)
+        if not (messages or memories) or not state.version:
+            return Remembered()
+        return await remembered(self._store, stream, state, messages, memories)
+
+    async def _views(self, stream: Stream, state: SessionState, body: Body) -> list[ServedView]:
+        listed = {one.id for one in body.messages}
+        if all(entry.entry_id in listed for entry in state.window.entries):
+            return []  # nothing is omitted
+        return await self._store.served_views(stream, now=self._clock.now())
+
+    def _opened(self, stream: Stream, config: MemoryConfig) -> SessionOpened:
+        begin = OpenSession(
+            write_id="",
+            namespace=stream.namespace,
+            user_id=stream.user_id,
+            session_id=stream.session_id,
+            config=config,
+        )
+        (opened,) = decide(SessionState(), begin)
+        assert isinstance(opened, SessionOpened)
+        return opened
+
+    def _put_idempotency(
+        self, stream: Stream, key: str | None, body: Body, last_accessed: datetime | None
+    ) -> Idempotency | None:
+        if key is None:
+            return None
+        name = request_id(stream.stream_id, self._actor, check_idempotency_key(key))
+        return Idempotency(name, request_hash("put_working_memory", canonical_json([_plain(body), last_accessed])))
+
+
+def stamp_of(state: SessionState) -> datetime:
+    """Return the session's ``last_accessed``: the second of its last write, and its version as microseconds.
+
+    So it proves what a writer saw. Source: http W-7.
+    """
+    second = to_datetime(state.updated_us).replace(microsecond=0)
+    return second + timedelta(microseconds=state.version % _STAMPS)
+
+
+def with_limit(config: MemoryConfig, context_window: int | None, model_name: str | None) -> MemoryConfig:
+    """Return *config* with the limit of its progressive compaction as a request names it (http W-39)."""
+    compactions = tuple(
+        one.model_copy(update={"context_window": context_window, "model_name": model_name})
+        if isinstance(one, Progressive)
+        else one
+        for one in config.compactions
+    )
+    return config.model_copy(update={"compactions": compactions})
+
+
+class _Message(msgspec.Struct, frozen=True, kw_only=True):
+    """A message as a tokenizer looks at it."""
+
+    role: str
+    content: str
+    kind: str = "message"
+    tool_name: str | None = None
+    tool_call_id: str | None = None
+    arguments: object = None
+
+
+def _count(tokenizer: str, role: str | None, text: str) -> Counted:
+    counter = TOKENIZERS[tokenizer]
+    if role is None:
+        count = counter.count_text(text)
+    else:
+        count = counter.count(_Message(role=role, content=text))
+    return Counted(count.tokens, count.tokenizer, count.fallback)
+
+
+def _plain(body: Body) -> object:
+    """Return *body* as JSON that is the same for the same body: sets have no order."""
+    plain = msgspec.to_builtins(body)
+    for memory in plain["memories"]:
+        memory["sent"] = sorted(memory["sent"])
+    return plain
