@@ -17,6 +17,7 @@ message may end in a log (trust N-13, P-16).
     │   └── EntryNotFound
     ├── Conflict                somebody else was there; look and decide again
     │   ├── VersionConflict
+    │   ├── SeveralSessions
     │   ├── DuplicateEntry
     │   ├── SessionExists
     │   ├── NamespaceExists
@@ -227,6 +228,15 @@ class NotEnoughEntries(Conflict):
         super().__init__(f"{eligible} entries may be compressed, {needed} needed; {hint}")
         self.eligible = eligible
         self.needed = needed
+
+
+class SeveralSessions(Conflict):
+    """Several sessions match the names that were given; name the user or the namespace too."""
+
+    code = "several_sessions"
+
+    def __init__(self) -> None:
+        super().__init__("several sessions have this id; give user_id and namespace too")
 
 
 class PreconditionFailed(Conflict):

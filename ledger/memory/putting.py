@@ -16,6 +16,7 @@ from ledger.ids import Stream, request_id
 from ledger.memory.core import Core
 from ledger.names import check_idempotency_key
 from ledger.past_items import remembered
+from ledger.ports import IndexedSession
 from ledger.put import Body, Counted, Marked, PutSession, Remembered, Seen, ServedView, Strict, Unmarked, ids_in_doubt
 from ledger.results import Precondition, Put
 from ledger.session import decide
@@ -79,6 +80,12 @@ class Putting(Core):
     async def current_state(self, session_id: str, *, user_id: str | None = None) -> SessionState:
         """Return the session's state as of now; version 0 if it has no events."""
         return at_rest(await self._states.current(self._stream(session_id, user_id)))
+
+    async def live_sessions(
+        self, *, user_id: str | None, moment: datetime, limit: int
+    ) -> tuple[int, list[IndexedSession]]:
+        """Return how many sessions live at *moment*, and the *limit* newest of them (http W-15)."""
+        return await self._index.live(user_id=user_id, moment=moment, limit=limit)
 
     async def carries_proof(
         self, session_id: str, body: Body, last_accessed: datetime | None, *, user_id: str | None = None

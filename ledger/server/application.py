@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 import ledger
 from ledger.errors import LedgerError
-from ledger.server import health, native, problems
+from ledger.server import compat, health, native, problems
 from ledger.server.callers import Everybody
 from ledger.server.service import Service
 from ledger.server.settings import ServiceSettings
@@ -25,6 +25,7 @@ def create_app(service: Service, settings: ServiceSettings) -> FastAPI:
     app.state.service = service
     app.state.authenticator = Everybody()
     app.include_router(health.router)
+    app.include_router(compat.router)
     app.include_router(native.router)
     app.add_exception_handler(HTTPException, _unrouted)
     app.add_exception_handler(LedgerError, _refused)

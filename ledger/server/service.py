@@ -49,6 +49,7 @@ class Service:
             clock=moment,
             summarizer=summarizer,
             embedder=embedder,
+            reconstruct=service_settings.index_all_messages_in_long_term_memory,
             capacity=service_settings.open_namespaces,
         )
         try:

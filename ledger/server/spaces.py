@@ -8,6 +8,7 @@ from uuid import UUID
 
 from ledger.errors import Unavailable
 from ledger.memory import MemoryLedger
+from ledger.memory.putting import Putting
 from ledger.names import check_name
 from ledger.ports import Clock, Store
 from ledger.prices import load_prices
@@ -16,10 +17,14 @@ from ledger.settings import Settings
 from ledger.summarizers import SummarizerChoice
 
 
+class ServedLedger(MemoryLedger, Putting):
+    """A ledger with what only the service asks of it."""
+
+
 class _Place:
     """A ledger, and how many use it now."""
 
-    def __init__(self, ledger: MemoryLedger) -> None:
+    def __init__(self, ledger: ServedLedger) -> None:
         self.ledger = ledger
         self.lent = 0
         self.kept = False
@@ -39,6 +44,7 @@ class Spaces:
         clock: Clock,
         summarizer: SummarizerChoice = None,
         embedder: Embedder | None = None,
+        reconstruct: bool = False,
         capacity: int = 256,
     ) -> None:
         self._store = store
@@ -46,6 +52,7 @@ class Spaces:
         self._clock = clock
         self._summarizer = summarizer
         self._embedder = embedder
+        self._reconstruct = reconstruct
         self._capacity = capacity
         self._prices = load_prices(settings.prices)
         self._places: OrderedDict[tuple[str, str], _Place] = OrderedDict()
@@ -53,7 +60,7 @@ class Spaces:
         self._closing: set[asyncio.Task[None]] = set()
         self._closed = False
 
-    def ledger(self, namespace: str, actor: str = "") -> MemoryLedger:
+    def ledger(self, namespace: str, actor: str = "") -> ServedLedger:
         """Return a ledger that stays open until all are closed; a request borrows one with `lend`.
 
         Raises:
@@ -65,7 +72,7 @@ class Spaces:
         return place.ledger
 
     @asynccontextmanager
-    async def lend(self, namespace: str, actor: str = "") -> AsyncIterator[MemoryLedger]:
+    async def lend(self, namespace: str, actor: str = "") -> AsyncIterator[ServedLedger]:
         """Yield a ledger that stays open for as long as the context lasts.
 
         Raises:
@@ -102,7 +109,7 @@ class Spaces:
         if key in self._places:
             self._places.move_to_end(key)
             return self._places[key]
-        ledger = MemoryLedger(
+        ledger = ServedLedger(
             self._store,
             namespace=check_name(namespace, field="namespace"),
             actor=actor,
@@ -112,6 +119,7 @@ class Spaces:
             prices=self._prices,
             search_language=self._settings.search_language,
             embedder=self._embedder,
+            reconstruct=self._reconstruct,
         )
         ledger.set_summarizer(None, self._summarizer)
         place = self._places[key] = _Place(ledger)

@@ -1,0 +1,207 @@
+"""What clients send, read leniently: unknown fields are ignored, numbers may be text. Source: http W-3, W-16, W-29."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Final, Literal, Self, TypeAlias
+
+from pydantic import AfterValidator, Field, model_validator
+
+from ledger.errors import InvalidInput
+from ledger.events import Extraction, JsonObject, MemoryFields
+from ledger.put import Body, BodyMemory, BodyMessage
+from ledger.server.strict_body import LenientBody
+
+MOST_MESSAGES: Final = 10_000
+_ID_BYTES: Final = 512
+
+
+def _in_utc(moment: datetime) -> datetime:
+    """Return *moment* in UTC; one without offset is (http W-6)."""
+    try:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("is outside of the years 1 to 9999") from None
+
+
+def _fits(name: str) -> str:
+    if len(name.encode()) > _ID_BYTES:
+        raise ValueError(f"has more than {_ID_BYTES} bytes")
+    return name
+
+
+Moment: TypeAlias = Annotated[datetime, AfterValidator(_in_utc)]
+ItemId: TypeAlias = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(_fits)]
+Flag: TypeAlias = Literal["t", "f"]
+MemoryType: TypeAlias = Literal["message", "semantic", "episodic"]
+Strategy: TypeAlias = Literal["discrete", "summary", "preferences", "custom"]
+
+
+class MessageBody(LenientBody):
+    """A message of a body."""
+
+    role: str = Field(min_length=1, max_length=255)
+    content: str
+    id: ItemId | None = None
+    created_at: Moment | None = None
+    persisted_at: Moment | None = None
+    discrete_memory_extracted: Flag = "f"
+
+    def message(self) -> BodyMessage:
+        """Return it as the ledger takes it."""
+        return BodyMessage(
+            role=self.role,
+            content=self.content,
+            id=self.id,
+            created_at=self.created_at,
+            persisted_at=self.persisted_at,
+            extracted=self.discrete_memory_extracted == "t",
+        )
+
+
+class RecordBody(LenientBody):
+    """A memory or record as sent; the server's own fields in it are ignored."""
+
+    id: str | None = None
+    text: str | None = None
+    session_id: str | None = None
+    user_id: str | None = None
+    namespace: str | None = None
+    created_at: Moment | None = None
+    pinned: bool = False
+    topics: list[str] | None = None
+    entities: list[str] | None = None
+    discrete_memory_extracted: Flag = "f"
+    memory_type: MemoryType = "message"
+    persisted_at: Moment | None = None
+    extracted_from: list[str] | None = None
+    event_date: Moment | None = None
+    extraction_strategy: str = "discrete"
+    extraction_strategy_config: JsonObject = Field(default_factory=dict)
+    metadata: JsonObject = Field(default_factory=dict)
+
+    def fields(self) -> MemoryFields:
+        """Return what it says."""
+        return MemoryFields(
+            text=self.text or "",
+            memory_type=self.memory_type,
+            user_id=self.user_id,
+            session_id=self.session_id,
+            namespace=self.namespace,
+            topics=None if self.topics is None else tuple(self.topics),
+            entities=None if self.entities is None else tuple(self.entities),
+            event_date=self.event_date,
+            created_at=self.created_at,
+            pinned=self.pinned,
+            extracted=self.discrete_memory_extracted == "t",
+            extracted_from=None if self.extracted_from is None else tuple(self.extracted_from),
+            extraction_strategy=self.extraction_strategy,
+            extraction_strategy_config=self.extraction_strategy_config,
+            metadata=self.metadata,
+        )
+
+    def sent(self) -> frozenset[str]:
+        """Return which of the fields were there with a value."""
+        named = {"extracted" if name == "discrete_memory_extracted" else name for name in self.model_fields_set}
+        given = {name for name in named if getattr(self, _WIRE.get(name, name)) is not None}
+        return frozenset(given - {"id", "created_at", "persisted_at"})
+
+    def memory(self) -> BodyMemory:
+        """Return it as the ledger takes it."""
+        return BodyMemory(fields=self.fields(), id=self.id, sent=self.sent(), persisted_at=self.persisted_at)
+
+
+_WIRE: Final = {"extracted": "discrete_memory_extracted"}
+
+
+def check_records(records: list[RecordBody], what: str = "Memory") -> None:
+    """Refuse records that say nothing or whose lists cannot be told apart again.
+
+    Raises:
+        ValueError: the first fault.
+    """
+    for index, record in enumerate(records):
+        if record.text is None or not record.text.strip():
+            raise ValueError(f"{what} at index {index} has empty text")
+        if record.id is not None and not record.id.strip():
+            raise ValueError(f"{what} at index {index} has empty id")
+        for name in ("topics", "entities", "extracted_from"):
+            if any("," in each for each in getattr(record, name) or ()):
+                raise ValueError(f"{what} at index {index} has a comma in {name}")
+
+
+class StrategyBody(LenientBody):
+    """How memories are extracted from messages."""
+
+    strategy: Strategy = "discrete"
+    config: JsonObject = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _custom_says_how(self) -> Self:
+        prompt = self.config.get("custom_prompt")
+        if self.strategy == "custom" and not (isinstance(prompt, str) and prompt.strip()):
+            raise ValueError("the strategy custom needs config.custom_prompt")
+        return self
+
+
+class WorkingMemoryBody(LenientBody):
+    """The body of a PUT; ``{}`` is one."""
+
+    messages: list[MessageBody] = Field(default_factory=list, max_length=MOST_MESSAGES)
+    memories: list[RecordBody] = Field(default_factory=list, max_length=MOST_MESSAGES)
+    data: JsonObject | None = None
+    context: str | None = None
+    user_id: str | None = None
+    namespace: str | None = None
+    tokens: int = Field(default=0, ge=0, le=2**53)
+    long_term_memory_strategy: StrategyBody | None = None
+    ttl_seconds: int | None = Field(default=None, ge=1, le=10**9)
+    last_accessed: Moment | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, sent: Any) -> Any:
+        """Take a null list for an empty one, as absent ones are."""
+        if isinstance(sent, dict):
+            return {name: value for name, value in sent.items() if value is not None or name not in _LISTS}
+        return sent
+
+    @model_validator(mode="after")
+    def _memories_say_something(self) -> Self:
+        check_records(self.memories)
+        return self
+
+    def body(self) -> Body:
+        """Return it as the ledger takes it."""
+        strategy = self.long_term_memory_strategy
+        return Body(
+            messages=tuple(each.message() for each in self.messages),
+            memories=tuple(each.memory() for each in self.memories),
+            data=self.data or {},
+            context=self.context or "",
+            tokens=self.tokens,
+            extraction=None if strategy is None else Extraction(strategy=strategy.strategy, config=strategy.config),
+            ttl_seconds=self.ttl_seconds,
+            ttl_sent="ttl_seconds" in self.model_fields_set,
+        )
+
+
+_LISTS: Final = frozenset({"messages", "memories", "tokens"})
+
+
+def check_messages(messages: list[MessageBody], *, now: datetime, future_s: int, timestamps: bool) -> None:
+    """Refuse what has the right shape and makes no sense (http W-4: shape is checked first).
+
+    Raises:
+        InvalidInput: ``future_timestamp``, ``missing_timestamp`` or ``blank_message``.
+    """
+    latest = now + timedelta(seconds=future_s)
+    for index, message in enumerate(messages):
+        field = f"messages.{index}.created_at"
+        if message.created_at is None and timestamps:
+            raise InvalidInput("missing_timestamp", "created_at is required", field=field)
+        if message.created_at is not None and message.created_at > latest:
+            raise InvalidInput(
+                "future_timestamp", f"created_at cannot be more than {future_s} seconds in the future", field=field
+            )
+    for message in messages:
+        if not message.content.strip():
+            raise InvalidInput("blank_message", f"Message content cannot be empty (message ID: {message.id})")

@@ -1,0 +1,66 @@
+"""The limit in tokens that a request names, and the memory config of new sessions. Source: http W-12, W-39."""
+
+from decimal import Decimal
+from typing import Annotated, Final, TypeAlias
+
+import msgspec
+from fastapi import Depends, Query
+
+from ledger.errors import InvalidInput
+from ledger.server.settings import ServiceSettings
+from projections import config as memory_config
+from projections.config import MemoryConfig
+from projections.model_windows import window_tokens
+from projections.strategies.progressive import DEFAULT_WINDOW
+
+_KEPT: Final = Decimal("0.4")
+
+
+class ContextLimit(msgspec.Struct, frozen=True):
+    """What a request says of the model: its window in tokens, its name, both, or neither."""
+
+    context_window: int | None = None
+    model_name: str | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether the request says anything of the model."""
+        return self.context_window is not None or self.model_name is not None
+
+    @property
+    def tokens(self) -> int:
+        """The limit L: the window, else that of the model, else 16,000."""
+        if self.context_window is not None:
+            return self.context_window
+        return window_tokens(self.model_name) or DEFAULT_WINDOW
+
+
+def limit_of(
+    model_name: Annotated[str | None, Query(max_length=100)] = None,
+    context_window_max: Annotated[int | None, Query()] = None,
+) -> ContextLimit:
+    """Return the limit that the query names.
+
+    Raises:
+        InvalidInput: ``unknown_model`` (http W-42).
+    """
+    if model_name is not None and window_tokens(model_name) is None:
+        raise InvalidInput("unknown_model", "no model of this name is known here", field="model_name")
+    return ContextLimit(context_window_max or None, model_name)
+
+
+LimitOf: TypeAlias = Annotated[ContextLimit, Depends(limit_of)]
+
+
+def begins_with(settings: ServiceSettings) -> MemoryConfig:
+    """Return the memory config of new sessions: profile ``working_memory`` under the service's settings."""
+    threshold = settings.summarization_threshold
+    own: dict[str, object] = {
+        "threshold": str(threshold),
+        "keep_ratio": str(min(_KEPT, threshold / 2) if threshold <= _KEPT else _KEPT),
+        "generation_model": settings.generation_model,
+        "enabled": settings.enable_working_memory_summarization,
+    }
+    if settings.progressive_summarization_prompt is not None:
+        own["prompt"] = settings.progressive_summarization_prompt
+    return memory_config.load({"profile": "working_memory", **own})

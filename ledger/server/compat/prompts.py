@@ -1,0 +1,94 @@
+"""The prompt: what to send to a model, from a session and from long-term memory. Source: http §2.2."""
+
+from typing import Annotated, Any
+
+from fastapi import Body as JsonBody
+from fastapi import Query
+from pydantic import BaseModel, Field
+
+from ledger.errors import InvalidInput
+from ledger.events import JsonObject
+from ledger.put.fields import context_of
+from ledger.server.callers import Reader
+from ledger.server.compat import shapes
+from ledger.server.compat.limits import ContextLimit, limit_of
+from ledger.server.compat.locating import Locator
+from ledger.server.compat.models import faults
+from ledger.server.ledgers import ServiceOf
+from ledger.server.routes import compat_router
+from ledger.server.strict_body import LenientBody
+
+router = compat_router(tags=["prompt"])
+
+
+class SessionBody(LenientBody):
+    """The session of a prompt, by its names, and the model it is for."""
+
+    session_id: str = Field(min_length=1)
+    namespace: str | None = None
+    user_id: str | None = None
+    model_name: str | None = None
+    context_window_max: int | None = None
+
+
+class PromptBody(LenientBody):
+    """What is asked, and where to look for what is known of it."""
+
+    query: str
+    session: SessionBody | None = None
+    long_term_search: JsonObject | bool | None = None
+
+
+class PromptText(BaseModel):
+    """The text of a message, as models take it."""
+
+    type: str = "text"
+    text: str
+    annotations: None = None
+    meta: None = Field(default=None, serialization_alias="_meta")
+
+
+class PromptMessage(BaseModel):
+    """A message for a model."""
+
+    role: str
+    content: PromptText
+
+
+class PromptOut(BaseModel):
+    """Messages for a model, and the records among them."""
+
+    messages: list[PromptMessage]
+    long_term_memories: list[dict[str, Any]] | None
+
+
+@router.post("/v1/memory/prompt", responses=faults(400, 422))
+async def prompt(
+    sent: Annotated[PromptBody, JsonBody()],
+    caller: Reader,
+    service: ServiceOf,
+    optimize_query: Annotated[bool, Query()] = False,
+) -> PromptOut:
+    """Return what to send to a model: the summary, the messages, what is known, and the query. Source: http W-24."""
+    if sent.session is None and (sent.long_term_search is None or sent.long_term_search is False):
+        raise InvalidInput("nothing_asked", "Either session or long_term_search must be provided")
+    messages: list[PromptMessage] = []
+    if sent.session is not None:
+        messages += await _of_session(sent.session, caller, service)
+    return PromptOut(messages=[*messages, _said("user", sent.query)], long_term_memories=None)
+
+
+async def _of_session(sent: SessionBody, caller: Reader, service: ServiceOf) -> list[PromptMessage]:
+    """Return summary and messages of a session; nothing of one that is not there (http W-23)."""
+    limit: ContextLimit = limit_of(sent.model_name, sent.context_window_max)
+    place = await Locator(service, caller).find(sent.session_id, namespace=sent.namespace, user_id=sent.user_id)
+    if place is None:
+        return []
+    context = context_of(place.state)
+    told = [_said("system", f"## A summary of the conversation so far:\n{context}")] if context else []
+    shown = shapes.view_of(place.state, limit).entries
+    return told + [_said("user" if entry.role == "user" else "assistant", entry.content) for entry in shown]
+
+
+def _said(role: str, text: str) -> PromptMessage:
+    return PromptMessage(role=role, content=PromptText(text=text))

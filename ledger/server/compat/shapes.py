@@ -1,0 +1,168 @@
+"""What clients are answered: every documented key, nulls included. Source: http W-6 … W-9, W-18, W-29, W-40."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from json import dumps
+from typing import Any, Final
+
+import msgspec
+
+from ledger.events import JsonObject, MemoryFields, to_datetime
+from ledger.memory.putting import stamp_of
+from ledger.put import ServedView
+from ledger.put.fields import context_of, shown_data
+from ledger.server.compat.limits import ContextLimit
+from ledger.state import SessionState
+from projections import ranges
+from projections.entries import Entry
+from projections.strategies.progressive import Progressive
+from projections.usage import context_usage, fitting, most_recent
+from projections.working_memory import Memory
+
+DEFAULT_NAMESPACE: Final = "default"
+
+
+class View(msgspec.Struct, frozen=True):
+    """The messages that are served, and what was left out of them, if anything."""
+
+    entries: tuple[Entry, ...]
+    served: ServedView | None = None
+
+
+def view_of(state: SessionState, limit: ContextLimit, *, recent: int | None = None) -> View:
+    """Return the messages a reader gets: the newest *recent* by when they were said, as many as fit the limit.
+
+    Source: http W-17, W-43, W-55.
+    """
+    entries = tuple(state.window.entries)
+    shown = entries if recent is None else most_recent(entries, recent)
+    if limit.given and limit.tokens > 0:
+        shown = fitting(shown, limit.tokens)
+    if len(shown) == len(entries):
+        return View(shown)
+    kept = {entry.version for entry in shown}
+    left_out = ranges.ranges_of(entry.version for entry in entries if entry.version not in kept)
+    return View(shown, ServedView(state.version, shown[0].version, left_out))
+
+
+def etag_of(state: SessionState, view: View) -> str:
+    """Return the ETag: the version, and the key of the view if messages were left out."""
+    return f'"{state.version}"' if view.served is None else f'"{state.version}.{view.served.key}"'
+
+
+def working_memory(
+    state: SessionState,
+    view: View,
+    limit: ContextLimit,
+    *,
+    session_id: str,
+    namespace: str,
+    user_id: str,
+    threshold: Any,
+) -> JsonObject:
+    """Return a session as the working-memory API shows it."""
+    extraction = state.working.extraction
+    used, until = _percentages(view.entries, limit, threshold)
+    return {
+        "messages": [message(entry, state) for entry in view.entries],
+        "memories": [memory(one) for one in state.working.memories],
+        "data": shown_data(state.working.data),
+        "context": context_of(state) or None,
+        "user_id": user_id or None,
+        "tokens": state.working.tokens,
+        "session_id": session_id,
+        "namespace": None if namespace == DEFAULT_NAMESPACE else namespace,
+        "long_term_memory_strategy": {"strategy": extraction.strategy, "config": extraction.config},
+        "ttl_seconds": state.working.ttl_seconds,
+        "last_accessed": moment(stamp_of(state)),
+        "created_at": moment(to_datetime(state.created_us)),
+        "updated_at": moment(to_datetime(state.updated_us)),
+        "context_percentage_total_used": used,
+        "context_percentage_until_summarization": until,
+    }
+
+
+def message(entry: Entry, state: SessionState) -> JsonObject:
+    """Return an entry as a message; one of the native API by its role and text."""
+    flags = state.working.flags
+    return {
+        "role": entry.role,
+        "content": entry.content,
+        "id": entry.entry_id,
+        "created_at": moment(entry.moment),
+        "persisted_at": moment(flags.persisted_at(entry.version)) if flags.persisted else None,
+        "discrete_memory_extracted": "t" if ranges.contains(flags.extracted, entry.version) else "f",
+    }
+
+
+def memory(one: Memory) -> JsonObject:
+    """Return a memory of a session as a record (http W-29)."""
+    created = moment(one.created_at)
+    return record(
+        one.memory_id,
+        one.fields,
+        created_at=created,
+        updated_at=created,
+        last_accessed=created,
+        persisted_at=moment(one.persisted_at),
+    )
+
+
+def record(
+    record_id: str,
+    fields: MemoryFields,
+    *,
+    created_at: str | None,
+    updated_at: str | None,
+    last_accessed: str | None,
+    persisted_at: str | None,
+    access_count: int = 0,
+) -> JsonObject:
+    """Return a memory with all fields of a record (http W-29)."""
+    return {
+        "id": record_id,
+        "text": fields.text,
+        "session_id": fields.session_id,
+        "user_id": fields.user_id,
+        "namespace": fields.namespace,
+        "last_accessed": last_accessed,
+        "created_at": created_at,
+        "updated_at": updated_at,
+        "pinned": fields.pinned,
+        "access_count": access_count,
+        "topics": fields.topics,
+        "entities": fields.entities,
+        "memory_hash": memory_hash(fields),
+        "discrete_memory_extracted": "t" if fields.extracted else "f",
+        "memory_type": fields.memory_type,
+        "persisted_at": persisted_at,
+        "extracted_from": fields.extracted_from,
+        "event_date": moment(fields.event_date),
+        "extraction_strategy": fields.extraction_strategy,
+        "extraction_strategy_config": fields.extraction_strategy_config,
+        "metadata": fields.metadata,
+    }
+
+
+def memory_hash(fields: MemoryFields) -> str:
+    """Return what two memories that say the same have in common. Source: http W-29."""
+    names = ("text", "user_id", "session_id", "namespace", "memory_type")
+    return sha256(dumps({name: getattr(fields, name) for name in names}, sort_keys=True).encode()).hexdigest()
+
+
+def moment(when: datetime | None) -> str | None:
+    """Return a time as ISO 8601 in UTC with microseconds and ``Z`` (http W-6)."""
+    if when is None:
+        return None
+    return f"{when.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+
+
+def _percentages(entries: Sequence[Entry], limit: ContextLimit, threshold: Any) -> tuple[float | None, float | None]:
+    if not limit.given or limit.tokens <= 0:
+        return None, None
+    config = Progressive.model_construct(
+        context_window=limit.context_window, model_name=limit.model_name, threshold=threshold
+    )
+    usage = context_usage(config, entries)
+    return (usage.used, usage.until_summary) if usage else (None, None)

@@ -1,0 +1,222 @@
+"""Routes of working memory. Source: http §2.1."""
+
+import asyncio
+import re
+from contextlib import suppress
+from typing import Annotated, Final
+
+import msgspec
+from fastapi import Body as JsonBody
+from fastapi import Header, Query
+from starlette.responses import JSONResponse, Response
+
+from ledger.errors import InvalidInput, PreconditionFailed
+from ledger.ports import IndexedSession
+from ledger.results import Precondition
+from ledger.server.callers import Caller, Reader, Writer
+from ledger.server.compat import shapes
+from ledger.server.compat.bodies import WorkingMemoryBody, check_messages
+from ledger.server.compat.limits import ContextLimit, LimitOf, begins_with
+from ledger.server.compat.locating import Locator, Place
+from ledger.server.compat.models import Acknowledged, Sessions, WorkingMemoryOut, faults
+from ledger.server.ledgers import ServiceOf
+from ledger.server.routes import compat_router
+from ledger.server.service import Service
+
+router = compat_router(tags=["working memory"])
+
+_ETAG: Final = re.compile(r'"(\d{1,18})(?:\.([0-9a-f]{16}))?"')
+_WARNING: Final = (
+    "messages[].created_at will become required in the next major version. Please provide timestamps for all messages."
+)
+
+_Name = Annotated[str | None, Query()]
+
+
+@router.get("/v1/working-memory/", responses=faults(422))
+async def list_sessions(
+    caller: Reader,
+    service: ServiceOf,
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+    offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
+    namespace: _Name = None,
+    user_id: _Name = None,
+) -> Sessions:
+    """List sessions that live, the newest first; an id that two users have comes twice. Source: http W-15."""
+    moment = service.clock.now()
+    total = 0
+    rows: list[IndexedSession] = []
+    for name in await Locator(service, caller).permitted(namespace):
+        async with service.spaces.lend(name, caller.actor) as ledger:
+            there, newest = await ledger.live_sessions(user_id=user_id, moment=moment, limit=offset + limit)
+        total += there
+        rows.extend(newest)
+    rows.sort(key=lambda row: row.session_id)
+    rows.sort(key=lambda row: row.updated_at, reverse=True)
+    return Sessions(sessions=[row.session_id for row in rows[offset : offset + limit]], total=total)
+
+
+@router.get(
+    "/v1/working-memory/{session_id}",
+    response_model=WorkingMemoryOut,
+    responses={304: {"description": "Not changed."}, **faults(404, 422)},
+)
+async def get_session(
+    session_id: str,
+    caller: Reader,
+    service: ServiceOf,
+    limit: LimitOf,
+    user_id: _Name = None,
+    namespace: _Name = None,
+    recent_messages_limit: Annotated[int | None, Query(ge=-(2**31), le=2**31)] = None,
+    if_none_match: Annotated[str | None, Header()] = None,
+) -> Response:
+    """Return a session; messages that its model's window cannot hold are left out, oldest first. Source: http W-17."""
+    place = await Locator(service, caller).find(session_id, namespace=namespace, user_id=user_id)
+    if place is None:
+        return JSONResponse({"detail": f"Session {session_id} not found"}, 404)
+    view = shapes.view_of(place.state, limit, recent=recent_messages_limit)
+    etag = shapes.etag_of(place.state, view)
+    headers = {"ETag": etag} | ({"X-Memory-Reconstructed": "true"} if place.expired else {})
+    if view.served is not None:
+        async with service.spaces.lend(place.namespace, caller.actor) as ledger:
+            await ledger.note_view(session_id, view.served, user_id=place.user_id)
+    if if_none_match is not None and etag in {each.strip().removeprefix("W/") for each in if_none_match.split(",")}:
+        return Response(status_code=304, headers=headers)
+    return _answer(place, view, limit, service, headers)
+
+
+@router.put(
+    "/v1/working-memory/{session_id}",
+    response_model=WorkingMemoryOut,
+    responses=faults(400, 409, 412, 422),
+)
+async def put_session(
+    session_id: str,
+    sent: Annotated[WorkingMemoryBody, JsonBody()],
+    caller: Writer,
+    service: ServiceOf,
+    limit: LimitOf,
+    user_id: _Name = None,
+    namespace: _Name = None,
+    ttl_seconds: Annotated[int | None, Query(ge=1, le=10**9)] = None,
+    if_match: Annotated[str | None, Header()] = None,
+    if_none_match: Annotated[str | None, Header()] = None,
+    idempotency_key: Annotated[str | None, Header()] = None,
+) -> Response:
+    """Bring a session to what the body says, as far as its writer knew what that changes. Source: http W-16, W-51."""
+    settings = service.settings
+    check_messages(
+        sent.messages,
+        now=service.clock.now(),
+        future_s=settings.max_future_timestamp_seconds,
+        timestamps=settings.require_message_timestamps,
+    )
+    body = sent.body()
+    if not body.ttl_sent and ttl_seconds is not None:
+        body = msgspec.structs.replace(body, ttl_seconds=ttl_seconds, ttl_sent=True)
+    names = sent.namespace or namespace, sent.user_id or user_id
+    space, user = await _whose(service, caller, session_id, sent, *names)
+    async with service.spaces.lend(space, caller.actor) as ledger:
+        put = await ledger.put_working_memory(
+            session_id,
+            body,
+            config=begins_with(settings),
+            when=_precondition(if_match, if_none_match),
+            last_accessed=sent.last_accessed,
+            context_window=limit.context_window if (limit.context_window or 0) > 0 else None,
+            model_name=limit.model_name,
+            compact=settings.enable_working_memory_summarization,
+            idempotency_key=idempotency_key,
+            user_id=user,
+        )
+        state = put.state
+        if put.changed and not put.replayed:
+            with suppress(TimeoutError):  # it goes on in the background (http W-45)
+                async with asyncio.timeout(settings.summarization_wait_seconds):
+                    await ledger.settle(session_id, user_id=user)
+                    state = await ledger.current_state(session_id, user_id=user)
+    view = shapes.View(tuple(state.window.entries))
+    headers = {"ETag": shapes.etag_of(state, view)}
+    if any(message.created_at is None for message in sent.messages):
+        headers["X-Deprecation-Warning"] = _WARNING
+    if put.replayed:
+        headers["Idempotent-Replayed"] = "true"
+    return _answer(Place(space, user, session_id, state), view, limit, service, headers)
+
+
+@router.delete("/v1/working-memory/{session_id}", responses=faults(409, 422))
+async def delete_session(
+    session_id: str,
+    caller: Writer,
+    service: ServiceOf,
+    user_id: _Name = None,
+    namespace: _Name = None,
+) -> Acknowledged:
+    """End a session's life; its history stays, and so do records of long-term memory. Source: http W-19."""
+    place = await Locator(service, caller).find_one(session_id, namespace=namespace, user_id=user_id)
+    if place is not None:
+        async with service.spaces.lend(place.namespace, caller.actor) as ledger:
+            await ledger.clear_session(session_id, end=True, user_id=place.user_id)
+    return Acknowledged(status="ok")
+
+
+async def _whose(
+    service: Service,
+    caller: Caller,
+    session_id: str,
+    sent: WorkingMemoryBody,
+    namespace: str | None,
+    user_id: str | None,
+) -> tuple[str, str]:
+    """Return namespace and user of the session that is written: the exact triple, or one the body proves to know."""
+    exact = caller.namespace(namespace), user_id or ""
+    if namespace is not None and user_id is not None:
+        return exact
+    async with service.spaces.lend(exact[0], caller.actor) as ledger:
+        if (await ledger.current_state(session_id, user_id=exact[1])).is_live(service.clock.now()):
+            return exact
+    named = any(each.id for each in sent.messages) or any(each.id for each in sent.memories)
+    if sent.last_accessed is None and not named:
+        return exact
+    locator = Locator(service, caller)
+    known: list[Place] = []
+    for place in await locator.candidates(session_id, namespace=namespace, user_id=user_id):
+        async with service.spaces.lend(place.namespace, caller.actor) as ledger:
+            if await ledger.carries_proof(session_id, sent.body(), sent.last_accessed, user_id=place.user_id):
+                known.append(place)
+    return (known[0].namespace, known[0].user_id) if len(known) == 1 else exact
+
+
+def _precondition(if_match: str | None, if_none_match: str | None) -> Precondition:
+    """Return what the headers demand (http W-52).
+
+    Raises:
+        PreconditionFailed: no version could match.
+        InvalidInput: ``If-None-Match`` is not ``*``.
+    """
+    if if_none_match is not None and if_none_match.strip() != "*":
+        raise InvalidInput("bad_header", "takes * on a write", field="if-none-match")
+    if if_match is None:
+        return Precondition(absent=if_none_match is not None)
+    if if_match.strip() == "*":
+        return Precondition(strict=True, absent=if_none_match is not None)
+    found = _ETAG.fullmatch(if_match.strip())
+    if found is None:
+        raise PreconditionFailed("If-Match names no version of a session")
+    return Precondition(strict=True, version=int(found[1]), view=found[2], absent=if_none_match is not None)
+
+
+def _answer(
+    place: Place, view: shapes.View, limit: ContextLimit, service: Service, headers: dict[str, str]
+) -> Response:
+    content = shapes.working_memory(
+        place.state,
+        view,
+        limit,
+        session_id=place.session_id,
+        namespace=place.namespace,
+        user_id=place.user_id,
+        threshold=service.settings.summarization_threshold,
+    )
+    return Response(msgspec.json.encode(content), media_type="application/json", headers=headers)
