@@ -1,0 +1,318 @@
+"""The C-list of the HTTP contract that concerns working memory, by the published client and by hand."""
+
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import pytest
+from agent_memory_client import MemoryAPIClient
+from agent_memory_client.exceptions import MemoryNotFoundError, MemoryServerError
+from agent_memory_client.models import MemoryMessage, MemoryStrategyConfig, WorkingMemory
+
+#: The client warns of its own method.
+pytestmark = pytest.mark.filterwarnings("ignore:get_working_memory is deprecated:DeprecationWarning")
+
+KEYS = {
+    "messages",
+    "memories",
+    "data",
+    "context",
+    "user_id",
+    "tokens",
+    "session_id",
+    "namespace",
+    "long_term_memory_strategy",
+    "ttl_seconds",
+    "last_accessed",
+    "created_at",
+    "updated_at",
+    "context_percentage_total_used",
+    "context_percentage_until_summarization",
+}
+
+
+def said(content: str, role: str = "user", **fields) -> dict:
+    return {"role": role, "content": content, "created_at": "2026-01-01T00:00:00Z", **fields}
+
+
+def put(api: httpx.Client, session: str, **body) -> httpx.Response:
+    return api.put(f"/v1/working-memory/{session}", json=body)
+
+
+def texts(answer: httpx.Response | dict) -> list[str]:
+    body = answer.json() if isinstance(answer, httpx.Response) else answer
+    return [message["content"] for message in body["messages"]]
+
+
+async def test_C1_health_is_whole_milliseconds(client: MemoryAPIClient) -> None:
+    """W-13."""
+    now = (await client.health_check()).now
+    assert now.is_integer()
+    assert now > 1_700_000_000_000
+
+
+async def test_C2_a_session_that_is_not_there_is_404_with_its_text(
+    client: MemoryAPIClient, api: httpx.Client, session: str
+) -> None:
+    """W-17."""
+    answer = api.get(f"/v1/working-memory/{session}")
+    assert (answer.status_code, answer.json()) == (404, {"detail": f"Session {session} not found"})
+    with pytest.raises(MemoryNotFoundError):
+        await client.get_working_memory(session)
+
+
+async def test_C3_deleting_what_is_not_there_is_ok(client: MemoryAPIClient, session: str) -> None:
+    """W-19."""
+    assert (await client.delete_working_memory(session)).status == "ok"
+
+
+async def test_C4_an_empty_body_makes_a_session(api: httpx.Client, session: str) -> None:
+    """W-16."""
+    assert put(api, session).status_code == 200
+    assert api.get(f"/v1/working-memory/{session}").status_code == 200
+
+
+async def test_C5_unknown_fields_are_ignored_and_the_id_of_the_path_wins(api: httpx.Client, session: str) -> None:
+    """W-3, W-16."""
+    answer = api.put(
+        f"/v1/working-memory/{session}?nonsense=1",
+        json={"session_id": "another", "new_session": True, "unsaved": 1, "messages": [said("hi", colour="red")]},
+    )
+    assert (answer.status_code, answer.json()["session_id"]) == (200, session)
+
+
+async def test_C6_exactly_the_documented_keys_nulls_included(api: httpx.Client, session: str) -> None:
+    """W-8, W-18."""
+    answer = put(api, session, data=None, messages=[said("hi")]).json()
+    assert answer.keys() == KEYS
+    assert answer["data"] == {}
+    assert {key for key, value in answer.items() if value is None} >= {"context", "user_id", "ttl_seconds"}
+    message = answer["messages"][0]
+    assert message.keys() == {"role", "content", "id", "created_at", "persisted_at", "discrete_memory_extracted"}
+    assert (message["persisted_at"], message["discrete_memory_extracted"]) == (None, "f")
+    assert answer["long_term_memory_strategy"] == {"strategy": "discrete", "config": {}}
+
+
+@pytest.mark.parametrize(
+    ("messages", "warned"),
+    [
+        ([said("a")], False),
+        ([{"role": "user", "content": "a"}], True),
+        ([], False),
+        ([said("a"), {"role": "user", "content": "b"}], True),
+    ],
+    ids=["stamped", "unstamped", "empty", "mixed"],
+)
+def test_C7_unstamped_messages_are_warned_of(api: httpx.Client, session: str, messages: list, warned: bool) -> None:
+    """W-11."""
+    header = put(api, session, messages=messages).headers.get("X-Deprecation-Warning", "")
+    assert header.startswith("messages[].created_at will become required") is warned
+
+
+@pytest.mark.parametrize("content", ["", "  \n"])
+def test_C8_a_blank_message_is_refused_by_its_id(api: httpx.Client, session: str, content: str) -> None:
+    """W-16."""
+    answer = put(api, session, messages=[said("hi"), said(content, id="m2")])
+    assert answer.status_code == 400
+    assert answer.json() == {"detail": "Message content cannot be empty (message ID: m2)"}
+    assert api.get(f"/v1/working-memory/{session}").status_code == 404, "a refused request stores nothing"
+
+
+def soon(seconds: float) -> str:
+    return (datetime.now(UTC) + timedelta(seconds=seconds)).isoformat()  # noqa: TID251 - the service's own clock
+
+
+@pytest.mark.parametrize(
+    ("body", "query", "says"),
+    [
+        ({"messages": [said("a", created_at="2099-01-01T00:00:00Z")]}, {}, "cannot be more than 300 seconds in"),
+        ({"memories": [{"id": "m", "text": "x", "topics": ["a,b"]}]}, {}, "comma in topics"),
+        ({"memories": [{"id": "m", "text": "x", "entities": ["a,b"]}]}, {}, "comma in entities"),
+        ({"memories": [{"id": "m", "text": "x", "extracted_from": ["a,b"]}]}, {}, "comma in extracted_from"),
+        ({"memories": [{"id": "m", "text": " "}]}, {}, "Memory at index 0 has empty text"),
+        ({"memories": [{"id": "m"}]}, {}, "Memory at index 0 has empty text"),
+        ({"memories": [{"id": "", "text": "x"}]}, {}, "Memory at index 0 has empty id"),
+        ({}, {"model_name": "gpt-99"}, "no model of this name"),
+        ({"long_term_memory_strategy": {"strategy": "psychic"}}, {}, "discrete"),
+        ({"long_term_memory_strategy": {"strategy": "custom"}}, {}, "custom_prompt"),
+        ({"ttl_seconds": 0}, {}, "greater than or equal to 1"),
+        ({"messages": [{"role": "", "content": "x"}]}, {}, "at least 1"),
+        ({"messages": "no"}, {}, "list"),
+        ([], {}, "valid"),
+    ],
+)
+def test_C9_what_makes_no_sense_is_422_and_stores_nothing(
+    api: httpx.Client, session: str, body: object, query: dict, says: str
+) -> None:
+    """W-4, W-16."""
+    answer = api.put(f"/v1/working-memory/{session}", json=body, params=query)
+    assert answer.status_code == 422
+    detail = answer.json()["detail"]
+    assert all(fault.keys() == {"type", "loc", "msg"} for fault in detail)
+    assert any(says in fault["msg"] for fault in detail), detail
+    assert api.get(f"/v1/working-memory/{session}").status_code == 404
+
+
+def test_C9_a_time_within_the_tolerance_passes(api: httpx.Client, session: str) -> None:
+    """W-16."""
+    assert put(api, session, messages=[said("a", created_at=soon(299))]).status_code == 200
+
+
+@pytest.mark.parametrize("limit", ["0", "101", "-1", "x"])
+def test_C9_a_list_has_1_to_100(api: httpx.Client, limit: str) -> None:
+    """W-15."""
+    assert api.get("/v1/working-memory/", params={"limit": limit}).status_code == 422
+
+
+def test_C10_missing_ids_become_ulids_and_given_ones_come_back(api: httpx.Client, session: str) -> None:
+    """W-8."""
+    answer = put(
+        api,
+        session,
+        messages=[said("a"), said("b", id="mine: ü")],
+        memories=[{"text": "x"}, {"text": "y", "id": "also/mine"}],
+    ).json()
+    assert len(answer["messages"][0]["id"]) == len(answer["memories"][0]["id"]) == 26
+    assert (answer["messages"][1]["id"], answer["memories"][1]["id"]) == ("mine: ü", "also/mine")
+
+
+async def test_C11_percentages(client: MemoryAPIClient, api: httpx.Client, session: str) -> None:
+    """W-40: null, 0.0, the example, window beats model, cap."""
+    path = f"/v1/working-memory/{session}"
+    names = "context_percentage_total_used", "context_percentage_until_summarization"
+
+    def shown(**query) -> tuple:
+        answer = api.get(path, params=query).json()
+        return tuple(answer[name] for name in names)
+
+    put(api, session)
+    assert shown() == (None, None)
+    assert shown(context_window_max=1000) == (0.0, 0.0)
+    assert shown(context_window_max=0) == shown(context_window_max=-5) == (None, None)
+    # "user: " and 98 words are 100 tokens
+    put(api, session, messages=[said(" ".join(["word"] * 98))])
+    used, until = shown(context_window_max=1000)
+    assert (used, round(until, 4)) == (10.0, 14.2857)
+    assert shown(context_window_max=1000, model_name="gpt-4") == (used, until)
+    assert shown(context_window_max=50) == (100.0, 100.0)
+    answer = await client.get_working_memory(session, context_window_max=1000)
+    assert answer.context_percentage_total_used == 10.0
+
+
+def test_C12_what_the_window_cannot_hold_is_left_out_and_kept(api: httpx.Client, session: str) -> None:
+    """W-43."""
+    words = " ".join(["word"] * 98)
+    put(api, session, messages=[said(f"{n} {words}") for n in range(5)])
+    path = f"/v1/working-memory/{session}"
+    some = api.get(path, params={"context_window_max": 250}).json()
+    assert [text.partition(" ")[0] for text in texts(some)] == ["3", "4"]
+    assert len(texts(api.get(path, params={"context_window_max": 10}))) == 1
+    assert len(texts(api.get(path))) == 5
+
+
+async def test_C15_a_lifetime_ends_by_the_clock_alone(client: MemoryAPIClient, api: httpx.Client, session: str) -> None:
+    """W-20: the clock of this service cannot be set; see test_expiry for what is renewed."""
+    answer = put(api, session, ttl_seconds=3600, messages=[said("a")]).json()
+    assert answer["ttl_seconds"] == 3600
+    assert (await client.get_working_memory(session)).ttl_seconds == 3600
+
+
+async def test_C16_lists_have_pages_filters_a_total_and_an_order(
+    client: MemoryAPIClient, api: httpx.Client, namespace: str
+) -> None:
+    """W-15."""
+    for number in range(5):
+        put(api, f"s{number}", user_id="ada" if number % 2 else None, messages=[said("a")])
+    put(api, "s0", messages=[said("b")])
+    assert (await client.list_sessions(limit=10)).sessions == ["s0", "s4", "s3", "s2", "s1"]
+    page = await client.list_sessions(limit=2, offset=1)
+    assert (page.sessions, page.total) == (["s4", "s3"], 5)
+    named = api.get("/v1/working-memory/", params={"user_id": "ada"}).json()
+    assert named == {"sessions": ["s3", "s1"], "total": 2}
+    everywhere = httpx.get(f"{api.base_url}/v1/working-memory/", params={"limit": 100}, timeout=30).json()
+    assert everywhere["total"] >= 5
+    await client.delete_working_memory("s4")
+    assert "s4" not in (await client.list_sessions()).sessions
+
+
+async def test_C17_a_session_is_found_by_its_id_if_only_one_can_be_meant(service, namespace: str, session: str) -> None:
+    """W-14."""
+    with httpx.Client(base_url=service.url, timeout=30) as api:
+        path = f"/v1/working-memory/{session}"
+        api.put(path, json={"user_id": "ada", "namespace": namespace, "messages": [said("hers")]})
+        assert texts(api.get(path)) == ["hers"]
+        assert texts(api.get(path, params={"user_id": "ada"})) == ["hers"]
+        assert api.get(path, params={"user_id": "bob"}).status_code == 404
+        assert api.get(path, params={"namespace": f"{namespace}-other"}).status_code == 404
+        api.put(path, json={"user_id": "bob", "namespace": namespace, "messages": [said("his")]})
+        assert api.get(path).status_code == 404, "two could be meant"
+        assert api.delete(path).status_code == 409
+        assert texts(api.get(path, params={"user_id": "bob"})) == ["his"]
+        assert api.delete(path, params={"user_id": "bob"}).status_code == 200
+        assert texts(api.get(path)) == ["hers"]
+
+
+@pytest.mark.parametrize(("limit", "kept"), [(2, ["b", "c"]), (0, ["c", "a", "b"]), (-1, ["c", "a", "b"])])
+def test_C18_the_most_recent_messages_by_their_own_time(
+    api: httpx.Client, session: str, limit: int, kept: list[str]
+) -> None:
+    """W-17: three times that are not sorted."""
+    stamps = {"c": "2026-01-03T00:00:00Z", "a": "2026-01-01T00:00:00Z", "b": "2026-01-02T00:00:00Z"}
+    put(api, session, messages=[said(text, created_at=at) for text, at in stamps.items()])
+    answer = api.get(f"/v1/working-memory/{session}", params={"recent_messages_limit": limit})
+    assert texts(answer) == kept if limit > 0 else sorted(texts(answer)) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        {"strategy": "discrete", "config": {}},
+        {"strategy": "summary", "config": {"max_summary_length": 500}},
+        {"strategy": "preferences", "config": {}},
+        {"strategy": "custom", "config": {"custom_prompt": "What does {message} say?"}},
+    ],
+    ids=lambda strategy: strategy["strategy"],
+)
+async def test_C25_each_strategy_comes_back_with_its_config(
+    client: MemoryAPIClient, session: str, strategy: dict
+) -> None:
+    """W-16."""
+    memory = WorkingMemory(session_id=session, long_term_memory_strategy=MemoryStrategyConfig(**strategy))
+    await client.put_working_memory(session, memory)
+    back = (await client.get_working_memory(session)).long_term_memory_strategy
+    assert back.model_dump() == strategy
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/v1/working-memory/", 200),
+        ("GET", "/v1/working-memory", 307),
+        ("GET", "/v1/working-memory/a/b", 404),
+        ("GET", "/v1/working-memory/a%2Fb", 404),
+        ("GET", "/v1/health", 200),
+        ("GET", "/v1/summary-views", 501),
+        ("GET", "/v1/tasks/t1", 501),
+        ("GET", "/v2/anything", 404),
+    ],
+)
+def test_C24_paths_match_byte_for_byte(api: httpx.Client, method: str, path: str, status: int) -> None:
+    """W-1, W-2."""
+    answer = api.request(method, path)
+    assert answer.status_code == status
+    if path.startswith("/v1/working-memory/a"):
+        assert answer.json() == {"detail": "Not Found"}
+
+
+async def test_a_message_keeps_what_the_client_said_of_it(client: MemoryAPIClient, session: str) -> None:
+    """W-6, W-18."""
+    at = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
+    sent = MemoryMessage(role="narrator", content="Once upon a time", id="m1", created_at=at)
+    await client.put_working_memory(session, WorkingMemory(session_id=session, messages=[sent]))
+    (back,) = (await client.get_working_memory(session)).messages
+    assert (back.role, back.content, back.id, back.created_at) == ("narrator", "Once upon a time", "m1", at)
+
+
+async def test_faults_of_the_server_reach_the_client_as_its_own_errors(client: MemoryAPIClient, session: str) -> None:
+    memory = WorkingMemory(session_id=session, messages=[MemoryMessage(role="user", content=" ")])
+    with pytest.raises(MemoryServerError, match="cannot be empty"):
+        await client.put_working_memory(session, memory)
