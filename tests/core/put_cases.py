@@ -1,0 +1,156 @@
+"""A session that is written by PUTs, without I/O: what clients see, send, and leave."""
+
+from itertools import count
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from ledger.commands import OpenSession
+from ledger.events import (
+    EntryAdded,
+    EntryEdited,
+    EntryRemoved,
+    Event,
+    MemoryAdded,
+    MemoryEdited,
+    MemoryRemoved,
+    RecordedEvent,
+)
+from ledger.put import (
+    Body,
+    BodyMessage,
+    Counted,
+    Marked,
+    PastItem,
+    PutSession,
+    Remembered,
+    Seen,
+    ServedView,
+    Unmarked,
+    ids_in_doubt,
+)
+from ledger.session import decide
+from ledger.state import SESSION, SessionState
+from projections import config
+
+CONFIG = config.load({"profile": "working_memory"})
+
+
+def message(text: str, name: str | None = None, role: str = "user") -> BodyMessage:
+    return BodyMessage(role=role, content=text, id=name)
+
+
+def messages(names: str) -> tuple[BodyMessage, ...]:
+    """Return messages whose ids are the words of *names*; ``a=text`` says another text than ``text of a``."""
+    made = []
+    for word in names.split():
+        name, _, text = word.partition("=")
+        made.append(message(text or f"text of {name}", name))
+    return tuple(made)
+
+
+class Written:
+    """A session and its log; every PUT is a write of its own."""
+
+    def __init__(self) -> None:
+        self.state: SessionState = SESSION.initial
+        self.log: list[RecordedEvent] = []
+        self.states: dict[int, SessionState] = {0: self.state}
+        self.ids = (f"new{number}" for number in count(1))
+        self.writes = (f"w{number}" for number in count(1))
+
+    def record(self, events: list[Event]) -> list[Event]:
+        for event in events:
+            version = len(self.log) + 1
+            us = version * 1_000_000
+            self.log.append(RecordedEvent(version, version, UUID(int=version), us, us, "", event))
+            self.state = SESSION.evolve(self.state, self.log[-1])
+            self.states[version] = self.state
+        return events
+
+    def put(self, names: str | Body = "", seen: Seen | int | None = None, views: tuple[ServedView, ...] = (), **fields):
+        """Put a body; *seen* is a version whose state the writer saw, a proof, or none."""
+        body = names if isinstance(names, Body) else Body(messages=messages(names), **fields)
+        proof = Marked(self.states[seen]) if isinstance(seen, int) else seen or Unmarked()
+        write_id = next(self.writes)
+        opening = None
+        if not self.state.opened:
+            (opening,) = decide(
+                SessionState(),
+                OpenSession(write_id=write_id, namespace="n", user_id="", session_id="s", config=CONFIG),
+            )
+        return self.record(
+            decide(
+                self.state,
+                PutSession(
+                    write_id=write_id,
+                    body=body,
+                    seen=proof,
+                    count=lambda role, text: Counted(len(text.split()) + 2, "words"),
+                    new_id=lambda: next(self.ids),
+                    remembered=self.remembered(body),
+                    views=views,
+                    opening=opening,
+                ),
+            )
+        )
+
+    def remembered(self, body: Body) -> Remembered:
+        """Do what the shell does with an index: tell what became of items under these ids."""
+        wanted, kept = ids_in_doubt(self.state, body)
+        entries: dict[str, PastItem] = {}
+        memories: dict[str, PastItem] = {}
+        for event in self.log:
+            match event.payload:
+                case EntryAdded() as one if one.entry_id in wanted:
+                    active = self.state.window.at(event.version) is not None
+                    gone = "cleared" if event.version <= self.state.cleared_version else "covered"
+                    earlier = entries.get(one.entry_id)
+                    entries[one.entry_id] = PastItem(
+                        item_id=one.entry_id,
+                        status="active" if active else gone,
+                        version=event.version,
+                        write_id=one.write_id,
+                        says=(one.role, one.content),
+                        earlier=(*earlier.earlier, earlier.says) if earlier else (),
+                        listed=one.listed,
+                        created_at=one.created_at,
+                    )
+                case EntryEdited(entry_id=name, content=content, role=role) if name in entries:
+                    old = entries[name]
+                    entries[name] = replace(old, says=(role or old.says[0], content), earlier=(*old.earlier, old.says))
+                case EntryRemoved(entry_id=name) if name in entries:
+                    entries[name] = replace(entries[name], status="removed")
+                case MemoryAdded(memory_id=name) as one if name in kept:
+                    active = any(each.version == event.version for each in self.state.working.memories)
+                    memories[name] = PastItem(
+                        item_id=name,
+                        status="active" if active else "covered",
+                        version=event.version,
+                        write_id=one.write_id,
+                        says=(one.fields.text, one.fields.memory_type),
+                        listed=one.listed,
+                        fields=one.fields,
+                    )
+                case MemoryEdited(memory_id=name, fields=fields) if name in memories:
+                    old = memories[name]
+                    memories[name] = replace(
+                        old, says=(fields.text, fields.memory_type), earlier=(*old.earlier, old.says), fields=fields
+                    )
+                case MemoryRemoved(memory_id=name) if name in memories:
+                    memories[name] = replace(memories[name], status="removed")
+                case _:
+                    pass
+        return Remembered(entries, memories)
+
+    @property
+    def version(self) -> int:
+        return self.state.version
+
+    @property
+    def names(self) -> str:
+        return " ".join(entry.entry_id for entry in self.state.window.entries)
+
+    @property
+    def texts(self) -> list[str]:
+        return [entry.content for entry in self.state.window.entries]
