@@ -6,8 +6,10 @@ from starlette.responses import Response
 
 import ledger
 from ledger.errors import LedgerError
-from ledger.server import compat, health, native, problems
+from ledger.server import health, native, problems, redirects
 from ledger.server.callers import Everybody
+from ledger.server.metrics import Metrics
+from ledger.server.rates import Rates
 from ledger.server.service import Service
 from ledger.server.settings import ServiceSettings
 
@@ -24,11 +26,14 @@ def create_app(service: Service, settings: ServiceSettings) -> FastAPI:
     )
     app.state.service = service
     app.state.authenticator = Everybody()
+    app.state.rates = Rates(per_second=settings.rate_limit_per_s, burst=settings.rate_limit_burst)
+    app.state.metrics = Metrics() if settings.metrics else None
     app.include_router(health.router)
-    app.include_router(compat.router)
+    app.include_router(redirects.router)
     app.include_router(native.router)
     app.add_exception_handler(HTTPException, _unrouted)
     app.add_exception_handler(LedgerError, _refused)
+    app.add_exception_handler(Exception, _crashed)
     return app
 
 
@@ -40,3 +45,7 @@ async def _unrouted(request: Request, fault: Exception) -> Response:
 async def _refused(request: Request, fault: Exception) -> Response:
     assert isinstance(fault, LedgerError)
     return problems.answer(fault, problems.dialect_of(request.url.path))
+
+
+async def _crashed(request: Request, fault: Exception) -> Response:
+    return problems.answer(LedgerError(), problems.dialect_of(request.url.path))

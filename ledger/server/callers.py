@@ -3,6 +3,7 @@
 Authentication is a dependency of each router, not a middleware that looks at paths (trust S-4).
 """
 
+import time
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal, Protocol, TypeAlias, get_args
 
@@ -10,6 +11,7 @@ from fastapi import Depends, Request
 
 from ledger.errors import InvalidInput, NotPermitted
 from ledger.names import check_name
+from ledger.server.rates import Rates
 
 Scope: TypeAlias = Literal["read", "write", "admin", "system", "import"]
 
@@ -88,12 +90,30 @@ async def caller(request: Request) -> Caller:
 
     Raises:
         NotAuthenticated, Unavailable: see `Authenticator.caller`.
+        RateLimited: the caller sends too many requests.
     """
     known = getattr(request.state, "caller", None)
     if not isinstance(known, Caller):
         known = request.state.caller = await request.app.state.authenticator.caller(request)
         assert isinstance(known, Caller)
+        rates: Rates = request.app.state.rates
+        rates.take(known.key or _address(request), time.monotonic())
     return known
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+async def caller_or_neighbour(request: Request) -> None:
+    """Let pass who is on this machine, or may read (trust S-12); a proxy's requests come from elsewhere.
+
+    Raises:
+        NotAuthenticated, NotPermitted, Unavailable: see `caller`.
+    """
+    forwarded = any(name in request.headers for name in ("forwarded", "x-forwarded-for", "x-real-ip", "via"))
+    if forwarded or _address(request) not in {"127.0.0.1", "::1"}:
+        (await caller(request)).require("read")
 
 
 CallerOf: TypeAlias = Annotated[Caller, Depends(caller)]

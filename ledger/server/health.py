@@ -1,12 +1,23 @@
 """Whether the service lives, and whether it can serve. Source: W-13, trust S-12."""
 
-from fastapi import APIRouter
+from typing import Literal
+
+from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel
+from starlette.responses import Response
 
+from ledger.errors import LedgerError, NotFound
+from ledger.server.callers import caller_or_neighbour
 from ledger.server.ledgers import ServiceOf
-from ledger.server.routes import CompatRoute
+from ledger.server.metrics import Metrics
+from ledger.server.routes import CompatRoute, NativeRoute
+from ledger.server.service import Service
+from ledger.stores.postgres import PostgresStore
+from ledger.stores.postgres.revisions import require_newest
 
-router = APIRouter(route_class=CompatRoute, tags=["health"])
+router = APIRouter(tags=["health"])
+_open = APIRouter(route_class=CompatRoute)
+_near = APIRouter(route_class=NativeRoute, dependencies=[Depends(caller_or_neighbour)])
 
 
 class Health(BaseModel):
@@ -15,12 +26,60 @@ class Health(BaseModel):
     now: int
 
 
-@router.get("/v1/health")
+class Readiness(BaseModel):
+    """Whether requests can be served, and what is in the way: a code for each check, ``ok`` if nothing."""
+
+    status: Literal["ready", "not_ready"]
+    checks: dict[str, str]
+
+
+@_open.get("/v1/health")
 async def health(service: ServiceOf) -> Health:
     """Return the time; asks no store (W-13)."""
     return Health(now=int(service.clock.now().timestamp() * 1000))
 
 
-@router.get("/healthz", status_code=204)
+@_open.get("/healthz", status_code=204)
 async def alive() -> None:
     """Say nothing: that there is an answer is the answer (trust S-12)."""
+
+
+@_near.get("/readyz", responses={503: {"model": Readiness}})
+async def ready(service: ServiceOf, response: Response) -> Readiness:
+    """Say whether requests can be served, and why not."""
+    checks = {"service": "stopping" if service.stopping.is_set() else "ok", **await _database(service)}
+    if set(checks.values()) == {"ok"}:
+        return Readiness(status="ready", checks=checks)
+    response.status_code = 503
+    response.headers["retry-after"] = "1"
+    return Readiness(status="not_ready", checks=checks)
+
+
+@_near.get("/metrics", response_class=Response)
+async def metrics(request: Request) -> Response:
+    """Return the numbers, if they are asked for in the settings."""
+    numbers = request.app.state.metrics
+    if not isinstance(numbers, Metrics):
+        raise NotFound("metrics are off; set MEMORY_LEDGER_METRICS=true")
+    return Response(numbers.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+async def _database(service: Service) -> dict[str, str]:
+    """Return the codes of what is wrong with the database: reaching it, its schema, its settings."""
+    store = service.store
+    if not isinstance(store, PostgresStore):
+        return {"database": "ok"}
+    try:
+        revision = await store.revision()
+    except LedgerError as fault:
+        return {"database": fault.code}
+    try:
+        require_newest(revision)
+    except LedgerError as fault:
+        return {"database": "ok", "migrations": fault.code}
+    unsafe = store.login.unsafe_settings
+    return {"database": "ok", "migrations": "ok", "settings": "unsafe_database" if unsafe else "ok"}
+
+
+router.include_router(_open)
+router.include_router(_near)

@@ -1,34 +1,95 @@
 """Running the application under uvicorn."""
 
-from collections.abc import Callable
+import asyncio
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import uvicorn
 
+from ledger.errors import Unavailable
+from ledger.server import logs, tracing
 from ledger.server.application import create_app
+from ledger.server.guard import Guard
+from ledger.server.observing import Log, Observer, Watcher
+from ledger.server.protocol import guarded_protocol
 from ledger.server.service import Service
 from ledger.server.settings import ServiceSettings
 from ledger.settings import Settings
+
+_KEEP_ALIVE_S = 5
+
+
+class GracefulServer(uvicorn.Server):
+    """Ends streams when it is told to stop, and returns instead of raising the signal again."""
+
+    def __init__(self, config: uvicorn.Config, stopping: asyncio.Event) -> None:
+        super().__init__(config)
+        self._stopping = stopping
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take no more connections; let accepted requests finish."""
+        self._stopping.set()
+        await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop gracefully at the first signal, at once at a second Ctrl-C; who opened the service then closes it."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
 
 
 async def serve(settings: Settings, service_settings: ServiceSettings, *, say: Callable[[str], None]) -> None:
     """Serve until a signal comes; then let accepted requests finish.
 
     Raises:
+        Unavailable: the address cannot be listened on.
         DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: the database cannot be used.
     """
-    async with Service.open(settings, service_settings) as service:
-        server = uvicorn.Server(configuration(service, service_settings))
-        say(f"listening on http://{service_settings.host}:{service_settings.port}")
-        await server.serve()
+    logs.configure(service_settings.log_level)
+    with _listening(service_settings) as listener:
+        host, port = listener.getsockname()[:2]
+        async with Service.open(settings, service_settings) as service:
+            say(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}")
+            config = configuration(service, service_settings)
+            await GracefulServer(config, service.stopping).serve(sockets=[listener])
+
+
+@contextmanager
+def _listening(settings: ServiceSettings) -> Iterator[socket.socket]:
+    try:
+        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+        listener = socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+    except OSError as fault:
+        raise Unavailable(f"cannot listen on port {settings.port}: {fault.strerror or 'bad address'}") from fault
+    with listener:
+        yield listener
 
 
 def configuration(service: Service, settings: ServiceSettings) -> uvicorn.Config:
     """Return how uvicorn runs the application of *service*."""
+    app = create_app(service, settings)
+    watchers: list[Watcher] = [Log()]
+    if app.state.metrics is not None:
+        watchers.append(app.state.metrics)
+    if settings.tracing:
+        spans = tracing.provider()
+        tracing.trace_appends(service.store, spans)
+        watchers.append(tracing.Spans(spans))
     return uvicorn.Config(
-        create_app(service, settings),
+        Guard(app, settings, Observer(service.clock, *watchers), service.stopping),
         host=settings.host,
         port=settings.port,
-        http="httptools",
+        http=guarded_protocol(settings),
         ws="none",
         lifespan="off",
         loop="asyncio",
@@ -37,7 +98,6 @@ def configuration(service: Service, settings: ServiceSettings) -> uvicorn.Config
         server_header=False,
         date_header=False,
         proxy_headers=False,
-        timeout_keep_alive=5,
+        timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=settings.shutdown_grace_s,
-        limit_concurrency=settings.max_concurrency,
     )

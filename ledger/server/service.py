@@ -1,8 +1,9 @@
 """What the routes share: the store, the ledgers over it, the clock."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fastapi import Request
 
@@ -24,6 +25,8 @@ class Service:
     spaces: Spaces
     clock: Clock
     settings: ServiceSettings
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the service takes no more requests; streams end by themselves then."""
 
     @classmethod
     @asynccontextmanager

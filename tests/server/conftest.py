@@ -11,13 +11,14 @@ import httpx
 import pytest
 import uvicorn
 
-from ledger.ports import Clock
-from ledger.server.running import configuration
+from ledger.ports import Clock, Store
+from ledger.server.running import GracefulServer, configuration
 from ledger.server.service import Service
 from ledger.server.settings import ServiceSettings, load_service_settings
 from ledger.settings import Settings
 from ledger.stores.postgres import PostgresStore, Target
 from tests.databases import Server
+from tests.server.probe import ROUTERS
 
 
 @dataclass(frozen=True)
@@ -36,26 +37,28 @@ class Running:
 
 @contextmanager
 def running(
-    target: Target,
+    place: Target | Store,
     *,
     settings: Settings | None = None,
     clock: Clock | None = None,
     change: Callable[[uvicorn.Config], object] = lambda config: None,
     **service_settings: object,
 ) -> Iterator[Running]:
-    """Run a service over *target* in a thread, with settings as `load_service_settings` takes them."""
+    """Run a service over a store in a thread, with settings as `load_service_settings` takes them."""
     chosen: ServiceSettings = load_service_settings(**{"port": 0, **service_settings})
     started, found, stop = threading.Event(), [], []
 
     async def work() -> None:
-        store = await PostgresStore.open(target)
+        store = await PostgresStore.open(place) if isinstance(place, Target) else place
         try:
             async with Service.open(settings or Settings(), chosen, store=store, clock=clock) as service:
                 config = configuration(service, chosen)
+                for router in ROUTERS:
+                    config.app._app.include_router(router)  # type: ignore[union-attr]
                 change(config)
-                server = uvicorn.Server(config)
+                server = GracefulServer(config, service.stopping)
                 serving = asyncio.create_task(server.serve())
-                while not server.started and not serving.done():
+                while not server.started and not serving.done():  # noqa: ASYNC110 - uvicorn sets no event
                     await asyncio.sleep(0.005)
                 if serving.done():
                     await serving

@@ -1,0 +1,46 @@
+"""Logs as JSON lines, without content.
+
+Only what our own code logs is written out; of other loggers' records, and of exceptions, whose texts may hold
+what a client sent, no more than where they come from. Source: trust P-16, N-13.
+"""
+
+import json
+import logging
+import sys
+import traceback
+from datetime import UTC, datetime
+from typing import Any, Final, TextIO
+
+OURS: Final = "ledger"
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object for each record."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return *record* as a line."""
+        ours = record.name == OURS or record.name.startswith(f"{OURS}.")
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "event": record.getMessage() if ours else f"{record.module}:{record.lineno}",
+        }
+        fields = getattr(record, "fields", None)
+        if ours and isinstance(fields, dict):
+            line.update({name: value for name, value in fields.items() if value is not None})
+        if record.exc_info and record.exc_info[0] is not None:
+            line["error"] = record.exc_info[0].__name__
+            frames = traceback.extract_tb(record.exc_info[2])
+            line["at"] = [f"{frame.name}:{frame.lineno}" for frame in frames[-10:]]
+        return json.dumps(line)
+
+
+def configure(level: str, stream: TextIO | None = None) -> logging.Handler:
+    """Write all logs of this process to *stream* (standard error) as JSON lines; return what does."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonLines())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+    return handler

@@ -1,0 +1,40 @@
+"""Numbers for Prometheus; labels are route templates, methods and statuses, so they are few and hold no content."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from ledger.server.observing import Seen
+
+
+class Metrics:
+    """The numbers of one application. Source: trust S-12."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "memory_ledger_requests", "Requests answered.", ["method", "route", "status"], registry=self._registry
+        )
+        self._seconds = Histogram(
+            "memory_ledger_request_seconds", "Time to answer.", ["method", "route"], registry=self._registry
+        )
+        self._refused = Counter(
+            "memory_ledger_refused", "Requests refused, by the error's code.", ["code"], registry=self._registry
+        )
+        self._bytes = Counter("memory_ledger_received_bytes", "Bytes of bodies.", registry=self._registry)
+        self._under_way = Gauge("memory_ledger_requests_under_way", "Requests not answered.", registry=self._registry)
+
+    def begin(self, seen: Seen) -> None:
+        """See `Watcher.begin`."""
+        self._under_way.inc()
+
+    def end(self, seen: Seen) -> None:
+        """See `Watcher.end`."""
+        self._under_way.dec()
+        self._requests.labels(seen.method, seen.route, str(seen.status)).inc()
+        self._seconds.labels(seen.method, seen.route).observe(seen.seconds)
+        self._bytes.inc(seen.received)
+        if seen.code:
+            self._refused.labels(seen.code).inc()
+
+    def text(self) -> bytes:
+        """Return the numbers as Prometheus reads them."""
+        return generate_latest(self._registry)

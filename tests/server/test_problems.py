@@ -1,0 +1,55 @@
+"""Every error has its status."""
+
+import pytest
+
+from ledger import errors
+from ledger.errors import InvalidInput, LedgerError
+from ledger.server import problems
+
+
+def leaves(kind: type[LedgerError]) -> list[type[LedgerError]]:
+    below = [each for sub in kind.__subclasses__() for each in leaves(sub)]
+    return below or [kind]
+
+
+#: The five of trust N-13, and which statuses each may have.
+FAMILIES = {
+    errors.InvalidInput: {400, 408, 413, 414, 415, 422, 431, 501},
+    errors.NotFound: {404},
+    errors.Conflict: {409, 412},
+    errors.Unavailable: {429, 500, 503, 507},
+}
+
+
+@pytest.mark.parametrize("kind", leaves(LedgerError), ids=lambda kind: kind.__name__)
+def test_every_leaf_has_a_status_of_its_family(kind: type[LedgerError]) -> None:
+    """N-13, W-63."""
+    status = problems.status_of(kind.__new__(kind))
+    if issubclass(kind, errors.NotAllowed):
+        ours = {errors.NotAuthenticated: 401, errors.NotPermitted: 403}
+        assert status == ours.get(kind, 503)
+        return
+    (family,) = [family for family in FAMILIES if issubclass(kind, family)]
+    assert status in FAMILIES[family]
+
+
+def test_a_leaf_without_family_is_noticed() -> None:
+    """Negative control."""
+
+    class Stray(LedgerError):
+        pass
+
+    assert problems.status_of(Stray()) == 500
+    assert not [family for family in FAMILIES if issubclass(Stray, family)]
+
+
+def test_every_status_has_a_title() -> None:
+    statuses = {*problems.STATUS.values(), *problems.STATUS_OF_CODE.values()}
+    assert statuses <= problems._TITLES.keys()
+
+
+def test_every_refused_code_is_an_input_error() -> None:
+    for code, status in problems.STATUS_OF_CODE.items():
+        fault = InvalidInput(code, "is wrong", field="a.b")
+        assert problems.answer(fault, "native").status_code == status
+        assert problems.answer(fault, "compat").status_code == status

@@ -1,0 +1,218 @@
+"""Hostile requests, byte by byte (trust §9, Transport): one clear answer, never a 5xx."""
+
+import time
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from ledger.stores.in_memory import InMemoryStore
+from tests.server.conftest import Running, running
+from tests.server.wire import Answer, connected, exchange, head, receive
+
+JSON = "Content-Type: application/json"
+STATS = "/v1/sessions/s/stats"
+
+
+@pytest.fixture(scope="module")
+def hasty() -> Iterator[Running]:
+    """A service that waits a second for a request."""
+    with running(InMemoryStore(), receive_timeout_s=1.0) as one:
+        yield one
+
+
+def asked(
+    service: Running, *lines: str, path: str = STATS, method: str = "GET", host: str | None = "localhost"
+) -> Answer:
+    return exchange(service, head(method, path, *lines, host=host))
+
+
+def test_an_ordinary_request_passes(service: Running) -> None:
+    """Control of all that follow."""
+    answer = asked(service)
+    assert answer.status == 200
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["content-security-policy"] == "default-src 'self'"
+    assert "server" not in answer.headers
+
+
+def test_a_chunked_body_is_refused_at_the_limit(service: Running) -> None:
+    """I-18."""
+    chunk = b"%x\r\n" % 65536 + b"x" * 65536 + b"\r\n"
+    began = time.monotonic()
+    answer = exchange(service, head("POST", "/v1/probe", JSON, "Transfer-Encoding: chunked"), *[chunk] * 320)
+    assert (answer.status, answer.code) == (413, "too_large")
+    assert answer.json["limit"] == 8 * 1024 * 1024
+    assert answer.closed
+    assert time.monotonic() - began < 5
+
+
+def test_a_body_whose_length_is_over_the_limit_is_refused_before_it_comes(service: Running) -> None:
+    """I-16, I-17."""
+    answer = exchange(service, head("POST", "/v1/probe", JSON, "Content-Length: 50000000"), b"x" * 1_000_000)
+    assert (answer.status, answer.code, answer.closed) == (413, "too_large", True)
+
+
+def test_a_body_that_stops_is_refused_in_time(hasty: Running) -> None:
+    """I-19."""
+    began = time.monotonic()
+    answer = exchange(hasty, head("POST", "/v1/probe", JSON, "Content-Length: 10"), b'{"a":')
+    assert (answer.status, answer.code) == (408, "timeout")
+    assert answer.closed
+    assert 0.9 < time.monotonic() - began < 5
+
+
+def test_slow_headers_are_closed_in_time(hasty: Running) -> None:
+    """I-20: each byte restarts nothing."""
+    began = time.monotonic()
+    with connected(hasty) as sock:
+        for byte in head("GET", STATS):
+            try:
+                sock.sendall(bytes([byte]))
+            except (BrokenPipeError, ConnectionResetError):
+                break
+            time.sleep(0.2)
+            if time.monotonic() - began > 1.4:
+                break
+        answer = receive(sock)
+    assert (answer.status, answer.code, answer.closed) == (408, "timeout", True)
+    assert time.monotonic() - began < 3
+
+
+def test_a_connection_that_says_nothing_is_closed(hasty: Running) -> None:
+    """I-20."""
+    with connected(hasty) as sock:
+        assert sock.recv(1) == b""
+
+
+def test_a_large_header_is_refused(service: Running) -> None:
+    """I-21: also when it arrives whole, and when it never ends."""
+    answer = asked(service, f"X-Large: {'x' * 100_000}")
+    assert (answer.status, answer.code) == (431, "headers_too_large")
+    answer = exchange(service, b"GET / HTTP/1.1\r\nX-Endless: ", *[b"x" * 65536] * 4)
+    assert (answer.status, answer.closed) == (431, True)
+    answer = asked(service, *[f"X-{number}: {'x' * 100}" for number in range(200)])
+    assert answer.status == 431
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("Content-Length: 2", "Transfer-Encoding: chunked"),  # I-22
+        ("Transfer-Encoding: chunked", "Content-Length: 2"),
+        ("Content-Length: 2", "Content-Length: 3"),  # I-23
+        ("Content-Length: -1",),
+        ("Content-Length: 1e3",),
+        ("Transfer-Encoding: gzip, chunked", "Content-Length: 5"),
+        ("Host: other",),
+        ("X-Bad: a\x00b",),
+        ("Idempotency-Key: a\nb",),  # I-48
+    ],
+)
+def test_a_request_with_two_meanings_is_refused(service: Running, lines: tuple[str, ...]) -> None:
+    """I-22, I-23."""
+    answer = exchange(service, head("POST", "/v1/probe", JSON, *lines), b"{}")
+    assert answer.status == 400, answer
+    assert "x-probe" not in answer.headers
+
+
+@pytest.mark.parametrize("host", ["x/evil?a", "", "a b", "ü", "a:b", "[::1", "evil@good", None])
+def test_a_host_that_is_none_is_refused(service: Running, host: str | None) -> None:
+    """I-24."""
+    answer = asked(service, host=host)
+    assert (answer.status, answer.code) == (400, "bad_host")
+
+
+def test_only_the_hosts_of_the_settings_are_served() -> None:
+    """S-10."""
+    with running(InMemoryStore(), allowed_hosts="memory.example,localhost") as one:
+        assert asked(one, host="evil.example").code == "bad_host"
+        for host in ("memory.example", "MEMORY.example:8000", "localhost"):
+            assert asked(one, host=host).status == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/v1/sessions/%00/stats", 422),  # I-37
+        ("/v1/sessions/%ff/stats", 422),
+        ("/v1/sessions/a%2Fb/stats", 404),  # I-36
+        ("/v1/sessions/%2e%2e%2fx/stats", 404),
+        ("/v1/sessions/%2e%2e/stats", 422),
+        ("/v1/sessions/%252e/stats", 200),  # decoded once: the name is "%2e"
+        ("/v1/sessions/../../etc/passwd", 404),
+        ("/v1/sessions/a%5Cb/stats", 422),
+        (f"/v1/sessions/{'x' * 60_000}/stats", 414),  # I-38
+        (f"/v1/sessions/{'x' * 256}/stats", 422),
+        ("/v1/sessions/s/stats/", 404),  # W-1
+        ("//v1/sessions/s/stats", 404),
+        ("/v1/sessions//stats", 404),
+        (f"{STATS}?user_id=%00", 422),
+        (f"{STATS}?user_id=%ff", 422),
+        (f"{STATS}?nonsense=1", 422),
+        (f"{STATS}?user_id=a&user_id=b", 422),  # I-41
+    ],
+)
+def test_paths_are_read_byte_for_byte(service: Running, path: str, status: int) -> None:
+    answer = asked(service, path=path)
+    assert answer.status == status, answer.body
+    assert "�" not in answer.body.decode()
+
+
+def test_a_slash_in_an_id_of_the_working_memory_api_is_its_404(service: Running) -> None:
+    """W-2, C24."""
+    for path in ("/v1/working-memory/a/b", "/v1/working-memory/a%2Fb"):
+        answer = asked(service, path=path)
+        assert (answer.status, answer.json) == (404, {"detail": "Not Found"})
+
+
+def test_the_other_slash_form_is_told_where_to_go(service: Running) -> None:
+    """W-1, C24."""
+    answer = asked(service, path="/v1/working-memory?limit=5&namespace=a")
+    assert (answer.status, answer.headers["location"]) == (307, "/v1/working-memory/?limit=5&namespace=a")
+    answer = asked(service, "Content-Length: 0", path="/v1/long-term-memory", method="POST")
+    assert (answer.status, answer.headers["location"]) == (307, "/v1/long-term-memory/")
+
+
+@pytest.mark.parametrize(
+    ("method", "lines", "statuses"),
+    [
+        ("TRACE", (), {405}),
+        ("GET", ("X-HTTP-Method-Override: DELETE",), {400}),
+        ("GET", ("Content-Length: 2",), {400}),
+        ("HEAD", (), {405}),
+        ("DELETE", (), {405}),
+        ("BREW", (), {400}),
+    ],
+)
+def test_methods_are_what_they_say(service: Running, method: str, lines: tuple[str, ...], statuses: set[int]) -> None:
+    """I-82."""
+    with connected(service) as sock:
+        sock.sendall(head(method, STATS, *lines) + (b"{}" if "Content-Length: 2" in lines else b""))
+        assert int(sock.recv(4096).split(b" ")[1]) in statuses
+
+
+def test_pipelined_requests_are_answered_in_order(service: Running) -> None:
+    with connected(service) as sock:
+        sock.sendall(head("GET", "/v1/sessions/.../stats") + head("GET", "/v1/sessions/../stats"))
+        assert receive(sock).status == 200
+        assert receive(sock).status == 422
+
+
+def test_a_connection_lives_on_after_a_refusal(service: Running) -> None:
+    with connected(service) as sock:
+        for status in (422, 200, 404):
+            path = {422: "/v1/sessions/%00/stats", 200: STATS, 404: "/nowhere"}[status]
+            sock.sendall(head("GET", path))
+            answer = receive(sock)
+            assert answer.status == status
+
+
+def test_errors_say_neither_values_nor_the_database(api: httpx.Client) -> None:
+    """N-13."""
+    answer = api.get("/v1/sessions/geheim%01/stats", params={"user_id": "geheim"})
+    assert answer.status_code == 422
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["code"] == "bad_name"
+    assert "geheim" not in answer.text
