@@ -26,7 +26,7 @@ _CACHES = (
     "search_terms",
     "search_embeddings",
 )
-_CALLED_BY_THE_APPLICATION = ("append", "create_namespace", "namespace_ids", "prune_requests", "search")
+_CALLED_BY_THE_APPLICATION = ("append", "create_namespace", "find_token", "namespace_ids", "prune_requests", "search")
 #: The condition of the policies (trust D-7), as every PostgreSQL from 15 on writes it out.
 _NAMESPACE_IS_SET = (
     "(array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), "

@@ -404,6 +404,21 @@ $$;
 ALTER FUNCTION ledger.create_namespace(p_namespace_id uuid, p_namespace text) OWNER TO ledger_owner;
 
 --
+-- Name: find_token(text); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE FUNCTION ledger.find_token(p_key_id text) RETURNS TABLE(token_hash bytea, name text, scopes text[], namespaces text[], expires_at timestamp with time zone, revoked_at timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'ledger', 'pg_temp'
+    AS $$
+    SELECT t.token_hash, t.name, t.scopes, t.namespaces, t.expires_at, t.revoked_at
+    FROM ledger.api_tokens t WHERE t.key_id = p_key_id
+$$;
+
+
+ALTER FUNCTION ledger.find_token(p_key_id text) OWNER TO ledger_owner;
+
+--
 -- Name: namespace_ids(); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
 --
 
@@ -609,6 +624,27 @@ CREATE TABLE ledger.alembic_version (
 
 
 ALTER TABLE ledger.alembic_version OWNER TO ledger_owner;
+
+--
+-- Name: api_tokens; Type: TABLE; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE TABLE ledger.api_tokens (
+    key_id ledger.short_text NOT NULL,
+    token_hash bytea NOT NULL,
+    name ledger.short_text NOT NULL,
+    scopes text[] NOT NULL,
+    namespaces text[],
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    CONSTRAINT api_tokens_token_hash_check CHECK ((octet_length(token_hash) = 32))
+);
+
+ALTER TABLE ONLY ledger.api_tokens FORCE ROW LEVEL SECURITY;
+
+
+ALTER TABLE ledger.api_tokens OWNER TO ledger_owner;
 
 --
 -- Name: append_requests; Type: TABLE; Schema: ledger; Owner: ledger_owner
@@ -893,6 +929,14 @@ ALTER TABLE ONLY ledger.alembic_version
 
 
 --
+-- Name: api_tokens api_tokens_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ONLY ledger.api_tokens
+    ADD CONSTRAINT api_tokens_pkey PRIMARY KEY (key_id);
+
+
+--
 -- Name: append_requests append_requests_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
 --
 
@@ -1074,6 +1118,12 @@ ALTER TABLE ledger.payloads ENABLE ALWAYS TRIGGER payloads_no_truncate;
 
 
 --
+-- Name: api_tokens; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ledger.api_tokens ENABLE ROW LEVEL SECURITY;
+
+--
 -- Name: append_requests; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
 --
 
@@ -1167,6 +1217,13 @@ CREATE POLICY namespace_isolation ON ledger.streams USING ((array_position(( SEL
 --
 
 ALTER TABLE ledger.namespaces ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: api_tokens owner_keeps; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY owner_keeps ON ledger.api_tokens TO ledger_owner USING (true);
+
 
 --
 -- Name: namespaces owner_lists; Type: POLICY; Schema: ledger; Owner: ledger_owner
@@ -1343,6 +1400,14 @@ REVOKE ALL ON FUNCTION ledger.append_noted(p_namespace_id uuid, p_clock timestam
 
 REVOKE ALL ON FUNCTION ledger.create_namespace(p_namespace_id uuid, p_namespace text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ledger.create_namespace(p_namespace_id uuid, p_namespace text) TO ledger_app;
+
+
+--
+-- Name: FUNCTION find_token(p_key_id text); Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+REVOKE ALL ON FUNCTION ledger.find_token(p_key_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.find_token(p_key_id text) TO ledger_app;
 
 
 --

@@ -2,10 +2,11 @@
 
 from typing import Final
 
-#: Tables and partitions with a namespace; alembic_version is the only other one.
+#: Tables and partitions with a namespace; alembic_version and api_tokens, which are read before one is known, are the
+#: only other ones.
 _TABLES: Final = """
     SELECT c.* FROM pg_class c WHERE c.relnamespace = 'ledger'::regnamespace AND c.relkind IN ('r', 'p')
-    AND c.relname <> 'alembic_version'
+    AND c.relname NOT IN ('alembic_version', 'api_tokens')
 """
 
 LAWS: Final = {
@@ -87,10 +88,10 @@ LAWS: Final = {
         UNION ALL SELECT nspname FROM pg_namespace n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
         WHERE n.nspname = 'ledger' AND a.grantee = 0
     """,
-    "the application calls five functions": """
+    "the application calls six functions": """
         SELECT proname FROM pg_proc p WHERE p.pronamespace = 'ledger'::regnamespace
         AND has_function_privilege('ledger_app', p.oid, 'EXECUTE')
-        <> (proname IN ('append', 'create_namespace', 'namespace_ids', 'prune_requests', 'search'))
+        <> (proname IN ('append', 'create_namespace', 'find_token', 'namespace_ids', 'prune_requests', 'search'))
     """,
     "what the application may call has its owner's rights": """
         SELECT proname FROM pg_proc p WHERE p.pronamespace = 'ledger'::regnamespace
@@ -102,6 +103,12 @@ LAWS: Final = {
         AND c.relname NOT IN ('snapshots', 'projection_checkpoints', 'session_index', 'search_entries', 'search_terms',
             'search_embeddings')
         AND has_table_privilege('ledger_app', c.oid, may)
+    """,
+    "tokens are for the owner alone": """
+        SELECT r.rolname FROM pg_roles r, unnest('{SELECT,INSERT,UPDATE,DELETE,TRUNCATE,TRIGGER}'::text[]) may
+        WHERE r.rolname IN ('ledger_app', 'ledger_verifier') AND has_table_privilege(r.oid, 'ledger.api_tokens', may)
+        UNION ALL SELECT relname FROM pg_class WHERE oid = 'ledger.api_tokens'::regclass
+        AND NOT (relrowsecurity AND relforcerowsecurity)
     """,
     "the verifier only reads": """
         SELECT c.relname FROM pg_class c, unnest('{INSERT,UPDATE,DELETE,TRUNCATE,REFERENCES,TRIGGER}'::text[]) AS may
@@ -139,9 +146,10 @@ BREACHES: Final = {
     "everything belongs to the owner": "ALTER FUNCTION ledger.append OWNER TO postgres",
     "functions have their search path pinned": "ALTER FUNCTION ledger.append SET search_path = ledger, public",
     "PUBLIC has nothing": "GRANT EXECUTE ON FUNCTION ledger.append TO PUBLIC",
-    "the application calls five functions": "GRANT EXECUTE ON FUNCTION ledger.append_noted TO ledger_app",
+    "the application calls six functions": "GRANT EXECUTE ON FUNCTION ledger.append_noted TO ledger_app",
     "what the application may call has its owner's rights": "ALTER FUNCTION ledger.append_noted SECURITY DEFINER",
     "the application only reads the log": "GRANT INSERT ON ledger.events TO ledger_app",
+    "tokens are for the owner alone": "GRANT SELECT (key_id), SELECT ON ledger.api_tokens TO ledger_app",
     "the verifier only reads": "GRANT UPDATE ON ledger.snapshots TO ledger_verifier",
     "no role of ours logs in or is above the law": "ALTER ROLE ledger_app BYPASSRLS",
 }

@@ -12,7 +12,7 @@ from ledger.stores.postgres.faults import translated
 from ledger.stores.postgres.reading import Reading
 from ledger.stores.postgres.revisions import require_newest
 from ledger.stores.postgres.searching import Searching
-from ledger.stores.postgres.serving import Serving
+from ledger.stores.postgres.token_finder import TokenFinder
 
 __all__ = ["Login", "PostgresStore", "Target"]
 
@@ -49,10 +49,7 @@ class PostgresStore:
         self.list_index = caches.list_index
         self.live_index = caches.live_index
         self.prune_requests = caches.prune_requests
-        serving = Serving(self._pool)
-        self.find_sessions = serving.find_sessions
-        self.note_view = serving.note_view
-        self.served_views = serving.served_views
+        self.find_token = TokenFinder(self._pool).find_token
         searching = Searching(self._pool)
         embedding = Embedding(self._pool, searching)
         self.index_pieces = searching.index_pieces

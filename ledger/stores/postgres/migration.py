@@ -63,3 +63,9 @@ def run_sql(name: str, context: MigrationContext | None = None) -> None:
         context.impl.static_output(script)
     else:
         context.execute(sa.text(script.replace(":", r"\:")))
+
+
+def run_sql_on(connection: sa.Connection, name: str) -> None:
+    """Run one file of ``migrations/sql`` outside of a migration."""
+    script = (migrations_dir() / "sql" / f"{name}.sql").read_text()
+    connection.execute(sa.text(script.replace(":", r"\:")))

@@ -1,7 +1,7 @@
 """The tables that ordinary queries use; the migrations make them, a test compares the two."""
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import BYTEA, TIMESTAMP, TSVECTOR, UUID
+from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, TIMESTAMP, TSVECTOR, UUID
 
 metadata = sa.MetaData(schema="ledger")
 
@@ -24,6 +24,19 @@ namespaces = sa.Table(
     sa.Column("ledger_id", UUID, nullable=False),
     sa.Column("last_position", sa.BigInteger, nullable=False),
     sa.Column("created_at", TIMESTAMP(timezone=True), nullable=False),
+)
+
+api_tokens = sa.Table(
+    "api_tokens",
+    metadata,
+    sa.Column("key_id", sa.Text, primary_key=True),
+    sa.Column("token_hash", BYTEA, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("scopes", ARRAY(sa.Text), nullable=False),
+    sa.Column("namespaces", ARRAY(sa.Text)),
+    sa.Column("created_at", TIMESTAMP(timezone=True), nullable=False),
+    sa.Column("expires_at", TIMESTAMP(timezone=True)),
+    sa.Column("revoked_at", TIMESTAMP(timezone=True)),
 )
 
 streams = sa.Table(

@@ -1,0 +1,78 @@
+"""Keeping the tokens of the service, as the owner. Source: trust S-2."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+
+from ledger.stores.postgres import tables
+from ledger.stores.postgres.faults import translated
+from ledger.stores.postgres.migration import run_sql_on, sqlalchemy_url
+from ledger.stores.postgres.token_finder import FoundToken, ListedToken
+
+_TOKENS = tables.api_tokens
+
+
+class TokenKeeper:
+    """Makes, lists and revokes tokens, as the owner; made by `keeping`."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def add(self, key_id: str, token: FoundToken) -> None:
+        """Keep *token* under *key_id*."""
+        row: dict[str, Any] = {
+            "key_id": key_id,
+            "token_hash": token.token_hash,
+            "name": token.name,
+            "scopes": list(token.scopes),
+            "namespaces": None if token.namespaces is None else list(token.namespaces),
+            "expires_at": token.expires_at,
+        }
+        self._connection.execute(sa.insert(_TOKENS).values(row))
+
+    def all(self) -> list[ListedToken]:
+        """Return all tokens, oldest first."""
+        columns = [column for column in _TOKENS.c if column.name != "token_hash"]
+        rows = self._connection.execute(sa.select(*columns).order_by(_TOKENS.c.created_at, _TOKENS.c.key_id)).mappings()
+        return [
+            ListedToken(
+                key_id=row["key_id"],
+                name=row["name"],
+                scopes=tuple(row["scopes"]),
+                namespaces=None if row["namespaces"] is None else tuple(row["namespaces"]),
+                created_at=row["created_at"],
+                expires_at=row["expires_at"],
+                revoked_at=row["revoked_at"],
+            )
+            for row in rows
+        ]
+
+    def revoke(self, key_id: str) -> bool:
+        """Revoke a token; return whether there is such a one. A second time changes nothing."""
+        revoked = (
+            sa.update(_TOKENS)
+            .where(_TOKENS.c.key_id == key_id)
+            .values(revoked_at=sa.func.coalesce(_TOKENS.c.revoked_at, sa.func.clock_timestamp()))
+            .returning(_TOKENS.c.key_id)
+        )
+        return self._connection.execute(revoked).first() is not None
+
+
+@contextmanager
+def keeping(url: str) -> Iterator[TokenKeeper]:
+    """Yield the keeper of the tokens in the database at *url*, in one transaction.
+
+    Raises:
+        DatabaseUnavailable: it cannot be reached.
+        NotAllowed: the login may not act as the owner; the one that migrates may.
+        MigrationNeeded: there is no table of tokens yet.
+    """
+    engine = sa.create_engine(sqlalchemy_url(url), poolclass=sa.NullPool)
+    try:
+        with translated(), engine.begin() as connection:
+            run_sql_on(connection, "become_owner")
+            yield TokenKeeper(connection)
+    finally:
+        engine.dispose()
