@@ -7,7 +7,7 @@ from starlette.responses import Response
 import ledger
 from ledger.errors import LedgerError
 from ledger.server import health, native, problems, redirects
-from ledger.server.callers import Everybody
+from ledger.server.authentication import authenticator_of
 from ledger.server.metrics import Metrics
 from ledger.server.rates import Rates
 from ledger.server.service import Service
@@ -25,7 +25,7 @@ def create_app(service: Service, settings: ServiceSettings) -> FastAPI:
         redirect_slashes=False,  # W-1: paths match byte for byte
     )
     app.state.service = service
-    app.state.authenticator = Everybody()
+    app.state.authenticator = authenticator_of(service, settings)
     app.state.rates = Rates(per_second=settings.rate_limit_per_s, burst=settings.rate_limit_burst)
     app.state.metrics = Metrics() if settings.metrics else None
     app.include_router(health.router)

@@ -1,0 +1,200 @@
+"""Tokens of ours: what they look like, who they let in, and how little a wrong one learns."""
+
+import statistics
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+
+import httpx
+import pytest
+
+from ledger.clock import SystemClock
+from ledger.server import authentication
+from ledger.server.tokens import hash_of, key_id_of, new_token
+from ledger.stores.postgres.token_finder import FoundToken
+from ledger.stores.postgres.token_keeper import keeping
+from tests.databases import Server
+from tests.server.conftest import Running, running
+
+pytestmark = pytest.mark.postgres
+
+
+class Keeper:
+    """Makes tokens in the database of the tests."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def add(self, *scopes: str, namespaces: tuple[str, ...] | None = None, expires_in_s: float | None = None) -> str:
+        key_id, secret = new_token()
+        expires = None if expires_in_s is None else SystemClock().now() + timedelta(seconds=expires_in_s)
+        token = FoundToken(
+            token_hash=hash_of(secret),
+            name="agent",
+            scopes=scopes,
+            namespaces=namespaces,
+            expires_at=expires,
+            revoked_at=None,
+        )
+        with keeping(self.url) as keeper:
+            keeper.add(key_id, token)
+        return secret
+
+    def revoke(self, secret: str) -> None:
+        with keeping(self.url) as keeper:
+            assert keeper.revoke(key_id_of(secret) or "")
+
+
+@pytest.fixture(scope="module")
+def guarded(server: Server, shared_database: str) -> Iterator[Running]:
+    """A service that wants tokens."""
+    with running(server.target(shared_database), auth_mode="token") as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def keeper(server: Server, shared_database: str) -> Keeper:
+    return Keeper(server.database(shared_database))
+
+
+def get(service: Running, path: str, token: str | None = None, **headers: str) -> httpx.Response:
+    shown = {} if token is None else {"authorization": f"Bearer {token}"}
+    return httpx.get(f"{service.url}{path}", headers={**shown, **headers})
+
+
+def test_a_token_is_recognised_by_its_form() -> None:
+    """S-2."""
+    key_id, token = new_token()
+    assert token.startswith(f"mlk_{key_id}_")
+    assert key_id_of(token) == key_id
+    assert new_token()[1] != token
+    for place in (4, 20, len(token) - 1):
+        wrong = token[:place] + ("a" if token[place] != "a" else "b") + token[place + 1 :]
+        assert key_id_of(wrong) is None
+    assert key_id_of(token + "\n") is None
+    assert token.encode() not in hash_of(token)
+
+
+def test_a_token_says_who_calls(guarded: Running, keeper: Keeper) -> None:
+    """W-74, W-75."""
+    token = keeper.add("read", namespaces=("ours",))
+    for headers in ({"authorization": f"Bearer {token}"}, {"authorization": f"bearer {token}"}, {"x-api-key": token}):
+        answer = httpx.get(f"{guarded.url}/v1/probe/who", headers=headers)
+        assert answer.json() == {"actor": "agent", "scopes": ["read"], "namespaces": ["ours"], "namespace": "ours"}
+
+
+def test_a_token_is_for_its_namespaces_alone(guarded: Running, keeper: Keeper) -> None:
+    """W-75, S-5: whether the namespace exists or not."""
+    token = keeper.add("read", namespaces=("ours", "theirs"))
+    assert get(guarded, "/v1/probe/who?namespace=theirs", token).json()["namespace"] == "theirs"
+    assert get(guarded, "/v1/probe/who", token).json()["code"] == "namespace_needed"
+    refused = [get(guarded, f"/v1/probe/who?namespace={name}", token) for name in ("default", "nowhere")]
+    assert {answer.status_code for answer in refused} == {403}
+    assert refused[0].json() == refused[1].json()
+    everywhere = keeper.add("read")
+    assert get(guarded, "/v1/probe/who", everywhere).json()["namespace"] == "default"
+
+
+def test_a_token_has_its_scopes_alone(guarded: Running, keeper: Keeper) -> None:
+    reader, admin = keeper.add("read"), keeper.add("admin")
+    assert get(guarded, "/v1/probe/admin", reader).status_code == 403
+    assert get(guarded, "/v1/probe/admin", reader).json()["code"] == "scope_needed"
+    assert get(guarded, "/v1/probe/admin", admin).status_code == 200
+    assert get(guarded, "/v1/sessions/s/stats", admin).status_code == 200
+    assert get(guarded, "/v1/sessions/s/stats", keeper.add("write")).status_code == 403
+
+
+def wrong_tokens(keeper: Keeper) -> dict[str, str]:
+    """Return one of each kind of token that does not hold (I-80)."""
+    token = keeper.add("read")
+    revoked = keeper.add("read")
+    keeper.revoke(revoked)
+    forged_key, _ = new_token()
+    key_id, other = new_token()
+    return {
+        "last character": token[:-1] + ("a" if token[-1] != "a" else "b"),
+        "prefix": "xyz" + token[3:],
+        "unknown key": new_token()[1],
+        "foreign secret": other.replace(key_id, key_id_of(token) or ""),
+        "revoked": revoked,
+        "expired": keeper.add("read", expires_in_s=-1),
+        "long": "mlk_" + "a" * 8000,
+        "key id": forged_key,
+        "not ascii": "mlk_é",
+    }
+
+
+def test_every_wrong_token_is_refused_alike(guarded: Running, keeper: Keeper) -> None:
+    """I-80: same status, body and headers, in the same time."""
+    wrong = wrong_tokens(keeper)
+    answers, times = {}, {}
+    with httpx.Client(base_url=guarded.url) as client:
+        for kind, token in wrong.items():
+            headers = {"authorization": f"Bearer {token}".encode()}
+            taken = []
+            for _ in range(25):
+                began = time.perf_counter()
+                answer = client.get("/v1/probe/who", headers=headers)
+                taken.append(time.perf_counter() - began)
+            answers[kind] = (answer.status_code, answer.content, answer.headers["www-authenticate"])
+            times[kind] = statistics.median(taken)
+    assert len(set(answers.values())) == 1, answers
+    assert next(iter(answers.values()))[0] == 401
+    assert max(times.values()) - min(times.values()) < 0.003, times
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"authorization": "Basic YTpi"},
+        {"authorization": "Bearer"},
+        {"authorization": ""},
+        {"x-api-key": ""},
+    ],
+)
+def test_no_credential_is_refused_like_a_wrong_one(guarded: Running, headers: dict[str, str]) -> None:
+    answer = httpx.get(f"{guarded.url}/v1/probe/who", headers=headers)
+    assert (answer.status_code, answer.json()["code"]) == (401, "not_authenticated")
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+
+
+def test_two_credentials_are_none(guarded: Running, keeper: Keeper) -> None:
+    token = keeper.add("read")
+    assert get(guarded, "/v1/probe/who", token, **{"x-api-key": token}).status_code == 401
+
+
+def test_nobody_unknown_has_a_body_read(guarded: Running) -> None:
+    """S-4: 401 comes before 422."""
+    answer = httpx.post(f"{guarded.url}/v1/probe", content=b"nonsense", headers={"content-type": "application/json"})
+    assert answer.status_code == 401
+    assert httpx.get(f"{guarded.url}/v1/probe/list?limit=x").status_code == 401
+
+
+def test_a_revoked_token_is_out_within_five_seconds(
+    guarded: Running, keeper: Keeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S-2; the wait itself is made short, its length is a constant."""
+    assert authentication.REMEMBERED_S < 5
+    monkeypatch.setattr(authentication, "REMEMBERED_S", 0.2)
+    token = keeper.add("read")
+    assert get(guarded, "/v1/probe/who", token).status_code == 200
+    keeper.revoke(token)
+    time.sleep(0.25)
+    assert get(guarded, "/v1/probe/who", token).status_code == 401
+
+
+def test_health_is_open(guarded: Running) -> None:
+    """W-74."""
+    assert get(guarded, "/v1/health").status_code == 200
+    assert get(guarded, "/healthz").status_code == 204
+
+
+def test_a_token_that_cannot_be_looked_up_is_503(keeper: Keeper, server: Server, fresh_database: str) -> None:
+    """W-5: a database that is away refuses nobody for good."""
+    with running(server.target(fresh_database), auth_mode="token") as one:
+        with server.superuser(fresh_database) as mighty:
+            mighty.execute("ALTER TABLE ledger.api_tokens RENAME TO away")
+        answer = get(one, "/v1/probe/who", new_token()[1])
+    assert answer.status_code == 503
+    assert "retry-after" in answer.headers
