@@ -1,0 +1,327 @@
+"""How the service starts, bears load, says how it is, and stops."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from ledger.clock import SystemClock
+from ledger.errors import InvalidInput, RateLimited, Unavailable
+from ledger.ids import namespace_id
+from ledger.server.rates import Rates
+from ledger.server.settings import check_address, load_service_settings
+from ledger.server.spaces import Spaces
+from ledger.settings import Settings
+from ledger.stores.in_memory import InMemoryStore
+from tests.databases import Server
+from tests.server.conftest import Running, running
+
+# settings
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SUMMARIZATION_THRESHOLD", "0"),
+        ("SUMMARIZATION_THRESHOLD", "1.1"),
+        ("SUMMARIZATION_THRESHOLD", "geheim"),
+        ("PROGRESSIVE_SUMMARIZATION_PROMPT", "geheim {prev_summary}"),
+        ("LONG_TERM_MEMORY", "geheim"),
+        ("AUTH_MODE", "geheim"),
+        ("MAX_FUTURE_TIMESTAMP_SECONDS", "-1"),
+        ("MEMORY_LEDGER_PORT", "70000"),
+        ("MEMORY_LEDGER_ALLOWED_HOSTS", "a b"),
+    ],
+)
+def test_a_bad_setting_stops_the_start_in_one_line(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """W-12."""
+    monkeypatch.setenv(name, value)
+    with pytest.raises(InvalidInput) as refused:
+        load_service_settings()
+    assert (refused.value.code, refused.value.field) == ("bad_setting", name)
+    assert "geheim" not in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_settings_have_the_names_and_defaults_of_the_working_memory_api(monkeypatch: pytest.MonkeyPatch) -> None:
+    """W-12; HOST and PORT of some other program are not ours."""
+    for name in ("HOST", "PORT", "DOCS", "WORKER"):
+        monkeypatch.setenv(name, "17")
+    plain = load_service_settings()
+    assert (str(plain.summarization_threshold), plain.generation_model) == ("0.7", "gpt-4o-mini")
+    assert (plain.long_term_memory, plain.index_all_messages_in_long_term_memory) == (True, False)
+    assert (plain.summarization_wait_seconds, plain.extraction_debounce_seconds) == (20, 30)
+    assert (plain.max_future_timestamp_seconds, plain.require_message_timestamps) == (300, False)
+    assert (plain.host, plain.port, plain.auth_mode) == ("127.0.0.1", 8000, "none")
+    monkeypatch.setenv("LONG_TERM_MEMORY", "false")
+    monkeypatch.setenv("MEMORY_LEDGER_ALLOWED_HOSTS", "a.example, b.example")
+    changed = load_service_settings(port=9)
+    assert (changed.long_term_memory, changed.port) == (False, 9)
+    assert changed.allowed_hosts == ("a.example", "b.example")
+
+
+@pytest.mark.parametrize(("host", "mode", "starts"), [
+    ("127.0.0.1", "none", True), ("::1", "none", True), ("localhost", "none", True),
+    ("0.0.0.0", "none", False), ("::", "none", False), ("10.1.2.3", "none", False), ("0.0.0.0", "token", True),
+])  # fmt: skip
+def test_nobody_else_is_served_without_authentication(host: str, mode: str, starts: bool) -> None:
+    """S-1, W-74."""
+    settings = load_service_settings(host=host, auth_mode=mode)
+    if starts:
+        check_address(settings)
+    else:
+        with pytest.raises(InvalidInput, match="loopback"):
+            check_address(settings)
+
+
+# load
+
+
+def test_a_caller_that_asks_too_often_waits() -> None:
+    """S-9."""
+    with running(InMemoryStore(), rate_limit_per_s=0.5, rate_limit_burst=3) as one, httpx.Client() as client:
+        answers = [client.get(f"{one.url}/v1/probe/list") for _ in range(5)]
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 429, 429]
+    assert answers[-1].json()["code"] == "rate_limited"
+    assert int(answers[-1].headers["retry-after"]) in {1, 2}
+
+
+def test_rates_are_kept_apart_and_in_bounded_memory() -> None:
+    rates = Rates(per_second=1, burst=2, most_keys=100)
+    for number in range(10_000):
+        rates.take(f"key {number}", 0.0)
+    assert len(rates) == 100
+    rates.take("one", 0.0)
+    rates.take("one", 0.0)
+    with pytest.raises(RateLimited):
+        rates.take("one", 0.5)
+    rates.take("other", 0.5)
+    rates.take("one", 1.6)
+
+
+def test_more_requests_than_fit_are_sent_away() -> None:
+    """S-7: the others are answered all the same."""
+    with running(InMemoryStore(), max_concurrency=2) as one:
+        answers: list[httpx.Response] = []
+        asking = [
+            threading.Thread(target=lambda: answers.append(httpx.get(f"{one.url}/v1/probe/slow"))) for _ in range(4)
+        ]
+        for thread in asking:
+            thread.start()
+        for thread in asking:
+            thread.join()
+    assert sorted(answer.status_code for answer in answers) == [200, 200, 503, 503]
+    assert all("retry-after" in answer.headers for answer in answers if answer.status_code == 503)
+
+
+def test_an_answer_that_does_not_come_in_time_is_503() -> None:
+    with running(InMemoryStore(), request_timeout_s=0.2) as one:
+        answer = httpx.get(f"{one.url}/v1/probe/slow")
+        assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
+        assert "retry-after" in answer.headers
+        with httpx.stream("GET", f"{one.url}/v1/probe/stream") as stream:  # a stream that began goes on
+            lines = (line for line in stream.iter_lines() if line.startswith("id"))
+            assert [next(lines) for _ in range(8)][-1] == "id: 8"
+
+
+# how it is
+
+
+def test_a_service_that_can_serve_says_so(service: Running) -> None:
+    """S-12."""
+    answer = httpx.get(f"{service.url}/readyz")
+    assert answer.status_code == 200
+    checks = {"service": "ok", "database": "ok", "migrations": "ok", "settings": "ok"}
+    assert answer.json() == {"status": "ready", "checks": checks}
+
+
+@pytest.mark.parametrize("header", ["x-forwarded-for", "forwarded", "via"])
+def test_readiness_is_for_neighbours_and_callers(server: Server, shared_database: str, header: str) -> None:
+    """S-12: whoever comes through a proxy on this machine is no neighbour."""
+    with running(server.target(shared_database), auth_mode="token", metrics=True) as one:
+        for path in ("/readyz", "/metrics"):
+            assert httpx.get(f"{one.url}{path}").status_code == 200
+            assert httpx.get(f"{one.url}{path}", headers={header: "1.2.3.4"}).status_code == 401
+
+
+def test_a_service_that_cannot_serve_says_why(server: Server, fresh_database: str) -> None:
+    """S-12, W-5."""
+    with running(server.target(fresh_database)) as one, server.superuser(fresh_database) as mighty:
+        mighty.execute("UPDATE ledger.alembic_version SET version_num = '0001'")
+        answer = httpx.get(f"{one.url}/readyz")
+        assert (answer.status_code, answer.json()["checks"]["migrations"]) == (503, "migration_needed")
+        mighty.execute("ALTER DATABASE " + fresh_database + " CONNECTION LIMIT 0")
+        with server.superuser(fresh_database.replace(fresh_database, "postgres")) as other:
+            other.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND application_name = %s",
+                (fresh_database, "memory-ledger"),
+            )
+        mighty.execute("ALTER SCHEMA ledger RENAME TO away")
+        answer = httpx.get(f"{one.url}/readyz")
+        assert answer.status_code == 503
+        assert answer.json()["status"] == "not_ready"
+        assert httpx.get(f"{one.url}/v1/health").status_code == 200
+        stats = httpx.get(f"{one.url}/v1/sessions/s/stats")
+        assert stats.status_code == 503
+        assert "retry-after" in stats.headers
+
+
+def test_metrics_count_by_route_and_hold_no_content() -> None:
+    with running(InMemoryStore(), metrics=True) as one, httpx.Client(base_url=one.url) as client:
+        for number in range(30):
+            client.get(f"/v1/sessions/geheim-{number}/stats")
+            client.get(f"/geheim-{number}")
+        client.request("GEHEIM", "/v1/health")
+        text = client.get("/metrics").text
+    known = 'memory_ledger_requests_total{method="GET",route="/v1/sessions/{session_id}/stats",status="200"} 30.0'
+    assert known in text
+    assert 'memory_ledger_requests_total{method="GET",route="none",status="404"} 30.0' in text
+    assert "geheim" not in text.lower()
+    assert len(text.splitlines()) < 120
+
+
+def test_metrics_are_off_unless_asked_for(service: Running) -> None:
+    assert httpx.get(f"{service.url}/metrics").status_code == 404
+
+
+def test_the_description_is_off_unless_asked_for(service: Running) -> None:
+    """S-12."""
+    assert [httpx.get(f"{service.url}{path}").status_code for path in ("/docs", "/openapi.json")] == [404, 404]
+    with running(InMemoryStore(), docs=True) as one:
+        assert "/v1/sessions/{session_id}/stats" in httpx.get(f"{one.url}/openapi.json").json()["paths"]
+
+
+# spaces
+
+
+async def test_unused_ledgers_make_room_and_used_ones_stay() -> None:
+    spaces = Spaces(InMemoryStore(), settings=Settings(), clock=SystemClock(), capacity=2)
+    async with spaces.lend("first", "ann") as first:
+        for number in range(10):
+            async with spaces.lend(f"n-{number}") as ledger:
+                await ledger.add_user_message("s", "hello")
+        await asyncio.sleep(0)
+        await first.add_user_message("s", "still open")
+        events = await first.get_events("s")
+        assert events[0].actor == "ann"
+    assert await spaces.known() == sorted(["first", *(f"n-{number}" for number in range(10))])
+    kept = spaces.ledger("kept")
+    for number in range(5):
+        async with spaces.lend(f"m-{number}"):
+            pass
+    assert spaces.ledger("kept") is kept
+    await spaces.close()
+    with pytest.raises(Unavailable):
+        spaces.ledger("first")
+    with pytest.raises(Unavailable):
+        await first.get_events("s")
+
+
+async def test_a_namespace_name_is_checked() -> None:
+    store = InMemoryStore()
+    spaces = Spaces(store, settings=Settings(), clock=SystemClock())
+    with pytest.raises(InvalidInput):
+        spaces.ledger("a/b")
+    async with spaces.lend("a") as ledger:
+        await ledger.add_user_message("s", "hello")
+    assert await store.namespace_ids() == [namespace_id("a")]
+    await spaces.close()
+
+
+# stopping
+
+
+class Process:
+    """``memory-ledger serve`` as a process of its own."""
+
+    def __init__(self, folder: Path, url: str, *options: str, **environment: str) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        known = {name: value for name, value in os.environ.items() if not name.startswith("MEMORY_LEDGER_")}
+        self.errors = folder / "errors"
+        self.said = folder / "said"
+        command = [sys.executable, "-c", "from ledger.cli import main; main()", "serve", "--port", str(self.port)]
+        with self.said.open("wb") as said, self.errors.open("wb") as errors:
+            self.process = subprocess.Popen(
+                [*command, *options],
+                env={**known, "MEMORY_LEDGER_DATABASE_URL": url, **environment},
+                stdout=said,
+                stderr=errors,
+            )
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def wait_until_it_serves(self) -> None:
+        for _ in range(200):
+            try:
+                httpx.get(f"{self.url}/v1/health")
+            except httpx.TransportError:
+                assert self.process.poll() is None, self.errors.read_text()
+                time.sleep(0.1)
+            else:
+                return
+        raise AssertionError("it does not serve")
+
+
+def test_a_service_that_is_stopped_finishes_what_it_accepted(
+    tmp_path: Path, server: Server, shared_database: str, namespace: str
+) -> None:
+    """Accepted requests finish, streams end; the command is done then, and says at its start that all may call."""
+    with server.login("ledger_app") as login:
+        process = Process(tmp_path, server.url_of(login, shared_database))
+        try:
+            process.wait_until_it_serves()
+            stats = f"{process.url}/v1/sessions/s/stats"
+            assert httpx.get(stats, params={"namespace": namespace}).status_code == 200
+            process.process.send_signal(signal.SIGTERM)
+            assert process.process.wait(20) == 0
+        finally:
+            process.process.kill()
+            process.process.wait()
+    assert "authentication is off" in process.said.read_text()
+    assert "Traceback" not in process.errors.read_text()
+
+
+def test_streams_end_and_requests_finish_when_the_service_stops() -> None:
+    """Their reader sees an end and no fault."""
+    answers: list[object] = []
+    with running(InMemoryStore()) as one:
+        begun = threading.Event()
+
+        def follow() -> None:
+            try:
+                with httpx.stream("GET", f"{one.url}/v1/probe/stream") as stream:
+                    for number, _ in enumerate(stream.iter_lines()):
+                        if number == 2:
+                            begun.set()
+                answers.append("ended")
+            except httpx.TransportError as fault:
+                answers.append(fault)
+
+        def ask() -> None:
+            answers.append(httpx.get(f"{one.url}/v1/probe/slow").status_code)
+
+        threads = [threading.Thread(target=work) for work in (follow, ask)]
+        for thread in threads:
+            thread.start()
+        assert begun.wait(5)
+        began = time.monotonic()
+    for thread in threads:
+        thread.join(5)
+    assert sorted(map(str, answers)) == ["200", "ended"]
+    assert time.monotonic() - began < 5
+
+
+def test_serving_others_without_authentication_is_refused(tmp_path: Path) -> None:
+    """S-1: exit 2, one line."""
+    process = Process(tmp_path, "postgresql://nowhere/none", "--host", "0.0.0.0")
+    assert process.process.wait(20) == 2
+    assert process.errors.read_text().count("\n") == 1
+    assert "loopback" in process.errors.read_text()
