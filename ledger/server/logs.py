@@ -11,6 +11,8 @@ import traceback
 from datetime import UTC, datetime
 from typing import Any, Final, TextIO
 
+from ledger.errors import LedgerError
+
 OURS: Final = "ledger"
 
 
@@ -24,7 +26,7 @@ class JsonLines(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "event": record.getMessage() if ours else f"{record.module}:{record.lineno}",
+            "event": _message(record) if ours else f"{record.module}:{record.lineno}",
         }
         fields = getattr(record, "fields", None)
         if ours and isinstance(fields, dict):
@@ -34,6 +36,18 @@ class JsonLines(logging.Formatter):
             frames = traceback.extract_tb(record.exc_info[2])
             line["at"] = [f"{frame.name}:{frame.lineno}" for frame in frames[-10:]]
         return json.dumps(line)
+
+
+def _message(record: logging.LogRecord) -> str:
+    """Return what is said, of errors among its values only the code."""
+    values = record.args
+    if isinstance(values, tuple) and values:
+        return str(record.msg) % tuple(_named(each) if isinstance(each, BaseException) else each for each in values)
+    return record.getMessage()
+
+
+def _named(fault: BaseException) -> str:
+    return fault.code if isinstance(fault, LedgerError) else type(fault).__name__
 
 
 def configure(level: str, stream: TextIO | None = None) -> logging.Handler:
