@@ -24,8 +24,4 @@ def serve(
     opts = options()
     service = load_service_settings(host=host, port=port, worker=False if no_worker else None)
     check_address(service)
-    if service.auth_mode == "none":
-        opts.output.say(
-            "authentication is off (AUTH_MODE=none): whoever reaches this address may do everything", "yellow"
-        )
     run(lambda: run_service(opts.settings, service, say=opts.output.say))

@@ -55,10 +55,12 @@ async def serve(settings: Settings, service_settings: ServiceSettings, *, say: C
         Unavailable: the address cannot be listened on.
         DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: the database cannot be used.
     """
-    logs.configure(service_settings.log_level)
     with _listening(service_settings) as listener:
         host, port = listener.getsockname()[:2]
         async with Service.open(settings, service_settings) as service:
+            logs.configure(service_settings.log_level)
+            if service_settings.auth_mode == "none":
+                say("authentication is off (AUTH_MODE=none): whoever reaches this address may do everything")
             say(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}")
             config = configuration(service, service_settings)
             await GracefulServer(config, service.stopping).serve(sockets=[listener])

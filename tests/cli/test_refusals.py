@@ -50,6 +50,10 @@ COMMANDS = {
     **{f"projections {name}": ["projections", name] for name in ("list", "status", "rebuild")},
     "doctor": ["doctor"],
     "demo": ["demo"],
+    "serve": ["serve", "--port", "0"],
+    "token add": ["token", "add", "ann"],
+    "token list": ["token", "list"],
+    "token revoke": ["token", "revoke", "k"],
     "db start": ["db", "start"],
     "db stop": ["db", "stop"],
     "db status": ["db", "status"],
@@ -77,7 +81,7 @@ def check_one_line(ran: Ran, code: int = 2) -> str:
 
 def test_the_table_names_every_command() -> None:
     group: Any = typer.main.get_command(app)
-    groups = {"db", "projections"}
+    groups = {"db", "projections", "token"}
     below = {f"{name} {command}" for name in groups for command in group.commands[name].commands}
     assert set(COMMANDS) == (group.commands.keys() - groups) | below
 

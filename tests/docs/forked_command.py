@@ -3,11 +3,13 @@
 import array
 import json
 import os
+import select
 import signal
 import socket
 import stat
 import subprocess
 import sys
+import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -77,6 +79,7 @@ def _run(asked: socket.socket) -> None:
     os.environ.clear()
     os.environ.update(environment)
     sys.argv = ["memory-ledger", *arguments]
+    threading.Thread(target=_end_with, args=(asked,), daemon=True).start()
     code = 0
     try:
         main()
@@ -87,5 +90,14 @@ def _run(asked: socket.socket) -> None:
         code = 1
     sys.stdout.flush()
     sys.stderr.flush()
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # whoever asked may go now
     asked.sendall(str(code).encode())
     os._exit(0)
+
+
+def _end_with(asked: socket.socket) -> None:
+    """Terminate this command if whoever asked for it was."""
+    poll = select.poll()
+    poll.register(asked, 0)  # which still tells of a peer that is gone
+    poll.poll()
+    os.kill(os.getpid(), signal.SIGTERM)
