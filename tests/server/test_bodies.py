@@ -5,13 +5,14 @@ import json
 import httpx
 import pytest
 
+from tests.server import asking
 from tests.server.conftest import Running
 
 JSON = {"content-type": "application/json"}
 
 
 def post(service: Running, body: bytes, path: str = "/v1/probe", **headers: str) -> httpx.Response:
-    return httpx.post(f"{service.url}{path}", content=body, headers={**JSON, **headers})
+    return asking.post(f"{service.url}{path}", content=body, headers={**JSON, **headers})
 
 
 @pytest.mark.parametrize(
@@ -91,19 +92,19 @@ def test_the_working_memory_api_refuses_in_its_own_form(service: Running) -> Non
 @pytest.mark.parametrize("limit", ["-1", "0", "1001", "1" + "0" * 20, "1e3", "1.0", "+5", "\uff15", "", "1_0"])
 def test_a_limit_is_a_whole_number_in_plain_digits(service: Running, limit: str) -> None:
     """I-41."""
-    answer = httpx.get(f"{service.url}/v1/probe/list", params={"limit": limit})
+    answer = asking.get(f"{service.url}/v1/probe/list", params={"limit": limit})
     assert (answer.status_code, answer.json().get("code")) == (422, "bad_limit"), answer.text
 
 
 def test_a_limit_comes_once(service: Running) -> None:
     """I-41."""
-    assert httpx.get(f"{service.url}/v1/probe/list?limit=7").json() == 7
-    assert httpx.get(f"{service.url}/v1/probe/list?limit=1&limit=2").json()["code"] == "bad_limit"
+    assert asking.get(f"{service.url}/v1/probe/list?limit=7").json() == 7
+    assert asking.get(f"{service.url}/v1/probe/list?limit=1&limit=2").json()["code"] == "bad_limit"
 
 
 def test_a_conflict_says_where_the_stream_is(service: Running) -> None:
     """W-63."""
-    answer = httpx.get(f"{service.url}/v1/probe/conflict")
+    answer = asking.get(f"{service.url}/v1/probe/conflict")
     assert answer.status_code == 409
     assert (answer.json()["code"], answer.json()["current_version"]) == ("version_conflict", 7)
 
@@ -111,14 +112,14 @@ def test_a_conflict_says_where_the_stream_is(service: Running) -> None:
 @pytest.mark.parametrize("path", ["/v1/probe/away", "/v1/memory/probe/away"])
 def test_a_store_that_is_away_is_503_with_a_time_to_come_back(service: Running, path: str) -> None:
     """W-5."""
-    answer = httpx.get(f"{service.url}{path}")
+    answer = asking.get(f"{service.url}{path}")
     assert answer.status_code == 503
     assert answer.headers["retry-after"] == "1"
 
 
 def test_a_crash_says_nothing(service: Running) -> None:
     """P-16."""
-    answer = httpx.get(f"{service.url}/v1/probe/crash?text=geheim")
+    answer = asking.get(f"{service.url}/v1/probe/crash?text=geheim")
     assert (answer.status_code, answer.json()["code"]) == (500, "ledger_error")
     assert "geheim" not in answer.text
     assert "secret" not in answer.text

@@ -3,13 +3,14 @@
 import httpx
 
 from ledger.clock import SystemClock
+from tests.server import asking
 from tests.server.conftest import Running
 
 
 def test_health_is_the_time_in_whole_milliseconds(service: Running) -> None:
     """W-13."""
     before = _now_ms()
-    answer = httpx.get(f"{service.url}/v1/health")
+    answer = asking.get(f"{service.url}/v1/health")
     assert answer.status_code == 200
     assert answer.json().keys() == {"now"}
     assert isinstance(answer.json()["now"], int)

@@ -20,6 +20,7 @@ from ledger.server import oidc
 from ledger.server.safe_fetch import fetch
 from ledger.server.settings import ServiceSettings, load_service_settings
 from ledger.stores.in_memory import InMemoryStore
+from tests.server import asking
 from tests.server.conftest import Running, running
 
 ISSUER = "https://issuer.example"
@@ -103,7 +104,7 @@ def signed(key: Any = RSA, algorithm: str = "RS256", kid: object = "rsa", **chan
 
 
 def get(service: Running, token: str) -> httpx.Response:
-    return httpx.get(f"{service.url}/v1/probe/who", headers={"authorization": f"Bearer {token}"})
+    return asking.get(f"{service.url}/v1/probe/who", headers={"authorization": f"Bearer {token}"})
 
 
 def forged(header: dict[str, object], payload: dict[str, object], signature: bytes = b"") -> str:

@@ -22,6 +22,7 @@ from ledger.server.spaces import Spaces
 from ledger.settings import Settings
 from ledger.stores.in_memory import InMemoryStore
 from tests.databases import Server
+from tests.server import asking
 from tests.server.conftest import Running, running
 
 # settings
@@ -111,12 +112,12 @@ def test_more_requests_than_fit_are_sent_away() -> None:
     """S-7: the others are answered all the same."""
     with running(InMemoryStore(), max_concurrency=2) as one:
         answers: list[httpx.Response] = []
-        asking = [
-            threading.Thread(target=lambda: answers.append(httpx.get(f"{one.url}/v1/probe/slow"))) for _ in range(4)
+        threads = [
+            threading.Thread(target=lambda: answers.append(asking.get(f"{one.url}/v1/probe/slow"))) for _ in range(4)
         ]
-        for thread in asking:
+        for thread in threads:
             thread.start()
-        for thread in asking:
+        for thread in threads:
             thread.join()
     assert sorted(answer.status_code for answer in answers) == [200, 200, 503, 503]
     assert all("retry-after" in answer.headers for answer in answers if answer.status_code == 503)
@@ -124,10 +125,10 @@ def test_more_requests_than_fit_are_sent_away() -> None:
 
 def test_an_answer_that_does_not_come_in_time_is_503() -> None:
     with running(InMemoryStore(), request_timeout_s=0.2) as one:
-        answer = httpx.get(f"{one.url}/v1/probe/slow")
+        answer = asking.get(f"{one.url}/v1/probe/slow")
         assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
         assert "retry-after" in answer.headers
-        with httpx.stream("GET", f"{one.url}/v1/probe/stream") as stream:  # a stream that began goes on
+        with asking.stream("GET", f"{one.url}/v1/probe/stream") as stream:  # a stream that began goes on
             lines = (line for line in stream.iter_lines() if line.startswith("id"))
             assert [next(lines) for _ in range(8)][-1] == "id: 8"
 
@@ -137,7 +138,7 @@ def test_an_answer_that_does_not_come_in_time_is_503() -> None:
 
 def test_a_service_that_can_serve_says_so(service: Running) -> None:
     """S-12."""
-    answer = httpx.get(f"{service.url}/readyz")
+    answer = asking.get(f"{service.url}/readyz")
     assert answer.status_code == 200
     checks = {"service": "ok", "database": "ok", "migrations": "ok", "settings": "ok"}
     assert answer.json() == {"status": "ready", "checks": checks}
@@ -148,15 +149,15 @@ def test_readiness_is_for_neighbours_and_callers(server: Server, shared_database
     """S-12: whoever comes through a proxy on this machine is no neighbour."""
     with running(server.target(shared_database), auth_mode="token", metrics=True) as one:
         for path in ("/readyz", "/metrics"):
-            assert httpx.get(f"{one.url}{path}").status_code == 200
-            assert httpx.get(f"{one.url}{path}", headers={header: "1.2.3.4"}).status_code == 401
+            assert asking.get(f"{one.url}{path}").status_code == 200
+            assert asking.get(f"{one.url}{path}", headers={header: "1.2.3.4"}).status_code == 401
 
 
 def test_a_service_that_cannot_serve_says_why(server: Server, fresh_database: str) -> None:
     """S-12, W-5."""
     with running(server.target(fresh_database)) as one, server.superuser(fresh_database) as mighty:
         mighty.execute("UPDATE ledger.alembic_version SET version_num = '0001'")
-        answer = httpx.get(f"{one.url}/readyz")
+        answer = asking.get(f"{one.url}/readyz")
         assert (answer.status_code, answer.json()["checks"]["migrations"]) == (503, "migration_needed")
         mighty.execute("ALTER DATABASE " + fresh_database + " CONNECTION LIMIT 0")
         with server.superuser(fresh_database.replace(fresh_database, "postgres")) as other:
@@ -165,11 +166,11 @@ def test_a_service_that_cannot_serve_says_why(server: Server, fresh_database: st
                 (fresh_database, "memory-ledger"),
             )
         mighty.execute("ALTER SCHEMA ledger RENAME TO away")
-        answer = httpx.get(f"{one.url}/readyz")
+        answer = asking.get(f"{one.url}/readyz")
         assert answer.status_code == 503
         assert answer.json()["status"] == "not_ready"
-        assert httpx.get(f"{one.url}/v1/health").status_code == 200
-        stats = httpx.get(f"{one.url}/v1/sessions/s/stats")
+        assert asking.get(f"{one.url}/v1/health").status_code == 200
+        stats = asking.get(f"{one.url}/v1/sessions/s/stats")
         assert stats.status_code == 503
         assert "retry-after" in stats.headers
 
@@ -189,14 +190,14 @@ def test_metrics_count_by_route_and_hold_no_content() -> None:
 
 
 def test_metrics_are_off_unless_asked_for(service: Running) -> None:
-    assert httpx.get(f"{service.url}/metrics").status_code == 404
+    assert asking.get(f"{service.url}/metrics").status_code == 404
 
 
 def test_the_description_is_off_unless_asked_for(service: Running) -> None:
     """S-12."""
-    assert [httpx.get(f"{service.url}{path}").status_code for path in ("/docs", "/openapi.json")] == [404, 404]
+    assert [asking.get(f"{service.url}{path}").status_code for path in ("/docs", "/openapi.json")] == [404, 404]
     with running(InMemoryStore(), docs=True) as one:
-        assert "/v1/sessions/{session_id}/stats" in httpx.get(f"{one.url}/openapi.json").json()["paths"]
+        assert "/v1/sessions/{session_id}/stats" in asking.get(f"{one.url}/openapi.json").json()["paths"]
 
 
 # spaces
@@ -261,7 +262,7 @@ class Process:
     def wait_until_it_serves(self) -> None:
         for _ in range(200):
             try:
-                httpx.get(f"{self.url}/v1/health")
+                asking.get(f"{self.url}/v1/health")
             except httpx.TransportError:
                 assert self.process.poll() is None, self.errors.read_text()
                 time.sleep(0.1)
@@ -279,7 +280,7 @@ def test_a_service_that_is_stopped_finishes_what_it_accepted(
         try:
             process.wait_until_it_serves()
             stats = f"{process.url}/v1/sessions/s/stats"
-            assert httpx.get(stats, params={"namespace": namespace}).status_code == 200
+            assert asking.get(stats, params={"namespace": namespace}).status_code == 200
             process.process.send_signal(signal.SIGTERM)
             assert process.process.wait(20) == 0
         finally:
@@ -297,7 +298,7 @@ def test_streams_end_and_requests_finish_when_the_service_stops() -> None:
 
         def follow() -> None:
             try:
-                with httpx.stream("GET", f"{one.url}/v1/probe/stream") as stream:
+                with asking.stream("GET", f"{one.url}/v1/probe/stream") as stream:
                     for number, _ in enumerate(stream.iter_lines()):
                         if number == 2:
                             begun.set()
@@ -306,7 +307,7 @@ def test_streams_end_and_requests_finish_when_the_service_stops() -> None:
                 answers.append(fault)
 
         def ask() -> None:
-            answers.append(httpx.get(f"{one.url}/v1/probe/slow").status_code)
+            answers.append(asking.get(f"{one.url}/v1/probe/slow").status_code)
 
         threads = [threading.Thread(target=work) for work in (follow, ask)]
         for thread in threads:

@@ -13,6 +13,7 @@ from ledger.server.tokens import hash_of, key_id_of, new_token
 from ledger.stores.postgres.token_finder import FoundToken
 from ledger.stores.postgres.token_keeper import keeping
 from tests.databases import Server
+from tests.server import asking
 from tests.server.conftest import Running, running
 
 pytestmark = pytest.mark.postgres
@@ -58,7 +59,7 @@ def keeper(server: Server, shared_database: str) -> Keeper:
 
 def get(service: Running, path: str, token: str | None = None, **headers: str) -> httpx.Response:
     shown = {} if token is None else {"authorization": f"Bearer {token}"}
-    return httpx.get(f"{service.url}{path}", headers={**shown, **headers})
+    return asking.get(f"{service.url}{path}", headers={**shown, **headers})
 
 
 def test_a_token_is_recognised_by_its_form() -> None:
@@ -78,7 +79,7 @@ def test_a_token_says_who_calls(guarded: Running, keeper: Keeper) -> None:
     """W-74, W-75."""
     token = keeper.add("read", namespaces=("ours",))
     for headers in ({"authorization": f"Bearer {token}"}, {"authorization": f"bearer {token}"}, {"x-api-key": token}):
-        answer = httpx.get(f"{guarded.url}/v1/probe/who", headers=headers)
+        answer = asking.get(f"{guarded.url}/v1/probe/who", headers=headers)
         assert answer.json() == {"actor": "agent", "scopes": ["read"], "namespaces": ["ours"], "namespace": "ours"}
 
 
@@ -128,7 +129,7 @@ def test_every_wrong_token_is_refused_alike(guarded: Running, keeper: Keeper) ->
     wrong = wrong_tokens(keeper)
     answers = {}
     for kind, token in wrong.items():
-        answer = httpx.get(f"{guarded.url}/v1/probe/who", headers={"authorization": f"Bearer {token}".encode()})
+        answer = asking.get(f"{guarded.url}/v1/probe/who", headers={"authorization": f"Bearer {token}".encode()})
         answers[kind] = (answer.status_code, answer.content, answer.headers["www-authenticate"])
     assert len(set(answers.values())) == 1, answers
     assert next(iter(answers.values()))[0] == 401
@@ -172,7 +173,7 @@ def test_a_token_that_takes_longer_to_refuse_is_noticed(
     ],
 )
 def test_no_credential_is_refused_like_a_wrong_one(guarded: Running, headers: dict[str, str]) -> None:
-    answer = httpx.get(f"{guarded.url}/v1/probe/who", headers=headers)
+    answer = asking.get(f"{guarded.url}/v1/probe/who", headers=headers)
     assert (answer.status_code, answer.json()["code"]) == (401, "not_authenticated")
     assert answer.headers["www-authenticate"].startswith("Bearer")
 
@@ -184,9 +185,9 @@ def test_two_credentials_are_none(guarded: Running, keeper: Keeper) -> None:
 
 def test_nobody_unknown_has_a_body_read(guarded: Running) -> None:
     """S-4: 401 comes before 422."""
-    answer = httpx.post(f"{guarded.url}/v1/probe", content=b"nonsense", headers={"content-type": "application/json"})
+    answer = asking.post(f"{guarded.url}/v1/probe", content=b"nonsense", headers={"content-type": "application/json"})
     assert answer.status_code == 401
-    assert httpx.get(f"{guarded.url}/v1/probe/list?limit=x").status_code == 401
+    assert asking.get(f"{guarded.url}/v1/probe/list?limit=x").status_code == 401
 
 
 def test_a_revoked_token_is_out_within_five_seconds(

@@ -16,6 +16,7 @@ from ledger.errors import EmbedderFailed
 from ledger.server import logs, tracing
 from ledger.stores.in_memory import InMemoryStore
 from tests.databases import Server
+from tests.server import asking
 from tests.server.conftest import Running, running
 from tests.server.wire import exchange, head
 
@@ -132,8 +133,8 @@ def test_a_request_and_an_append_are_spans_without_content(
 
     with running(server.target(shared_database), tracing=True) as one:
         headers = {"traceparent": f"00-{trace}-b7ad6b7169203331-01"}
-        httpx.get(f"{one.url}/v1/sessions/{MARKER}/stats", params={"user_id": MARKER}, headers=headers)
-        httpx.get(f"{one.url}/v1/sessions/s/stats?{MARKER}=1")
+        asking.get(f"{one.url}/v1/sessions/{MARKER}/stats", params={"user_id": MARKER}, headers=headers)
+        asking.get(f"{one.url}/v1/sessions/s/stats?{MARKER}=1")
         asyncio.run_coroutine_threadsafe(append(one), one.loop).result(10)
     found = {span.name: span for span in spans.get_finished_spans()}
     request = found["GET /v1/sessions/{session_id}/stats"]
@@ -145,5 +146,5 @@ def test_a_request_and_an_append_are_spans_without_content(
 
 def test_no_spans_are_made_unless_asked_for(spans: InMemorySpanExporter) -> None:
     with running(InMemoryStore()) as one:
-        httpx.get(f"{one.url}/v1/sessions/s/stats")
+        asking.get(f"{one.url}/v1/sessions/s/stats")
     assert spans.get_finished_spans() == ()

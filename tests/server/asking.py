@@ -1,0 +1,7 @@
+"""Asking over HTTP; one client for all tests, since making one costs more than a request."""
+
+import httpx
+
+_CLIENT = httpx.Client(timeout=30, verify=False, trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))
+
+get, post, request, stream = _CLIENT.get, _CLIENT.post, _CLIENT.request, _CLIENT.stream
