@@ -44,11 +44,12 @@ class _AboutMemory(Payload, frozen=True):
 
 
 class MemoryAdded(_AboutMemory, frozen=True):
-    """A memory joined the session; without *persisted_at* it goes on to long-term memory (http W-49)."""
+    """A memory joined the session, or came back; without *persisted_at* it goes on to long-term memory (http W-49)."""
 
     type = "memory.added"
     fields: MemoryFields
     persisted_at: datetime | None = None
+    restored: bool = False
     listed: Listed | None = None
 
 

@@ -17,7 +17,7 @@ from projections.working_memory import Memory
 def known_memory(memory: Memory) -> Known:
     """Return *memory* as the comparison sees it."""
     says = (memory.fields.text, memory.fields.memory_type)
-    return Known(memory.version, memory.memory_id, memory.write_id, says, memory.listed)
+    return Known(memory.version, memory.memory_id, memory.write_id, says, memory.listed, memory.restored)
 
 
 def memories_then(seen: Seen) -> Then:
@@ -65,7 +65,8 @@ def _added(
     elif change.past is not None and change.past.fields is not None:
         name, persisted_at = change.past.item_id, change.past.persisted_at
         fields = _merged(change, change.past.fields, name, seen)
-    return MemoryAdded(write_id=write_id, memory_id=name, fields=fields, persisted_at=persisted_at)
+    known = memory is not None or change.past is not None
+    return MemoryAdded(write_id=write_id, memory_id=name, fields=fields, persisted_at=persisted_at, restored=known)
 
 
 def _merged(change: Change[BodyMemory], current: MemoryFields, name: str, seen: Seen) -> MemoryFields:

@@ -29,7 +29,9 @@ Counting: TypeAlias = Callable[[str | None, str], Counted]
 
 def known_entry(entry: Entry) -> Known:
     """Return *entry* as the comparison sees it."""
-    return Known(entry.version, entry.entry_id, entry.write_id, (entry.role, entry.content), entry.listed)
+    return Known(
+        entry.version, entry.entry_id, entry.write_id, (entry.role, entry.content), entry.listed, entry.restored
+    )
 
 
 def entries_then(seen: Seen) -> Then:
@@ -111,6 +113,7 @@ def _moved(added: EntryAdded, entry: Entry, state: SessionState) -> EntryAdded:
         arguments=entry.arguments,
         created_at=entry.created_at,
         metadata=entry.metadata,
+        restored=True,
         persisted_at=flags.persisted_at(entry.version),
         extracted=ranges.contains(flags.extracted, entry.version),
     )
@@ -122,6 +125,7 @@ def _arrived(added: EntryAdded, change: Change[BodyMessage], new_id: Callable[[]
     return msgspec.structs.replace(
         added,
         entry_id=change.past.item_id if change.past else change.sent.id or new_id(),
+        restored=change.past is not None,
         created_at=source.created_at,
         persisted_at=source.persisted_at,
         extracted=source.extracted,

@@ -51,9 +51,11 @@ def _is_new(one: Placed[Sent]) -> bool:
 def _writes(placed: Sequence[Placed[Sent]], active: Sequence[Known]) -> list[tuple[str, int, Listed | None]]:
     """Return the writes that brought what the body lists: id, a version, and what their writers had listed.
 
+    Not of what was restored or moved: who lists that may know it from before.
+
     Only the first item of a write says what was listed; once it has left, an omission stays that might have gone.
     """
-    known = [item for one in placed if (item := one.active or one.past) is not None]
+    known = [item for one in placed if (item := one.active or one.past) is not None and not item.restored]
     listings = {item.write_id: item.listed for item in (*active, *known) if item.listed is not None}
     newest = {item.write_id: item.version for item in known}
     return [(write_id, version, listings.get(write_id)) for write_id, version in newest.items()]
