@@ -88,11 +88,15 @@ class RestoreSession(msgspec.Struct, frozen=True):
 
 
 class ChangeData(msgspec.Struct, frozen=True):
-    """Change the session's own JSON object; keys that are set already, or not there, change nothing."""
+    """Change the session's own JSON object; keys that are set already, or not there, change nothing.
+
+    *begins* tells that it is the first of another life, which has none.
+    """
 
     write_id: str
     set: JsonObject
     removed: tuple[str, ...] = ()
+    begins: bool = False
 
 
 class SetExpiry(msgspec.Struct, frozen=True):

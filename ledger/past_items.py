@@ -61,6 +61,7 @@ def _learn(entries: _Items, memories: _Items, event: RecordedEvent, state: Sessi
                 created_at=added.created_at or to_datetime(event.recorded_us),
                 persisted_at=flags.persisted_at(event.version) or added.persisted_at,
                 extracted=added.extracted or ranges.contains(flags.extracted, event.version),
+                added=added,
             )
         case EntryEdited() as change if (item := entries.get(change.entry_id)) is not None:
             _change(entries, item, (change.role or item.says[0], change.content))

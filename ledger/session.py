@@ -109,7 +109,7 @@ def _keep(
         case RestoreSession(write_id=write_id):
             return [SessionRestored(write_id=write_id)] if state.opened else []
         case ChangeData(write_id=write_id, set=wanted, removed=removed):
-            data = state.working.data
+            data = {} if command.begins else state.working.data
             changed = {key: value for key, value in wanted.items() if key not in data or not is_same(value, data[key])}
             gone = tuple(key for key in removed if key in data)
             return [DataChanged(write_id=write_id, set=changed, removed=gone)] if changed or gone else []

@@ -142,6 +142,22 @@ class SyncMemoryLedger:
         """See `MemoryLedger.remove_entry`."""
         return self._call(self._ledger.remove_entry, session_id, entry_id, user_id=user_id)
 
+    def get_data(self, session_id: str, **when: Unpack[When]) -> JsonObject:
+        """See `MemoryLedger.get_data`."""
+        return self._call(self._ledger.get_data, session_id, **when)
+
+    def patch_data(self, session_id: str, patch: Mapping[str, Any], *, user_id: str | None = None) -> JsonObject:
+        """See `MemoryLedger.patch_data`."""
+        return self._call(self._ledger.patch_data, session_id, patch, user_id=user_id)
+
+    def set_expiry(self, session_id: str, ttl_seconds: int | None, *, user_id: str | None = None) -> int:
+        """See `MemoryLedger.set_expiry`."""
+        return self._call(self._ledger.set_expiry, session_id, ttl_seconds, user_id=user_id)
+
+    def restore(self, session_id: str, version: int, *, user_id: str | None = None) -> int:
+        """See `MemoryLedger.restore`."""
+        return self._call(self._ledger.restore, session_id, version, user_id=user_id)
+
     def compress(
         self, session_id: str, *, key: str | None = None, force: bool = False, user_id: str | None = None
     ) -> CompactionResult:

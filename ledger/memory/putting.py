@@ -9,19 +9,16 @@ import msgspec
 
 from ledger.canonical import canonical_json
 from ledger.chain import request_hash
-from ledger.commands import Command, OpenSession
+from ledger.commands import Command
 from ledger.errors import PreconditionFailed
-from ledger.events import EntryAdded, EntryEdited, EntryRemoved, SessionOpened, to_datetime
+from ledger.events import EntryAdded, EntryEdited, EntryRemoved, to_datetime
 from ledger.ids import Stream, request_id
-from ledger.memory.core import Core
+from ledger.memory.keeping import Keeping, count
 from ledger.names import check_idempotency_key
-from ledger.past_items import remembered
 from ledger.ports import IndexedSession
-from ledger.put import Body, Counted, Marked, PutSession, Remembered, Seen, ServedView, Strict, Unmarked, ids_in_doubt
+from ledger.put import Body, Marked, PutSession, Remembered, Seen, ServedView, Strict, Unmarked
 from ledger.results import Precondition, Put
-from ledger.session import decide
 from ledger.state import SessionState, at_rest
-from ledger.tokenizers import TOKENIZERS
 from ledger.writing import Idempotency
 from projections.config import MemoryConfig
 from projections.strategies.progressive import Progressive
@@ -30,7 +27,7 @@ ANY: Final = Precondition()
 _STAMPS: Final = 1_000_000
 
 
-class Putting(Core):
+class Putting(Keeping):
     """The PUT of the working-memory API (http W-16, W-51 … W-61)."""
 
     async def put_working_memory(
@@ -121,7 +118,7 @@ class Putting(Core):
             write_id=self._clock.ulid(),
             body=body,
             seen=seen,
-            count=partial(_count, base.tokenizer),
+            count=partial(count, base.tokenizer),
             new_id=self._clock.ulid,
             remembered=Remembered() if expired and fresh else await self._remembered(stream, state, body),
             views=tuple(await self._views(stream, state, body)) if live or resumes else (),
@@ -170,29 +167,11 @@ class Putting(Core):
                 return at_rest(then)
         return None
 
-    async def _remembered(self, stream: Stream, state: SessionState, body: Body) -> Remembered:
-        messages, memories = ids_in_doubt(state, body)
-        if not (messages or memories) or not state.version:
-            return Remembered()
-        return await remembered(self._store, stream, state, messages, memories)
-
     async def _views(self, stream: Stream, state: SessionState, body: Body) -> list[ServedView]:
         listed = {one.id for one in body.messages}
         if all(entry.entry_id in listed for entry in state.window.entries):
             return []  # nothing is omitted
         return await self._store.served_views(stream, now=self._clock.now())
-
-    def _opened(self, stream: Stream, config: MemoryConfig) -> SessionOpened:
-        begin = OpenSession(
-            write_id="",
-            namespace=stream.namespace,
-            user_id=stream.user_id,
-            session_id=stream.session_id,
-            config=config,
-        )
-        (opened,) = decide(SessionState(), begin)
-        assert isinstance(opened, SessionOpened)
-        return opened
 
     def _put_idempotency(
         self, stream: Stream, key: str | None, body: Body, last_accessed: datetime | None
@@ -221,26 +200,6 @@ def with_limit(config: MemoryConfig, context_window: int | None, model_name: str
         for one in config.compactions
     )
     return config.model_copy(update={"compactions": compactions})
-
-
-class _Message(msgspec.Struct, frozen=True, kw_only=True):
-    """A message as a tokenizer looks at it."""
-
-    role: str
-    content: str
-    kind: str = "message"
-    tool_name: str | None = None
-    tool_call_id: str | None = None
-    arguments: object = None
-
-
-def _count(tokenizer: str, role: str | None, text: str) -> Counted:
-    counter = TOKENIZERS[tokenizer]
-    if role is None:
-        count = counter.count_text(text)
-    else:
-        count = counter.count(_Message(role=role, content=text))
-    return Counted(count.tokens, count.tokenizer, count.fallback)
 
 
 def _plain(body: Body) -> object:

@@ -121,12 +121,28 @@ def _moved(added: EntryAdded, entry: Entry, state: SessionState) -> EntryAdded:
 
 def _arrived(added: EntryAdded, change: Change[BodyMessage], new_id: Callable[[], str]) -> EntryAdded:
     """Return *added* as a new entry, or as a past one that comes back, with its time and flags."""
-    source = change.past or change.sent
+    past = change.past
+    if past is None:
+        sent = change.sent
+        return msgspec.structs.replace(
+            added,
+            entry_id=sent.id or new_id(),
+            created_at=sent.created_at,
+            persisted_at=sent.persisted_at,
+            extracted=sent.extracted,
+        )
     return msgspec.structs.replace(
-        added,
-        entry_id=change.past.item_id if change.past else change.sent.id or new_id(),
-        restored=change.past is not None,
-        created_at=source.created_at,
-        persisted_at=source.persisted_at,
-        extracted=source.extracted,
+        past.added or added,
+        write_id=added.write_id,
+        entry_id=past.item_id,
+        role=added.role,
+        content=added.content,
+        tokens=added.tokens,
+        tokenizer=added.tokenizer,
+        fallback=added.fallback,
+        created_at=past.created_at,
+        persisted_at=past.persisted_at,
+        extracted=past.extracted,
+        restored=True,
+        listed=added.listed,
     )

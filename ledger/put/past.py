@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from ledger.events import Listed, MemoryFields
+from ledger.events import EntryAdded, Listed, MemoryFields
 
 #: ``active`` items are in the state; they are looked up only for what they once said.
 PastStatus: TypeAlias = Literal["active", "covered", "removed", "cleared"]
@@ -27,6 +27,8 @@ class PastItem(msgspec.Struct, frozen=True, kw_only=True):
     persisted_at: datetime | None = None
     extracted: bool = False
     fields: MemoryFields | None = None
+    #: The event of a message, whose other fields come back with it.
+    added: EntryAdded | None = None
 
 
 class Remembered(msgspec.Struct, frozen=True):

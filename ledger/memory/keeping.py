@@ -1,0 +1,173 @@
+"""What a session keeps beside its window: data of its own, a lifetime; and bringing a past state back."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Unpack
+
+import msgspec
+
+from ledger.commands import ChangeConfig, ChangeData, Command, OpenSession, SetExpiry
+from ledger.errors import InvalidInput
+from ledger.events import JsonObject, SessionOpened
+from ledger.ids import Stream
+from ledger.memory.reading import Reading
+from ledger.past_items import remembered
+from ledger.put import Body, BodyMemory, BodyMessage, Counted, PutSession, Remembered, Strict, ids_in_doubt
+from ledger.put.fields import context_of
+from ledger.results import When
+from ledger.session import decide
+from ledger.state import SessionState
+from ledger.strict_json import check_integer, check_value
+from ledger.tokenizers import TOKENIZERS
+from projections.config import MemoryConfig
+
+MOST_SECONDS = 10**9
+
+
+class Keeping(Reading):
+    """Session data, lifetimes, and restoring."""
+
+    async def get_data(self, session_id: str, **when: Unpack[When]) -> JsonObject:
+        """Return the session's own JSON object; empty for an unknown session."""
+        return dict((await self._state_or_empty(session_id, when)).working.data)
+
+    async def patch_data(self, session_id: str, patch: Mapping[str, Any], *, user_id: str | None = None) -> JsonObject:
+        """Merge *patch* (RFC 7396) into the session's own JSON object and return that.
+
+        Concurrent patches of different keys all survive. A key whose value is none is removed. Source: http W-66.
+
+        Raises:
+            InvalidInput: it is no JSON object, or over a limit (trust N-2).
+        """
+        if not isinstance(patch, Mapping):
+            raise InvalidInput("wrong_type", "is a JSON object", field="patch")
+        wanted = dict(patch)
+        check_value(wanted, field="patch")
+        stream = self._stream(session_id, user_id)
+
+        async def commands_for(state: SessionState) -> Sequence[Command]:
+            opening = self._opening(stream, state)
+            begins = self._begins(state)
+            data = {} if begins else state.working.data
+            changed = {key: _merged(data.get(key), value) for key, value in wanted.items() if value is not None}
+            removed = tuple(key for key, value in wanted.items() if value is None)
+            return [*opening, ChangeData(self._clock.ulid(), changed, removed, begins)]
+
+        return dict((await self._writer.write(stream, commands_for)).state.working.data)
+
+    async def set_expiry(self, session_id: str, ttl_seconds: int | None, *, user_id: str | None = None) -> int:
+        """Let the session expire *ttl_seconds* after its last write, or never, and return its version.
+
+        Expiry follows from the clock: nothing is deleted, and reading still shows the history. Source: http W-20.
+
+        Raises:
+            InvalidInput: it is not 1 to 1,000,000,000.
+            SessionNotFound: the session has no events.
+        """
+        if ttl_seconds is not None:
+            check_integer(ttl_seconds, field="ttl_seconds", least=1, most=MOST_SECONDS)
+        stream = await self._existing(session_id, user_id)
+        return (await self._command(stream, lambda write_id: SetExpiry(write_id, ttl_seconds))).state.version
+
+    async def restore(self, session_id: str, version: int, *, user_id: str | None = None) -> int:
+        """Bring back what the session was at *version*, also after its end, by new events; return its version then.
+
+        Messages, their order, ids and texts, the summary as a text, data, memories, config and lifetime are as they
+        were; history is not rewritten. Source: http W-70.
+
+        Raises:
+            SessionNotFound, VersionNotFound: there is no such state.
+        """
+        stream = await self._existing(session_id, user_id, version=version)
+        then = await self._states.at(stream, version=version)
+        body = body_of(then)
+
+        async def commands_for(state: SessionState) -> Sequence[Command]:
+            begins = self._begins(state)
+            put = PutSession(
+                write_id=self._clock.ulid(),
+                body=body,
+                seen=Strict(),
+                count=partial(count, then.config.tokenizer),
+                new_id=self._clock.ulid,
+                remembered=await self._remembered(stream, state, body),
+                opening=self._opened(stream, then.config) if begins else None,
+                restoring=not begins and state.has_expired(self._clock.now()),
+            )
+            working = then.working
+            return [put, ChangeConfig(self._clock.ulid(), then.config, working.extraction, working.tokens)]
+
+        return (await self._writer.write(stream, commands_for)).state.version
+
+    def _opened(self, stream: Stream, config: MemoryConfig) -> SessionOpened:
+        begin = OpenSession(
+            write_id="",
+            namespace=stream.namespace,
+            user_id=stream.user_id,
+            session_id=stream.session_id,
+            config=config,
+        )
+        (opened,) = decide(SessionState(), begin)
+        assert isinstance(opened, SessionOpened)
+        return opened
+
+    async def _remembered(self, stream: Stream, state: SessionState, body: Body) -> Remembered:
+        """Return what became of those items in *body* that the state alone does not tell."""
+        messages, memories = ids_in_doubt(state, body)
+        if not (messages or memories) or not state.version:
+            return Remembered()
+        return await remembered(self._store, stream, state, messages, memories)
+
+
+def body_of(state: SessionState) -> Body:
+    """Return the body that says what *state* is."""
+    working = state.working
+    return Body(
+        messages=tuple(
+            BodyMessage(role=entry.role, content=entry.content, id=entry.entry_id) for entry in state.window.entries
+        ),
+        memories=tuple(
+            BodyMemory(fields=one.fields, id=one.memory_id, sent=frozenset(one.fields.__struct_fields__))
+            for one in working.memories
+        ),
+        data=working.data,
+        context=context_of(state),
+        tokens=working.tokens,
+        extraction=working.extraction,
+        ttl_seconds=working.ttl_seconds,
+        ttl_sent=True,
+    )
+
+
+class _Message(msgspec.Struct, frozen=True, kw_only=True):
+    """A message as a tokenizer looks at it."""
+
+    role: str
+    content: str
+    kind: str = "message"
+    tool_name: str | None = None
+    tool_call_id: str | None = None
+    arguments: object = None
+
+
+def count(tokenizer: str, role: str | None, text: str) -> Counted:
+    """Return the tokens of a text of *role*; without role, those of a summary."""
+    counter = TOKENIZERS[tokenizer]
+    if role is None:
+        found = counter.count_text(text)
+    else:
+        found = counter.count(_Message(role=role, content=text))
+    return Counted(found.tokens, found.tokenizer, found.fallback)
+
+
+def _merged(current: Any, patch: Any) -> Any:
+    """Return *current* after a merge patch, which no null survives (RFC 7396)."""
+    if not isinstance(patch, dict):
+        return patch
+    merged = dict(current) if isinstance(current, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = _merged(merged.get(key), value)
+    return merged

@@ -1,0 +1,133 @@
+"""Session data, lifetimes and restoring: http W-20, W-60, W-66, W-70, B9."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from ledger.errors import InvalidInput, SessionNotFound, VersionNotFound
+from ledger.memory import MemoryLedger
+from ledger.ports import Store
+from tests.core.driver import SetClock
+
+
+def opened(store: Store, namespace: str, clock: SetClock | None = None, **more) -> MemoryLedger:
+    return MemoryLedger(store, namespace=namespace, clock=clock, **more)
+
+
+async def test_concurrent_patches_of_different_keys_all_survive(store: Store, namespace: str) -> None:
+    """W-66."""
+    ledger, other = opened(store, namespace), opened(store, namespace)
+    await asyncio.gather(
+        *((ledger if number % 2 else other).patch_data("s", {f"k{number}": number}) for number in range(20))
+    )
+    assert await ledger.get_data("s") == {f"k{number}": number for number in range(20)}
+    assert len(await ledger.get_events("s", type="data.changed")) == 20
+
+
+async def test_a_patch_merges_removes_and_changes_nothing_twice(store: Store, namespace: str) -> None:
+    """W-66, RFC 7396."""
+    ledger = opened(store, namespace)
+    assert await ledger.patch_data("s", {"a": {"b": 1, "c": None}, "n": None}) == {"a": {"b": 1}}
+    assert await ledger.patch_data("s", {"a": {"c": [1, None]}}) == {"a": {"b": 1, "c": [1, None]}}
+    version = (await ledger.get_state("s")).version
+    assert await ledger.patch_data("s", {"a": {"b": 1}, "gone": None}) == {"a": {"b": 1, "c": [1, None]}}
+    assert (await ledger.get_state("s")).version == version
+    assert await ledger.patch_data("s", {"a": None}) == {}
+    assert await ledger.get_data("s", version=2) == {"a": {"b": 1}}
+    with pytest.raises(InvalidInput):
+        await ledger.patch_data("s", [1])
+    with pytest.raises(InvalidInput, match="patch"):
+        await ledger.patch_data("s", {"a": object()})
+
+
+async def test_a_session_expires_by_the_clock_and_its_history_stays(store: Store, namespace: str) -> None:
+    """W-20: no event says so, reading and summarising renew nothing, writing does."""
+    clock = SetClock()
+    ledger = opened(store, namespace, clock)
+    await ledger.add_user_message("s", "hello")
+    await ledger.patch_data("s", {"k": 1})
+    await ledger.set_expiry("s", 3600)
+    state = await ledger.get_state("s")
+    expires_at = state.working.expires_at
+    assert expires_at is not None
+    assert state.is_live(expires_at - timedelta(microseconds=1))
+    assert state.has_expired(expires_at)
+    assert [entry.content for entry in (await ledger.get_state("s")).window.entries] == ["hello"]
+    clock.moment = expires_at + timedelta(seconds=1)
+    await ledger.add_user_message("s", "another life")
+    after = await ledger.get_state("s")
+    assert [entry.content for entry in after.window.entries] == ["another life"]
+    assert (after.working.data, after.working.ttl_seconds) == ({}, None)
+    assert [entry.content for entry in (await ledger.get_state("s", version=state.version)).window.entries] == ["hello"]
+
+
+async def test_an_expired_session_comes_back_where_it_is_to(store: Store, namespace: str) -> None:
+    """W-60."""
+    clock = SetClock()
+    ledger = opened(store, namespace, clock, reconstruct=True)
+    await ledger.add_user_message("s", "hello")
+    await ledger.patch_data("s", {"k": 1})
+    await ledger.set_expiry("s", 60)
+    clock.moment = (await ledger.get_state("s")).working.expires_at + timedelta(days=1)
+    await ledger.add_user_message("s", "still here?")
+    state = await ledger.get_state("s")
+    assert [entry.content for entry in state.window.entries] == ["hello", "still here?"]
+    assert state.working.data == {"k": 1}
+    assert len(await ledger.get_events("s", type="session.restored")) == 1
+
+
+async def test_a_lifetime_is_checked(store: Store, namespace: str) -> None:
+    ledger = opened(store, namespace)
+    with pytest.raises(SessionNotFound):
+        await ledger.set_expiry("s", 60)
+    await ledger.add_user_message("s", "hello")
+    for wrong in (0, -1, 10**10, True, "60"):
+        with pytest.raises(InvalidInput):
+            await ledger.set_expiry("s", wrong)
+    assert (await ledger.get_state("s")).working.ttl_seconds is None
+
+
+async def test_a_clear_an_end_and_any_change_are_undone_exactly(store: Store, namespace: str) -> None:
+    """W-70, B9: what a session was at a version comes back, whatever was done since."""
+    ledger = opened(store, namespace)
+    await ledger.add_user_message("s", "call it", entry_id="m1")
+    await ledger.add_tool_call("s", "shell", {"command": "ls"}, tool_call_id="c1", entry_id="m2")
+    await ledger.add_tool_result("s", "shell", "a b", tool_call_id="c1", entry_id="m3", metadata={"took": 2})
+    await ledger.patch_data("s", {"k": {"deep": None}})
+    await ledger.set_expiry("s", 3600)
+    then = await ledger.get_state("s")
+    await ledger.edit_entry("s", "m1", "another text")
+    await ledger.remove_entry("s", "m3")
+    await ledger.patch_data("s", {"k": None, "x": 1})
+    await ledger.update_config("s", {"tokenizer": "approximate"})
+    edited = (await ledger.get_state("s")).version
+    await same(ledger, await ledger.restore("s", then.version), then)
+    await ledger.clear_session("s")
+    await same(ledger, await ledger.restore("s", then.version), then)
+    await ledger.clear_session("s", end=True)
+    assert not (await ledger.get_state("s")).opened
+    await same(ledger, await ledger.restore("s", then.version), then)
+    assert (await ledger.get_state("s", version=edited)).working.data == {"x": 1}, "history is as it was"
+    version = (await ledger.get_state("s")).version
+    await ledger.set_expiry("s", None)
+    with pytest.raises(VersionNotFound):
+        await ledger.restore("s", version + 9)
+    with pytest.raises(SessionNotFound):
+        await ledger.restore("unknown", 1)
+
+
+async def same(ledger: MemoryLedger, version: int, then) -> None:
+    now = await ledger.get_state("s")
+    assert now.version == version
+    assert [shown(entry) for entry in now.window.entries] == [shown(entry) for entry in then.window.entries]
+    assert (now.working.data, now.working.ttl_seconds, now.config) == (
+        then.working.data,
+        then.working.ttl_seconds,
+        then.config,
+    )
+
+
+def shown(entry) -> tuple:
+    names = ("entry_id", "kind", "role", "content", "tool_name", "tool_call_id", "arguments", "metadata", "tokens")
+    return tuple(getattr(entry, name) for name in names)
