@@ -6,21 +6,7 @@ from typing import TypeAlias
 import msgspec
 
 from ledger.errors import FailureReason
-from ledger.events import (
-    ContextRendered,
-    EntriesExtracted,
-    EntriesIndexed,
-    EntryAdded,
-    Extraction,
-    ImportedFrom,
-    JsonObject,
-    MemoryPromoted,
-    Method,
-    ModelOutput,
-    Pass,
-    PlannedCall,
-)
-from ledger.put.changes import PutSession
+from ledger.events import ContextRendered, EntryAdded, ForkedFrom, ImportedFrom, Method, ModelOutput, Pass, PlannedCall, Role
 from projections.config import MemoryConfig
 from projections.entries import Entry
 from projections.strategies.base import CompactionPlan
@@ -35,8 +21,7 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str
     config: MemoryConfig
     imported_from: ImportedFrom | None = None
-    #: Begin another life although one is open: it has expired, which the state does not know.
-    anew: bool = False
+    forked_from: ForkedFrom | None = None
 
 
 class AddEntries(msgspec.Struct, frozen=True):

@@ -21,7 +21,9 @@ from projections.prompts import SummaryRequest
 class StreamWrite(msgspec.Struct, frozen=True, kw_only=True):
     """Events for one stream. *expected_version*: none is any, 0 a new stream, n exactly n (trust R-5).
 
-    The other fields note on the stream's head what these events say.
+    With *forked_from* a new stream goes on from a version of another one of the namespace: its first event has the
+    next version, and is chained to that one (trust H-16). The other fields note on the stream's head what these
+    events say.
     """
 
     stream: Stream
@@ -29,6 +31,7 @@ class StreamWrite(msgspec.Struct, frozen=True, kw_only=True):
     expected_version: int | None = None
     config_digest: bytes | None = None
     ended: bool | None = None
+    forked_from: tuple[Stream, int] | None = None
 
 
 class AppendRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +73,8 @@ class Appender(Protocol):
         Nothing is written if it raises. An empty request returns no receipts.
 
         Raises:
-            VersionConflict: a stream is not at its expected version.
+            VersionConflict: a stream is not at its expected version, or one to fork into is there already.
+            VersionNotFound: a stream has no such version to fork.
             IdempotencyMismatch: the request id was used for another request.
             StreamClosed, StreamNameMismatch: the stream takes nothing, or has other names.
             InvalidInput: ``batch_size``, over 10,000 events.
@@ -87,7 +91,11 @@ class Appender(Protocol):
 
 
 class StreamReader(Protocol):
-    """Reading one stream; versions start at 1, *after* excludes its bound, *until* includes it."""
+    """Reading one stream; versions start at 1, *after* excludes its bound, *until* includes it.
+
+    A fork reads as if the history of its parents, up to where each was forked, were its own; these events keep
+    their own stream id.
+    """
 
     async def read_stream(
         self, stream: Stream, *, after: int = 0, until: int | None = None, limit: int | None = None
@@ -109,6 +117,10 @@ class StreamLocator(Protocol):
 
     async def head(self, stream: Stream) -> tuple[int, bytes]:
         """Return version and hash of the newest event; 0 and 32 zero bytes if there is none."""
+        ...
+
+    async def lineage(self, stream: Stream) -> "list[StreamHead]":
+        """Return the head of *stream* and, of a fork, those of its parents, nearest first; none if it is unknown."""
         ...
 
     async def version_at(self, stream: Stream, moment: datetime) -> int:
@@ -155,6 +167,9 @@ class StreamHead(msgspec.Struct, frozen=True):
     session_id: str
     version: int
     head_hash: bytes
+    #: The stream it was forked from, and at which version.
+    parent_id: UUID | None = None
+    parent_version: int | None = None
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -173,7 +188,7 @@ class SnapshotStore(Protocol):
     async def load_snapshot(
         self, stream: Stream, projection: str, projection_version: int, *, at_most: int | None = None
     ) -> Snapshot | None:
-        """Return the newest snapshot at or before version *at_most*."""
+        """Return the newest snapshot at or before version *at_most*; of a fork it may be one of a parent."""
         ...
 
     async def save_snapshot(self, stream: Stream, snapshot: Snapshot) -> None:

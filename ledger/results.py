@@ -85,6 +85,20 @@ class Added(msgspec.Struct, frozen=True, kw_only=True):
     replayed: bool = False
 
 
+class Forked(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that goes on, at *version*, from another one at *at_version*, with the receipt of its first event."""
+
+    session_id: str
+    user_id: str | None
+    forked_from: str
+    at_version: int
+    version: int
+    position: int
+    event_id: str
+    hash: str
+    replayed: bool = False
+
+
 class ImportedState(msgspec.Struct, frozen=True, kw_only=True):
     """What an imported state came to; *claimed_tokens* is the total it came with, if that is another."""
 

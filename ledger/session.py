@@ -150,6 +150,7 @@ def _opened(command: OpenSession) -> SessionOpened:
         session_id=command.session_id,
         config=config.dump(command.config),
         imported_from=command.imported_from,
+        forked_from=command.forked_from,
     )
 
 

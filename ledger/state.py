@@ -91,6 +91,8 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
     if payload.write_id != state.write_id:
         state = at_rest(state)
     if isinstance(payload, SessionOpened):
+        if payload.forked_from is not None:
+            return _forked(state, event, payload)
         return SessionState(
             event.version,
             payload.write_id,
@@ -121,6 +123,22 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
         stats.evolve(state.counts, event),
         _progress(state, payload) if state.progress else (),
         _working(state.working, event, entries),
+    )
+
+
+def _forked(state: SessionState, event: RecordedEvent, payload: SessionOpened) -> SessionState:
+    """Return the state of the parent as a fork goes on from it: only what runs there is no affair of the fork."""
+    return replace(
+        state,
+        version=event.version,
+        write_id=payload.write_id,
+        opened=True,
+        created_us=event.recorded_us,
+        updated_us=event.recorded_us,
+        config=_config(payload, event.version),
+        summaries=_summaries(state, event),
+        compactions=replace(_compactions(state, event), in_flight=()),
+        progress=_progress(state, payload),
     )
 
 
@@ -155,7 +173,7 @@ def _config(payload: SessionOpened | ConfigChanged, version: int) -> MemoryConfi
 
 def _summaries(state: SessionState, event: RecordedEvent) -> LiveSummaries:
     live = summaries.evolve(state.summaries, event)
-    if isinstance(event.payload, ConfigChanged):
+    if isinstance(event.payload, ConfigChanged | SessionOpened):
         new = config.load(event.payload.config)
         for key in {summary.key for summary in live.live if summary.block is not None}:
             if not _goes_on(state.config, new, key):
@@ -165,7 +183,7 @@ def _summaries(state: SessionState, event: RecordedEvent) -> LiveSummaries:
 
 def _compactions(state: SessionState, event: RecordedEvent) -> Compactions:
     evolved = compactions.evolve(state.compactions, event)
-    if isinstance(event.payload, ConfigChanged):
+    if isinstance(event.payload, ConfigChanged | SessionOpened):
         new = config.load(event.payload.config)
         evolved = evolved.introduced(
             (one.key for one in new.compactions if state.config.compaction(one.key) is None), event.version
@@ -217,7 +235,7 @@ def _progress(state: SessionState, payload: Event) -> tuple[tuple[str, Any], ...
             return tuple(
                 (own, fold.complete(folded, payload) if own == key else folded) for own, folded in state.progress
             )
-        case ConfigChanged(config=raw):
+        case ConfigChanged(config=raw) | SessionOpened(config=raw):
             new = config.load(raw)
             return tuple((key, folded) for key, folded in state.progress if _goes_on(state.config, new, key))
         case _:

@@ -13,7 +13,7 @@ import msgspec
 
 from ledger.canonical import canonical_json
 from ledger.codec import SALT_BYTES, decode, encode
-from ledger.commands import Command
+from ledger.commands import Command, OpenSession
 from ledger.errors import LedgerError, Unavailable, Unreadable, VersionConflict
 from ledger.events import (
     ConfigChanged,
@@ -106,6 +106,15 @@ class Writer:
                     state = None
         raise Unavailable("other writers kept coming first; try again")
 
+    async def fork(self, stream: Stream, opening: OpenSession, *, idempotency: Idempotency | None = None) -> Written:
+        """Begin *stream* with *opening*, which says where it is forked from.
+
+        Raises:
+            VersionConflict: *stream* has events.
+            VersionNotFound: the session to fork has no such version.
+        """
+        return await self._append(stream, decide(SessionState(), opening), 0, idempotency)
+
     def request(self, stream: Stream, events: Sequence[Event], expected: int | None) -> AppendRequest:
         """Return decided events as a request, for those who append many in one transaction."""
         return AppendRequest(writes=(self._stream_write(stream, events, expected),))
@@ -155,10 +164,14 @@ class Writer:
     def _stream_write(self, stream: Stream, events: Sequence[Event], expected: int | None) -> StreamWrite:
         digest: bytes | None = None
         ended: bool | None = None
+        forked_from: tuple[Stream, int] | None = None
         for event in events:
             match event:
-                case SessionOpened(config=config):
+                case SessionOpened(config=config, forked_from=origin):
                     digest, ended = _digest(config), False
+                    if origin is not None:
+                        parent = Stream.of(stream.namespace, origin.session_id, origin.user_id)
+                        forked_from = (parent, origin.version)
                 case ConfigChanged(config=config):
                     digest = _digest(config)
                 case SessionCleared():
@@ -171,6 +184,7 @@ class Writer:
             expected_version=expected,
             config_digest=digest,
             ended=ended,
+            forked_from=forked_from,
         )
 
     def new_event(self, event: Event) -> NewEvent:

@@ -51,10 +51,10 @@ CREATE DOMAIN ledger.stored_payload AS bytea
 ALTER DOMAIN ledger.stored_payload OWNER TO ledger_owner;
 
 --
--- Name: append(uuid, uuid[], text[], text[], uuid[], bytea[], boolean[], integer[], integer[], bigint[], bytea[], timestamp with time zone[], boolean[], integer[], integer[], uuid[], text[], smallint[], smallint[], timestamp with time zone[], text[], text[], uuid[], bytea[], bytea[], text[], bytea[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+-- Name: append(uuid, uuid[], text[], text[], uuid[], bytea[], boolean[], integer[], integer[], bigint[], bytea[], timestamp with time zone[], boolean[], uuid[], bigint[], integer[], integer[], uuid[], text[], smallint[], smallint[], timestamp with time zone[], text[], text[], uuid[], bytea[], bytea[], text[], bytea[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE FUNCTION ledger.append(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_events integer[], e_head integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_mac bytea[], e_trace text[], e_bytes bytea[]) RETURNS TABLE(request integer, event integer, code text, replayed boolean, version bigint, "position" bigint, event_id uuid, recorded_us bigint, previous_hash bytea, hash bytea, stream_id uuid)
+CREATE FUNCTION ledger.append(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_head integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_mac bytea[], e_trace text[], e_bytes bytea[]) RETURNS TABLE(request integer, event integer, code text, replayed boolean, version bigint, "position" bigint, event_id uuid, recorded_us bigint, previous_hash bytea, hash bytea, stream_id uuid)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ledger', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -107,12 +107,12 @@ BEGIN
 
     -- (2) and (3): retries, expected versions and sizes, where there is something to check
     IF NOT v_plain OR w_expected IS NOT NULL OR r_request_id IS NOT NULL OR r_retry IS NOT NULL
-        OR v_count > 10000 THEN
+        OR w_parent_id IS NOT NULL OR v_count > 10000 THEN
         v_accepted := '{}';
         FOR request, event, code, replayed, version, "position", event_id, recorded_us, hash, stream_id IN
             SELECT * FROM append_checked(
                 p_namespace_id, h_stream_id, h_user_id, h_session_id, v_versions, r_request_id, r_request_hash,
-                r_retry, r_writes, w_head, w_expected, w_events, e_event_id
+                r_retry, r_writes, w_head, w_expected, w_parent_id, w_parent_version, w_events, e_event_id
             )
         LOOP
             IF event IS NULL THEN
@@ -131,6 +131,16 @@ BEGIN
             IF v_count = 0 THEN
                 RETURN;
             END IF;
+        END IF;
+        IF w_parent_id IS NOT NULL THEN
+            FOR h, version, hash IN
+                SELECT * FROM append_forked(
+                    p_namespace_id, h_stream_id, w_head, w_parent_id, w_parent_version, w_events, v_accepted
+                )
+            LOOP
+                v_versions[h] := version;
+                v_hashes[h] := hash;
+            END LOOP;
         END IF;
         request := NULL;
         code := NULL;
@@ -219,13 +229,13 @@ END
 $$;
 
 
-ALTER FUNCTION ledger.append(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_events integer[], e_head integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_mac bytea[], e_trace text[], e_bytes bytea[]) OWNER TO ledger_owner;
+ALTER FUNCTION ledger.append(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_head integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_mac bytea[], e_trace text[], e_bytes bytea[]) OWNER TO ledger_owner;
 
 --
--- Name: append_checked(uuid, uuid[], text[], text[], bigint[], uuid[], bytea[], boolean[], integer[], integer[], bigint[], integer[], uuid[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+-- Name: append_checked(uuid, uuid[], text[], text[], bigint[], uuid[], bytea[], boolean[], integer[], integer[], bigint[], uuid[], bigint[], integer[], uuid[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE FUNCTION ledger.append_checked(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], h_version bigint[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_events integer[], e_event_id uuid[]) RETURNS TABLE(request integer, event integer, code text, replayed boolean, version bigint, "position" bigint, event_id uuid, recorded_us bigint, hash bytea, stream_id uuid)
+CREATE FUNCTION ledger.append_checked(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], h_version bigint[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[]) RETURNS TABLE(request integer, event integer, code text, replayed boolean, version bigint, "position" bigint, event_id uuid, recorded_us bigint, hash bytea, stream_id uuid)
     LANGUAGE plpgsql
     SET search_path TO 'ledger', 'pg_temp'
     AS $$
@@ -275,6 +285,14 @@ BEGIN
                     code := 'LG001';
                     version := h_version[h];
                     "position" := w_expected[i];
+                ELSIF code IS NULL AND w_parent_id[i] IS NOT NULL THEN
+                    IF h_version[h] <> 0 THEN -- a fork is a new stream
+                        code := 'LG001';
+                        version := h_version[h];
+                        "position" := 0;
+                    ELSIF fork_point(p_namespace_id, w_parent_id[i], w_parent_version[i]) IS NULL THEN
+                        code := 'LG007';
+                    END IF;
                 END IF;
             END IF;
         END LOOP;
@@ -314,7 +332,7 @@ BEGIN
             RETURN NEXT;
         ELSE
             FOR i IN w + 1 .. w + r_writes[r] LOOP
-                h_version[w_head[i]] := h_version[w_head[i]] + w_events[i];
+                h_version[w_head[i]] := coalesce(w_parent_version[i], h_version[w_head[i]]) + w_events[i];
             END LOOP;
             FOR x IN e + 1 .. e + v_events LOOP
                 event := x;
@@ -328,7 +346,35 @@ END
 $$;
 
 
-ALTER FUNCTION ledger.append_checked(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], h_version bigint[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_events integer[], e_event_id uuid[]) OWNER TO ledger_owner;
+ALTER FUNCTION ledger.append_checked(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], h_version bigint[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[]) OWNER TO ledger_owner;
+
+--
+-- Name: append_forked(uuid, uuid[], integer[], uuid[], bigint[], integer[], integer[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE FUNCTION ledger.append_forked(p_namespace_id uuid, h_stream_id uuid[], w_head integer[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], p_accepted integer[]) RETURNS TABLE(head integer, version bigint, hash bytea)
+    LANGUAGE plpgsql
+    SET search_path TO 'ledger', 'pg_temp'
+    AS $$
+DECLARE
+    e integer := 0; -- events before the current write
+BEGIN
+    FOR i IN 1 .. cardinality(w_head) LOOP
+        IF w_parent_id[i] IS NOT NULL AND e + 1 = ANY (p_accepted) THEN
+            head := w_head[i];
+            version := w_parent_version[i];
+            hash := fork_point(p_namespace_id, w_parent_id[i], w_parent_version[i]);
+            UPDATE streams s SET parent_id = w_parent_id[i], parent_version = w_parent_version[i]
+            WHERE s.namespace_id = p_namespace_id AND s.stream_id = h_stream_id[head];
+            RETURN NEXT;
+        END IF;
+        e := e + w_events[i];
+    END LOOP;
+END
+$$;
+
+
+ALTER FUNCTION ledger.append_forked(p_namespace_id uuid, h_stream_id uuid[], w_head integer[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], p_accepted integer[]) OWNER TO ledger_owner;
 
 --
 -- Name: append_noted(uuid, timestamp with time zone, uuid[], uuid[], bytea[], integer[], integer[], bytea[], timestamp with time zone[], boolean[], integer[], bigint[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
@@ -404,19 +450,34 @@ $$;
 ALTER FUNCTION ledger.create_namespace(p_namespace_id uuid, p_namespace text) OWNER TO ledger_owner;
 
 --
--- Name: find_token(text); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+-- Name: fork_point(uuid, uuid, bigint); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE FUNCTION ledger.find_token(p_key_id text) RETURNS TABLE(token_hash bytea, name text, scopes text[], namespaces text[], expires_at timestamp with time zone, revoked_at timestamp with time zone)
-    LANGUAGE sql STABLE SECURITY DEFINER
+CREATE FUNCTION ledger.fork_point(p_namespace_id uuid, p_stream_id uuid, p_version bigint) RETURNS bytea
+    LANGUAGE plpgsql STABLE
     SET search_path TO 'ledger', 'pg_temp'
     AS $$
-    SELECT t.token_hash, t.name, t.scopes, t.namespaces, t.expires_at, t.revoked_at
-    FROM ledger.api_tokens t WHERE t.key_id = p_key_id
+DECLARE
+    v_stream_id uuid := p_stream_id;
+    v_parent record;
+BEGIN
+    LOOP
+        SELECT s.parent_id, s.parent_version INTO v_parent
+        FROM streams s
+        WHERE s.namespace_id = p_namespace_id AND s.stream_id = v_stream_id AND s.version >= p_version;
+        EXIT WHEN v_parent.parent_version IS NULL OR v_parent.parent_version < p_version;
+        v_stream_id := v_parent.parent_id;
+    END LOOP;
+    RETURN (
+        SELECT e.hash
+        FROM events e
+        WHERE e.namespace_id = p_namespace_id AND e.stream_id = v_stream_id AND e.version = p_version
+    );
+END
 $$;
 
 
-ALTER FUNCTION ledger.find_token(p_key_id text) OWNER TO ledger_owner;
+ALTER FUNCTION ledger.fork_point(p_namespace_id uuid, p_stream_id uuid, p_version bigint) OWNER TO ledger_owner;
 
 --
 -- Name: namespace_ids(); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
@@ -745,7 +806,10 @@ CREATE TABLE ledger.streams (
     head_hash ledger.hash DEFAULT decode(repeat('00'::text, 32), 'hex'::text) NOT NULL,
     user_id ledger.short_text NOT NULL,
     session_id ledger.short_text NOT NULL,
-    config_digest ledger.hash
+    config_digest ledger.hash,
+    parent_id uuid,
+    parent_version ledger.ordinal,
+    CONSTRAINT streams_check CHECK (((parent_id IS NULL) = (parent_version IS NULL)))
 )
 WITH (fillfactor='70');
 
@@ -1373,18 +1437,25 @@ GRANT USAGE ON SCHEMA ledger TO ledger_verifier;
 
 
 --
--- Name: FUNCTION append(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_events integer[], e_head integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_mac bytea[], e_trace text[], e_bytes bytea[]); Type: ACL; Schema: ledger; Owner: ledger_owner
+-- Name: FUNCTION append(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_head integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_mac bytea[], e_trace text[], e_bytes bytea[]); Type: ACL; Schema: ledger; Owner: ledger_owner
 --
 
-REVOKE ALL ON FUNCTION ledger.append(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_events integer[], e_head integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_mac bytea[], e_trace text[], e_bytes bytea[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ledger.append(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_events integer[], e_head integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_mac bytea[], e_trace text[], e_bytes bytea[]) TO ledger_app;
+REVOKE ALL ON FUNCTION ledger.append(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_head integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_mac bytea[], e_trace text[], e_bytes bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.append(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_head integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_mac bytea[], e_trace text[], e_bytes bytea[]) TO ledger_app;
 
 
 --
--- Name: FUNCTION append_checked(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], h_version bigint[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_events integer[], e_event_id uuid[]); Type: ACL; Schema: ledger; Owner: ledger_owner
+-- Name: FUNCTION append_checked(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], h_version bigint[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[]); Type: ACL; Schema: ledger; Owner: ledger_owner
 --
 
-REVOKE ALL ON FUNCTION ledger.append_checked(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], h_version bigint[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_events integer[], e_event_id uuid[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION ledger.append_checked(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], h_version bigint[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[]) FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION append_forked(p_namespace_id uuid, h_stream_id uuid[], w_head integer[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], p_accepted integer[]); Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+REVOKE ALL ON FUNCTION ledger.append_forked(p_namespace_id uuid, h_stream_id uuid[], w_head integer[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], p_accepted integer[]) FROM PUBLIC;
 
 
 --
@@ -1403,11 +1474,10 @@ GRANT ALL ON FUNCTION ledger.create_namespace(p_namespace_id uuid, p_namespace t
 
 
 --
--- Name: FUNCTION find_token(p_key_id text); Type: ACL; Schema: ledger; Owner: ledger_owner
+-- Name: FUNCTION fork_point(p_namespace_id uuid, p_stream_id uuid, p_version bigint); Type: ACL; Schema: ledger; Owner: ledger_owner
 --
 
-REVOKE ALL ON FUNCTION ledger.find_token(p_key_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ledger.find_token(p_key_id text) TO ledger_app;
+REVOKE ALL ON FUNCTION ledger.fork_point(p_namespace_id uuid, p_stream_id uuid, p_version bigint) FROM PUBLIC;
 
 
 --

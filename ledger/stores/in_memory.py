@@ -14,6 +14,7 @@ from ledger.errors import (
     LedgerError,
     StreamNameMismatch,
     VersionConflict,
+    VersionNotFound,
 )
 from ledger.events import Ranges, StoredEvent, to_microseconds
 from ledger.ids import Stream
@@ -45,12 +46,29 @@ class _Space:
         self.log: list[StoredEvent] = []
         self.names: dict[UUID, Stream] = {}
         self.streams: dict[UUID, list[StoredEvent]] = {}
+        self.parents: dict[UUID, tuple[UUID, int]] = {}
         self.requests: dict[tuple[UUID, UUID], tuple[bytes, Appended]] = {}
         self.snapshots: dict[tuple[UUID, str, int], dict[int, Snapshot]] = {}
         self.checkpoints: dict[tuple[str, int], Checkpoint] = {}
         self.index: dict[int, dict[UUID, IndexedSession]] = {}
         self.ended: dict[UUID, bool] = {}
         self.views: dict[UUID, dict[ServedView, datetime]] = {}
+
+    def history(self, stream_id: UUID) -> list[StoredEvent]:
+        """Return the events of a stream, those of its parents up to where it was forked before its own."""
+        own = self.streams.get(stream_id, [])
+        if stream_id not in self.parents:
+            return own
+        parent_id, version = self.parents[stream_id]
+        return self.history(parent_id)[:version] + own
+
+    def head(self, stream_id: UUID) -> StreamHead:
+        """Return the head of a stream."""
+        stream, newest = self.names[stream_id], self.streams[stream_id][-1]
+        parent_id, parent_version = self.parents.get(stream_id, (None, None))
+        return StreamHead(
+            stream_id, stream.user_id, stream.session_id, newest.version, newest.hash, parent_id, parent_version
+        )
 
 
 class InMemoryStore:
@@ -101,6 +119,7 @@ class InMemoryStore:
             space.streams[event.stream_id].pop()
             if not space.streams[event.stream_id]:
                 del space.streams[event.stream_id], space.names[event.stream_id]
+                space.parents.pop(event.stream_id, None)
         del space.log[length:]
         for request in set(space.requests) - known:
             del space.requests[request]
@@ -129,29 +148,38 @@ class InMemoryStore:
         known = space.names.get(write.stream.stream_id, write.stream)
         if (known.user_id, known.session_id) != (write.stream.user_id, write.stream.session_id):
             return StreamNameMismatch()
-        current = len(space.streams.get(write.stream.stream_id, ()))
-        if write.expected_version is not None and write.expected_version != current:
-            return VersionConflict(current=current, expected=write.expected_version)
+        current = len(space.history(write.stream.stream_id))
+        expected = 0 if write.forked_from else write.expected_version
+        if expected is not None and expected != current:
+            return VersionConflict(current=current, expected=expected)
+        if write.forked_from is not None:
+            parent, version = write.forked_from
+            if not 1 <= version <= len(space.history(parent.stream_id)):
+                return VersionNotFound("the session to fork has no such version; read which it has")
         return None
 
     def _write(self, space: _Space, write: StreamWrite, recorded_us: int) -> list[Receipt]:
         if not write.events:
             return []
         space.names.setdefault(write.stream.stream_id, write.stream)
-        if write.ended is not None:
-            space.ended[write.stream.stream_id] = write.ended
+        if write.forked_from is not None:
+            parent, version = write.forked_from
+            space.parents[write.stream.stream_id] = (parent.stream_id, version)
         events = space.streams.setdefault(write.stream.stream_id, [])
+        history = space.history(write.stream.stream_id)
+        version, last = len(history), history[-1].hash if history else ZERO_HASH
         receipts = []
         for new in write.events:
             stored = place(
                 new,
                 namespace_id=write.stream.namespace_id,
                 stream_id=write.stream.stream_id,
-                version=len(events) + 1,
+                version=version + 1,
                 position=len(space.log) + 1,
                 recorded_us=recorded_us,
-                previous_hash=events[-1].hash if events else ZERO_HASH,
+                previous_hash=last,
             )
+            version, last = stored.version, stored.hash
             events.append(stored)
             space.log.append(stored)
             receipts.append(
@@ -192,6 +220,16 @@ class InMemoryStore:
         events = self._events(stream)
         return (events[-1].version, events[-1].hash) if events else (0, ZERO_HASH)
 
+    async def lineage(self, stream: Stream) -> list[StreamHead]:
+        """See `ports.StreamLocator.lineage`."""
+        space = self._spaces.get(stream.namespace_id)
+        if space is None or stream.stream_id not in space.streams:
+            return []
+        heads = [space.head(stream.stream_id)]
+        while (parent_id := heads[-1].parent_id) is not None:
+            heads.append(space.head(parent_id))
+        return heads
+
     async def version_at(self, stream: Stream, moment: datetime) -> int:
         """See `ports.StreamLocator.version_at`."""
         at = to_microseconds(moment)
@@ -217,17 +255,7 @@ class InMemoryStore:
         if info is None:
             return None
         space = self._spaces[namespace_id]
-        heads = [
-            StreamHead(
-                stream_id,
-                space.names[stream_id].user_id,
-                space.names[stream_id].session_id,
-                len(events),
-                events[-1].hash,
-            )
-            for stream_id, events in sorted(space.streams.items())
-        ]
-        return info, heads
+        return info, [space.head(stream_id) for stream_id in sorted(space.streams)]
 
     async def load_snapshot(
         self, stream: Stream, projection: str, projection_version: int, *, at_most: int | None = None
@@ -236,7 +264,11 @@ class InMemoryStore:
         space = self._spaces.get(stream.namespace_id)
         kept = space.snapshots.get((stream.stream_id, projection, projection_version), {}) if space else {}
         usable = [version for version in kept if at_most is None or version <= at_most]
-        return kept[max(usable)] if usable else None
+        if usable or space is None or stream.stream_id not in space.parents:
+            return kept[max(usable)] if usable else None
+        parent_id, version = space.parents[stream.stream_id]
+        last = version if at_most is None else min(version, at_most)
+        return await self.load_snapshot(space.names[parent_id], projection, projection_version, at_most=last)
 
     async def save_snapshot(self, stream: Stream, snapshot: Snapshot) -> None:
         """See `ports.SnapshotStore.save_snapshot`."""
@@ -347,7 +379,7 @@ class InMemoryStore:
 
     def _events(self, stream: Stream) -> list[StoredEvent]:
         space = self._spaces.get(stream.namespace_id)
-        return space.streams.get(stream.stream_id, []) if space else []
+        return space.history(stream.stream_id) if space else []
 
 
 def _newest_first(updated_at: datetime, stream_id: UUID) -> tuple[int, UUID]:

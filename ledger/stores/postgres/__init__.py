@@ -33,6 +33,7 @@ class PostgresStore:
         self.read_versions = reading.read_versions
         self.find_items = reading.find_items
         self.head = reading.head
+        self.lineage = reading.lineage
         self.version_at = reading.version_at
         self.read_namespace = reading.read_namespace
         self.namespace = reading.namespace

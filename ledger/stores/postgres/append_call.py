@@ -24,6 +24,7 @@ from ledger.errors import (
     StreamClosed,
     StreamNameMismatch,
     VersionConflict,
+    VersionNotFound,
 )
 from ledger.events import NewEvent
 from ledger.ports import Appended, AppendRequest, Receipt
@@ -41,14 +42,14 @@ FROM ledger.append(
         THEN set_config('ledger.namespace', $1, true)::uuid
     END,
     $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26,
-    $27, $28, $29
+    $27, $28, $29, $30, $31
 ) AS a
 """
 _OIDS: Final = [
     *(25, 25, 16),  # namespace id as text, role, whether unsafe settings were allowed
     *(2951, 1009, 1009),  # heads: uuid, text, text
     *(2951, 1001, 1000, 1007),  # requests: uuid, bytea, bool, int4
-    *(1007, 1016, 1001, 1185, 1000, 1007),  # writes: int4, int8, bytea, timestamptz, bool, int4
+    *(1007, 1016, 1001, 1185, 1000, 2951, 1016, 1007),  # writes: int4, int8, bytea, timestamptz, bool, uuid, int8, int4
     *(1007, 2951, 1009, 1005, 1005, 1185, 1009, 1009, 2951, 1001, 1001, 1009, 1001),  # events
 ]
 _FORMATS: Final = [1] * len(_OIDS)
@@ -123,7 +124,8 @@ def _parameters(requests: Sequence[AppendRequest], *, retry: bool) -> list[bytes
     streams = {write.stream.stream_id: write.stream for write in writes}
     heads = sorted(streams)
     place_of = {stream_id: arrays.int4(index) for index, stream_id in enumerate(heads, start=1)}
-    expected = [write.expected_version for write in writes]
+    expected = [0 if write.forked_from else write.expected_version for write in writes]
+    forks = [write.forked_from for write in writes]
     return [
         str(writes[0].stream.namespace_id).encode(),
         arrays.UUID.dump([stream_id.bytes for stream_id in heads]),
@@ -140,6 +142,8 @@ def _parameters(requests: Sequence[AppendRequest], *, retry: bool) -> list[bytes
         arrays.BYTEA.dump_sparse([write.config_digest for write in writes]),
         None,  # expires_at: set by the service
         arrays.BOOL.dump_sparse([None if write.ended is None else bytes([write.ended]) for write in writes]),
+        arrays.UUID.dump_sparse([None if fork is None else fork[0].stream_id.bytes for fork in forks]),
+        arrays.INT8.dump_sparse([None if fork is None else arrays.int8(fork[1]) for fork in forks]),
         arrays.INT4.dump([arrays.int4(len(write.events)) for write in writes]),
         arrays.INT4.dump([place_of[write.stream.stream_id] for write in writes for _ in write.events]),
         *_event_arrays([event for write in writes for event in write.events]),
@@ -231,5 +235,7 @@ def _refusal(code: str, row: _Row) -> LedgerError:
             return InvalidInput("batch_size", f"at most {MAX_EVENTS} events in one append", limit=MAX_EVENTS)
         case "LG006":
             return StreamNameMismatch()
+        case "LG007":
+            return VersionNotFound("the session to fork has no such version; read which it has")
         case _:
             return LogCorrupted(f"append answered {code!r}, which this release does not know")

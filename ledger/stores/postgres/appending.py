@@ -129,14 +129,18 @@ class Appending:
 
 
 def _calls(requests: Iterable[AppendRequest]) -> Iterator[list[AppendRequest]]:
-    """Yield *requests* in order, gathered into calls of about a thousand events."""
+    """Yield *requests* in order, gathered into calls of about a thousand events.
+
+    A fork begins a call: what it goes on from must be there before it.
+    """
     call: list[AppendRequest] = []
     size = 0
     for request in requests:
         events = sum(len(write.events) for write in request.writes)
         if not events:
             continue
-        if call and size + events > CALL_EVENTS:
+        forks = any(write.forked_from for write in request.writes)
+        if call and (forks or size + events > CALL_EVENTS):
             yield call
             call, size = [], 0
         call.append(request)

@@ -1,4 +1,8 @@
-"""Reading the log: one statement and one round trip for each question."""
+"""Reading the log: one statement and one round trip for each question.
+
+A fork shows itself by what is missing: its own events begin after the version where it was forked. Only then is its
+lineage looked up, once in a process, for it never changes; other streams cost nothing more.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,6 +17,7 @@ from psycopg.types.numeric import Int8BinaryLoader
 
 from ledger.chain import ZERO_HASH
 from ledger.events import Ranges, StoredEvent
+from ledger.forks import Part, parts_of, placed
 from ledger.ids import Stream
 from ledger.ports import NamespaceInfo, Snapshot, StreamHead
 from ledger.stores.postgres import faults, tables
@@ -21,6 +26,7 @@ from ledger.stores.postgres.connections import Driver, Pool
 from ledger.stores.postgres.faults import translated
 
 _UNLIMITED: Final = 2**62
+_FORKS_KNOWN: Final = 10_000
 _QUERIES: Final = {path.stem: path.read_text() for path in (Path(__file__).parent / "queries").glob("*.sql")}
 
 
@@ -29,44 +35,90 @@ class Reading:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
+        self._forks: dict[UUID, tuple[Part, ...]] = {}
 
     async def read_stream(
         self, stream: Stream, *, after: int = 0, until: int | None = None, limit: int | None = None
     ) -> list[StoredEvent]:
         """See `ports.StreamReader.read_stream`."""
-        bounds = {
-            "stream": stream.stream_id,
-            "after": after,
-            "until": _UNLIMITED if until is None else until,
-            "limit": _UNLIMITED if limit is None else limit,
-        }
-        return await self._events("read_stream", stream.namespace_id, bounds)
+        last = _UNLIMITED if until is None else until
+        at_most = _UNLIMITED if limit is None else limit
+        parts = self._forks.get(stream.stream_id)
+        if parts is None:
+            bounds = {"stream": stream.stream_id, "after": after, "until": last, "limit": at_most}
+            events = await self._events("read_stream", stream.namespace_id, bounds)
+            begins = events[0].version > after + 1 if events else after < last < _UNLIMITED and at_most > 0
+            if not begins or (parts := await self._parts(stream)) is None:
+                return events
+        return await self._events_of(parts, stream.namespace_id, ((after + 1, last),), at_most)
 
     async def read_versions(self, stream: Stream, wanted: Ranges) -> list[StoredEvent]:
         """See `ports.StreamReader.read_versions`."""
         if not wanted:
             return []
         firsts, lasts = [first for first, _ in wanted], [last for _, last in wanted]
-        bounds = {"stream": stream.stream_id, "firsts": firsts, "lasts": lasts}
-        return await self._events("read_versions", stream.namespace_id, bounds)
+        parts = self._forks.get(stream.stream_id)
+        if parts is None:
+            bounds = {"stream": stream.stream_id, "firsts": firsts, "lasts": lasts}
+            events = await self._events("read_versions", stream.namespace_id, bounds)
+            first = min(firsts)
+            if any(event.version == first for event in events) or (parts := await self._parts(stream)) is None:
+                return events
+        return await self._events_of(parts, stream.namespace_id, wanted, _UNLIMITED)
 
     async def find_items(self, stream: Stream, item_ids: Sequence[str]) -> dict[str, list[int]]:
         """See `ports.StreamReader.find_items`."""
+        rows = await self._items(stream.namespace_id, stream.stream_id, item_ids)
+        if rows and rows[-1][0] is None:
+            older = [
+                (item_id, version)
+                for part in (await self._parts(stream) or ())[:-1]
+                for item_id, version in await self._items(stream.namespace_id, part.stream_id, item_ids)
+                if item_id is not None and part.after < version <= part.until
+            ]
+            rows = [*older, *rows[:-1]]
         found: dict[str, list[int]] = {}
-        wanted = {"stream": stream.stream_id, "items": list(item_ids)}
-        for item_id, version in await self._rows("find_items", stream.namespace_id, wanted):
+        for item_id, version in rows:
             found.setdefault(item_id, []).append(version)
         return found
+
+    async def _items(self, namespace_id: UUID, stream_id: UUID, item_ids: Sequence[str]) -> list[tuple[Any, ...]]:
+        wanted = {"stream": stream_id, "items": list(item_ids)}
+        return await self._rows("find_items", namespace_id, wanted)
 
     async def head(self, stream: Stream) -> tuple[int, bytes]:
         """See `ports.StreamLocator.head`."""
         rows = await self._rows("head", stream.namespace_id, {"stream": stream.stream_id})
         return (rows[0][0], bytes(rows[0][1])) if rows else (0, ZERO_HASH)
 
+    async def lineage(self, stream: Stream) -> list[StreamHead]:
+        """See `ports.StreamLocator.lineage`."""
+        rows = await self._rows("lineage", stream.namespace_id, {"stream": stream.stream_id})
+        lineage = [StreamHead(row[0], row[1], row[2], row[3], bytes(row[4]), row[5], row[6]) for row in rows]
+        self._forks.pop(stream.stream_id, None)
+        if len(lineage) > 1:
+            if len(self._forks) >= _FORKS_KNOWN:
+                self._forks.clear()
+            self._forks[stream.stream_id] = parts_of(lineage)
+        return lineage
+
+    async def _parts(self, stream: Stream) -> tuple[Part, ...] | None:
+        """Return where the events of a fork stand; none for a stream that is no fork."""
+        if stream.stream_id not in self._forks:
+            await self.lineage(stream)
+        return self._forks.get(stream.stream_id)
+
     async def version_at(self, stream: Stream, moment: datetime) -> int:
         """See `ports.StreamLocator.version_at`."""
-        wanted = {"stream": stream.stream_id, "moment": moment}
-        rows = await self._rows("version_at", stream.namespace_id, wanted)
+        version = await self._version_at(stream.namespace_id, Part(stream.stream_id, 0, _UNLIMITED), moment)
+        if not version:
+            for part in reversed((await self._parts(stream) or ())[:-1]):
+                version = version or await self._version_at(stream.namespace_id, part, moment)
+        return version
+
+    async def _version_at(self, namespace_id: UUID, part: Part, moment: datetime) -> int:
+        wanted = {"stream": part.stream_id, "moment": moment, "until": min(part.until, _UNLIMITED)}
+        rows = await self._rows("version_at", namespace_id, wanted)
         return int(rows[0][0]) if rows else 0
 
     async def read_namespace(self, namespace_id: UUID, *, after: int = 0, limit: int = 1_000) -> list[StoredEvent]:
@@ -83,7 +135,15 @@ class Reading:
         """See `ports.NamespaceReader.overview`."""
         table = tables.streams.c
         heads = (
-            sa.select(table.stream_id, table.user_id, table.session_id, table.version, table.head_hash)
+            sa.select(
+                table.stream_id,
+                table.user_id,
+                table.session_id,
+                table.version,
+                table.head_hash,
+                table.parent_id,
+                table.parent_version,
+            )
             .where(table.namespace_id == namespace_id)
             .order_by(table.stream_id)
         )
@@ -92,13 +152,28 @@ class Reading:
             if row is None:
                 return None
             rows = await connection.execute(heads)
-            return NamespaceInfo(row[0], row[1], row[2]), [StreamHead(*head[:4], bytes(head[4])) for head in rows]
+            return NamespaceInfo(row[0], row[1], row[2]), [
+                StreamHead(*head[:4], bytes(head[4]), *head[5:]) for head in rows
+            ]
 
     async def namespace_ids(self) -> list[UUID]:
         """Return the ids of all namespaces; their names and content stay behind row security (trust D-7)."""
         with translated():
             async with self._pool.readers.use() as driver:
                 return [row[0] for row in await (await driver.execute("SELECT ledger.namespace_ids()")).fetchall()]
+
+    async def _events_of(
+        self, parts: Sequence[Part], namespace_id: UUID, wanted: Ranges, limit: int
+    ) -> list[StoredEvent]:
+        """Return the events of a fork at the versions in *wanted*, in that order."""
+        places = placed(parts, wanted)
+        bounds = {
+            "streams": [stream_id for stream_id, _, _ in places],
+            "firsts": [first for _, first, _ in places],
+            "lasts": [last for _, _, last in places],
+            "limit": limit,
+        }
+        return await self._events("read_parts", namespace_id, bounds) if places else []
 
     async def _events(self, query: str, namespace_id: UUID, bounds: dict[str, Any]) -> list[StoredEvent]:
         rows = await self._rows(query, namespace_id, bounds, cursor=_EventCursor)
@@ -149,14 +224,16 @@ class Reading:
         self, stream: Stream, projection: str, projection_version: int, *, at_most: int | None = None
     ) -> Snapshot | None:
         """See `ports.SnapshotStore.load_snapshot`."""
-        wanted = {
-            "stream": stream.stream_id,
-            "projection": projection,
-            "projection_version": projection_version,
-            "at_most": _UNLIMITED if at_most is None else at_most,
-        }
-        rows = await self._rows("load_snapshot", stream.namespace_id, wanted)
-        return Snapshot(projection, projection_version, *rows[0]) if rows else None
+        last = _UNLIMITED if at_most is None else at_most
+        wanted = {"projection": projection, "projection_version": projection_version}
+        newest = {**wanted, "stream": stream.stream_id, "at_most": last}
+        row = (await self._rows("load_snapshot", stream.namespace_id, newest))[0]
+        for part in reversed((await self._parts(stream) or ())[:-1]) if row[0] is None and row[3] else ():
+            newest = {**wanted, "stream": part.stream_id, "at_most": min(last, part.until)}
+            row = (await self._rows("load_snapshot", stream.namespace_id, newest))[0]
+            if row[0] is not None:
+                break
+        return None if row[0] is None else Snapshot(projection, projection_version, *row[:3])
 
 
 class _EventCursor(AsyncCursor[Any]):

@@ -53,6 +53,8 @@ streams = sa.Table(
     sa.Column("user_id", sa.Text, nullable=False),
     sa.Column("session_id", sa.Text, nullable=False),
     sa.Column("config_digest", BYTEA),
+    sa.Column("parent_id", UUID),
+    sa.Column("parent_version", sa.BigInteger),
 )
 
 events = sa.Table(

@@ -5,6 +5,7 @@ CROSS JOIN LATERAL (
     SELECT e.version
     FROM ledger.events e
     WHERE e.namespace_id = ns.id AND e.stream_id = %(stream)s AND e.recorded_at <= %(moment)s
+        AND e.version <= %(until)s
     ORDER BY e.version DESC
     LIMIT 1
 ) AS v

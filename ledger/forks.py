@@ -1,0 +1,40 @@
+"""Where the events of a fork stand: up to each fork point those of a parent are its own. Pure."""
+
+import sys
+from collections.abc import Sequence
+from uuid import UUID
+
+import msgspec
+
+from ledger.events import Ranges
+from ledger.ports import StreamHead
+
+
+class Part(msgspec.Struct, frozen=True):
+    """The stretch of a history that stands in one stream: after one version, up to another."""
+
+    stream_id: UUID
+    after: int
+    until: int = sys.maxsize
+
+
+def parts_of(lineage: Sequence[StreamHead]) -> tuple[Part, ...]:
+    """Return the parts of the first of *lineage*, oldest first; the parents follow it there, nearest first."""
+    parts: list[Part] = []
+    until = sys.maxsize
+    for head in lineage:
+        after = head.parent_version or 0
+        if after < until:  # else it was forked at a version that was not its parent's own
+            parts.append(Part(head.stream_id, after, until))
+            until = after
+    return tuple(reversed(parts))
+
+
+def placed(parts: Sequence[Part], wanted: Ranges) -> list[tuple[UUID, int, int]]:
+    """Return where the versions in *wanted* stand, in that order: stream, first and last version."""
+    return [
+        (part.stream_id, max(first, part.after + 1), min(last, part.until))
+        for first, last in wanted
+        for part in parts
+        if first <= part.until and part.after < last
+    ]
