@@ -6,7 +6,17 @@ from typing import TypeAlias
 import msgspec
 
 from ledger.errors import FailureReason
-from ledger.events import ContextRendered, EntryAdded, ForkedFrom, ImportedFrom, Method, ModelOutput, Pass, PlannedCall, Role
+from ledger.events import (
+    ContextRendered,
+    EntryAdded,
+    ForkedFrom,
+    ImportedFrom,
+    Method,
+    ModelOutput,
+    Pass,
+    PlannedCall,
+    Role,
+)
 from projections.config import MemoryConfig
 from projections.entries import Entry
 from projections.strategies.base import CompactionPlan

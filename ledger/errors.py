@@ -171,12 +171,12 @@ class DuplicateEntry(Conflict):
 
 
 class SessionExists(Conflict):
-    """An import would mix two histories."""
+    """An import or a fork would mix two histories."""
 
     code = "session_exists"
 
     def __init__(self, session_id: str) -> None:
-        super().__init__(f"session {session_id!r} already holds other events; import under another name")
+        super().__init__(f"session {session_id!r} already holds other events; choose another name")
         self.session_id = session_id
 
 

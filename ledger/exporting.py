@@ -1,11 +1,17 @@
 """A session, or a whole namespace, as the lines of one of our own files. Source: trust E-12."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from uuid import UUID
+
+from msgspec.structs import replace
 
 from ledger.errors import SessionNotFound
+from ledger.events import StoredEvent
+from ledger.forks import lineage_of
 from ledger.ids import Stream, namespace_id
 from ledger.pages import namespace_pages, stream_pages
-from ledger.ports import Store
+from ledger.ports import Store, StreamHead
+from ledger.transfer.lines import Fork
 from ledger.transfer.writer import Writer
 
 
@@ -21,17 +27,31 @@ async def export_lines(store: Store, namespace: str, stream: Stream | None) -> A
         raise SessionNotFound(stream.session_id if stream else "(any)")
     info, heads = overview
     if stream is not None:
-        heads = [head for head in heads if head.stream_id == stream.stream_id]
+        heads = lineage_of(stream.stream_id, {head.stream_id: head for head in heads})
         if not heads:
             raise SessionNotFound(stream.session_id)
-    writer = Writer(ledger_id=info.ledger_id, namespace=namespace)
+    forks = tuple(
+        Fork(head.stream_id, head.parent_id, head.parent_version)
+        for head in heads
+        if head.parent_id is not None and head.parent_version is not None
+    )
+    session = stream.stream_id if stream is not None and forks else None
+    writer = Writer(ledger_id=info.ledger_id, namespace=namespace, forks=forks, session=session)
     yield writer.header()
     pages = (
         namespace_pages(store, space, until=info.last_position)
         if stream is None
         else stream_pages(store, stream, until=heads[0].version)
     )
+    ends: dict[UUID, StoredEvent] = {}
     async for page in pages:
         for event in page:
+            ends[event.stream_id] = event
             yield writer.event(event)
-    yield writer.trailer(heads)
+    yield writer.trailer([_cut(head, ends) for head in heads if head.stream_id in ends])
+
+
+def _cut(head: StreamHead, ends: Mapping[UUID, StoredEvent]) -> StreamHead:
+    """Return a head as of the last event of its stream that was written: a fork needs no more of its parents."""
+    last = ends[head.stream_id]
+    return replace(head, version=last.version, head_hash=last.hash)

@@ -1,7 +1,7 @@
 """Where the events of a fork stand: up to each fork point those of a parent are its own. Pure."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 import msgspec
@@ -38,3 +38,22 @@ def placed(parts: Sequence[Part], wanted: Ranges) -> list[tuple[UUID, int, int]]
         for part in parts
         if first <= part.until and part.after < last
     ]
+
+
+def lineage_of(stream_id: UUID, heads: Mapping[UUID, StreamHead]) -> list[StreamHead]:
+    """Return the head of a stream and, of a fork, those of its parents, nearest first, as far as *heads* has them."""
+    lineage: dict[UUID, StreamHead] = {}
+    found = heads.get(stream_id)
+    while found is not None and found.stream_id not in lineage:  # only tampering makes a ring
+        lineage[found.stream_id] = found
+        found = heads.get(found.parent_id) if found.parent_id else None
+    return list(lineage.values())
+
+
+def owner_of(stream_id: UUID, version: int, parents: Mapping[UUID, tuple[UUID, int]]) -> UUID:
+    """Return the stream in which the event stands that is *version* of a stream, given where each was forked."""
+    seen: set[UUID] = set()
+    while stream_id in parents and stream_id not in seen and version <= parents[stream_id][1]:
+        seen.add(stream_id)
+        stream_id = parents[stream_id][0]
+    return stream_id

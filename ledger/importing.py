@@ -1,6 +1,6 @@
 """Transcripts and exports into the log: all of a file in one transaction, and nothing twice. Source: trust E-12."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
@@ -138,21 +138,24 @@ class FileImport:
             InvalidInput: one name was given for several sessions.
         """
         contents = check(lines())
-        heads = contents.trailer.heads
+        heads = contents.sessions
         if session_id is not None and len(heads) > 1:
             raise InvalidInput("several_sessions", f"the file holds {len(heads)} sessions", field="session")
-        targets: dict[UUID, Stream] = {}
-        for head in heads:
-            target = named_stream(
+        places = {
+            head.stream_id: named_stream(
                 self._namespace, session_id or head.session_id, head.user_id if user_id is None else user_id
             )
-            if not await self._is_there(target, head, contents):
-                targets[head.stream_id] = target
-        if len(set(targets.values())) < len(targets):
+            for head in heads
+        }
+        wanted = {head.stream_id for head in heads if not await self._is_there(places[head.stream_id], head, contents)}
+        if len({places[stream_id] for stream_id in wanted}) < len(wanted):
             raise InvalidInput("several_sessions", "several of its sessions would get the same name", field="user")
-        added = sum(contents.entries[stream_id] for stream_id in targets)
-        if targets:
-            await self._store.append_all(_Again(lambda: self._copies(lines, contents, targets)))
+        if contents.header.session in wanted:  # a fork's whole history becomes its copy's own
+            wanted = set(contents.entries)
+            places = dict.fromkeys(wanted, next(iter(places.values())))
+        added = sum(contents.entries[stream_id] for stream_id in wanted)
+        if wanted:
+            await self._store.append_all(_Again(lambda: self._copies(lines, contents, wanted, places)))
         names = tuple(session_id or head.session_id for head in heads)
         return Imported(
             sessions=len(heads),
@@ -165,44 +168,53 @@ class FileImport:
         version, _ = await self._store.head(target)
         if not version:
             return False
-        first = decode((await self._store.read_stream(target, limit=1))[0]).payload
-        origin = first.imported_from if isinstance(first, SessionOpened) else None
-        if origin is not None and (origin.ledger_id, origin.head_hash) == (
-            str(contents.header.ledger_id),
-            head.hash,
-        ):
-            return True
+        _, forked_at = contents.header.parents.get(head.stream_id, (None, 0))
+        firsts = ((1, 1), (forked_at + 1, forked_at + 1)) if forked_at else ((1, 1),)
+        for stored in await self._store.read_versions(target, firsts):
+            first = decode(stored).payload
+            origin = first.imported_from if isinstance(first, SessionOpened) else None
+            if origin is not None and (origin.ledger_id, origin.head_hash) == (
+                str(contents.header.ledger_id),
+                head.hash,
+            ):
+                return True
         at_head = await self._store.read_versions(target, ((head.version, head.version),))
         if target.stream_id == head.stream_id and at_head and at_head[0].hash.hex() == head.hash:
             return True
         raise SessionExists(target.session_id)
 
-    def _copies(self, lines: Lines, contents: Contents, targets: Mapping[UUID, Stream]) -> Iterator[AppendRequest]:
+    def _copies(
+        self, lines: Lines, contents: Contents, wanted: Collection[UUID], places: Mapping[UUID, Stream]
+    ) -> Iterator[AppendRequest]:
         """Yield the events of the wanted streams, a few hundred of one stream to a request."""
         heads = {head.stream_id: head for head in contents.trailer.heads}
         run: list[StoredEvent] = []
         for event in Reader().events(lines()):
-            if event.stream_id not in targets:
+            if event.stream_id not in wanted:
                 continue
             if run and (run[-1].stream_id != event.stream_id or len(run) == _REQUEST_EVENTS):
-                yield self._copy(run, contents, heads, targets)
+                yield self._copy(run, contents, heads, places)
                 run = []
             run.append(event)
         if run:
-            yield self._copy(run, contents, heads, targets)
+            yield self._copy(run, contents, heads, places)
 
     def _copy(
         self,
         run: Sequence[StoredEvent],
         contents: Contents,
         heads: Mapping[UUID, Head],
-        targets: Mapping[UUID, Stream],
+        places: Mapping[UUID, Stream],
     ) -> AppendRequest:
-        stream_id = run[0].stream_id
-        target = targets[stream_id]
+        header, stream_id = contents.header, run[0].stream_id
+        target, head = places[stream_id], heads[header.session or stream_id]
+        parent: Stream | None = None
+        if header.session is None and stream_id in header.parents:
+            parent_id, forked_at = header.parents[stream_id]
+            parent = places[parent_id] if run[0].version == forked_at + 1 else None
         events = []
         for event in run:
-            codec, payload = copied(event, source=contents.header, head=heads[stream_id], target=target)
+            codec, payload = copied(event, source=header, head=head, target=target, parent=parent)
             events.append(
                 NewEvent(
                     self._clock.event_id(),
@@ -217,5 +229,10 @@ class FileImport:
                     event.key_commitment,
                 )
             )
-        write = StreamWrite(stream=target, events=tuple(events), expected_version=run[0].version - 1)
+        before = run[0].version - 1
+        write = (
+            StreamWrite(stream=target, events=tuple(events), expected_version=before)
+            if parent is None
+            else StreamWrite(stream=target, events=tuple(events), forked_from=(parent, before))
+        )
         return AppendRequest(writes=(write,))

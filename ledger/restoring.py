@@ -37,6 +37,8 @@ def restore(
     contents = check(lines())
     header, trailer = contents.header, contents.trailer
     streams = {head.stream_id: Stream.of(header.namespace, head.session_id, head.user_id) for head in trailer.heads}
+    if header.session is not None:
+        raise ImportRefused("not_whole", "the file holds a session, not a whole namespace; import it instead")
     done = 0
     with restoration(url, namespace=header.namespace, ledger_id=header.ledger_id, streams=streams) as restoring:
         page: list[StoredEvent] = []
@@ -51,4 +53,5 @@ def restore(
                 progress(done, trailer.events)
         if page:
             restoring.put(page)
+        restoring.note_forks(header.parents)
     return Restored(header.namespace, len(trailer.heads), trailer.events)

@@ -19,7 +19,7 @@ from ledger import knowledge
 from ledger.builds import Builds, code_digest, live_build
 from ledger.codec import decode
 from ledger.errors import EmbedderFailed, LogCorrupted
-from ledger.events import CompactionCompleted, CompactionRequested, RecordedEvent
+from ledger.events import CompactionCompleted, CompactionRequested, RecordedEvent, SessionOpened, StoredEvent
 from ledger.ids import Stream, namespace_id
 from ledger.ports import Store
 from ledger.search_ports import LANGUAGES, SEARCH, Embedder, Hit, SearchLanguage, SearchQuery, StreamChange
@@ -93,13 +93,13 @@ class SearchIndex:
         changes: list[StreamChange] = []
         asked: dict[str, CompactionRequested] = {}
         for stored in events:
-            try:
-                event = decode(stored)
-            except LogCorrupted as fault:  # `verify` tells of it; it hides no other text
-                log.warning("event %d is not searched: %s", stored.position, fault)
+            event = _readable(stored)
+            if event is None:
                 continue
             if isinstance(event.payload, CompactionRequested):
                 asked[event.payload.compaction_id] = event.payload
+            if isinstance(event.payload, SessionOpened) and event.payload.forked_from is not None:
+                changes += await self._inherited(stored.stream_id, event.version)
             made = await self._knowledge(stored.stream_id, event, asked)
             changes += [StreamChange(stored.stream_id, change) for change in search.changes(event, made)]
         position = events[-1].position if events else after
@@ -168,6 +168,22 @@ class SearchIndex:
             log.warning("search goes by words alone: %s", fault)
             return None
 
+    async def _inherited(self, stream_id: UUID, version: int) -> list[StreamChange]:
+        """Return the changes that make a fork's history findable in it, as of its first event, at *version* (R-REC-1).
+
+        What the parent erases, removes or clears later stays findable in the fork. Knowledge is of no session, so
+        it is there once.
+        """
+        stream = Stream(self._namespace, "", "", self._space, stream_id)
+        prefix = await self._store.read_stream(stream, until=version - 1)
+        readable = [_readable(stored) for stored in prefix if stored.stream_id != stream_id]  # else it is a copy
+        return [
+            StreamChange(stream_id, change)
+            for event in readable
+            if event is not None
+            for change in search.changes(event)
+        ]
+
     async def _knowledge(
         self, stream_id: UUID, event: RecordedEvent, asked: dict[str, CompactionRequested]
     ) -> list[Piece]:
@@ -213,6 +229,14 @@ class SearchIndex:
                 if isinstance(payload, CompactionRequested) and payload.compaction_id == completed.compaction_id:
                     return payload
             until, span = first - 1, span * 4
+        return None
+
+
+def _readable(stored: StoredEvent) -> RecordedEvent | None:
+    try:
+        return decode(stored)
+    except LogCorrupted as fault:  # `verify` tells of it; it hides no other text
+        log.warning("event %d is not searched: %s", stored.position, fault)
         return None
 
 

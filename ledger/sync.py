@@ -27,7 +27,18 @@ from ledger.importing import Imported, Lines
 from ledger.memory import MemoryLedger
 from ledger.memory.trying import ConfigLike, Point
 from ledger.ports import IndexedSession
-from ledger.results import Added, AddedEntry, Context, EntryFields, ImportedState, Notification, Rendering, WhatIf, When
+from ledger.results import (
+    Added,
+    AddedEntry,
+    Context,
+    EntryFields,
+    Forked,
+    ImportedState,
+    Notification,
+    Rendering,
+    WhatIf,
+    When,
+)
 from ledger.seeing import Derived, Seen
 from ledger.state import SessionState
 from ledger.stored_projections import BuildStatus, RebuiltProjection, StoredProjectionInfo
@@ -171,6 +182,29 @@ class SyncMemoryLedger:
     def update_config(self, session_id: str, changes: Mapping[str, Any], *, user_id: str | None = None) -> MemoryConfig:
         """See `MemoryLedger.update_config`."""
         return self._call(self._ledger.update_config, session_id, changes, user_id=user_id)
+
+    def fork(
+        self,
+        session_id: str,
+        new_session_id: str,
+        *,
+        version: int | None = None,
+        at: datetime | str | None = None,
+        user_id: str | None = None,
+        new_user_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Forked:
+        """See `MemoryLedger.fork`."""
+        return self._call(
+            self._ledger.fork,
+            session_id,
+            new_session_id,
+            version=version,
+            at=at,
+            user_id=user_id,
+            new_user_id=new_user_id,
+            idempotency_key=idempotency_key,
+        )
 
     def set_summarizer(
         self, session_id: str | None, summarizer: SummarizerChoice, *, user_id: str | None = None

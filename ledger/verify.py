@@ -6,17 +6,19 @@ also rewrite this (trust L-1).
 """
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from hashlib import sha256
 from typing import Final, Literal, TypeAlias
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import replace
 
 from ledger.chain import ZERO_HASH, event_hash
 from ledger.codec import stored_json
 from ledger.errors import LedgerError
-from ledger.events import EVENT_TYPES, StoredEvent
+from ledger.events import EVENT_TYPES, ForkedFrom, StoredEvent
+from ledger.forks import owner_of
 from ledger.ids import Stream, namespace_id
 from ledger.pages import namespace_pages, stream_pages
 from ledger.ports import NamespaceInfo, Store, StreamHead
@@ -54,6 +56,12 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         return self.verdict == "OK-CHAINED"
 
 
+class _OriginOnly(msgspec.Struct):
+    """What the payload of a fork's first event says of its parent."""
+
+    forked_from: ForkedFrom | None = None
+
+
 class _ItemOnly(msgspec.Struct):
     """The one field of a payload that the store keeps a copy of."""
 
@@ -61,15 +69,30 @@ class _ItemOnly(msgspec.Struct):
 
 
 _item_only = msgspec.json.Decoder(_ItemOnly)
+_origin_only = msgspec.json.Decoder(_OriginOnly)
 _FILED: Final = {name for name, cls in EVENT_TYPES.items() if "entry_id" in cls.__struct_fields__}
 
 
 class Auditor:
-    """Checks events as they come, in position order; says what it found at the end."""
+    """Checks events as they come, in position order; says what it found at the end.
 
-    def __init__(self, namespace: str, heads: list[StreamHead]) -> None:
+    Of the streams *in_part* only what others were forked from comes.
+    """
+
+    def __init__(self, namespace: str, heads: list[StreamHead], *, in_part: Collection[UUID] = ()) -> None:
         self._namespace = namespace
         self._heads = {head.stream_id: head for head in heads}
+        self._in_part = in_part
+        self._parents = {
+            head.stream_id: (head.parent_id, head.parent_version)
+            for head in heads
+            if head.parent_id is not None and head.parent_version is not None
+        }
+        #: The hashes that forks go on from, as they come by; none yet.
+        self._points: dict[tuple[UUID, int], bytes | None] = {
+            (owner_of(parent_id, version, self._parents), version): None
+            for parent_id, version in self._parents.values()
+        }
         self._ends: dict[UUID, tuple[int, bytes]] = {}
         self._event_ids: set[int] = set()
         self._unreadable = 0
@@ -80,16 +103,23 @@ class Auditor:
     def check(self, event: StoredEvent) -> None:
         """Check *event* against its own bytes and against the event before it in its stream (layer 1)."""
         self.checked += 1
-        version, previous = self._ends.get(event.stream_id, (0, ZERO_HASH))
+        begins = event.stream_id not in self._ends
+        version, previous = self._beginning(event.stream_id) if begins else self._ends[event.stream_id]
         self._ends[event.stream_id] = (event.version, event.hash)
+        if (event.stream_id, event.version) in self._points:
+            self._points[event.stream_id, event.version] = event.hash
         if event.version != version + 1:
             gap = f"version {version + 1} is missing" if event.version > version else f"it stands after {version}"
             self._found(f"{gap}; the event is numbered {event.version}", 1, event)
             return  # without its predecessor the hash cannot be followed
+        if begins and event.stream_id in self._parents and event.payload is not None:
+            self._check_origin(event)
         if event.payload is None:
             self._found("its payload is missing", 1, event)
         elif sha256(event.payload).digest() != event.payload_digest:
             self._found("its payload is not the one that was hashed", 1, event)
+        elif previous is None:
+            self._found(f"version {version} of the session it was forked from is missing", 1, event)
         elif not _follows(event, previous):
             self._found("its hash does not follow from its fields and the event before", 1, event)
         else:
@@ -110,6 +140,8 @@ class Auditor:
             if stream_id not in self._heads:
                 self._found_at("the stream has no head", 2, stream_id, version)
         for stream_id, head in self._heads.items():
+            if stream_id in self._in_part:
+                continue
             version, last_hash = self._ends.get(stream_id, (0, ZERO_HASH))
             if head.version != version:
                 self._found_at(f"the head is at {head.version}, the newest event at {version}", 2, stream_id, version)
@@ -151,6 +183,26 @@ class Auditor:
         for head in heads:
             if Stream.of(self._namespace, head.session_id, head.user_id).stream_id != head.stream_id:
                 self._found_at("its id does not follow from its names", 2, head.stream_id, None)
+
+    def _beginning(self, stream_id: UUID) -> tuple[int, bytes | None]:
+        """Return what the first event of a stream follows: nothing, or what a fork goes on from."""
+        if stream_id not in self._parents:
+            return 0, ZERO_HASH
+        parent_id, version = self._parents[stream_id]
+        return version, self._points[owner_of(parent_id, version, self._parents), version]
+
+    def _check_origin(self, event: StoredEvent) -> None:
+        """Check that a fork's head was forked where its first event says (layer 2)."""
+        assert event.payload is not None
+        try:
+            origin = _origin_only.decode(stored_json(event.codec, event.payload)).forked_from
+        except (LedgerError, msgspec.MsgspecError):
+            origin = None
+        if origin is not None:
+            parent = Stream.of(self._namespace, origin.session_id, origin.user_id)
+            if (parent.stream_id, origin.version) == self._parents[event.stream_id]:
+                return
+        self._found("it was not forked where its head says", 2, event)
 
     def _check_item(self, event: StoredEvent) -> None:
         """Check that an event is filed under the item its payload names; what a newer release wrote is its affair."""
@@ -224,10 +276,11 @@ async def verify_namespace(
 
 
 async def verify_session(store: Store, stream: Stream) -> Report:
-    """Check one session: its chain and its head."""
-    version, head_hash = await store.head(stream)
-    head = StreamHead(stream.stream_id, stream.user_id, stream.session_id, version, head_hash)
-    auditor = Auditor(stream.namespace, [head])
+    """Check one session: its chain, that of its parents up to where it was forked, and its head."""
+    own, *parents = await store.lineage(stream) or [StreamHead(stream.stream_id, "", "", 0, ZERO_HASH)]
+    version = own.version
+    head = replace(own, user_id=stream.user_id, session_id=stream.session_id)
+    auditor = Auditor(stream.namespace, [head, *parents], in_part={parent.stream_id for parent in parents})
     beyond = await store.read_stream(stream, after=version, limit=1_000)
     if beyond:
         auditor.check_beyond_head(beyond, (await store.head(stream))[0])

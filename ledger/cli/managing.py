@@ -2,13 +2,15 @@
 
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from ledger.cli.app import app, command, options, run
-from ledger.cli.arguments import AtOption, SessionArgument, UserOption, opened, when
+from ledger.cli.arguments import AtOption, SessionArgument, UserOption, opened, timestamp, when
 from ledger.cli.source import read_bounded
 from ledger.compactor import CompactionResult
 from ledger.errors import InvalidInput
+from ledger.results import Forked
 from ledger.strict_json import BODY, parse
 from projections import config as memory_config
 from projections.config import MemoryConfig
@@ -48,6 +50,32 @@ def compress(
         opts.output.say(found.summary.text if found.summary else "")
 
     opts.output.result(value, show)
+
+
+@command(app)
+def fork(
+    session: SessionArgument,
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The id of the session to begin.")],
+    version: Annotated[int | None, typer.Option(help="Where it goes on from; the newest version unless given.")] = None,
+    at: Annotated[
+        str | None, typer.Option("--at", metavar="TIMESTAMP", help="Where it was then; needs an offset, e.g. Z.")
+    ] = None,
+    user: UserOption = None,
+    new_user: Annotated[
+        str | None, typer.Option("--new-user", metavar="NAME", help="The new session's user; the same unless given.")
+    ] = None,
+) -> None:
+    """Begin a session as another one is, or was; from there both go on by themselves."""
+    opts = options()
+    moment = None if at is None else timestamp(at)
+
+    async def work() -> Forked:
+        async with opened(opts) as ledger:
+            return await ledger.fork(session, new, version=version, at=moment, user_id=user, new_user_id=new_user)
+
+    forked = run(work)
+    told = f"{new} goes on from {session} at version {forked.at_version}"
+    opts.output.result(msgspec.to_builtins(forked), lambda: opts.output.say(told))
 
 
 @command(app)

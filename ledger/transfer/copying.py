@@ -8,8 +8,12 @@ from ledger.ids import Stream
 from ledger.transfer.lines import FORMAT, Head, Header
 
 
-def copied(event: StoredEvent, *, source: Header, head: Head, target: Stream) -> tuple[int, bytes]:
+def copied(
+    event: StoredEvent, *, source: Header, head: Head, target: Stream, parent: Stream | None = None
+) -> tuple[int, bytes]:
     """Return codec and payload of *event* in a copy: the same bytes, but the names and origin of the opening.
+
+    The copy of a fork that stays one is forked from *parent*.
 
     Source: trust E-12.
     """
@@ -37,4 +41,7 @@ def copied(event: StoredEvent, *, source: Header, head: Head, target: Stream) ->
         session_id=target.session_id,
         imported_from=origin,
     )
+    if parent is not None and opened.forked_from is not None:
+        forked_from = replace(opened.forked_from, session_id=parent.session_id, user_id=parent.user_id)
+        renamed = replace(renamed, forked_from=forked_from)
     return encode(renamed, salt)

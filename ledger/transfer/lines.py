@@ -15,13 +15,28 @@ Codec: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**15 - 1)]
 Microseconds: TypeAlias = Annotated[int, msgspec.Meta(ge=-62_135_596_800_000_000, le=253_402_300_799_999_999)]
 
 
-class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """First line of a file."""
+class Fork(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a stream was forked."""
+
+    stream_id: UUID
+    parent_id: UUID
+    version: Number
+
+
+class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """First line of a file; *session* is the stream it is of, if it holds parts of its parents too."""
 
     format: str
     format_version: int
     ledger_id: UUID
     namespace: str
+    forks: tuple[Fork, ...] = ()
+    session: UUID | None = None
+
+    @property
+    def parents(self) -> dict[UUID, tuple[UUID, int]]:
+        """The parent of each fork, and the version where it was forked."""
+        return {fork.stream_id: (fork.parent_id, fork.version) for fork in self.forks}
 
 
 class Head(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

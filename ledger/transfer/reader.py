@@ -12,10 +12,11 @@ from ledger.chain import ZERO_HASH, event_hash
 from ledger.codec import decode_payload, stored_json
 from ledger.errors import ImportRefused, InvalidInput, LedgerError
 from ledger.events import ConfigChanged, EntryAdded, SessionOpened, StoredEvent
-from ledger.ids import namespace_id
+from ledger.forks import owner_of
+from ledger.ids import Stream, namespace_id
 from ledger.names import check_name, named_stream
 from ledger.strict_json import TRANSCRIPT, parse
-from ledger.transfer.lines import FORMAT, FORMAT_VERSION, EventLine, Header, Trailer
+from ledger.transfer.lines import FORMAT, FORMAT_VERSION, EventLine, Head, Header, Trailer
 from projections import config
 
 L = TypeVar("L", bound=msgspec.Struct)
@@ -27,6 +28,11 @@ class Contents(msgspec.Struct, frozen=True):
     header: Header
     trailer: Trailer
     entries: dict[UUID, int]
+
+    @property
+    def sessions(self) -> tuple[Head, ...]:
+        """The sessions the file is of; others may be in it only as what one was forked from."""
+        return tuple(head for head in self.trailer.heads if self.header.session in {None, head.stream_id})
 
 
 def is_ours(first_line: bytes) -> bool:
@@ -72,6 +78,7 @@ class Reader:
         header = self.header = self._header(next(numbered, (1, b""))[1], digest)
         space = namespace_id(header.namespace)
         heads: dict[UUID, tuple[int, bytes]] = {}
+        points = _points(header)
         count, position, number = 0, 0, 1
         for number, line in numbered:
             value = _parse(line, number)
@@ -84,7 +91,8 @@ class Reader:
                 return
             digest.update(line)
             event = _event(_convert(value, EventLine, number), space, number)
-            version, previous = heads.get(event.stream_id, (0, ZERO_HASH))
+            begins = event.stream_id not in heads
+            version, previous = _beginning(event, header, points, number) if begins else heads[event.stream_id]
             if event.version != version + 1:
                 raise ImportRefused(
                     "version_gap", f"version {event.version} follows {version} of its stream", line=number
@@ -94,6 +102,8 @@ class Reader:
             if event_hash(event, previous) != event.hash:
                 raise ImportRefused("hash_mismatch", "the event's hash does not follow from its content", line=number)
             heads[event.stream_id] = (event.version, event.hash)
+            if (event.stream_id, event.version) in points:
+                points[event.stream_id, event.version] = event.hash
             count, position = count + 1, event.position
             yield event
         raise ImportRefused("truncated", "the file ends without its trailer", line=number + 1)
@@ -113,11 +123,39 @@ class Reader:
         return header
 
 
+def _points(header: Header) -> dict[tuple[UUID, int], bytes | None]:
+    """Return the events that forks go on from; their hashes are not known yet."""
+    parents = header.parents
+    return {(owner_of(parent_id, version, parents), version): None for parent_id, version in parents.values()}
+
+
+def _beginning(
+    event: StoredEvent, header: Header, points: dict[tuple[UUID, int], bytes | None], line: int
+) -> tuple[int, bytes]:
+    """Return what the first event of a stream follows: nothing, or what a fork goes on from."""
+    parents = header.parents
+    if event.stream_id not in parents:
+        return 0, ZERO_HASH
+    parent_id, version = parents[event.stream_id]
+    previous = points[owner_of(parent_id, version, parents), version]
+    if previous is None:
+        raise ImportRefused("version_gap", f"version {version}, which it was forked from, is not before it", line=line)
+    assert event.payload is not None
+    opened = decode_payload(event.type, event.schema_version, stored_json(event.codec, event.payload))
+    origin = opened.forked_from if isinstance(opened, SessionOpened) else None
+    named = origin and (Stream.of(header.namespace, origin.session_id, origin.user_id).stream_id, origin.version)
+    if named != (parent_id, version):
+        raise ImportRefused("fork_mismatch", "the session was not forked where the header says", line=line)
+    return version, previous
+
+
 def _check_trailer(
     trailer: Trailer, header: Header, heads: dict[UUID, tuple[int, bytes]], count: int, digest: str, line: int
 ) -> None:
     if trailer.events != count or trailer.sha256 != digest:
         raise ImportRefused("trailer_mismatch", "the lines are not those the trailer counted", line=line)
+    if header.session is not None and header.session not in heads:
+        raise ImportRefused("trailer_mismatch", "the session that the header names is not there", line=line)
     named = {head.stream_id: (head.version, head.hash) for head in trailer.heads}
     if named != {stream_id: (version, last.hex()) for stream_id, (version, last) in heads.items()}:
         raise ImportRefused("trailer_mismatch", "the streams do not end where the trailer says", line=line)

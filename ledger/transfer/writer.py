@@ -8,16 +8,18 @@ from uuid import UUID
 from ledger.canonical import canonical_json
 from ledger.events import StoredEvent
 from ledger.ports import StreamHead
-from ledger.transfer.lines import FORMAT, FORMAT_VERSION, EventLine, Head, Header, Trailer
+from ledger.transfer.lines import FORMAT, FORMAT_VERSION, EventLine, Fork, Head, Header, Trailer
 
 
 class Writer:
     """Turns events into lines; `trailer` comes last and knows what went before."""
 
-    def __init__(self, *, ledger_id: UUID, namespace: str) -> None:
+    def __init__(
+        self, *, ledger_id: UUID, namespace: str, forks: tuple[Fork, ...] = (), session: UUID | None = None
+    ) -> None:
         self._digest = sha256()
         self._count = 0
-        self._header = Header(FORMAT, FORMAT_VERSION, ledger_id, namespace)
+        self._header = Header(FORMAT, FORMAT_VERSION, ledger_id, namespace, forks, session)
 
     def header(self) -> bytes:
         """Return the first line."""

@@ -25,6 +25,11 @@ SELECT ledger.restore_events(
     %s::bytea[], %s::bytea[], %s::bytea[]
 )
 """
+_NOTE_FORKS = """
+UPDATE ledger.streams s SET parent_id = f.parent_id, parent_version = f.version
+FROM unnest(%s::uuid[], %s::uuid[], %s::bigint[]) AS f (stream_id, parent_id, version)
+WHERE s.namespace_id = %s AND s.stream_id = f.stream_id
+"""
 
 
 class Restoration:
@@ -59,6 +64,12 @@ class Restoration:
             [event.payload for event in page],
         )
         self._connection.execute(_RESTORE, (self._namespace_id, *columns))
+
+    def note_forks(self, parents: Mapping[UUID, tuple[UUID, int]]) -> None:
+        """Note where streams were forked."""
+        forks = [(stream_id, parent_id, version) for stream_id, (parent_id, version) in parents.items()]
+        columns = ([each[column] for each in forks] for column in range(3))
+        self._connection.execute(_NOTE_FORKS, (*columns, self._namespace_id))
 
 
 @contextmanager
