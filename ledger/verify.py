@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from ledger.chain import ZERO_HASH, event_hash
 from ledger.codec import stored_json
 from ledger.errors import LedgerError
-from ledger.events import EVENT_TYPES, ForkedFrom, StoredEvent
+from ledger.events import EVENT_TYPES, ForkedFrom, SessionOpened, StoredEvent
 from ledger.forks import owner_of
 from ledger.ids import Stream, namespace_id
 from ledger.pages import namespace_pages, stream_pages
@@ -194,10 +194,14 @@ class Auditor:
     def _check_origin(self, event: StoredEvent) -> None:
         """Check that a fork's head was forked where its first event says (layer 2)."""
         assert event.payload is not None
+        if event.type == SessionOpened.type and event.schema_version > SessionOpened.schema_version:
+            return  # of a newer release
         try:
             origin = _origin_only.decode(stored_json(event.codec, event.payload)).forked_from
         except (LedgerError, msgspec.MsgspecError):
-            origin = None
+            self._unreadable += 1
+            self._found("its payload cannot be read, so not where it was forked", 2, event)
+            return
         if origin is not None:
             parent = Stream.of(self._namespace, origin.session_id, origin.user_id)
             if (parent.stream_id, origin.version) == self._parents[event.stream_id]:

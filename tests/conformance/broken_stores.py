@@ -5,7 +5,7 @@ another writer slips through is an ``await``.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -203,3 +203,49 @@ class CountsFromEveryLog(InMemoryStore):
     async def namespace(self, namespace_id: UUID) -> NamespaceInfo | None:
         info = await super().namespace(namespace_id)
         return replace(info, last_position=info.last_position + 1) if info else None
+
+
+class ForgetsWhereItForked(InMemoryStore):
+    """Begins a fork as a stream of its own."""
+
+    async def append(self, request: AppendRequest) -> Appended:
+        plain = tuple(replace(write, forked_from=None) for write in request.writes)
+        return await super().append(replace(request, writes=plain))
+
+
+class SharesWhatComesLater(InMemoryStore):
+    """Reads in a fork whatever its parent has by now."""
+
+    async def find_items(self, stream: Stream, item_ids: Sequence[str]) -> dict[str, list[int]]:
+        found = await super().find_items(stream, item_ids)
+        for parent in (await self.lineage(stream))[1:]:
+            whole = Stream(stream.namespace, parent.user_id, parent.session_id, stream.namespace_id, parent.stream_id)
+            for item_id, versions in (await super().find_items(whole, item_ids)).items():
+                found[item_id] = sorted({*found.get(item_id, []), *versions})
+        return found
+
+
+class ForksOntoWhatIsThere(InMemoryStore):
+    """Takes a fork into a stream that has events for an append."""
+
+    async def append(self, request: AppendRequest) -> Appended:
+        writes = [
+            replace(write, forked_from=None) if (await self.head(write.stream))[0] else write
+            for write in request.writes
+        ]
+        return await super().append(replace(request, writes=tuple(writes)))
+
+
+class ForksFromNothing(InMemoryStore):
+    """Forks at the newest version there is."""
+
+    async def append(self, request: AppendRequest) -> Appended:
+        writes = []
+        for write in request.writes:
+            if write.forked_from is not None:
+                parent, version = write.forked_from
+                newest = min(version, (await self.head(parent))[0])
+                writes.append(replace(write, forked_from=(parent, newest) if newest else None))
+            else:
+                writes.append(write)
+        return await super().append(replace(request, writes=tuple(writes)))

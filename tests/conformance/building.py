@@ -54,3 +54,8 @@ async def ids_in(store: Store, stream: Stream) -> list[UUID]:
 def ids_of(events: tuple[NewEvent, ...]) -> list[UUID]:
     """Return the ids of *events*."""
     return [event.event_id for event in events]
+
+
+async def fork(store: Store, parent: Stream, version: int, child: Stream, *events: NewEvent) -> Appended:
+    """Begin *child* with *events* where *parent* is at *version*."""
+    return await store.append(a_request(StreamWrite(stream=child, events=events, forked_from=(parent, version))))

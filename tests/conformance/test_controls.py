@@ -13,6 +13,7 @@ from tests.conformance import (
     test_appending,
     test_concurrent_writers,
     test_following,
+    test_forks,
     test_ledger_writers,
     test_many_requests,
     test_reading,
@@ -77,6 +78,17 @@ CAUGHT_BY: list[tuple[type[InMemoryStore], Check]] = [
     (broken_stores.MixesNamespaces, of_stream(test_appending.test_namespaces_do_not_see_each_other)),
     (broken_stores.TrustsTheClock, backwards_clock),
     (broken_stores.CountsFromEveryLog, random_writers),
+    (
+        broken_stores.ForgetsWhereItForked,
+        of_stream(test_forks.test_the_first_event_of_a_fork_follows_the_one_it_goes_on_from),
+    ),
+    (broken_stores.ForgetsWhereItForked, of_stream(test_forks.test_bounds_reach_across_the_fork_point)),
+    (
+        broken_stores.SharesWhatComesLater,
+        of_stream(test_forks.test_items_are_found_up_to_the_fork_point_and_in_the_fork),
+    ),
+    (broken_stores.ForksOntoWhatIsThere, of_two(test_forks.test_a_fork_onto_a_stream_that_is_there_is_a_conflict)),
+    (broken_stores.ForksFromNothing, of_two(test_forks.test_a_version_that_is_not_there_cannot_be_forked)),
 ]
 
 

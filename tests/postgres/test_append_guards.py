@@ -78,7 +78,7 @@ async def test_an_append_to_a_namespace_that_is_not_set_is_refused(
 ) -> None:
     await append(postgres_store, stream, an_event())
     connection = await connect()
-    nulls = ", ".join(["NULL"] * 26)
+    nulls = ", ".join(["NULL"] * 28)
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         await connection.execute(f"SELECT ledger.append(%s, {nulls})", (stream.namespace_id,))
     other = Stream.of("somewhere else", "session-1")

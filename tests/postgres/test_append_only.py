@@ -62,6 +62,9 @@ ATTACKS = {
     "grant": "GRANT ledger_owner TO ledger_app",
     "append_checked": "null call",
     "append_noted": "null call",
+    "append_forked": "null call",
+    "fork_point": "null call",
+    "fork": "UPDATE ledger.streams SET parent_id = NULL, parent_version = NULL",
     "restore_events": "null call",
     "refuse_change": "null call",
 }

@@ -37,6 +37,7 @@ def reads(length: int) -> list[Read]:
     end, middle = length - 10, length // 2
     now = BEGINNING + timedelta(seconds=end)
     ends = {"firsts": [1, middle, end], "lasts": [3, middle + 2, end + 2]}
+    parts = {"firsts": [middle, end], "lasts": [middle + 2, 2**62]}
     items = [f"item {middle // 10 * 10}", f"item {end // 10 * 10}", "unknown"]
     session = {"projection": "session", "projection_version": 1}
     return [
@@ -46,11 +47,14 @@ def reads(length: int) -> list[Read]:
         Read("read_stream", {"after": length - 200, "until": 2**62, "limit": 2**62}, {"events": 200, "payloads": 200}),
         Read("read_versions", ends, {"events": 9, "payloads": 9}),
         Read("read_namespace", {"after": middle, "limit": 100}, {"events": 100, "payloads": 100}),
-        Read("find_items", {"items": items}, {"events": 3}),
+        Read("read_parts", {**parts, "limit": 2**62}, {"events": 13, "payloads": 13}),
+        Read("read_parts", {**parts, "limit": 5}, {"events": 10, "payloads": 10}),
+        Read("lineage", {}, {"streams": 1}),
+        Read("find_items", {"items": items}, {"events": 3, "streams": 1}),
         Read("head", {}, {"streams": 1}),
-        Read("version_at", {"moment": now}, {"events": 11}),
-        Read("load_snapshot", {**session, "at_most": 2**62}, {"snapshots": 1}),
-        Read("load_snapshot", {**session, "at_most": middle}, {"snapshots": 1}),
+        Read("version_at", {"moment": now, "until": 2**62}, {"events": 11}),
+        Read("load_snapshot", {**session, "at_most": 2**62}, {"snapshots": 1, "streams": 1}),
+        Read("load_snapshot", {**session, "at_most": middle}, {"snapshots": 1, "streams": 1}),
     ]
 
 
@@ -113,7 +117,8 @@ def scanned(found: dict[str, Any]) -> set[str]:
 
 
 def values_of(read: Read, stream: str) -> dict[str, Any]:
-    names = {"namespace": str(STREAMS[stream].namespace_id), "stream": STREAMS[stream].stream_id}
+    names: dict[str, Any] = {"namespace": str(STREAMS[stream].namespace_id), "stream": STREAMS[stream].stream_id}
+    names["streams"] = [STREAMS[stream].stream_id] * 2
     return {**names, **read.values}
 
 
