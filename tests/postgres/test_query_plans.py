@@ -47,7 +47,7 @@ def reads(length: int) -> list[Read]:
         Read("read_stream", {"after": length - 200, "until": 2**62, "limit": 2**62}, {"events": 200, "payloads": 200}),
         Read("read_versions", ends, {"events": 9, "payloads": 9}),
         Read("read_namespace", {"after": middle, "limit": 100}, {"events": 100, "payloads": 100}),
-        Read("read_parts", {**parts, "limit": 2**62}, {"events": 13, "payloads": 13}),
+        Read("read_parts", {**parts, "limit": 2**62}, {"events": 14, "payloads": 14}),
         Read("read_parts", {**parts, "limit": 5}, {"events": 10, "payloads": 10}),
         Read("lineage", {}, {"streams": 1}),
         Read("find_items", {"items": items}, {"events": 3, "streams": 1}),
