@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from ledger.chain import ZERO_HASH, event_hash
 from ledger.codec import stored_json
 from ledger.errors import LedgerError
-from ledger.events import EVENT_TYPES, ForkedFrom, SessionOpened, StoredEvent
+from ledger.events import EVENT_TYPES, ForkedFrom, ImportedFrom, SessionOpened, StoredEvent
 from ledger.forks import owner_of
 from ledger.ids import Stream, namespace_id
 from ledger.pages import namespace_pages, stream_pages
@@ -57,9 +57,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _OriginOnly(msgspec.Struct):
-    """What the payload of a fork's first event says of its parent."""
+    """What the payload of an opening says of where it comes from."""
 
     forked_from: ForkedFrom | None = None
+    imported_from: ImportedFrom | None = None
 
 
 class _ItemOnly(msgspec.Struct):
@@ -112,8 +113,9 @@ class Auditor:
             gap = f"version {version + 1} is missing" if event.version > version else f"it stands after {version}"
             self._found(f"{gap}; the event is numbered {event.version}", 1, event)
             return  # without its predecessor the hash cannot be followed
-        if begins and event.stream_id in self._parents and event.payload is not None:
-            self._check_origin(event)
+        is_fork = begins and event.stream_id in self._parents
+        if event.payload is not None and (is_fork or event.type == SessionOpened.type):
+            self._check_origin(event, self._parents[event.stream_id] if is_fork else None)
         if event.payload is None:
             self._found("its payload is missing", 1, event)
         elif sha256(event.payload).digest() != event.payload_digest:
@@ -191,22 +193,26 @@ class Auditor:
         parent_id, version = self._parents[stream_id]
         return version, self._points[owner_of(parent_id, version, self._parents), version]
 
-    def _check_origin(self, event: StoredEvent) -> None:
-        """Check that a fork's head was forked where its first event says (layer 2)."""
+    def _check_origin(self, event: StoredEvent, parent: tuple[UUID, int] | None) -> None:
+        """Check that the head of a fork says of its *parent* what the first event does (layer 2).
+
+        Of other streams no event says that they are forks, but in a copy, which brought its whole history along.
+        """
         assert event.payload is not None
         if event.type == SessionOpened.type and event.schema_version > SessionOpened.schema_version:
-            return  # of a newer release
+            return  # what a newer release wrote is its affair
         try:
-            origin = _origin_only.decode(stored_json(event.codec, event.payload)).forked_from
+            opened = _origin_only.decode(stored_json(event.codec, event.payload))
         except (LedgerError, msgspec.MsgspecError):
             self._unreadable += 1
-            self._found("its payload cannot be read, so not where it was forked", 2, event)
+            self._found("its payload cannot be read, so not where it was forked", 1, event)
             return
+        origin, named = opened.forked_from, None
         if origin is not None:
-            parent = Stream.of(self._namespace, origin.session_id, origin.user_id)
-            if (parent.stream_id, origin.version) == self._parents[event.stream_id]:
-                return
-        self._found("it was not forked where its head says", 2, event)
+            named = (Stream.of(self._namespace, origin.session_id, origin.user_id).stream_id, origin.version)
+        is_copy = origin is not None and opened.imported_from is not None and origin.version == event.version - 1
+        if named != parent and not (parent is None and is_copy):
+            self._found("it was not forked where its head says", 2, event)
 
     def _check_item(self, event: StoredEvent) -> None:
         """Check that an event is filed under the item its payload names; what a newer release wrote is its affair."""

@@ -306,3 +306,20 @@ def test_the_version_is_that_of_the_package(cli: Cli) -> None:
 
 def test_the_example_of_the_demo_is_there() -> None:
     assert example().exists()
+
+
+def test_a_fork_goes_on_from_a_version_or_a_moment(trip: Cli) -> None:
+    assert trip("fork", "trip", "plan-b").lines == ["plan-b goes on from trip at version 10"]
+    forked = trip.json("fork", "trip", "plan-c", "--version", "4", "--new-user", "ann")
+    check_keys("fork SESSION NEW", forked)
+    assert (forked["session_id"], forked["user_id"], forked["at_version"], forked["version"]) == ("plan-c", "ann", 4, 5)
+    moment = trip.json("timeline", "trip")["events"][4]["recorded_at"]
+    assert trip.json("fork", "trip", "plan-d", "--at", moment)["at_version"] == 5
+    assert trip.json("fork", "plan-c", "plan-e", "--user", "ann")["user_id"] == "ann"
+    trip("add", "plan-b", "A train instead.")
+    assert "A train instead." not in trip("show", "trip", "--all").out
+    assert "Find me a flight" in trip("show", "plan-b", "--all").out
+    assert trip("verify").out.startswith("OK-CHAINED")
+    assert trip.try_("fork", "trip", "plan-b").code == 2
+    assert trip.try_("fork", "trip", "x", "--version", "99").code == 2
+    assert trip.try_("fork", "trip", "x", "--at", "yesterday").code == 2

@@ -46,6 +46,20 @@ class AttackedLog:
         assert sorted(log.receipts) == [2, 4, 5, 6, 7]
         return log
 
+    @classmethod
+    async def forked(cls, store: Store, namespace: str) -> "AttackedLog":
+        """Write the log of `fork_attacks`."""
+        log = cls(store, namespace)
+        async with MemoryLedger.open(namespace=namespace, store=store) as ledger:
+            for number in range(3):
+                await ledger.add_user_message("one", f"message {number}", user_id="user-1")
+            for number in range(2):
+                await ledger.add_user_message("three", f"another {number}")
+            await ledger.fork("one", "two", version=3, user_id="user-1", new_user_id="")
+            await ledger.add_user_message("two", "of the fork")
+            await ledger.add_user_message("one", "of the parent", user_id="user-1")
+        return log
+
     def suffer(self, attack: Attack, mighty: psycopg.Connection[Any]) -> None:
         """Carry *attack* out as *mighty*; the guards must be off."""
         self._run(attack.sql, mighty)
@@ -54,7 +68,8 @@ class AttackedLog:
         self._run(attack.then, mighty)
 
     def _run(self, statements: str, mighty: psycopg.Connection[Any]) -> None:
-        ids = {"ns": self.one.namespace_id, "one": self.one.stream_id, "two": self.two.stream_id}
+        three = Stream.of(self.namespace, "three").stream_id
+        ids = {"ns": self.one.namespace_id, "one": self.one.stream_id, "two": self.two.stream_id, "three": three}
         sql = re.sub(r"@(\d+)", r"(namespace_id = $ns AND position = \1)", statements)
         mighty.execute(Template(sql).substitute({name: f"'{value}'" for name, value in ids.items()}))
 
@@ -65,8 +80,10 @@ class AttackedLog:
             event = cursor.execute(_EVENT, (space, position)).fetchone()
         assert event is not None
         before = mighty.execute(
-            "SELECT hash FROM ledger.events WHERE namespace_id = %s AND stream_id = %s AND version = %s",
-            (space, event.stream_id, event.version - 1),
+            "SELECT hash FROM ledger.events WHERE namespace_id = %(ns)s AND version = %(before)s AND stream_id IN ("
+            "  SELECT %(stream)s UNION SELECT parent_id FROM ledger.streams"
+            "  WHERE namespace_id = %(ns)s AND stream_id = %(stream)s AND parent_version = %(before)s)",
+            {"ns": space, "stream": event.stream_id, "before": event.version - 1},
         ).fetchone()
         digest = sha256(event.payload or b"").digest()
         fitting = event_hash(replace(event, payload_digest=digest), before[0] if before else ZERO_HASH)

@@ -14,6 +14,7 @@ from tests.conformance.building import a_request, a_write, an_event
 
 STEPS = 12
 NAMES = ("plain", "Ünïcødé 日本", "x" * 255, "a b", "'; DROP TABLE events; --", "%s{}")
+FORKS = ("fork 1", "fork 2", "fork 3")
 MOMENTS = (
     datetime(1, 1, 1, tzinfo=UTC),
     datetime(1969, 12, 31, 23, 59, 59, 999_999, UTC),
@@ -55,8 +56,11 @@ class Author:
                 await self._store.append_all([self._request() for _ in range(3)])
 
     async def _converse(self, ledger: MemoryLedger) -> None:
-        session, entry_id = self._dice.choice(("conversation 1", "conversation 2")), str(self._dice.randint(1, 3))
-        match self._dice.randint(1, 6):
+        session, entry_id = (
+            self._dice.choice(("conversation 1", "conversation 2", *FORKS)),
+            str(self._dice.randint(1, 3)),
+        )
+        match self._dice.randint(1, 8):
             case 1 | 2:
                 await ledger.add_user_message(session, self._dice.choice(TEXTS), entry_id=entry_id)
             case 3:
@@ -67,6 +71,10 @@ class Author:
                 await ledger.remove_entry(session, entry_id)
             case 6:
                 await ledger.clear_session(session, end=self._dice.random() < 0.5)
+            case 7 | 8:
+                parent = self._dice.choice((session, *FORKS))
+                version = self._dice.choice((None, 1, 2, 4))
+                await ledger.fork(parent, self._dice.choice(FORKS), version=version)
 
     async def _send(self, request: AppendRequest) -> None:
         if request.request_id is not None:  # without a key it would not be the same request again

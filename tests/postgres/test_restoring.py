@@ -9,6 +9,7 @@ import pytest
 from ledger.errors import ImportRefused, LedgerError, NamespaceExists, NotAllowed
 from ledger.exporting import export_lines
 from ledger.ids import Stream
+from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.restoring import restore
 from tests.conformance.building import a_request, a_write, an_event, append, some_events
@@ -124,3 +125,26 @@ async def test_a_namespace_that_is_there_is_left_alone(
 ) -> None:
     await refused(NamespaceExists, server.database(shared_database), lines)
     assert await found(server, shared_database) == lines
+
+
+async def test_forks_are_restored_as_forks(server: Server, shared_database: str, empty_place: str) -> None:
+    name = f"forks-{secrets.token_hex(4)}"
+    async with (
+        opened(server.target(shared_database)) as store,
+        MemoryLedger.open(namespace=name, store=store) as ledger,
+    ):
+        for number in range(3):
+            await ledger.add_user_message("s", f"message {number}")
+        await ledger.fork("s", "f", version=3, new_user_id="ann")
+        await ledger.fork("f", "g", user_id="ann")
+        await ledger.add_user_message("g", "of the fork", user_id="ann")
+        whole = [line async for line in ledger.export_file()]
+        session = [line async for line in ledger.export_file("g", user_id="ann")]
+    assert (await refused(ImportRefused, server.database(empty_place), session)).code == "not_whole"
+    await asyncio.to_thread(restore, server.database(empty_place), lambda: whole)
+    async with opened(server.target(empty_place)) as store, MemoryLedger.open(namespace=name, store=store) as ledger:
+        assert [line async for line in ledger.export_file()] == whole
+        assert (await ledger.verify()).ok
+        texts = [entry.content for entry in await ledger.get_active_entries("g", user_id="ann")]
+        assert texts == ["message 0", "message 1", "of the fork"]
+        assert (await ledger.add_user_message("g", "and on", user_id="ann")).version == 7

@@ -4,7 +4,7 @@ Source: trust P-12, I-36, I-68, I-69, I-72.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from hashlib import sha256
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 from ledger.errors import ImportRefused, InvalidInput, LedgerError, SessionNotFound
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
+from ledger.stores.in_memory import InMemoryStore
 from ledger.transfer import reader as transfer_reader
 from ledger.transfer.lines import Head, Header, Trailer
 from ledger.transfer.reader import check
@@ -61,14 +62,28 @@ def refusal(lines: list[bytes]) -> LedgerError | None:
     return None
 
 
-async def test_any_field_of_any_line_may_be_anything_and_only_the_file_suffers(ledger: MemoryLedger) -> None:
-    lines = await a_file(ledger)
+async def a_fork(ledger: MemoryLedger, session_id: str | None = "f") -> list[bytes]:
+    """Return the file of a fork, which goes on from version 2 of another session; or of their namespace."""
+    await ledger.add_user_message("s", "What is in the log?")
+    await ledger.add_user_message("s", "And in the fork?")
+    await ledger.fork("s", "f", version=2)
+    await ledger.add_user_message("f", "This.")
+    return [line async for line in ledger.export_file(session_id)]
+
+
+@pytest.mark.parametrize("write", [a_file, a_fork])
+async def test_any_field_of_any_line_may_be_anything_and_only_the_file_suffers(
+    ledger: MemoryLedger, write: Callable[[MemoryLedger], Awaitable[list[bytes]]]
+) -> None:
+    lines = await write(ledger)
     assert refusal(lines) is None
     tried = 0
     for number, line in enumerate(lines):
         value = json.loads(line)
         for path in paths(value):
             for junk in JUNK:
+                if (path, junk) == (("session",), None):
+                    continue  # a file of both sessions, which it holds as well
                 mutant = [*lines]
                 mutant[number] = json.dumps(put(value, path, junk)).encode() + b"\n"
                 mutant = mutant if number == len(lines) - 1 else signed(mutant)
@@ -132,3 +147,52 @@ async def test_a_check_without_hashes_would_let_a_changed_payload_pass(
     hashes = iter(bytes.fromhex(json.loads(line)["hash"]) for line in lines[1:-1])
     monkeypatch.setattr(transfer_reader, "event_hash", lambda event, previous: next(hashes))
     assert refusal(signed(lines)) is None
+
+
+def with_header(lines: list[bytes], **fields: Any) -> list[bytes]:
+    header = {name: value for name, value in {**json.loads(lines[0]), **fields}.items() if value is not None}
+    return signed([json.dumps(header).encode() + b"\n", *lines[1:]])
+
+
+async def test_a_fork_goes_on_from_what_stands_before_it_in_the_file(ledger: MemoryLedger) -> None:
+    """trust H-16: the header says where, the event itself, and the hash; all three must agree."""
+    lines = await a_fork(ledger)
+    fork = json.loads(lines[0])["forks"][0]
+    other = str(Stream.of("default", "other").stream_id)
+    cases = {
+        "version_gap": [
+            with_header(lines, forks=None, session=None),
+            with_header(lines, forks=[{**fork, "version": 3}]),
+            with_header(lines, forks=[{**fork, "parent_id": other}]),
+            with_header(lines, forks=[{**fork, "parent_id": fork["stream_id"]}]),
+            with_header([lines[0], *lines[3:]]),
+        ],
+        "trailer_mismatch": [with_header(lines, session=other)],
+    }
+    for code, files in cases.items():
+        for number, file in enumerate(files):
+            refused = refusal(file)
+            assert isinstance(refused, ImportRefused), (code, number)
+            assert refused.code == code, (number, refused)
+    assert refusal(with_header(lines)) is None
+
+
+async def test_a_fork_that_was_given_another_parent_is_refused(ledger: MemoryLedger) -> None:
+    """Another session whose event at that version has any hash: what was said at the forking tells them apart."""
+    await ledger.add_user_message("other", "another history")
+    lines = await a_fork(ledger, None)
+    header = json.loads(lines[0])
+    other = str(Stream.of(header["namespace"], "other").stream_id)
+    moved = with_header(lines, forks=[{**header["forks"][0], "parent_id": other}])
+    refused = refusal(moved)
+    assert isinstance(refused, ImportRefused)
+    assert refused.code == "fork_mismatch"
+
+
+async def test_a_file_that_names_a_session_and_its_part_is_imported_once(ledger: MemoryLedger) -> None:
+    lines = await a_fork(ledger)
+    async with MemoryLedger.open(namespace="elsewhere", store=InMemoryStore()) as other:
+        with pytest.raises(ImportRefused):
+            await other.import_file(lambda: with_header(lines, session=str(Stream.of("default", "s").stream_id)[:-1]))
+        assert await other.list_sessions() == []
+        assert (await other.import_file(lambda: lines)).sessions == 1
