@@ -57,7 +57,8 @@ STATUS_OF_CODE: Final[dict[str, int]] = {
     "bad_view": 400,
 }
 
-_TITLES: Final = {
+#: Every status that a fault may have.
+TITLES: Final = {
     400: "Bad Request",
     401: "Unauthorized",
     403: "Forbidden",
@@ -123,11 +124,11 @@ def dialect_of(path: str) -> Dialect:
 def answer(fault: LedgerError, dialect: Dialect) -> Response:
     """Return the answer to *fault*."""
     status = status_of(fault)
-    text = str(fault) if status < 500 or isinstance(fault, errors.Unavailable) else _TITLES[status]
+    text = str(fault) if status < 500 or isinstance(fault, errors.Unavailable) else TITLES[status]
     if dialect == "native":
         content: dict[str, Any] = {
             "type": "about:blank",
-            "title": _TITLES[status],
+            "title": TITLES[status],
             "status": status,
             "detail": text,
             "code": fault.code,
@@ -155,7 +156,7 @@ def refusal(refused: RequestValidationError, dialect: Dialect) -> Response:
 
 def plain(status: int, dialect: Dialect, headers: Mapping[str, str] | None = None) -> Response:
     """Return an answer that says no more than its status, such as 404 where no route is (W-2)."""
-    title = _TITLES.get(status, "Error")
+    title = TITLES.get(status, "Error")
     if dialect == "compat":
         return _response(status, {"detail": title}, "application/json", headers or {})
     code = title.lower().replace(" ", "_")

@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 from starlette.responses import Response
 
 from ledger.errors import LedgerError
-from ledger.server import problems
+from ledger.server import described, problems
 from ledger.server.callers import caller
 from ledger.server.strict_body import check_parameters, parse_body
 from ledger.strict_json import BODY, JsonLimits
@@ -73,10 +73,15 @@ def is_guarded(dependant: Dependant) -> bool:
 
 
 def native_router(**options: Any) -> APIRouter:
-    """Return a router of our own API, authenticated."""
-    return APIRouter(route_class=NativeRoute, dependencies=[Depends(caller)], **options)
+    """Return a router of our own API, authenticated; *options* as `APIRouter` takes them."""
+    return _router(NativeRoute, described.NATIVE, options)
 
 
 def compat_router(**options: Any) -> APIRouter:
-    """Return a router of the working-memory API, authenticated."""
-    return APIRouter(route_class=CompatRoute, dependencies=[Depends(caller)], **options)
+    """Return a router of the working-memory API, authenticated; *options* as `APIRouter` takes them."""
+    return _router(CompatRoute, described.COMPAT, options)
+
+
+def _router(kind: type[APIRoute], answers: described.Answers, options: dict[str, Any]) -> APIRouter:
+    chosen = {"route_class": kind, "dependencies": [Depends(caller)], "responses": answers, **options}
+    return APIRouter(**chosen)

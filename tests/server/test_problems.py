@@ -45,7 +45,7 @@ def test_a_leaf_without_family_is_noticed() -> None:
 
 def test_every_status_has_a_title() -> None:
     statuses = {*problems.STATUS.values(), *problems.STATUS_OF_CODE.values()}
-    assert statuses <= problems._TITLES.keys()
+    assert statuses <= problems.TITLES.keys()
 
 
 def test_every_refused_code_is_an_input_error() -> None:

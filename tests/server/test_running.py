@@ -197,7 +197,11 @@ def test_the_description_is_off_unless_asked_for(service: Running) -> None:
     """S-12."""
     assert [asking.get(f"{service.url}{path}").status_code for path in ("/docs", "/openapi.json")] == [404, 404]
     with running(InMemoryStore(), docs=True) as one:
-        assert "/v1/sessions/{session_id}/stats" in asking.get(f"{one.url}/openapi.json").json()["paths"]
+        described = asking.get(f"{one.url}/openapi.json").json()["paths"]
+    answers = described["/v1/sessions/{session_id}/stats"]["get"]["responses"]
+    assert {"200", "401", "403", "404", "422", "429", "503"} <= answers.keys()
+    assert answers["422"]["content"].keys() == {"application/problem+json"}
+    assert "HTTPValidationError" not in str(described["/v1/memory/probe"]["post"]["responses"])
 
 
 # spaces

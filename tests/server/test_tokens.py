@@ -1,5 +1,6 @@
 """Tokens of ours: what they look like, who they let in, and how little a wrong one learns."""
 
+import asyncio
 import time
 from collections.abc import Iterator
 from datetime import timedelta
@@ -93,6 +94,22 @@ def test_a_token_is_for_its_namespaces_alone(guarded: Running, keeper: Keeper) -
     assert refused[0].json() == refused[1].json()
     everywhere = keeper.add("read")
     assert get(guarded, "/v1/probe/who", everywhere).json()["namespace"] == "default"
+
+
+def test_tenants_do_not_see_each_other(guarded: Running, keeper: Keeper, namespace: str) -> None:
+    """P-10, I-81: the other's session is as one that never was."""
+    mine, theirs = f"{namespace}-a", f"{namespace}-b"
+
+    async def write() -> None:
+        async with guarded.service.spaces.lend(mine, "ann") as ledger:
+            await ledger.add_user_message("s", "hello")
+
+    asyncio.run_coroutine_threadsafe(write(), guarded.loop).result(20)
+    ours, other = keeper.add("read", namespaces=(mine,)), keeper.add("read", "admin", namespaces=(theirs,))
+    assert get(guarded, "/v1/sessions/s/stats", ours).json()["active"] == 1
+    assert get(guarded, f"/v1/sessions/s/stats?namespace={mine}", other).status_code == 403
+    there, nowhere = (get(guarded, f"/v1/sessions/{name}/stats", other) for name in ("s", "never"))
+    assert (there.status_code, there.content) == (nowhere.status_code, nowhere.content)
 
 
 def test_a_token_has_its_scopes_alone(guarded: Running, keeper: Keeper) -> None:

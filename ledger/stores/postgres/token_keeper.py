@@ -6,6 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from ledger.errors import NotAllowed
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.faults import translated
 from ledger.stores.postgres.migration import run_sql_on, sqlalchemy_url
@@ -74,5 +75,9 @@ def keeping(url: str) -> Iterator[TokenKeeper]:
         with translated(), engine.begin() as connection:
             run_sql_on(connection, "become_owner")
             yield TokenKeeper(connection)
+    except NotAllowed as fault:
+        raise NotAllowed(
+            "tokens are made and revoked by the login that migrates, not by that of the service"
+        ) from fault
     finally:
         engine.dispose()

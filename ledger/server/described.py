@@ -1,0 +1,55 @@
+"""What every route may answer beside what it is for, for its description (OpenAPI)."""
+
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
+
+from ledger.server import problems
+
+Answers: TypeAlias = dict[int | str, dict[str, Any]]
+
+_PROBLEM: Final = {
+    "type": "object",
+    "required": ["type", "title", "status", "detail", "code"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "What to do."},
+        "code": {"type": "string", "description": "Stable: what a program goes by."},
+        "field": {"type": "string", "description": "What was wrong."},
+        "limit": {"type": "integer", "description": "The bound that was passed."},
+        "current_version": {"type": "integer", "description": "Where the session is."},
+    },
+}
+_DETAIL: Final = {"type": "object", "required": ["detail"], "properties": {"detail": {"type": "string"}}}
+_FAULTS: Final = {
+    "type": "object",
+    "required": ["detail"],
+    "properties": {
+        "detail": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["type", "loc", "msg"],
+                "properties": {
+                    "type": {"type": "string"},
+                    "loc": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "integer"}]}},
+                    "msg": {"type": "string"},
+                },
+            },
+        }
+    },
+}
+
+
+def _answers(forms: Mapping[int, object], form: object, media_type: str) -> Answers:
+    return {
+        status: {"description": title, "content": {media_type: {"schema": forms.get(status, form)}}}
+        for status, title in problems.TITLES.items()
+        if status != 501
+    }
+
+
+#: The answers of our own routes to a request that is refused, and of those of the working-memory API.
+NATIVE: Final = _answers({}, _PROBLEM, "application/problem+json")
+COMPAT: Final = _answers({422: _FAULTS}, _DETAIL, "application/json")
