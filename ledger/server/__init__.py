@@ -3,8 +3,26 @@
 `create_app` makes the application of a `Service`, `memory-ledger serve` runs it.
 """
 
-from ledger.server.application import create_app
-from ledger.server.service import Service
-from ledger.server.settings import ServiceSettings, load_service_settings
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ledger.server.application import create_app
+    from ledger.server.service import Service
+    from ledger.server.settings import ServiceSettings, load_service_settings
 
 __all__ = ["Service", "ServiceSettings", "create_app", "load_service_settings"]
+
+#: Loaded on first use: what needs no route needs no web framework.
+_LATER = {
+    "Service": "ledger.server.service",
+    "ServiceSettings": "ledger.server.settings",
+    "create_app": "ledger.server.application",
+    "load_service_settings": "ledger.server.settings",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
+    raise AttributeError(f"module 'ledger.server' has no attribute {name!r}")

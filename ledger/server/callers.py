@@ -38,12 +38,10 @@ class Caller:
             InvalidInput: ``bad_name``, or several are permitted and none was named.
         """
         if named is None:
-            if self.namespaces is None or DEFAULT_NAMESPACE in self.namespaces:
-                return (
-                    DEFAULT_NAMESPACE if self.namespaces is None or len(self.namespaces) > 1 else min(self.namespaces)
-                )
-            if len(self.namespaces) == 1:
+            if self.namespaces is not None and len(self.namespaces) == 1:
                 return min(self.namespaces)
+            if self.namespaces is None or DEFAULT_NAMESPACE in self.namespaces:
+                return DEFAULT_NAMESPACE
             raise InvalidInput("namespace_needed", "name one of your namespaces", field="namespace")
         check_name(named, field="namespace")
         if self.namespaces is not None and named not in self.namespaces:
