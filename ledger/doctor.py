@@ -25,6 +25,7 @@ _CACHES = (
     "search_entries",
     "search_terms",
     "search_embeddings",
+    "served_views",
 )
 _CALLED_BY_THE_APPLICATION = ("append", "create_namespace", "find_token", "namespace_ids", "prune_requests", "search")
 #: The condition of the policies (trust D-7), as every PostgreSQL from 15 on writes it out.

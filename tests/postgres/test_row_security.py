@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import psycopg
 import pytest
 
 from ledger.ids import Stream, namespace_id
 from ledger.ports import Snapshot
+from ledger.put import ServedView
 from ledger.search_ports import SEARCH, StreamChange
 from ledger.stores.postgres import PostgresStore, Target
 from projections.search import Piece, Put
@@ -31,6 +33,7 @@ TABLES = (
     "search_entries",
     "search_terms",
     "search_embeddings",
+    "served_views",
     "events_readable",
 )
 
@@ -47,6 +50,7 @@ def database(server: Server, quiet_database: str) -> str:
             await store.begin_build(stream.namespace_id, "session_index", 1, bytes(32))
             await store.save_index(stream.namespace_id, 1, 3, [a_row(stream)])
             await index_a_word(store, stream)
+            await store.note_view(stream, ServedView(3, 2, ((1, 1),)), now=datetime.now(UTC))  # noqa: TID251 - any
         await store.close()
 
     asyncio.run(fill())
@@ -146,6 +150,7 @@ WRITABLE = (
     "search_entries",
     "search_terms",
     "search_embeddings",
+    "served_views",
 )
 
 
