@@ -25,9 +25,18 @@ _CACHES = (
     "search_entries",
     "search_terms",
     "search_embeddings",
-    "served_views",
+    "records",
+    "record_accesses",
+    "record_embeddings",
 )
-_CALLED_BY_THE_APPLICATION = ("append", "create_namespace", "find_token", "namespace_ids", "prune_requests", "search")
+_CALLED_BY_THE_APPLICATION = (
+    "append",
+    "create_namespace",
+    "namespace_ids",
+    "prune_requests",
+    "search",
+    "search_records",
+)
 #: The condition of the policies (trust D-7), as every PostgreSQL from 15 on writes it out.
 _NAMESPACE_IS_SET = (
     "(array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), "
@@ -183,7 +192,7 @@ class _Examination:
                     AND pg_get_expr(p.polqual, p.polrelid) = %s
                 WHEN 'verifier_reads' THEN p.polcmd = 'r' AND p.polroles = ARRAY[to_regrole('ledger_verifier')::oid]
                 WHEN 'owner_searches' THEN p.polcmd = 'r' AND p.polroles = ARRAY[c.relowner]
-                    AND c.relname = 'search_entries'
+                    AND c.relname IN ('search_entries', 'records')
                 WHEN 'owner_lists' THEN p.polcmd = 'r' AND p.polroles = ARRAY[c.relowner] AND c.relname = 'namespaces'
             END) AS policy (ours)
             WHERE c.relnamespace = to_regnamespace('ledger') AND c.relkind IN ('r', 'p')

@@ -14,7 +14,8 @@ message may end in a log (trust N-13, P-16).
     ├── NotFound
     │   ├── SessionNotFound
     │   ├── VersionNotFound     … no such version or moment of the session
-    │   └── EntryNotFound
+    │   ├── EntryNotFound
+    │   └── RecordNotFound      … in long-term memory
     ├── Conflict                somebody else was there; look and decide again
     │   ├── VersionConflict
     │   ├── SeveralSessions
@@ -141,6 +142,16 @@ class EntryNotFound(NotFound):
         where = "is not active in" if ever else "was never in"
         super().__init__(f"entry {entry_id!r} {where} this session; `show` lists those that are, by version")
         self.entry_id = entry_id
+
+
+class RecordNotFound(NotFound):
+    """Long-term memory has no such record, or none any more."""
+
+    code = "record_not_found"
+
+    def __init__(self, record_id: str) -> None:
+        super().__init__(f"record {record_id!r} is not in long-term memory; its history says if it ever was")
+        self.record_id = record_id
 
 
 class Conflict(LedgerError):

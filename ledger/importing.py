@@ -12,7 +12,7 @@ from ledger.errors import InvalidInput, SessionExists, Unavailable, VersionConfl
 from ledger.events import EntryAdded, Event, ImportedFrom, NewEvent, SessionOpened, StoredEvent
 from ledger.ids import Stream
 from ledger.importers import Conversation
-from ledger.names import named_stream
+from ledger.names import NO_SESSIONS, kept_stream, named_stream
 from ledger.ports import AppendRequest, Clock, Store, StreamWrite
 from ledger.replay import States
 from ledger.session import decide
@@ -138,27 +138,26 @@ class FileImport:
             InvalidInput: one name was given for several sessions.
         """
         contents = check(lines())
-        heads = contents.sessions
+        heads = contents.trailer.heads
+        sessions = [head for head in heads if head.session_id not in NO_SESSIONS]
         if session_id is not None and len(heads) > 1:
             raise InvalidInput("several_sessions", f"the file holds {len(heads)} sessions", field="session")
-        places = {
-            head.stream_id: named_stream(
-                self._namespace, session_id or head.session_id, head.user_id if user_id is None else user_id
-            )
-            for head in heads
-        }
-        wanted = {head.stream_id for head in heads if not await self._is_there(places[head.stream_id], head, contents)}
-        if len({places[stream_id] for stream_id in wanted}) < len(wanted):
+        if session_id is not None and not sessions:
+            raise InvalidInput("no_session", "the file holds no session to name", field="session")
+        targets: dict[UUID, Stream] = {}
+        for head in heads:
+            named = kept_stream if head.session_id in NO_SESSIONS else named_stream
+            target = named(self._namespace, session_id or head.session_id, head.user_id if user_id is None else user_id)
+            if not await self._is_there(target, head, contents):
+                targets[head.stream_id] = target
+        if len(set(targets.values())) < len(targets):
             raise InvalidInput("several_sessions", "several of its sessions would get the same name", field="user")
-        if contents.header.session in wanted:  # a fork's whole history becomes its copy's own
-            wanted = set(contents.entries)
-            places = dict.fromkeys(wanted, next(iter(places.values())))
-        added = sum(contents.entries[stream_id] for stream_id in wanted)
-        if wanted:
-            await self._store.append_all(_Again(lambda: self._copies(lines, contents, wanted, places)))
-        names = tuple(session_id or head.session_id for head in heads)
+        added = sum(contents.entries[stream_id] for stream_id in targets)
+        if targets:
+            await self._store.append_all(_Again(lambda: self._copies(lines, contents, targets)))
+        names = tuple(session_id or head.session_id for head in sessions)
         return Imported(
-            sessions=len(heads),
+            sessions=len(sessions),
             entries=added,
             skipped=sum(contents.entries.values()) - added,
             session_ids=names,
@@ -181,6 +180,8 @@ class FileImport:
         at_head = await self._store.read_versions(target, ((head.version, head.version),))
         if target.stream_id == head.stream_id and at_head and at_head[0].hash.hex() == head.hash:
             return True
+        if head.session_id in NO_SESSIONS and at_head and at_head[0].payload_digest == contents.ends[head.stream_id]:
+            return True  # it has no opening to tell where it is from, but the salt of a payload is like no other
         raise SessionExists(target.session_id)
 
     def _copies(

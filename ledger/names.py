@@ -9,6 +9,8 @@ from ledger.ids import Stream
 
 NAME_CHARACTERS: Final = 255
 NAME_BYTES: Final = 512
+#: What streams are called that are no session; a client's names have no such character (trust R-1).
+NO_SESSIONS: Final = frozenset({"/records", "/access", "/ledger"})
 
 _REFUSED = re.compile(
     "[\x00-\x1f\x7f-\x9f/\\\\"  # controls and path separators
@@ -60,6 +62,17 @@ def named_stream(namespace: str, session_id: str, user_id: str = "") -> Stream:
     name = check_name(session_id, field="session_id")
     user = check_name(user_id, field="user_id", may_be_empty=True)
     return Stream.of(namespace, name, user)
+
+
+def kept_stream(namespace: str, session_id: str, user_id: str = "") -> Stream:
+    """Return a stream of a file of ours that is no session (trust R-1).
+
+    Raises:
+        InvalidInput: it has the name of a session, or see `check_name`.
+    """
+    if session_id not in NO_SESSIONS:
+        raise InvalidInput("bad_name", "is none of a stream that is no session", field="session_id")
+    return Stream.of(namespace, session_id, check_name(user_id, field="user_id", may_be_empty=True))
 
 
 def check_entry_id(entry_id: object, *, field: str = "id") -> str:

@@ -13,6 +13,7 @@ import msgspec
 
 from ledger.events import NewEvent, Ranges, StoredEvent
 from ledger.ids import Stream
+from ledger.record_ports import RecordStore
 from ledger.search_ports import EmbeddingStore, SearchStore
 from ledger.serving_ports import ServedViews, SessionFinder
 from projections.prompts import SummaryRequest
@@ -236,6 +237,10 @@ class CheckpointStore(Protocol):
         """Return the namespace's last position, and its builds by projection and number; 0 and none at first."""
         ...
 
+    async def progress_of_all(self, namespace_ids: Sequence[UUID]) -> dict[UUID, tuple[int, list[Checkpoint]]]:
+        """Return the progress of those of many namespaces in which anything was ever appended."""
+        ...
+
     async def begin_build(self, namespace_id: UUID, projection: str, build: int, code_digest: bytes) -> None:
         """Note that *build* is being built, from position 0; one that is there already stays as it is."""
         ...
@@ -254,7 +259,10 @@ class SessionIndexStore(Protocol):
     async def index_progress(
         self, namespace_id: UUID, build: int, *, limit: int | None = None
     ) -> tuple[int, list[tuple[str, str]]]:
-        """Return the position that *limit* events lead to, and the streams among them as (user_id, session_id)."""
+        """Return the position that *limit* events lead to, and the sessions among them as (user_id, session_id).
+
+        Streams that are no session (trust R-1) are not among them.
+        """
         ...
 
     async def save_index(self, namespace_id: UUID, build: int, position: int, rows: Sequence[IndexedSession]) -> bool:
@@ -297,8 +305,7 @@ class Store(
     SessionIndexStore,
     SearchStore,
     EmbeddingStore,
-    SessionFinder,
-    ServedViews,
+    RecordStore,
     Protocol,
 ):
     """Everything a ledger keeps."""

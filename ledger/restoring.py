@@ -7,6 +7,7 @@ import msgspec
 from ledger.errors import ImportRefused
 from ledger.events import StoredEvent
 from ledger.ids import Stream
+from ledger.names import NO_SESSIONS
 from ledger.stores.postgres.restoring import restoration
 from ledger.transfer.reader import Reader, check
 
@@ -53,5 +54,5 @@ def restore(
                 progress(done, trailer.events)
         if page:
             restoring.put(page)
-        restoring.note_forks(header.parents)
-    return Restored(header.namespace, len(trailer.heads), trailer.events)
+    sessions = sum(head.session_id not in NO_SESSIONS for head in trailer.heads)
+    return Restored(header.namespace, sessions, trailer.events)

@@ -64,14 +64,20 @@ class _OriginOnly(msgspec.Struct):
 
 
 class _ItemOnly(msgspec.Struct):
-    """The one field of a payload that the store keeps a copy of."""
+    """The one field of a payload that the store keeps a copy of; which one, its type says."""
 
-    entry_id: str
+    entry_id: str | None = None
+    memory_id: str | None = None
+    record_id: str | None = None
 
 
 _item_only = msgspec.json.Decoder(_ItemOnly)
-_origin_only = msgspec.json.Decoder(_OriginOnly)
-_FILED: Final = {name for name, cls in EVENT_TYPES.items() if "entry_id" in cls.__struct_fields__}
+#: Type → the field that names what the event is about. A promotion has two: it is about the memory.
+_FILED: Final = {
+    name: next(field for field in ("entry_id", "memory_id", "record_id") if field in cls.__struct_fields__)
+    for name, cls in EVENT_TYPES.items()
+    if {"entry_id", "memory_id", "record_id"} & set(cls.__struct_fields__)
+}
 
 
 class Auditor:
@@ -223,8 +229,10 @@ class Auditor:
         item_id = None
         if event.type in _FILED:
             try:
-                item_id = _item_only.decode(stored_json(event.codec, event.payload)).entry_id
+                item_id = getattr(_item_only.decode(stored_json(event.codec, event.payload)), _FILED[event.type])
             except (LedgerError, msgspec.MsgspecError):
+                item_id = None
+            if item_id is None:
                 self._unreadable += 1
                 self._found("its payload cannot be read, so not what it is about", 1, event)
                 return

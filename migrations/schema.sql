@@ -673,6 +673,67 @@ $$;
 
 ALTER FUNCTION ledger.search(p_projection_version integer, p_language text, p_query text, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer) OWNER TO ledger_owner;
 
+--
+-- Name: search_records(uuid[], integer[], text, text, integer); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE FUNCTION ledger.search_records(p_spaces uuid[], p_builds integer[], p_language text, p_query text, p_words integer) RETURNS TABLE(namespace_id uuid, stream_id uuid, record_id text, score double precision)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'ledger', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_permitted uuid[] := string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[];
+    v_total double precision;
+    v_words tsquery[];
+    v_weights double precision[];
+    v_all double precision;
+    v_any tsquery;
+BEGIN
+    SELECT count(*) INTO v_total
+        FROM records r
+        JOIN unnest(p_spaces, p_builds) AS b (space, build) ON r.namespace_id = b.space
+            AND r.projection_version = b.build
+        WHERE r.live AND b.space = ANY (v_permitted);
+    WITH asked AS (
+        SELECT '''' || replace(replace(w.lexeme, '\', '\\'), '''', '''''') || '''' AS word
+        FROM unnest(tsvector_to_array(to_tsvector(p_language::regconfig, p_query))) AS w (lexeme)
+        ORDER BY char_length(w.lexeme) DESC, w.lexeme COLLATE "C"
+        LIMIT p_words
+    ), counted AS (
+        SELECT a.word, ln(1 + greatest(v_total - n.found + 0.5, 0.0) / (n.found + 0.5)) AS weight
+        FROM asked a
+        CROSS JOIN LATERAL (
+            SELECT count(*)::double precision AS found
+            FROM records r
+            JOIN unnest(p_spaces, p_builds) AS b (space, build) ON r.namespace_id = b.space
+                AND r.projection_version = b.build
+            WHERE r.live AND b.space = ANY (v_permitted) AND r.vector @@ a.word::tsquery
+        ) AS n
+    )
+    SELECT array_agg(c.word::tsquery), array_agg(c.weight), sum(c.weight), string_agg(c.word, ' | ')::tsquery
+    INTO v_words, v_weights, v_all, v_any
+    FROM counted c;
+    IF v_words IS NULL THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+        SELECT r.namespace_id, r.stream_id, r.record_id::text, least(s.found / v_all, 1.0::double precision)
+        FROM records r
+        JOIN unnest(p_spaces, p_builds) AS b (space, build) ON r.namespace_id = b.space
+            AND r.projection_version = b.build
+        CROSS JOIN LATERAL (
+            SELECT sum(w.weight) AS found FROM unnest(v_words, v_weights) AS w (word, weight) WHERE r.vector @@ w.word
+        ) AS s
+        WHERE r.live AND b.space = ANY (v_permitted) AND r.vector @@ v_any;
+END
+$$;
+
+
+ALTER FUNCTION ledger.search_records(p_spaces uuid[], p_builds integer[], p_language text, p_query text, p_words integer) OWNER TO ledger_owner;
+
 
 
 --
@@ -871,6 +932,73 @@ ALTER TABLE ONLY ledger.projection_checkpoints FORCE ROW LEVEL SECURITY;
 ALTER TABLE ledger.projection_checkpoints OWNER TO ledger_owner;
 
 --
+-- Name: record_accesses; Type: TABLE; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE TABLE ledger.record_accesses (
+    namespace_id uuid NOT NULL,
+    stream_id uuid NOT NULL,
+    record_id ledger.short_text NOT NULL,
+    last_accessed timestamp with time zone NOT NULL,
+    access_count bigint NOT NULL
+)
+WITH (fillfactor='80');
+
+ALTER TABLE ONLY ledger.record_accesses FORCE ROW LEVEL SECURITY;
+
+
+ALTER TABLE ledger.record_accesses OWNER TO ledger_owner;
+
+--
+-- Name: record_embeddings; Type: TABLE; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE TABLE ledger.record_embeddings (
+    namespace_id uuid NOT NULL,
+    model ledger.short_text NOT NULL,
+    stream_id uuid NOT NULL,
+    record_id ledger.short_text NOT NULL,
+    text_digest ledger.hash NOT NULL,
+    embedding public.vector NOT NULL
+);
+
+ALTER TABLE ONLY ledger.record_embeddings FORCE ROW LEVEL SECURITY;
+
+
+ALTER TABLE ledger.record_embeddings OWNER TO ledger_owner;
+
+--
+-- Name: records; Type: TABLE; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE TABLE ledger.records (
+    namespace_id uuid NOT NULL,
+    projection_version integer NOT NULL,
+    stream_id uuid NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    persisted_at timestamp with time zone NOT NULL,
+    event_date timestamp with time zone,
+    live boolean NOT NULL,
+    record_id ledger.short_text NOT NULL,
+    user_id ledger.short_text NOT NULL,
+    session_id ledger.short_text,
+    memory_type text NOT NULL,
+    extraction_strategy ledger.short_text NOT NULL,
+    topics text[] NOT NULL,
+    entities text[] NOT NULL,
+    identity ledger.hash NOT NULL,
+    text_digest ledger.hash NOT NULL,
+    record bytea NOT NULL,
+    vector tsvector NOT NULL
+)
+WITH (fillfactor='80');
+
+ALTER TABLE ONLY ledger.records FORCE ROW LEVEL SECURITY;
+
+
+ALTER TABLE ledger.records OWNER TO ledger_owner;
+
+--
 -- Name: search_embeddings; Type: TABLE; Schema: ledger; Owner: ledger_owner
 --
 
@@ -1049,6 +1177,30 @@ ALTER TABLE ONLY ledger.projection_checkpoints
 
 
 --
+-- Name: record_accesses record_accesses_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ONLY ledger.record_accesses
+    ADD CONSTRAINT record_accesses_pkey PRIMARY KEY (namespace_id, stream_id, record_id);
+
+
+--
+-- Name: record_embeddings record_embeddings_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ONLY ledger.record_embeddings
+    ADD CONSTRAINT record_embeddings_pkey PRIMARY KEY (namespace_id, model, stream_id, record_id);
+
+
+--
+-- Name: records records_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ONLY ledger.records
+    ADD CONSTRAINT records_pkey PRIMARY KEY (namespace_id, projection_version, stream_id, record_id);
+
+
+--
 -- Name: search_embeddings search_embeddings_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
 --
 
@@ -1115,6 +1267,34 @@ CREATE INDEX events_item_id ON ledger.events USING btree (namespace_id, stream_i
 --
 
 CREATE INDEX events_recorded_at ON ledger.events USING brin (recorded_at);
+
+
+--
+-- Name: records_created_at; Type: INDEX; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE INDEX records_created_at ON ledger.records USING btree (namespace_id, projection_version, created_at DESC) WHERE live;
+
+
+--
+-- Name: records_id; Type: INDEX; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE INDEX records_id ON ledger.records USING btree (namespace_id, projection_version, record_id);
+
+
+--
+-- Name: records_identity; Type: INDEX; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE INDEX records_identity ON ledger.records USING btree (namespace_id, projection_version, stream_id, identity) WHERE live;
+
+
+--
+-- Name: records_vector; Type: INDEX; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE INDEX records_vector ON ledger.records USING gin (vector);
 
 
 --
@@ -1235,6 +1415,27 @@ CREATE POLICY namespace_isolation ON ledger.projection_checkpoints USING ((array
 
 
 --
+-- Name: record_accesses namespace_isolation; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY namespace_isolation ON ledger.record_accesses USING ((array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), ','::text))::uuid[] AS string_to_array), namespace_id) IS NOT NULL));
+
+
+--
+-- Name: record_embeddings namespace_isolation; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY namespace_isolation ON ledger.record_embeddings USING ((array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), ','::text))::uuid[] AS string_to_array), namespace_id) IS NOT NULL));
+
+
+--
+-- Name: records namespace_isolation; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY namespace_isolation ON ledger.records USING ((array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), ','::text))::uuid[] AS string_to_array), namespace_id) IS NOT NULL));
+
+
+--
 -- Name: search_embeddings namespace_isolation; Type: POLICY; Schema: ledger; Owner: ledger_owner
 --
 
@@ -1297,6 +1498,13 @@ CREATE POLICY owner_lists ON ledger.namespaces FOR SELECT TO ledger_owner USING 
 
 
 --
+-- Name: records owner_searches; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY owner_searches ON ledger.records FOR SELECT TO ledger_owner USING (true);
+
+
+--
 -- Name: search_entries owner_searches; Type: POLICY; Schema: ledger; Owner: ledger_owner
 --
 
@@ -1314,6 +1522,24 @@ ALTER TABLE ledger.payloads ENABLE ROW LEVEL SECURITY;
 --
 
 ALTER TABLE ledger.projection_checkpoints ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: record_accesses; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ledger.record_accesses ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: record_embeddings; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ledger.record_embeddings ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: records; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ledger.records ENABLE ROW LEVEL SECURITY;
 
 --
 -- Name: search_embeddings; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
@@ -1384,6 +1610,27 @@ CREATE POLICY verifier_reads ON ledger.payloads FOR SELECT TO ledger_verifier US
 --
 
 CREATE POLICY verifier_reads ON ledger.projection_checkpoints FOR SELECT TO ledger_verifier USING (true);
+
+
+--
+-- Name: record_accesses verifier_reads; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY verifier_reads ON ledger.record_accesses FOR SELECT TO ledger_verifier USING (true);
+
+
+--
+-- Name: record_embeddings verifier_reads; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY verifier_reads ON ledger.record_embeddings FOR SELECT TO ledger_verifier USING (true);
+
+
+--
+-- Name: records verifier_reads; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY verifier_reads ON ledger.records FOR SELECT TO ledger_verifier USING (true);
 
 
 --
@@ -1520,6 +1767,14 @@ GRANT ALL ON FUNCTION ledger.search(p_projection_version integer, p_language tex
 
 
 --
+-- Name: FUNCTION search_records(p_spaces uuid[], p_builds integer[], p_language text, p_query text, p_words integer); Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+REVOKE ALL ON FUNCTION ledger.search_records(p_spaces uuid[], p_builds integer[], p_language text, p_query text, p_words integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.search_records(p_spaces uuid[], p_builds integer[], p_language text, p_query text, p_words integer) TO ledger_app;
+
+
+--
 -- Name: TABLE alembic_version; Type: ACL; Schema: ledger; Owner: ledger_owner
 --
 
@@ -1581,6 +1836,30 @@ GRANT SELECT ON TABLE ledger.events_readable TO ledger_verifier;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ledger.projection_checkpoints TO ledger_app;
 GRANT SELECT ON TABLE ledger.projection_checkpoints TO ledger_verifier;
+
+
+--
+-- Name: TABLE record_accesses; Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ledger.record_accesses TO ledger_app;
+GRANT SELECT ON TABLE ledger.record_accesses TO ledger_verifier;
+
+
+--
+-- Name: TABLE record_embeddings; Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ledger.record_embeddings TO ledger_app;
+GRANT SELECT ON TABLE ledger.record_embeddings TO ledger_verifier;
+
+
+--
+-- Name: TABLE records; Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ledger.records TO ledger_app;
+GRANT SELECT ON TABLE ledger.records TO ledger_verifier;
 
 
 --

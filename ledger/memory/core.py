@@ -20,6 +20,7 @@ from ledger.knowledge import check_usable
 from ledger.names import check_name, named_stream
 from ledger.ports import Clock, Store
 from ledger.prices import Prices, load_prices
+from ledger.records import LongTermMemory, RecordIndex
 from ledger.replay import States
 from ledger.results import Notification
 from ledger.search_index import SearchIndex
@@ -81,7 +82,17 @@ class Core:
         self._index = SessionIndex(store, self._states, builds, namespace=namespace)
         searched = SearchIndex(store, builds, namespace=namespace, language=search_language, embedder=embedder)
         self._finder = Finder(store, searched, namespace=namespace)
-        self._projections = StoredProjections(builds, self._index, searched)
+        self._records = LongTermMemory(
+            store,
+            namespaces=[namespace],
+            default_namespace=namespace,
+            actor=actor,
+            clock=self._clock,
+            language=search_language,
+            embedder=embedder,
+        )
+        remembered = RecordIndex(store, builds, space=namespace_id(namespace), language=search_language)
+        self._projections = StoredProjections(builds, self._index, searched, remembered)
         self._imports = FileImport(store, self._states, self._writer, self._clock, namespace=namespace)
         self._handlers: dict[str, list[Callable[..., object]]] = {}
         self._handling: set[asyncio.Task[object]] = set()
@@ -95,6 +106,12 @@ class Core:
         await self._finder.close()
         await self._compactor.close(grace_s=CLOSE_GRACE_S)  # what they have begun
         await self._writer.settle()
+
+    @property
+    def long_term(self) -> LongTermMemory:
+        """What outlives sessions: the records of this namespace."""
+        self._check_open()
+        return self._records
 
     def _check_open(self) -> None:
         """Refuse what would open the store's connections again (those with a session pass `_stream`)."""

@@ -30,7 +30,7 @@ from ledger.ports import (
     StreamHead,
     StreamWrite,
 )
-from ledger.put import ServedView
+from ledger.stores.in_memory_records import InMemoryRecords
 from ledger.stores.in_memory_search import InMemorySearch
 from ledger.stores.in_memory_serving import InMemoryServing
 
@@ -86,10 +86,19 @@ class InMemoryStore:
         self.pieces_to_embed = searching.pieces_to_embed
         self.save_embeddings = searching.save_embeddings
         self.search_similar = searching.search_similar
-        serving = InMemoryServing(self._spaces)
-        self.find_sessions = serving.find_sessions
-        self.note_view = serving.note_view
-        self.served_views = serving.served_views
+        records = InMemoryRecords(self._spaces, self._clock)
+        self.record_events = records.record_events
+        self.save_records = records.save_records
+        self.prune_records = records.prune_records
+        self.record_spaces = records.record_spaces
+        self.find_records = records.find_records
+        self.duplicate_records = records.duplicate_records
+        self.search_records = records.search_records
+        self.touch_records = records.touch_records
+        self.seed_accesses = records.seed_accesses
+        self.embeds_records = records.embeds_records
+        self.records_to_embed = records.records_to_embed
+        self.save_record_embeddings = records.save_record_embeddings
 
     async def append(self, request: AppendRequest) -> Appended:
         """See `ports.Appender.append`."""
@@ -280,6 +289,10 @@ class InMemoryStore:
         space = self._spaces.get(namespace_id)
         return (len(space.log), [space.checkpoints[key] for key in sorted(space.checkpoints)]) if space else (0, [])
 
+    async def progress_of_all(self, namespace_ids: Sequence[UUID]) -> dict[UUID, tuple[int, list[Checkpoint]]]:
+        """See `ports.CheckpointStore.progress_of_all`."""
+        return {space: await self.projection_progress(space) for space in namespace_ids if space in self._spaces}
+
     async def begin_build(self, namespace_id: UUID, projection: str, build: int, code_digest: bytes) -> None:
         """See `ports.CheckpointStore.begin_build`."""
         begun = Checkpoint(
@@ -312,7 +325,8 @@ class InMemoryStore:
         done = built.position if built else 0
         fresh = space.log[done:] if limit is None else space.log[done : done + limit]
         names = (space.names[stream_id] for stream_id in {event.stream_id for event in fresh})
-        return done + len(fresh), sorted((stream.user_id, stream.session_id) for stream in names)
+        sessions = (stream for stream in names if not stream.session_id.startswith("/"))  # trust R-1
+        return done + len(fresh), sorted((stream.user_id, stream.session_id) for stream in sessions)
 
     async def save_index(self, namespace_id: UUID, build: int, position: int, rows: Sequence[IndexedSession]) -> bool:
         """See `ports.SessionIndexStore.save_index`."""

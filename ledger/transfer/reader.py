@@ -12,9 +12,8 @@ from ledger.chain import ZERO_HASH, event_hash
 from ledger.codec import decode_payload, stored_json
 from ledger.errors import ImportRefused, InvalidInput, LedgerError
 from ledger.events import ConfigChanged, EntryAdded, SessionOpened, StoredEvent
-from ledger.forks import owner_of
-from ledger.ids import Stream, namespace_id
-from ledger.names import check_name, named_stream
+from ledger.ids import namespace_id
+from ledger.names import check_name, kept_stream, named_stream
 from ledger.strict_json import TRANSCRIPT, parse
 from ledger.transfer.lines import FORMAT, FORMAT_VERSION, EventLine, Head, Header, Trailer
 from projections import config
@@ -23,11 +22,15 @@ L = TypeVar("L", bound=msgspec.Struct)
 
 
 class Contents(msgspec.Struct, frozen=True):
-    """What a file holds, once every line of it was checked; *entries* counts those of each stream."""
+    """What a file holds, once every line of it was checked; *entries* counts those of each stream.
+
+    *ends* are the digests of the newest payloads: those of a copy are the same.
+    """
 
     header: Header
     trailer: Trailer
     entries: dict[UUID, int]
+    ends: dict[UUID, bytes]
 
     @property
     def sessions(self) -> tuple[Head, ...]:
@@ -53,11 +56,13 @@ def check(lines: Iterable[bytes]) -> Contents:
     """
     reader = Reader()
     entries: dict[UUID, int] = {}
+    ends: dict[UUID, bytes] = {}
     for event in reader.events(lines):
+        ends[event.stream_id] = event.payload_digest
         entries[event.stream_id] = entries.get(event.stream_id, 0) + (event.type == EntryAdded.type)
     assert reader.header is not None, "a reader that does not refuse reads to the end"
     assert reader.trailer is not None
-    return Contents(reader.header, reader.trailer, entries)
+    return Contents(reader.header, reader.trailer, entries, ends)
 
 
 class Reader:
@@ -78,13 +83,14 @@ class Reader:
         header = self.header = self._header(next(numbered, (1, b""))[1], digest)
         space = namespace_id(header.namespace)
         heads: dict[UUID, tuple[int, bytes]] = {}
-        points = _points(header)
+        kinds: dict[UUID, set[bool]] = {}  # does the stream hold events about records, or others?
         count, position, number = 0, 0, 1
         for number, line in numbered:
             value = _parse(line, number)
             if "heads" in value:
                 trailer = _convert(value, Trailer, number)
                 _check_trailer(trailer, header, heads, count, digest.hexdigest(), number)
+                _check_names(trailer, header, kinds, number)
                 if any(rest.strip() for _, rest in numbered):
                     raise ImportRefused("trailing_lines", "there are lines after the trailer", line=number + 1)
                 self.trailer = trailer
@@ -102,8 +108,7 @@ class Reader:
             if event_hash(event, previous) != event.hash:
                 raise ImportRefused("hash_mismatch", "the event's hash does not follow from its content", line=number)
             heads[event.stream_id] = (event.version, event.hash)
-            if (event.stream_id, event.version) in points:
-                points[event.stream_id, event.version] = event.hash
+            kinds.setdefault(event.stream_id, set()).add(event.type.startswith("record."))
             count, position = count + 1, event.position
             yield event
         raise ImportRefused("truncated", "the file ends without its trailer", line=number + 1)
@@ -159,9 +164,17 @@ def _check_trailer(
     named = {head.stream_id: (head.version, head.hash) for head in trailer.heads}
     if named != {stream_id: (version, last.hex()) for stream_id, (version, last) in heads.items()}:
         raise ImportRefused("trailer_mismatch", "the streams do not end where the trailer says", line=line)
+
+
+def _check_names(trailer: Trailer, header: Header, kinds: dict[UUID, set[bool]], line: int) -> None:
+    """Refuse a session under a name that none may have; records, and only they, are in streams that are no session."""
     for head in trailer.heads:
+        of_records = kinds.get(head.stream_id) == {True}
+        if not of_records and True in kinds.get(head.stream_id, set()):
+            raise ImportRefused("mixed_stream", "records are in a stream of their own", line=line)
+        named = kept_stream if of_records else named_stream
         try:
-            stream = named_stream(header.namespace, head.session_id, head.user_id)
+            stream = named(header.namespace, head.session_id, head.user_id)
         except InvalidInput as fault:
             raise ImportRefused(fault.code, str(fault), line=line) from None
         if stream.stream_id != head.stream_id:

@@ -91,7 +91,7 @@ LAWS: Final = {
     "the application calls six functions": """
         SELECT proname FROM pg_proc p WHERE p.pronamespace = 'ledger'::regnamespace
         AND has_function_privilege('ledger_app', p.oid, 'EXECUTE')
-        <> (proname IN ('append', 'create_namespace', 'find_token', 'namespace_ids', 'prune_requests', 'search'))
+        <> (proname IN ('append', 'create_namespace', 'namespace_ids', 'prune_requests', 'search', 'search_records'))
     """,
     "what the application may call has its owner's rights": """
         SELECT proname FROM pg_proc p WHERE p.pronamespace = 'ledger'::regnamespace
@@ -101,7 +101,7 @@ LAWS: Final = {
         SELECT c.relname FROM pg_class c, unnest('{INSERT,UPDATE,DELETE,TRUNCATE,REFERENCES,TRIGGER}'::text[]) AS may
         WHERE c.relnamespace = 'ledger'::regnamespace AND c.relkind IN ('r', 'p', 'v')
         AND c.relname NOT IN ('snapshots', 'projection_checkpoints', 'session_index', 'search_entries', 'search_terms',
-            'search_embeddings', 'served_views')
+            'search_embeddings', 'records', 'record_accesses', 'record_embeddings')
         AND has_table_privilege('ledger_app', c.oid, may)
     """,
     "tokens are for the owner alone": """

@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 import psycopg
 import pytest
 
+from ledger.events import MemoryFields
 from ledger.ids import Stream, namespace_id
 from ledger.ports import Snapshot
-from ledger.put import ServedView
+from ledger.record_ports import RECORDS_PROJECTION
 from ledger.search_ports import SEARCH, StreamChange
 from ledger.stores.postgres import PostgresStore, Target
+from projections.records import Record
 from projections.search import Piece, Put
 from tests.conformance.building import a_request, a_write, some_events
 from tests.conformance.test_caches import a_row
@@ -33,7 +35,9 @@ TABLES = (
     "search_entries",
     "search_terms",
     "search_embeddings",
-    "served_views",
+    "records",
+    "record_accesses",
+    "record_embeddings",
     "events_readable",
 )
 
@@ -50,7 +54,7 @@ def database(server: Server, quiet_database: str) -> str:
             await store.begin_build(stream.namespace_id, "session_index", 1, bytes(32))
             await store.save_index(stream.namespace_id, 1, 3, [a_row(stream)])
             await index_a_word(store, stream)
-            await store.note_view(stream, ServedView(3, 2, ((1, 1),)), now=datetime.now(UTC))  # noqa: TID251 - any
+            await remember(store, stream)
         await store.close()
 
     asyncio.run(fill())
@@ -68,10 +72,26 @@ async def index_a_word(store: PostgresStore, stream: Stream) -> None:
         await store.save_embeddings(stream.namespace_id, "model", [(hit, [1.0, 0.0])])
 
 
+async def remember(store: PostgresStore, stream: Stream) -> None:
+    """Put a record that was read, and its embedding where the server keeps them, into a namespace."""
+    space, build = stream.namespace_id, {stream.namespace_id: 1}
+    await store.begin_build(space, RECORDS_PROJECTION, 1, bytes(32))
+    fields = MemoryFields(text="word")
+    record = Record(record_id="r", fields=fields, version=1, persisted_us=0, updated_us=0)
+    await store.save_records(space, 1, [(stream.stream_id, "", record)], after=0, position=3, language="simple")
+    await store.touch_records([(space, stream.stream_id, "r")], now=record.created_at, pause_s=1)
+    if await store.embeds_records():
+        (kept,) = await store.records_to_embed(build, "model", limit=9)
+        await store.save_record_embeddings("model", [(kept, [1.0, 0.0])])
+
+
 @pytest.fixture(autouse=True)
 def _the_table_is_there(request: pytest.FixtureRequest, server: Server) -> None:
     """Only a server with pgvector keeps embeddings."""
-    if getattr(request.node, "callspec", None) and request.node.callspec.params.get("table") == "search_embeddings":
+    if getattr(request.node, "callspec", None) and request.node.callspec.params.get("table") in {
+        "search_embeddings",
+        "record_embeddings",
+    }:
         with server.superuser(request.getfixturevalue("database")) as mighty:
             if mighty.execute("SELECT to_regclass('ledger.search_embeddings')").fetchone() == (None,):
                 pytest.skip("this server has no pgvector")

@@ -55,7 +55,9 @@ class Caches:
                 events.namespace_id == namespace_id, events.position > done, events.position <= until
             )
             names = sa.select(streams.user_id, streams.session_id).where(
-                streams.namespace_id == namespace_id, streams.stream_id.in_(changed.distinct())
+                streams.namespace_id == namespace_id,
+                streams.stream_id.in_(changed.distinct()),
+                sa.not_(streams.session_id.startswith("/")),  # streams that are no session (trust R-1)
             )
             rows = [] if done == until else (await connection.execute(names)).all()
             return until, sorted((row[0], row[1]) for row in rows)

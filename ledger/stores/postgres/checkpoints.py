@@ -12,6 +12,14 @@ from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
 
 _BUILDS = tables.projection_checkpoints
+_CHECKPOINTS = sa.select(
+    _BUILDS.c.projection,
+    _BUILDS.c.projection_version.label("build"),
+    _BUILDS.c.position,
+    _BUILDS.c.status,
+    _BUILDS.c.code_digest,
+    _BUILDS.c.updated_at,
+).order_by(_BUILDS.c.projection, _BUILDS.c.projection_version)
 
 
 class Checkpoints:
@@ -22,23 +30,24 @@ class Checkpoints:
 
     async def projection_progress(self, namespace_id: UUID) -> tuple[int, list[Checkpoint]]:
         """See `ports.CheckpointStore.projection_progress`."""
-        builds = _BUILDS.c
-        wanted = (
-            sa.select(
-                builds.projection,
-                builds.projection_version.label("build"),
-                builds.position,
-                builds.status,
-                builds.code_digest,
-                builds.updated_at,
-            )
-            .where(builds.namespace_id == namespace_id)
-            .order_by(builds.projection, builds.projection_version)
-        )
+        wanted = _CHECKPOINTS.where(_BUILDS.c.namespace_id == namespace_id)
         async with self._pool.transaction(namespace_id) as connection:
             last = await connection.scalar(last_position(namespace_id)) or 0
-            rows = (await connection.execute(wanted)).mappings()
-            return last, [Checkpoint(**{**row, "code_digest": bytes(row["code_digest"])}) for row in rows]
+            return last, [_checkpoint(row) for row in (await connection.execute(wanted)).mappings()]
+
+    async def progress_of_all(self, namespace_ids: Sequence[UUID]) -> dict[UUID, tuple[int, list[Checkpoint]]]:
+        """See `ports.CheckpointStore.progress_of_all`."""
+        spaces = tables.namespaces.c
+        lasts = sa.select(spaces.namespace_id, spaces.last_position).where(spaces.namespace_id.in_(namespace_ids))
+        wanted = _CHECKPOINTS.add_columns(_BUILDS.c.namespace_id).where(_BUILDS.c.namespace_id.in_(namespace_ids))
+        async with self._pool.transaction(*namespace_ids) as connection:
+            found: dict[UUID, tuple[int, list[Checkpoint]]] = {
+                row[0]: (row[1], []) for row in await connection.execute(lasts)
+            }
+            for row in (await connection.execute(wanted)).mappings():
+                if row["namespace_id"] in found:
+                    found[row["namespace_id"]][1].append(_checkpoint(row))
+            return found
 
     async def begin_build(self, namespace_id: UUID, projection: str, build: int, code_digest: bytes) -> None:
         """See `ports.CheckpointStore.begin_build`."""
@@ -69,6 +78,17 @@ class Checkpoints:
         async with self._pool.transaction(namespace_id) as connection:
             if (await connection.execute(built)).rowcount:
                 await connection.execute(gone)
+
+
+def _checkpoint(row: sa.RowMapping) -> Checkpoint:
+    return Checkpoint(
+        projection=row["projection"],
+        build=row["build"],
+        position=row["position"],
+        status=row["status"],
+        code_digest=bytes(row["code_digest"]),
+        updated_at=row["updated_at"],
+    )
 
 
 def last_position(namespace_id: UUID) -> sa.Select[int]:

@@ -36,7 +36,7 @@ class Embedding:
             "versions": [hit.version for hit, _ in embeddings],
             "kinds": [hit.kind for hit, _ in embeddings],
             "numbers": [hit.piece for hit, _ in embeddings],
-            "embeddings": [_written(vector) for _, vector in embeddings],
+            "embeddings": [written(vector) for _, vector in embeddings],
         }
         async with self._pool.transaction(namespace_id) as connection:
             await connection.execute(_PUT, rows)
@@ -45,10 +45,10 @@ class Embedding:
         self, namespace_id: UUID, build: int, query: SearchQuery, model: str, vector: Sequence[float]
     ) -> list[Hit]:
         """See `search_ports.EmbeddingStore.search_similar`."""
-        wanted = {**asked(query), "model": model, "vector": _written(vector), "dimensions": len(vector)}
+        wanted = {**asked(query), "model": model, "vector": written(vector), "dimensions": len(vector)}
         return await self._searching.hits("search_similar", namespace_id, build, wanted)
 
 
-def _written(vector: Sequence[float]) -> str:
+def written(vector: Sequence[float]) -> str:
     """Return *vector* as pgvector reads it."""
     return f"[{','.join(map(repr, vector))}]"

@@ -20,10 +20,12 @@ from ledger.events import Ranges, StoredEvent
 from ledger.forks import Part, parts_of, placed
 from ledger.ids import Stream
 from ledger.ports import NamespaceInfo, Snapshot, StreamHead
+from ledger.record_ports import RecordEvents
 from ledger.stores.postgres import faults, tables
 from ledger.stores.postgres.arrays import POSTGRES_EPOCH_US
 from ledger.stores.postgres.connections import Driver, Pool
 from ledger.stores.postgres.faults import translated
+from projections.records import RECORDS
 
 _UNLIMITED: Final = 2**62
 _FORKS_KNOWN: Final = 10_000
@@ -156,6 +158,16 @@ class Reading:
                 StreamHead(*head[:4], bytes(head[4]), *head[5:]) for head in rows
             ]
 
+    async def record_events(self, namespace_id: UUID, *, after: int, limit: int) -> RecordEvents:
+        """See `record_ports.RecordIndexStore.record_events`."""
+        info = await self.namespace(namespace_id)
+        until = min(after + limit, info.last_position) if info else 0
+        if until <= after:
+            return RecordEvents(after, [])
+        bounds = {"after": after, "until": until, "records": RECORDS}
+        rows = await self._rows("record_events", namespace_id, bounds, cursor=_EventCursor)
+        return RecordEvents(until, [(row[16], _stored(namespace_id, row)) for row in rows])
+
     async def namespace_ids(self) -> list[UUID]:
         """Return the ids of all namespaces; their names and content stay behind row security (trust D-7)."""
         with translated():
@@ -177,28 +189,7 @@ class Reading:
 
     async def _events(self, query: str, namespace_id: UUID, bounds: dict[str, Any]) -> list[StoredEvent]:
         rows = await self._rows(query, namespace_id, bounds, cursor=_EventCursor)
-        return [
-            StoredEvent(
-                namespace_id,
-                row[15],
-                row[0],
-                row[1],
-                row[2],
-                row[3],
-                row[4],
-                row[5],
-                row[6] + POSTGRES_EPOCH_US,
-                row[7] + POSTGRES_EPOCH_US,
-                row[8],
-                row[9],
-                row[10],
-                row[11],
-                row[12],
-                row[13],
-                row[14],
-            )
-            for row in rows
-        ]
+        return [_stored(namespace_id, row) for row in rows]
 
     async def _rows(
         self,
@@ -234,6 +225,28 @@ class Reading:
             if row[0] is not None:
                 break
         return None if row[0] is None else Snapshot(projection, projection_version, *row[:3])
+
+
+def _stored(namespace_id: UUID, row: tuple[Any, ...]) -> StoredEvent:
+    return StoredEvent(
+        namespace_id,
+        row[15],
+        row[0],
+        row[1],
+        row[2],
+        row[3],
+        row[4],
+        row[5],
+        row[6] + POSTGRES_EPOCH_US,
+        row[7] + POSTGRES_EPOCH_US,
+        row[8],
+        row[9],
+        row[10],
+        row[11],
+        row[12],
+        row[13],
+        row[14],
+    )
 
 
 class _EventCursor(AsyncCursor[Any]):

@@ -16,6 +16,16 @@ class Vector(sa.types.UserDefinedType[str]):
         return "vector"
 
 
+class PublicVector(Vector):
+    """The same by its full name, for casts where the search path is not ours."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **kw: object) -> str:
+        """See `sqlalchemy.types.UserDefinedType`."""
+        return "public.vector"
+
+
 namespaces = sa.Table(
     "namespaces",
     metadata,
@@ -168,14 +178,47 @@ search_embeddings = sa.Table(
     sa.Column("embedding", Vector, nullable=False),
 )
 
-served_views = sa.Table(
-    "served_views",
+records = sa.Table(
+    "records",
+    metadata,
+    sa.Column("namespace_id", UUID, primary_key=True),
+    sa.Column("projection_version", sa.Integer, primary_key=True),
+    sa.Column("stream_id", UUID, primary_key=True),
+    sa.Column("created_at", TIMESTAMP(timezone=True), nullable=False),
+    sa.Column("persisted_at", TIMESTAMP(timezone=True), nullable=False),
+    sa.Column("event_date", TIMESTAMP(timezone=True)),
+    sa.Column("live", sa.Boolean, nullable=False),
+    sa.Column("record_id", sa.Text, primary_key=True),
+    sa.Column("user_id", sa.Text, nullable=False),
+    sa.Column("session_id", sa.Text),
+    sa.Column("memory_type", sa.Text, nullable=False),
+    sa.Column("extraction_strategy", sa.Text, nullable=False),
+    sa.Column("topics", ARRAY(sa.Text), nullable=False),
+    sa.Column("entities", ARRAY(sa.Text), nullable=False),
+    sa.Column("identity", BYTEA, nullable=False),
+    sa.Column("text_digest", BYTEA, nullable=False),
+    sa.Column("record", BYTEA, nullable=False),
+    sa.Column("vector", TSVECTOR, nullable=False),
+)
+
+record_accesses = sa.Table(
+    "record_accesses",
     metadata,
     sa.Column("namespace_id", UUID, primary_key=True),
     sa.Column("stream_id", UUID, primary_key=True),
-    sa.Column("view", sa.Text, primary_key=True),
-    sa.Column("version", sa.BigInteger, nullable=False),
-    sa.Column("first_version", sa.BigInteger, nullable=False),
-    sa.Column("left_out", sa.ARRAY(sa.BigInteger), nullable=False),
-    sa.Column("served_at", TIMESTAMP(timezone=True), nullable=False),
+    sa.Column("record_id", sa.Text, primary_key=True),
+    sa.Column("last_accessed", TIMESTAMP(timezone=True), nullable=False),
+    sa.Column("access_count", sa.BigInteger, nullable=False),
+)
+
+#: Only where the server has pgvector.
+record_embeddings = sa.Table(
+    "record_embeddings",
+    metadata,
+    sa.Column("namespace_id", UUID, primary_key=True),
+    sa.Column("model", sa.Text, primary_key=True),
+    sa.Column("stream_id", UUID, primary_key=True),
+    sa.Column("record_id", sa.Text, primary_key=True),
+    sa.Column("text_digest", BYTEA, nullable=False),
+    sa.Column("embedding", Vector, nullable=False),
 )

@@ -1,0 +1,36 @@
+"""Long-term memory: what outlives a session, as records that can be found, changed, forgotten, and brought back.
+
+    await memory.create([{"id": "r1", "text": "Mia lives in Oslo", "user_id": "mia"}])
+    page = await memory.search({"text": "where does Mia live?", "user_id": {"eq": "mia"}})
+
+Each record's changes are events on a stream of its user; what is found is a projection of them. Nothing is lost by
+a deletion: `LongTermMemory.restore` undoes it. Source: http W-26 … W-35, W-46, W-71.
+"""
+
+from ledger.records.changing import Changing
+from ledger.records.deciding import Promotion
+from ledger.records.forgetting import ForgetPolicy
+from ledger.records.index import RecordIndex, RecordIndexes
+from ledger.records.questions import RecordSearch, record_search
+from ledger.records.shown import Forgotten, FoundRecord, LongTermRecord, RecordPage, Revision
+from ledger.records.writing import records_stream
+
+__all__ = [
+    "ForgetPolicy",
+    "Forgotten",
+    "FoundRecord",
+    "LongTermMemory",
+    "LongTermRecord",
+    "Promotion",
+    "RecordIndex",
+    "RecordIndexes",
+    "RecordPage",
+    "RecordSearch",
+    "Revision",
+    "record_search",
+    "records_stream",
+]
+
+
+class LongTermMemory(Changing):
+    """The records of all users in some namespaces; cheap to make, for each request if need be."""

@@ -1,0 +1,345 @@
+"""Changing long-term memory: each change is events on the stream of its user, and can be undone."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from ledger.errors import InvalidInput, RecordNotFound, VersionNotFound
+from ledger.events import RecordCreated, RecordDeleted, RecordedEvent
+from ledger.ids import Stream
+from ledger.names import check_name
+from ledger.ports import StreamWrite
+from ledger.record_ports import KeptRecord, RecordAccess, RecordBuilds, RecordQuery, Wanted
+from ledger.records import deciding
+from ledger.records.deciding import Known, Promotion
+from ledger.records.drafts import RecordDraft, check_record_id, fields_of, record_changes, record_draft
+from ledger.records.forgetting import ForgetPolicy, forget_policy, forgotten, pinned_ids
+from ledger.records.questions import count_of
+from ledger.records.reading import Reading
+from ledger.records.shown import Forgotten, LongTermRecord, shown
+from ledger.records.writing import records_stream
+from ledger.strict_json import check_integer
+from projections.record_filters import TAG_FIELDS, Condition, Tag
+from projections.records import identity
+
+MOST_RECORDS: Final = 10_000
+MOST_SCANNED: Final = 10_000
+MOVED: Final = "moved"
+
+
+class Changing(Reading):
+    """Creating, changing, deleting, forgetting, merging, and undoing it."""
+
+    async def create(self, records: Sequence[Mapping[str, Any]], *, deduplicate: bool = True) -> None:
+        """Add *records*, or edit those whose ids are known; the next read sees them (http W-26).
+
+        Fields that are absent keep the value they have. A record that says what a live one says is not added; that
+        one counts as read. Records of one namespace are added together or not at all.
+
+        Raises:
+            InvalidInput: a record is wrong, by its place in the list; or there are too many.
+        """
+        if not isinstance(records, list | tuple):
+            raise InvalidInput("wrong_type", "is a list", field="memories")
+        if len(records) > MOST_RECORDS:
+            raise InvalidInput("batch_size", f"at most {MOST_RECORDS} records", field="memories", limit=MOST_RECORDS)
+        drafts = [record_draft(item, field=f"memories.{index}") for index, item in enumerate(records)]
+        homes = await self._homes(drafts)
+        by_space: dict[str, list[Stream]] = {}
+        for stream in dict.fromkeys(homes):
+            by_space.setdefault(stream.namespace, []).append(stream)
+        for streams in by_space.values():
+            here = [(draft, home) for draft, home in zip(drafts, homes, strict=True) if home in streams]
+            await self._create(streams, here, deduplicate=deduplicate)
+
+    async def patch(self, record_id: str, changes: Mapping[str, Any]) -> LongTermRecord:
+        """Change fields of a live record and return it; nulls are ignored (http W-27).
+
+        A new user or namespace is another stream: the record is created there, then deleted here, under its id.
+
+        Raises:
+            InvalidInput: a field is wrong; ``no_fields``: there is nothing to change.
+            RecordNotFound: there is no such record.
+        """
+        draft = record_changes(changes)
+        kept, name = await self._live(check_record_id(record_id, field="id"))
+        here = records_stream(name, kept.user_id)
+        there = records_stream(
+            name if draft.namespace is UNSET else draft.namespace,
+            kept.user_id if draft.user_id is UNSET else draft.user_id,
+        )
+        write_id = self._clock.ulid()
+        if there == here:
+
+            def changed(stream: Stream, known: Known) -> list[Any]:
+                return list(deciding.edit(known, record_id, draft, stream=stream, write_id=write_id))
+
+            await self._writer.write([here], Wanted(record_ids=(record_id,)), changed)
+        else:
+            await self._move(kept, here, there, draft, write_id)
+        return await self._shown(record_id, there)
+
+    async def delete(self, record_ids: Sequence[str]) -> int:
+        """Delete the live records with these ids, and return how many there were (http W-27)."""
+        ids = tuple(dict.fromkeys(check_record_id(one, field="memory_ids") for one in record_ids))
+        write_id = self._clock.ulid()
+        deleted = 0
+        for streams in _by_space(await self._kept(*ids)):
+
+            def gone(stream: Stream, known: Known) -> list[Any]:
+                return deciding.delete(known, ids, reason="deleted", write_id=write_id)
+
+            written = await self._writer.write(streams, Wanted(record_ids=ids), gone)
+            deleted += sum(len(one.events) for one in written)
+        return deleted
+
+    async def forget(
+        self,
+        policy: Mapping[str, Any] | ForgetPolicy,
+        *,
+        namespace: str | None = None,
+        user_id: str | None = None,
+        session_id: str | None = None,
+        limit: int = 1_000,
+        dry_run: bool = True,
+        pinned: Sequence[str] | None = None,
+    ) -> Forgotten:
+        """Delete what *policy* does not keep, of up to *limit* records, the oldest first (http W-28).
+
+        A dry run changes nothing and says what would go. What is changed meanwhile stays.
+
+        Raises:
+            InvalidInput: the policy or a bound is wrong.
+        """
+        rules = policy if isinstance(policy, ForgetPolicy) else forget_policy(policy)
+        kept_anyway = pinned_ids(pinned)
+        now = self._clock.now()
+        most = count_of(limit, field="limit", least=1, most=MOST_SCANNED)
+        scanned, names = await self._scanned(namespace, user_id, session_id, limit=most, now=now)
+        going = forgotten(scanned, rules, now=now, pinned=kept_anyway)
+        if dry_run:
+            ids = [one.record.record_id for one in going]
+            return Forgotten(scanned=len(scanned), deleted=len(ids), deleted_ids=ids, dry_run=True)
+        write_id = self._clock.ulid()
+        deleted: list[str] = []
+        for streams in _by_space([(one, names[one.namespace_id]) for one in going]):
+            by_stream = {
+                stream: [one.record for one in going if one.stream_id == stream.stream_id] for stream in streams
+            }
+            wanted = Wanted(record_ids=tuple(one.record_id for own in by_stream.values() for one in own))
+
+            def gone(stream: Stream, known: Known, own: Any = by_stream) -> list[Any]:
+                return deciding.forget(known, own[stream], write_id=write_id)
+
+            written = await self._writer.write(streams, wanted, gone)
+            deleted += [event.record_id for one in written for event in one.events]
+        return Forgotten(scanned=len(scanned), deleted=len(deleted), deleted_ids=deleted, dry_run=False)
+
+    async def compact(self, *, namespace: str | None = None, user_id: str | None = None) -> int:
+        """Merge the records of a user that say the same, and return how many remain (http W-28).
+
+        Without a name, those of every user, in every namespace that may be looked through.
+        """
+        conditions = _scope(namespace=namespace, user_id=user_id)
+
+        async def asked(builds: RecordBuilds, names: Mapping[Any, str]) -> list[tuple[KeptRecord, str]]:
+            within = {space: build for space, build in builds.items() if namespace in {None, names[space]}}
+            same = await self._store.duplicate_records(within, user_id=user_id)
+            return [(one, names[one.namespace_id]) for one in same]
+
+        write_id = self._clock.ulid()
+        duplicates = await self._indexes.read(self._spaces, asked)
+        for streams in _by_space(duplicates):
+            ids = tuple(dict.fromkeys(one.record.record_id for one, _ in duplicates))
+
+            def merged(stream: Stream, known: Known) -> list[Any]:
+                return deciding.merge(known, write_id=write_id)
+
+            await self._writer.write(streams, Wanted(record_ids=ids), merged)
+        query = RecordQuery(
+            conditions=tuple(one for one in conditions if one.field != "namespace"), now=self._clock.now(), limit=1
+        )
+        return (await self._found(query, conditions))[0].total
+
+    async def restore(
+        self, record_id: str, revision: int, *, namespace: str | None = None, user_id: str | None = None
+    ) -> LongTermRecord:
+        """Make the record what it was at *revision*, see `history`, and return it (http W-71).
+
+        That undoes edits, deletions and forgets; what was merged into it since returns; what was moved away since
+        comes back. The names are needed only if the record has that revision in several places.
+
+        Raises:
+            RecordNotFound: there never was such a record.
+            VersionNotFound: it has no such revision, or was not there at it.
+            InvalidInput: ``ambiguous_revision``.
+        """
+        check_integer(revision, field="revision", least=1)
+        kept, name = await self._at_revision(record_id, revision, namespace, user_id)
+        stream = records_stream(name, kept.user_id)
+        write_id = self._clock.ulid()
+        history = await self._events(kept, name)
+        then = next(record for event, record in deciding.revisions(record_id, history) if event.version == revision)
+        if not then.live:
+            raise VersionNotFound(f"the record was {then.status} then; choose a revision at which it was live")
+        merged = [one for event in history for one in getattr(event.payload, "merged", ())]
+
+        def back(stream: Stream, known: Known) -> list[Any]:
+            return deciding.restore(record_id, then, known, history, write_id=write_id)
+
+        await self._writer.write([stream], Wanted(record_ids=(record_id, *merged)), back)
+        if kept.record.status == MOVED:
+            await self._undo_move(record_id, stream, history)
+        return await self._shown(record_id, stream)
+
+    async def writes_for_promotion(
+        self, session: Stream, promotions: Sequence[Promotion], *, write_id: str
+    ) -> list[StreamWrite]:
+        """See `writing.RecordWriter.writes_for_promotion`."""
+        return await self._writer.writes_for_promotion(session, promotions, write_id=write_id)
+
+    async def _homes(self, drafts: Sequence[RecordDraft]) -> list[Stream]:
+        """Return the stream each draft belongs to; one that names no user or namespace is where its id is live."""
+        unsaid = [one.record_id for one in drafts if one.user_id is UNSET or one.namespace is UNSET]
+        live: dict[str, list[tuple[str, str]]] = {}
+        for kept, name in await self._kept(*dict.fromkeys(unsaid)) if unsaid else []:
+            if kept.record.live:
+                live.setdefault(kept.record.record_id, []).append((name, kept.user_id))
+        homes: list[Stream] = []
+        for draft in drafts:
+            places = [
+                (name, user)
+                for name, user in live.get(draft.record_id, [])
+                if draft.namespace in {UNSET, name} and draft.user_id in {UNSET, user}
+            ]
+            name, user = places[0] if places else (self._default, "")
+            homes.append(
+                records_stream(
+                    name if draft.namespace is UNSET else draft.namespace,
+                    user if draft.user_id is UNSET else draft.user_id,
+                )
+            )
+        return homes
+
+    async def _create(
+        self, streams: Sequence[Stream], drafts: Sequence[tuple[RecordDraft, Stream]], *, deduplicate: bool
+    ) -> None:
+        write_id = self._clock.ulid()
+        touched: set[tuple[Stream, str]] = set()
+
+        def made(stream: Stream, known: Known) -> list[Any]:
+            own = [draft for draft, home in drafts if home == stream]
+            creation = deciding.create(known, own, stream=stream, write_id=write_id, deduplicate=deduplicate)
+            touched.update((stream, one) for one in creation.touched)
+            return list(creation.events)
+
+        wanted = Wanted(
+            record_ids=tuple(draft.record_id for draft, _ in drafts),
+            identities=tuple(identity(fields_of(draft, None, home)) for draft, home in drafts) if deduplicate else (),
+        )
+        written = await self._writer.write(streams, wanted, made)
+        created = {
+            (one.write.stream, event.record_id)
+            for one in written
+            for event in one.events
+            if isinstance(event, RecordCreated)
+        }
+        seen = {(home, draft.record_id): draft for draft, home in drafts if draft.last_accessed is not UNSET}
+        await self._seed([(place, seen[place].last_accessed) for place in created & seen.keys()])
+        await self._touch([(stream.namespace_id, stream.stream_id, one) for stream, one in touched])
+
+    async def _move(self, kept: KeptRecord, here: Stream, there: Stream, draft: RecordDraft, write_id: str) -> None:
+        record_id = kept.record.record_id
+        wanted = Wanted(record_ids=(record_id,))
+        before = replace(kept.record.fields, created_at=kept.record.created_at)
+        fields = fields_of(draft, before, there)
+
+        def moved(stream: Stream, known: Known) -> list[Any]:
+            if stream == there:
+                return deciding.put(known, record_id, fields, write_id=write_id)
+            return deciding.delete(known, [record_id], reason=MOVED, write_id=write_id)
+
+        together = [[there, here]] if there.namespace == here.namespace else [[there], [here]]
+        for streams in together:
+            await self._writer.write(streams, wanted, moved)
+        await self._seed([((there, record_id), kept.last_accessed)], count=kept.access_count)
+
+    async def _undo_move(self, record_id: str, here: Stream, history: Sequence[RecordedEvent]) -> None:
+        """Delete the record where it was moved to from *here*: where the same write created it."""
+        left = [one.payload.write_id for one in history if isinstance(one.payload, RecordDeleted)]
+        write_id = self._clock.ulid()
+        for kept, name in await self._kept(record_id):
+            stream = records_stream(name, kept.user_id)
+            if stream == here or not kept.record.live:
+                continue
+            if any(one.payload.write_id in left for one in await self._events(kept, name)):
+
+                def gone(stream: Stream, known: Known) -> list[Any]:
+                    return deciding.delete(known, [record_id], reason=MOVED, write_id=write_id)
+
+                await self._writer.write([stream], Wanted(record_ids=(record_id,)), gone)
+
+    async def _at_revision(
+        self, record_id: str, revision: int, namespace: str | None, user_id: str | None
+    ) -> tuple[KeptRecord, str]:
+        kept = await self._kept(check_record_id(record_id, field="id"))
+        if not kept:
+            raise RecordNotFound(record_id)
+        places = [
+            (one, name)
+            for one, name in kept
+            if namespace in {None, name}
+            and user_id in {None, one.user_id}
+            and any(event.version == revision for event in await self._events(one, name))
+        ]
+        if not places:
+            raise VersionNotFound("the record has no such revision; its history lists those it has")
+        if len(places) > 1:
+            message = "the record has this revision under several users or namespaces; name one"
+            raise InvalidInput("ambiguous_revision", message, field="revision")
+        return places[0]
+
+    async def _scanned(
+        self, namespace: str | None, user_id: str | None, session_id: str | None, *, limit: int, now: datetime
+    ) -> tuple[list[KeptRecord], Mapping[Any, str]]:
+        """Return up to *limit* live records in a scope, the oldest first, and the names of the namespaces."""
+        conditions = _scope(namespace=namespace, user_id=user_id, session_id=session_id)
+        own = tuple(one for one in conditions if one.field != "namespace")
+        query = RecordQuery(conditions=own, now=now, oldest_first=True, limit=limit)
+        hits, names = await self._found(query, conditions)
+        return [hit.kept for hit in hits.hits], names
+
+    async def _shown(self, record_id: str, stream: Stream) -> LongTermRecord:
+        for kept, name in await self._kept(record_id):
+            if kept.stream_id == stream.stream_id and kept.record.live:
+                return shown(kept, namespace=self._shown_name(name))
+        raise RecordNotFound(record_id)
+
+    async def _seed(self, accesses: Sequence[tuple[tuple[Stream, str], Any]], *, count: int = 0) -> None:
+        """Note when new records were last read elsewhere."""
+        rows = [
+            RecordAccess(stream.namespace_id, stream.stream_id, one, moment, count)
+            for (stream, one), moment in accesses
+        ]
+        await self._store.seed_accesses(rows)
+
+
+def _scope(**names: str | None) -> list[Condition]:
+    """Return the conditions that records are in the scope of those *names* that are given.
+
+    Raises:
+        InvalidInput: ``bad_name``, also for an empty one, lest it be taken for none.
+    """
+    given = {field: check_name(name, field=field) for field, name in names.items() if name is not None}
+    return [Tag(field, "eq", (given[field],)) for field in TAG_FIELDS if field in given]
+
+
+def _by_space(kept: Sequence[tuple[KeptRecord, str]]) -> list[list[Stream]]:
+    """Return the streams of *kept*, those of one namespace together."""
+    found: dict[str, dict[Stream, None]] = {}
+    for one, name in kept:
+        found.setdefault(name, {})[records_stream(name, one.user_id)] = None
+    return [list(streams) for streams in found.values()]

@@ -1,0 +1,170 @@
+"""What becomes of records of one stream: the known ones and a wish in, events out. Pure. No change, no event."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from ledger.events import (
+    MemoryFields,
+    RecordCreated,
+    RecordDeleted,
+    RecordedEvent,
+    RecordEdited,
+    RecordEvent,
+    RecordMerged,
+    RecordRestored,
+    RecordSource,
+)
+from ledger.ids import Stream
+from ledger.records.drafts import RecordDraft, fields_of
+from projections.records import MERGED, Record, fold, identity
+
+#: Known records of a stream by id, found or not.
+Known = Mapping[str, Record]
+
+
+class Creation(msgspec.Struct, frozen=True):
+    """The events of a creation; *touched* are live records that say the same as one that was not added."""
+
+    events: tuple[RecordEvent, ...]
+    touched: tuple[str, ...] = ()
+
+
+class Promotion(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory of a session on its way to long-term memory: what it says, and what it was made of."""
+
+    record_id: str
+    fields: MemoryFields
+    source: RecordSource | None = None
+
+
+def create(
+    known: Known, drafts: Iterable[RecordDraft], *, stream: Stream, write_id: str, deduplicate: bool
+) -> Creation:
+    """Return what adding *drafts* causes: a known id is edited, and what is said already is touched, not added.
+
+    Messages are exempt: equal ones stay apart. Source: http W-26, W-50.
+    """
+    said = {identity(one.fields): one.record_id for one in known.values() if one.live}
+    now = {one.record_id: one.fields for one in known.values() if one.live}
+    events: list[RecordEvent] = []
+    touched: list[str] = []
+    for draft in drafts:
+        record_id = draft.record_id
+        before = now.get(record_id)
+        fields = fields_of(draft, before, stream)
+        same = said.get(identity(fields))
+        if before is None and deduplicate and same is not None and fields.memory_type != "message":
+            touched.append(same)
+            continue
+        events += _put(record_id, before, fields, write_id=write_id)
+        now[record_id] = fields
+        said.setdefault(identity(fields), record_id)
+    return Creation(tuple(events), tuple(touched))
+
+
+def promote(known: Known, promotions: Iterable[Promotion], *, write_id: str) -> list[RecordEvent]:
+    """Return what becomes of memories of a session: a record created, or edited by id. Source: http W-49."""
+    now = {one.record_id: one.fields for one in known.values() if one.live}
+    events: list[RecordEvent] = []
+    for one in promotions:
+        events += _put(one.record_id, now.get(one.record_id), one.fields, write_id=write_id, source=one.source)
+        now[one.record_id] = one.fields
+    return events
+
+
+def edit(known: Known, record_id: str, changes: RecordDraft, *, stream: Stream, write_id: str) -> list[RecordEvent]:
+    """Return what changing a live record causes; nothing if it is gone. Source: http W-27."""
+    record = known.get(record_id)
+    if record is None or not record.live:
+        return []
+    return _put(record_id, record.fields, fields_of(changes, record.fields, stream), write_id=write_id)
+
+
+def put(known: Known, record_id: str, fields: MemoryFields, *, write_id: str) -> list[RecordEvent]:
+    """Return what makes a record say just *fields*: one that was moved here, or moved back."""
+    record = known.get(record_id)
+    return _put(record_id, record.fields if record and record.live else None, fields, write_id=write_id)
+
+
+def delete(known: Known, record_ids: Iterable[str], *, reason: str, write_id: str) -> list[RecordEvent]:
+    """Return what deleting those of *record_ids* that are live causes. Source: http W-27."""
+    live = [one for one in dict.fromkeys(record_ids) if one in known and known[one].live]
+    return [RecordDeleted(write_id=write_id, record_id=one, reason=reason) for one in live]
+
+
+def forget(known: Known, scanned: Iterable[Record], *, write_id: str) -> list[RecordEvent]:
+    """Return what forgetting the *scanned* records causes; what was changed since stays. Source: http W-28."""
+    same = [one.record_id for one in scanned if known.get(one.record_id) == one]
+    return delete(known, same, reason="forgotten", write_id=write_id)
+
+
+def merge(known: Known, *, write_id: str) -> list[RecordEvent]:
+    """Return what merging those of *known* that say the same causes: a pinned one stays, then the oldest.
+
+    Messages are exempt. Source: http W-28, W-50.
+    """
+    groups: dict[bytes, list[Record]] = defaultdict(list)
+    for record in known.values():
+        if record.live and record.fields.memory_type != "message":
+            groups[identity(record.fields)].append(record)
+    events: list[RecordEvent] = []
+    for same in groups.values():
+        keeper, *others = sorted(same, key=lambda one: (not one.fields.pinned, one.created_at, one.record_id))
+        if others:
+            merged = tuple(one.record_id for one in others)
+            events.append(RecordMerged(write_id=write_id, record_id=keeper.record_id, merged=merged))
+    return events
+
+
+def restore(
+    record_id: str, then: Record, known: Known, history: Sequence[RecordedEvent], *, write_id: str
+) -> list[RecordEvent]:
+    """Return what makes a record be as it was *then*, a revision in which it was live.
+
+    *history* are the events about it; records that were merged into it after that revision return, as long as they
+    are still merged into it. Source: http W-71.
+    """
+    events: list[RecordEvent] = []
+    now = known.get(record_id)
+    if now is None or not now.live or now.fields != then.fields:
+        events.append(RecordRestored(write_id=write_id, record_id=record_id, revision=then.version, fields=then.fields))
+    for event in history:
+        payload = event.payload
+        if event.version <= then.version or not isinstance(payload, RecordMerged) or payload.record_id != record_id:
+            continue
+        for one in payload.merged:
+            source = known.get(one)
+            if source is not None and source.status == MERGED and source.merges[-1] == event.version:
+                back = RecordRestored(
+                    write_id=write_id, record_id=one, revision=event.version - 1, fields=source.fields
+                )
+                events.append(back)
+    return events
+
+
+def revisions(record_id: str, history: Sequence[RecordedEvent]) -> list[tuple[RecordedEvent, Record]]:
+    """Return the record after each event about it, oldest first; *history* are those events, in order."""
+    states: list[tuple[RecordedEvent, Record]] = []
+    known: dict[str, Record] = {}
+    for event in history:
+        known = fold([event], known)
+        if record_id in known and known[record_id].version == event.version:
+            states.append((event, known[record_id]))
+    return states
+
+
+def _put(
+    record_id: str,
+    before: MemoryFields | None,
+    fields: MemoryFields,
+    *,
+    write_id: str,
+    source: RecordSource | None = None,
+) -> list[RecordEvent]:
+    if before is None:
+        return [RecordCreated(write_id=write_id, record_id=record_id, fields=fields, source=source)]
+    if before == fields:
+        return []
+    return [RecordEdited(write_id=write_id, record_id=record_id, fields=fields, source=source)]

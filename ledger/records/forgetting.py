@@ -1,0 +1,105 @@
+"""Which records a policy forgets. Pure. Source: http W-28."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from ledger.errors import InvalidInput
+from ledger.record_ports import KeptRecord
+from ledger.records.drafts import check_record_id
+from ledger.records.questions import count_of, number_of
+from projections.recency import DAY_S, Recency
+from projections.record_filters import MEMORY_TYPES
+
+MOST_PINNED: Final = 10_000
+
+
+class ForgetPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """What may go: records over an age or long unread, days as they pass; of the rest, all but the newest *budget*.
+
+    With *memory_type_allowlist* only records of these types.
+    """
+
+    max_age_days: float | None = None
+    max_inactive_days: float | None = None
+    budget: int | None = None
+    memory_type_allowlist: frozenset[str] | None = None
+    hard_age_multiplier: float = 12.0
+
+
+def forget_policy(body: object) -> ForgetPolicy:
+    """Return the policy that *body*, a mapping, describes; unknown fields are ignored, null is absent.
+
+    Raises:
+        InvalidInput: it is none, or a field is wrong.
+    """
+    if not isinstance(body, Mapping):
+        raise InvalidInput("missing_field", "is an object", field="policy")
+    given: dict[str, Any] = {}
+    for name in ("max_age_days", "max_inactive_days", "hard_age_multiplier"):
+        if body.get(name) is not None:
+            given[name] = number_of(body[name], field=f"policy.{name}", least=0.0)
+    if body.get("budget") is not None:
+        given["budget"] = count_of(body["budget"], field="policy.budget", least=0)
+    allowed = body.get("memory_type_allowlist")
+    if allowed is not None:
+        if not isinstance(allowed, list | tuple) or not set(map(str, allowed)) <= set(MEMORY_TYPES):
+            message = f"is a list of {', '.join(MEMORY_TYPES)}"
+            raise InvalidInput("bad_memory_type", message, field="policy.memory_type_allowlist")
+        given["memory_type_allowlist"] = frozenset(map(str, allowed))
+    return ForgetPolicy(**given)
+
+
+def pinned_ids(body: object) -> frozenset[str]:
+    """Return the ids of records that a caller wants to stay, whatever the policy says.
+
+    Raises:
+        InvalidInput: it is no list of ids.
+    """
+    if body is None:
+        return frozenset()
+    if not isinstance(body, list | tuple | set | frozenset) or len(body) > MOST_PINNED:
+        raise InvalidInput("wrong_type", f"is a list of at most {MOST_PINNED} ids", field="pinned_ids")
+    return frozenset(check_record_id(one, field="pinned_ids") for one in body)
+
+
+def forgotten(
+    scanned: Sequence[KeptRecord], policy: ForgetPolicy, *, now: datetime, pinned: Collection[str] = ()
+) -> list[KeptRecord]:
+    """Return those of *scanned* that go, in their order. Pinned ones stay, and do not count against the budget."""
+    allowed = policy.memory_type_allowlist
+    open_to_it = [
+        one
+        for one in scanned
+        if not one.record.fields.pinned
+        and one.record.record_id not in pinned
+        and (allowed is None or one.record.fields.memory_type in allowed)
+    ]
+    gone = {one.place for one in open_to_it if _too_old(one, policy, now)}
+    if policy.budget is not None:
+        rest = [one for one in open_to_it if one.place not in gone]
+        freshest = sorted(rest, key=lambda one: -_recency(one, now))
+        gone |= {one.place for one in freshest[policy.budget :]}
+    return [one for one in open_to_it if one.place in gone]
+
+
+def _too_old(one: KeptRecord, policy: ForgetPolicy, now: datetime) -> bool:
+    age = (now - one.record.created_at).total_seconds() / DAY_S
+    inactive = (now - one.last_accessed).total_seconds() / DAY_S
+    match policy.max_age_days, policy.max_inactive_days:
+        case None, None:
+            return False
+        case None, float(most):
+            return inactive > most
+        case float(most), None:
+            return age > most
+        case float(most_age), float(most_inactive):
+            return age > most_age * policy.hard_age_multiplier or (age > most_age and inactive > most_inactive)
+        case _:
+            raise AssertionError("days are floats")
+
+
+def _recency(one: KeptRecord, now: datetime) -> float:
+    return Recency().of(last_accessed=one.last_accessed, created_at=one.record.created_at, now=now)

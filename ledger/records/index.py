@@ -1,0 +1,128 @@
+"""Long-term memory as it is: a stored projection, caught up by whoever reads it, before it answers (DESIGN §6)."""
+
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Final, TypeVar
+from uuid import UUID
+
+from ledger.builds import Builds, code_digest, live_build
+from ledger.codec import decode
+from ledger.events import RecordedEvent
+from ledger.ports import Clock, Store
+from ledger.record_ports import RECORDS_PROJECTION, RecordBuilds, Wanted
+from ledger.search_ports import LANGUAGES, SearchLanguage
+from projections import record_filters, records
+from projections.records import Record
+
+T = TypeVar("T")
+
+VERSION: Final = 1  # raise it when a row's meaning changes: the index is then built anew beside the old one
+
+
+class RecordIndex:
+    """The records of one namespace, a row each; a `builds.StoredProjection`."""
+
+    name: Final = RECORDS_PROJECTION
+    keeps: Final = "a row per record of long-term memory, for look-ups and search"
+
+    def __init__(self, store: Store, builds: Builds, *, space: UUID, language: SearchLanguage = "simple") -> None:
+        self._store = store
+        self._builds = builds
+        self._space = space
+        self._language = language
+
+    @property
+    def version(self) -> int:
+        """The meaning of a row, which depends on the language."""
+        return VERSION * 100 + LANGUAGES.index(self._language)
+
+    @cached_property
+    def code_digest(self) -> bytes:
+        """The digest of the fold, and of what makes rows of it."""
+        files = [Path(__file__), Path(records.__file__), Path(record_filters.__file__)]
+        return code_digest(self.name, self.version, files)
+
+    async def advance(self, build: int, *, limit: int) -> int | None:
+        """See `builds.StoredProjection.advance`.
+
+        Raises:
+            UnknownEvent: a newer release wrote about a record here.
+            LogCorrupted: an event about a record does not parse.
+        """
+        _, builds = await self._builds.checkpoints()
+        after = next((one.position for one in builds if (one.projection, one.build) == (self.name, build)), None)
+        if after is None:
+            return None
+        page = await self._store.record_events(self._space, after=after, limit=limit)
+        by_stream: dict[tuple[UUID, str], list[RecordedEvent]] = defaultdict(list)
+        for user_id, stored in page.events:
+            by_stream[stored.stream_id, user_id].append(decode(stored))
+        changed: list[tuple[UUID, str, Record]] = []
+        for (stream_id, user_id), events in by_stream.items():
+            ids = {one for event in events for one in records.about(event)}
+            wanted = Wanted(record_ids=tuple(sorted(ids)), streams=(stream_id,))
+            kept = await self._store.find_records({self._space: build}, wanted)
+            folded = records.fold(events, {one.record.record_id: one.record for one in kept})
+            changed += [(stream_id, user_id, folded[one]) for one in sorted(ids & folded.keys())]
+        return await self._store.save_records(
+            self._space, build, changed, after=after, position=page.position, language=self._language
+        )
+
+    async def prune(self) -> int:
+        """See `builds.StoredProjection.prune`."""
+        return await self._store.prune_records(self._space)
+
+
+class RecordIndexes:
+    """The indexes of many namespaces, asked as one."""
+
+    def __init__(self, store: Store, clock: Clock, *, language: SearchLanguage = "simple") -> None:
+        self._store = store
+        self._clock = clock
+        self._language = language
+
+    def of(self, space: UUID) -> tuple[Builds, RecordIndex]:
+        """Return the index of one namespace, and what brings it up to date."""
+        builds = Builds(self._store, self._clock, namespace_id=space)
+        return builds, RecordIndex(self._store, builds, space=space, language=self._language)
+
+    async def read(
+        self, spaces: Sequence[UUID], question: Callable[[RecordBuilds, Mapping[UUID, str]], Awaitable[T]]
+    ) -> T:
+        """Return what *question* finds in the live builds, as of the newest event of each namespace.
+
+        It gets the builds and the names of those namespaces that hold records, and is asked again if one of the
+        builds was replaced meanwhile.
+        """
+        while True:
+            names = await self._store.record_spaces(spaces) if spaces else {}
+            builds = await self._caught_up(list(names))
+            answer = await question(builds, names)
+            if await self._are_there(builds):
+                return answer
+
+    async def _caught_up(self, spaces: Sequence[UUID]) -> dict[UUID, int]:
+        """Return the build to read in each namespace, folded up to its last position."""
+        known = await self._store.progress_of_all(spaces) if spaces else {}
+        live: dict[UUID, int] = {}
+        for space, (last, checkpoints) in known.items():
+            builds, index = self.of(space)
+            build = live_build(index, checkpoints)
+            if build is not None and build.position >= last:
+                live[space] = build.build
+            else:
+                live[space] = await builds.read(index, _itself, empty=0)
+        return live
+
+    async def _are_there(self, builds: RecordBuilds) -> bool:
+        known = await self._store.progress_of_all(list(builds)) if builds else {}
+        return all(
+            any((one.projection, one.build) == (RECORDS_PROJECTION, build) for one in known[space][1])
+            for space, build in builds.items()
+        )
+
+
+async def _itself(build: int) -> int:
+    return build

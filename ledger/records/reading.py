@@ -1,0 +1,246 @@
+"""Reading long-term memory: one record, a search, a history; and noting that it was read."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from ledger.clock import SystemClock
+from ledger.codec import decode
+from ledger.errors import EmbedderFailed, LedgerError, RecordNotFound
+from ledger.events import RecordedEvent
+from ledger.ids import Stream, namespace_id
+from ledger.names import check_name
+from ledger.ports import Clock, Store
+from ledger.record_ports import KeptRecord, Place, RecordBuilds, RecordHits, RecordQuery, Wanted
+from ledger.records.deciding import revisions
+from ledger.records.drafts import check_record_id
+from ledger.records.index import RecordIndexes
+from ledger.records.questions import RecordSearch, record_search
+from ledger.records.shown import LongTermRecord, RecordPage, Revision, found, shown
+from ledger.records.writing import RecordWriter, records_stream
+from ledger.search_ports import Embedder, SearchLanguage
+from projections.ranges import ranges_of
+from projections.record_filters import Condition, Tag, tag_matches
+
+log = logging.getLogger("ledger")
+
+ACCESS_PAUSE_S: Final = 15 * 60.0
+_EMBEDDED_AT_ONCE: Final = 64
+
+
+class Reading:
+    """What all of long-term memory shares, and reading it."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        namespaces: Sequence[str | UUID],
+        default_namespace: str = "default",
+        actor: str = "",
+        clock: Clock | None = None,
+        language: SearchLanguage = "simple",
+        embedder: Embedder | None = None,
+    ) -> None:
+        """Look through *namespaces*, those a credential permits, by name or by id (http W-75).
+
+        Records without a namespace are in *default_namespace*, which is shown as none. Whoever calls has checked
+        that a namespace a record names may be written to.
+        """
+        self._store = store
+        self._clock = clock or SystemClock()
+        self._default = check_name(default_namespace, field="namespace")
+        self._spaces = [one if isinstance(one, UUID) else namespace_id(one) for one in dict.fromkeys(namespaces)]
+        self._language = language
+        self._embedder = embedder
+        self._indexes = RecordIndexes(store, self._clock, language=language)
+        self._writer = RecordWriter(store, self._clock, self._indexes, actor=actor)
+
+    async def get(self, record_id: str) -> LongTermRecord:
+        """Return a live record; of several with that id, that which was changed last. Counts as a read.
+
+        Raises:
+            RecordNotFound: there is none.
+
+        Source: http W-27.
+        """
+        kept, name = await self._live(check_record_id(record_id, field="id"))
+        await self._read([kept])
+        return shown(kept, namespace=self._shown_name(name))
+
+    async def search(self, body: Mapping[str, Any] | RecordSearch) -> RecordPage:
+        """Return what answers a question of http W-30, ranked and paged. What is shown counts as read.
+
+        Without a text it is a filtered list, the newest first. Filters are never relaxed (W-34). Without an embedder,
+        or while it fails, meaning gives way to words, and ``score_type`` says so.
+
+        Raises:
+            InvalidInput: see `questions.record_search`.
+        """
+        asked = body if isinstance(body, RecordSearch) else record_search(body)
+        vector = await self._vector(asked)
+        now = self._clock.now()
+        score_type = None if asked.text is None else asked.mode if vector is not None else "keyword"
+        query = RecordQuery(
+            conditions=tuple(one for one in asked.conditions if not _of_namespace(one)),
+            text=asked.text,
+            mode=asked.mode if vector is not None else "keyword",
+            vector=vector,
+            model=self._embedder.model if self._embedder else "",
+            alpha=asked.alpha,
+            distance_threshold=asked.distance_threshold,
+            recency=asked.recency,
+            now=now,
+            language=self._language,
+            limit=asked.limit,
+            offset=asked.offset,
+        )
+        hits, names = await self._found(query, asked.conditions)
+        await self._read([hit.kept for hit in hits.hits])
+        shown_up_to = asked.offset + asked.limit
+        return RecordPage(
+            memories=[
+                found(hit, namespace=self._shown_name(names[hit.kept.namespace_id]), score_type=score_type)
+                for hit in hits.hits
+            ],
+            total=hits.total,
+            next_offset=shown_up_to if shown_up_to < hits.total else None,
+        )
+
+    async def history(self, record_id: str) -> list[Revision]:
+        """Return what the record was after each event about it, oldest first, also of one that is gone (http W-71).
+
+        Raises:
+            RecordNotFound: there never was such a record.
+        """
+        kept = await self._kept(check_record_id(record_id, field="id"))
+        if not kept:
+            raise RecordNotFound(record_id)
+        told = [
+            Revision(
+                revision=event.version,
+                user_id=one.user_id or None,
+                namespace=self._shown_name(name),
+                type=event.type,
+                recorded_at=event.recorded_at,
+                actor=event.actor,
+                status=record.status,
+                merged_into=record.merged_into,
+                record=shown(replace(one, record=record), namespace=self._shown_name(name)),
+            )
+            for one, name in kept
+            for event, record in revisions(record_id, await self._events(one, name))
+        ]
+        return sorted(told, key=lambda one: one.recorded_at)
+
+    async def embed_pending(self) -> int:
+        """Give every record's text its meaning, page by page; return how many.
+
+        Raises:
+            EmbedderFailed: the model gave nothing usable; what was embedded before is kept.
+        """
+        done = 0
+        while self._embedder is not None and (left := await self._to_embed()):
+            vectors = await self._embedder.embed([one.record.fields.text for one in left])
+            await self._store.save_record_embeddings(self._embedder.model, list(zip(left, vectors, strict=True)))
+            done += len(left)
+        return done
+
+    async def _found(
+        self, query: RecordQuery, conditions: Sequence[Condition] = ()
+    ) -> tuple[RecordHits, Mapping[UUID, str]]:
+        """Return the answer to *query* where the *conditions* on the namespace hold, and the namespaces' names."""
+
+        async def asked(builds: RecordBuilds, names: Mapping[UUID, str]) -> tuple[RecordHits, Mapping[UUID, str]]:
+            kept = [one for one in conditions if isinstance(one, Tag) and one.field == "namespace"]
+            within = {
+                space: build
+                for space, build in builds.items()
+                if all(tag_matches(condition, [names[space]]) for condition in kept)
+            }
+            return await self._store.search_records(within, query), names
+
+        return await self._indexes.read(self._spaces, asked)
+
+    async def _kept(self, *record_ids: str) -> list[tuple[KeptRecord, str]]:
+        """Return the records with one of the ids, found or not, each with the name of its namespace.
+
+        Live ones come first, then what was changed last.
+        """
+
+        async def asked(builds: RecordBuilds, names: Mapping[UUID, str]) -> list[tuple[KeptRecord, str]]:
+            kept = await self._store.find_records(builds, Wanted(record_ids=record_ids))
+            return [(one, names[one.namespace_id]) for one in kept]
+
+        kept = await self._indexes.read(self._spaces, asked)
+        return sorted(kept, key=lambda pair: (not pair[0].record.live, -pair[0].record.updated_us))
+
+    async def _live(self, record_id: str) -> tuple[KeptRecord, str]:
+        for kept, name in await self._kept(record_id):
+            if kept.record.live:
+                return kept, name
+        raise RecordNotFound(record_id)
+
+    async def _events(self, kept: KeptRecord, namespace: str) -> list[RecordedEvent]:
+        """Return the events about a record, oldest first: its own, and those that merged it into another one."""
+        stream = records_stream(namespace, kept.user_id)
+        own = (await self._store.find_items(stream, [kept.record.record_id])).get(kept.record.record_id, [])
+        versions = ranges_of(sorted({*own, *kept.record.merges}))
+        return [decode(stored) for stored in await self._store.read_versions(stream, versions)]
+
+    async def _read(self, records: Sequence[KeptRecord]) -> None:
+        """Note that *records* were read, those that are due."""
+        now = self._clock.now()
+        due = [one for one in records if not one.access_count or _since(one, now) >= ACCESS_PAUSE_S]
+        await self._touch([one.place for one in due])
+
+    async def _touch(self, places: Sequence[Place]) -> None:
+        """Note reads, at most every 15 minutes; it never fails a read (http W-32)."""
+        try:
+            await self._store.touch_records(places, now=self._clock.now(), pause_s=ACCESS_PAUSE_S)
+        except LedgerError as fault:
+            log.warning("a read of long-term memory was not noted: %s", fault.code)
+
+    async def _to_embed(self) -> list[KeptRecord]:
+        embedder = self._embedder
+        if embedder is None or not await self._store.embeds_records():
+            return []
+
+        async def asked(builds: RecordBuilds, names: object) -> list[KeptRecord]:
+            return await self._store.records_to_embed(builds, embedder.model, limit=_EMBEDDED_AT_ONCE)
+
+        return await self._indexes.read(self._spaces, asked)
+
+    async def _vector(self, asked: RecordSearch) -> tuple[float, ...] | None:
+        """Return the meaning of a question, and give a page of new records theirs; none where words must do."""
+        embedder = self._embedder
+        if embedder is None or asked.text is None or asked.mode == "keyword":
+            return None
+        if not await self._store.embeds_records():
+            return None
+        try:
+            left = await self._to_embed()
+            own, *theirs = await embedder.embed([asked.text, *(one.record.fields.text for one in left)])
+            await self._store.save_record_embeddings(embedder.model, list(zip(left, theirs, strict=True)))
+        except EmbedderFailed as fault:
+            log.warning("search goes by words alone: %s", fault)
+            return None
+        return tuple(own)
+
+    def _shown_name(self, namespace: str) -> str | None:
+        return None if namespace == self._default else namespace
+
+    def _stream(self, namespace: str | None, user_id: str | None) -> Stream:
+        return records_stream(namespace or self._default, user_id)
+
+
+def _since(one: KeptRecord, now: datetime) -> float:
+    return (now - one.last_accessed).total_seconds()
+
+
+def _of_namespace(condition: Condition) -> bool:
+    return condition.field == "namespace"

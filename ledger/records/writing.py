@@ -1,0 +1,110 @@
+"""Read, decide, append: how wishes about records become events, whoever else writes at the same time."""
+
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
+
+import msgspec
+
+from ledger.errors import Unavailable, VersionConflict
+from ledger.events import RecordEvent
+from ledger.ids import Stream
+from ledger.ports import AppendRequest, Clock, Store, StreamWrite
+from ledger.record_ports import KeptRecord, RecordBuilds, Wanted
+from ledger.records.deciding import Known, Promotion, promote
+from ledger.records.drafts import placed
+from ledger.records.index import RecordIndexes
+from ledger.replay import States
+from ledger.writing import Writer
+from projections.records import RECORDS, Record
+
+_ATTEMPTS: Final = 50  # each lost attempt means that somebody else's append went through
+
+#: What to do with the records of a stream, decided anew if another writer was first.
+Decide: TypeAlias = Callable[[Stream, Known], Sequence[RecordEvent]]
+
+
+def records_stream(namespace: str, user_id: str | None) -> Stream:
+    """Return the stream of a user's records: no session has such a name (trust R-1, N-3)."""
+    return Stream.of(namespace, RECORDS, user_id)
+
+
+class Decided(msgspec.Struct, frozen=True):
+    """A write that is ready to be appended, at exactly the version it was decided on, and its events."""
+
+    write: StreamWrite
+    events: tuple[RecordEvent, ...]
+
+
+class RecordWriter:
+    """Writes to streams of records; who comes second decides anew."""
+
+    def __init__(self, store: Store, clock: Clock, indexes: RecordIndexes, *, actor: str = "") -> None:
+        self._store = store
+        self._indexes = indexes
+        self._clock = clock
+        self._writer = Writer(store, States(store), clock, actor=actor)
+
+    async def write(self, streams: Sequence[Stream], wanted: Wanted, decide: Decide) -> list[Decided]:
+        """Decide for each of *streams*, all of one namespace, and append it all at once; return what was written.
+
+        *decide* is given what is *wanted* of the stream.
+
+        Raises:
+            Unavailable: other writers kept coming first, or the store is away.
+        """
+        for _ in range(_ATTEMPTS):
+            decided = await self.decided(streams, wanted, decide)
+            if not decided:
+                return []
+            try:
+                await self._store.append(AppendRequest(writes=tuple(one.write for one in decided)))
+            except VersionConflict:
+                continue
+            return decided
+        raise Unavailable("other writers kept coming first; try again")
+
+    async def decided(self, streams: Sequence[Stream], wanted: Wanted, decide: Decide) -> list[Decided]:
+        """Return what is to be appended to *streams*, all of one namespace; those without change are left out."""
+        # the heads first: what is read after them may be newer, and is then refused by its expected version
+        heads = [(stream, (await self._store.head(stream))[0]) for stream in streams]
+        known = await self._known(streams, wanted)
+        decided: list[Decided] = []
+        for stream, head in heads:
+            events = tuple(decide(stream, known[stream]))
+            if events:
+                request = self._writer.request(stream, events, head)
+                decided.append(Decided(request.writes[0], events))
+        return decided
+
+    async def writes_for_promotion(
+        self, session: Stream, promotions: Sequence[Promotion], *, write_id: str
+    ) -> list[StreamWrite]:
+        """Return the writes that make records of a session's memories, to be appended with the session's own events.
+
+        The records are the user's that a memory names, else the session's, in the session's namespace, because one
+        append is of one namespace. If the append meets a `VersionConflict`, ask again. Source: http W-48, W-49.
+        """
+        by_stream: dict[Stream, list[Promotion]] = {}
+        for one in promotions:
+            user_id = one.fields.user_id if one.fields.user_id is not None else session.user_id
+            stream = records_stream(session.namespace, user_id)
+            own = msgspec.structs.replace(one, fields=placed(one.fields, stream))
+            by_stream.setdefault(stream, []).append(own)
+        wanted = Wanted(record_ids=tuple(one.record_id for one in promotions))
+        decided = await self.decided(
+            list(by_stream), wanted, lambda stream, known: promote(known, by_stream[stream], write_id=write_id)
+        )
+        return [one.write for one in decided]
+
+    async def _known(self, streams: Sequence[Stream], wanted: Wanted) -> dict[Stream, dict[str, Record]]:
+        own = msgspec.structs.replace(wanted, streams=tuple(stream.stream_id for stream in streams))
+
+        async def look(builds: RecordBuilds, names: object) -> list[KeptRecord]:
+            return await self._store.find_records(builds, own)
+
+        spaces = list({stream.namespace_id for stream in streams})
+        known: dict[Stream, dict[str, Record]] = {stream: {} for stream in streams}
+        by_id = {stream.stream_id: stream for stream in streams}
+        for kept in await self._indexes.read(spaces, look):
+            known[by_id[kept.stream_id]][kept.record.record_id] = kept.record
+        return known

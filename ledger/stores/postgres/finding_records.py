@@ -1,0 +1,184 @@
+"""Long-term memory as it is: looking records up, and searching them."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from ledger.record_ports import (
+    MOST_WORDS,
+    KeptRecord,
+    RecordBuilds,
+    RecordHit,
+    RecordHits,
+    RecordQuery,
+    Wanted,
+)
+from ledger.stores.postgres import tables
+from ledger.stores.postgres.connections import Pool
+from ledger.stores.postgres.embedding import written
+from ledger.stores.postgres.keeping_records import record_of
+from ledger.stores.postgres.record_conditions import LAST_ACCESSED, where
+from projections.recency import DAY_S, MOST_HALVINGS, Recency
+from projections.records import RECORDS
+
+_ROW: Final = tables.records.c
+_ACCESS: Final = tables.record_accesses
+_MEANING: Final = tables.record_embeddings
+_PLACE: Final = ("namespace_id", "stream_id", "record_id")
+_ID: Final = _ROW.record_id.collate("C")
+_COLUMNS: Final = (
+    _ROW.namespace_id,
+    _ROW.stream_id,
+    _ROW.user_id,
+    _ROW.record,
+    LAST_ACCESSED.label("last_accessed"),
+    sa.func.coalesce(_ACCESS.c.access_count, 0).label("access_count"),
+)
+_WITH_ACCESSES: Final = tables.records.outerjoin(_ACCESS, sa.and_(*(_ACCESS.c[name] == _ROW[name] for name in _PLACE)))
+
+
+class FindingRecords:
+    """The reading half of `record_ports.RecordStore`."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def record_spaces(self, namespace_ids: Sequence[UUID]) -> dict[UUID, str]:
+        """See `record_ports.RecordReader.record_spaces`."""
+        spaces, streams = tables.namespaces.c, tables.streams.c
+        holding = sa.select(streams.namespace_id).where(
+            streams.session_id == RECORDS, streams.namespace_id.in_(namespace_ids)
+        )
+        wanted = sa.select(spaces.namespace_id, spaces.namespace).where(spaces.namespace_id.in_(holding))
+        async with self._pool.transaction(*namespace_ids) as connection:
+            return {row[0]: row[1] for row in await connection.execute(wanted)}
+
+    async def find_records(self, builds: RecordBuilds, wanted: Wanted) -> list[KeptRecord]:
+        """See `record_ports.RecordReader.find_records`."""
+        any_of = sa.or_(_ROW.record_id.in_(wanted.record_ids), sa.and_(_ROW.live, _ROW.identity.in_(wanted.identities)))
+        found = sa.select(*_COLUMNS).select_from(_WITH_ACCESSES).where(_in(builds), any_of)
+        if wanted.streams is not None:
+            found = found.where(_ROW.stream_id.in_(wanted.streams))
+        return await self._kept(builds, found.order_by(_ROW.namespace_id, _ROW.stream_id, _ID))
+
+    async def duplicate_records(self, builds: RecordBuilds, *, user_id: str | None = None) -> list[KeptRecord]:
+        """See `record_ports.RecordReader.duplicate_records`."""
+        scope = [_in(builds), _ROW.live, _ROW.memory_type != "message"]
+        if user_id is not None:
+            scope.append(_ROW.user_id == user_id)
+        same = (_ROW.namespace_id, _ROW.stream_id, _ROW.identity)
+        several = sa.select(*same).where(*scope).group_by(*same).having(sa.func.count() > 1)
+        found = sa.select(*_COLUMNS).select_from(_WITH_ACCESSES).where(*scope, sa.tuple_(*same).in_(several))
+        return await self._kept(builds, found.order_by(_ROW.namespace_id, _ROW.stream_id, _ROW.created_at, _ID))
+
+    async def records_to_embed(self, builds: RecordBuilds, model: str, *, limit: int) -> list[KeptRecord]:
+        """See `record_ports.RecordEmbeddingStore.records_to_embed`."""
+        there = sa.exists().where(*_its_meaning(model))
+        found = sa.select(*_COLUMNS).select_from(_WITH_ACCESSES).where(_in(builds), _ROW.live, ~there)
+        return await self._kept(builds, found.order_by(_ROW.created_at, _ID, _ROW.stream_id).limit(limit))
+
+    async def search_records(self, builds: RecordBuilds, query: RecordQuery) -> RecordHits:
+        """See `record_ports.RecordSearchStore.search_records`."""
+        source, score = (_WITH_ACCESSES, None) if query.text is None else _scored(builds, query)
+        shown = sa.null() if score is None else score
+        found = (
+            sa.select(*_COLUMNS, shown.label("score"), sa.func.count().over().label("total"))
+            .select_from(source)
+            .where(_in(builds), _ROW.live, *(where(one) for one in query.conditions))
+        )
+        if score is not None:
+            found = found.where(score.is_not(None))
+            if query.distance_threshold is not None:
+                found = found.where(1 - score <= query.distance_threshold)
+        age = _ROW.created_at.asc() if query.oldest_first else _ROW.created_at.desc()
+        best = [] if score is None else [_rank(score, query).desc()]
+        page = found.order_by(*best, age, _ID, _ROW.stream_id).limit(query.limit).offset(query.offset)
+        if not builds:
+            return RecordHits(0, [])
+        async with self._pool.transaction(*builds) as connection:
+            rows = (await connection.execute(page)).all()
+            total = rows[0].total if rows else 0
+            if not rows and query.offset:  # beyond the last page, whose rows would have told
+                first = found.with_only_columns(sa.func.count())
+                total = await connection.scalar(first) or 0
+        hits = [RecordHit(_kept(row), None if score is None else float(row.score)) for row in rows]
+        return RecordHits(total, hits)
+
+    async def _kept(self, builds: RecordBuilds, wanted: sa.Select[Any]) -> list[KeptRecord]:
+        if not builds:
+            return []
+        async with self._pool.transaction(*builds) as connection:
+            return [_kept(row) for row in await connection.execute(wanted)]
+
+
+def _kept(row: sa.Row[Any]) -> KeptRecord:
+    return KeptRecord(
+        namespace_id=row.namespace_id,
+        stream_id=row.stream_id,
+        user_id=row.user_id,
+        record=record_of(bytes(row.record)),
+        last_accessed=row.last_accessed,
+        access_count=row.access_count,
+    )
+
+
+def _in(builds: RecordBuilds) -> sa.ColumnElement[bool]:
+    return sa.tuple_(_ROW.namespace_id, _ROW.projection_version).in_(list(builds.items()))
+
+
+def _its_meaning(model: str) -> list[sa.ColumnElement[bool]]:
+    """Return the conditions that join a record with the meaning of the text it has."""
+    same = [_MEANING.c[name] == _ROW[name] for name in _PLACE]
+    return [*same, _MEANING.c.model == model, _MEANING.c.text_digest == _ROW.text_digest]
+
+
+def _scored(builds: RecordBuilds, query: RecordQuery) -> tuple[sa.FromClause, sa.ColumnElement[Any]]:
+    """Return records with their accesses and what scores them, and the score, null for what is not found."""
+    text = (query.text or "").replace("\x00", " ").encode(errors="replace").decode()
+    words = sa.func.ledger.search_records(
+        sa.cast(list(builds), ARRAY(sa.Uuid)),
+        sa.cast(list(builds.values()), ARRAY(sa.Integer)),
+        query.language,
+        text,
+        MOST_WORDS,
+    ).table_valued(*(sa.column(name) for name in _PLACE), sa.column("score", sa.Double), name="words")
+    its_words = sa.and_(*(words.c[name] == _ROW[name] for name in _PLACE))
+    if query.vector is None or query.mode == "keyword":
+        return _WITH_ACCESSES.join(words, its_words), words.c.score
+    meaning = _similarity(query.vector)
+    if query.mode == "semantic":
+        return _WITH_ACCESSES.join(_MEANING, sa.and_(*_its_meaning(query.model))), meaning
+    both = _WITH_ACCESSES.outerjoin(words, its_words).outerjoin(_MEANING, sa.and_(*_its_meaning(query.model)))
+    found = sa.or_(words.c.record_id.is_not(None), meaning.is_not(None))
+    mixed = query.alpha * sa.func.coalesce(meaning, 0.0) + (1 - query.alpha) * sa.func.coalesce(words.c.score, 0.0)
+    return both, sa.case((found, mixed))
+
+
+def _similarity(vector: Sequence[float]) -> sa.ColumnElement[Any]:
+    """Return the cosine similarity, 0 to 1; null for a meaning of another dimension, 0 where one has no length."""
+    ours = sa.cast(sa.literal(written(vector)), tables.PublicVector())
+    apart: sa.ColumnElement[Any] = _MEANING.c.embedding.op("OPERATOR(public.<=>)", return_type=sa.Double())(ours)
+    near = sa.func.coalesce(1 - sa.func.nullif(apart, sa.cast("NaN", sa.Double)), 0.0)
+    bounded = sa.func.least(1.0, sa.func.greatest(0.0, near))
+    return sa.case((sa.func.public.vector_dims(_MEANING.c.embedding) == len(vector), bounded))
+
+
+def _rank(score: sa.ColumnElement[Any], query: RecordQuery) -> sa.ColumnElement[Any]:
+    if query.recency is None:
+        return score
+    weights: Recency = query.recency
+    fresh = _halved(LAST_ACCESSED, query, weights.half_life_last_access_days)
+    novel = _halved(_ROW.created_at, query, weights.half_life_created_days)
+    mixed = weights.freshness_weight * fresh + weights.novelty_weight * novel
+    recency = sa.func.least(1.0, sa.func.greatest(0.0, mixed))
+    return weights.semantic_weight * score + weights.recency_weight * recency
+
+
+def _halved(moment: sa.ColumnElement[Any], query: RecordQuery, half_life_days: float) -> sa.ColumnElement[Any]:
+    """Return what `projections.recency.halved` does."""
+    age = sa.cast(sa.func.extract("epoch", sa.literal(query.now) - moment), sa.Double)
+    halvings = sa.func.greatest(0.0, age / DAY_S) / half_life_days
+    return sa.func.power(sa.cast(2, sa.Double), -sa.func.least(halvings, MOST_HALVINGS))

@@ -1,0 +1,174 @@
+"""Long-term memory as it is: keeping its rows, their accesses and their meanings."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from ledger.canonical import canonical_json
+from ledger.record_ports import RECORDS_PROJECTION, KeptRecord, Place, RecordAccess
+from ledger.stores.postgres import tables
+from ledger.stores.postgres.checkpoints import moved_on, the_build, unused_rows
+from ledger.stores.postgres.connections import Pool
+from ledger.stores.postgres.embedding import written
+from ledger.stores.postgres.faults import translated
+from projections.record_filters import folded
+from projections.records import Record, identity
+from projections.search import PIECE_CHARACTERS
+
+_QUERIES: Final = {path.stem: path.read_text() for path in (Path(__file__).parent / "record_queries").glob("*.sql")}
+_PUT: Final = sa.text(_QUERIES["put_records"])
+_TOUCH: Final = sa.text(_QUERIES["touch_records"])
+_PUT_EMBEDDINGS: Final = sa.text(_QUERIES["put_record_embeddings"])
+
+_record: Final = msgspec.json.Decoder(Record)
+
+
+def record_of(stored: bytes) -> Record:
+    """Return the record that a row keeps as bytes."""
+    return _record.decode(stored)
+
+
+class KeepingRecords:
+    """The writing half of `record_ports.RecordStore`."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._embeds: bool | None = None
+
+    async def save_records(
+        self,
+        namespace_id: UUID,
+        build: int,
+        records: Sequence[tuple[UUID, str, Record]],
+        *,
+        after: int,
+        position: int,
+        language: str,
+    ) -> int | None:
+        """See `record_ports.RecordIndexStore.save_records`."""
+        embeds = await self.embeds_records()
+        builds = tables.projection_checkpoints.c
+        at = sa.select(builds.position).where(the_build(namespace_id, RECORDS_PROJECTION, build))
+        async with self._pool.transaction(namespace_id) as connection:
+            reached = await connection.scalar(at.with_for_update())
+            if reached != after:
+                return reached
+            target = {"namespace": namespace_id, "build": build, "language": language}
+            rows = [{**target, **_columns(*one)} for one in records]
+            if rows:
+                await connection.execute(_PUT, rows)
+            if embeds:
+                await _forget_meanings(connection, namespace_id, records)
+            await connection.execute(moved_on(namespace_id, RECORDS_PROJECTION, build, position))
+            return position
+
+    async def prune_records(self, namespace_id: UUID) -> int:
+        """See `record_ports.RecordIndexStore.prune_records`."""
+        async with self._pool.transaction(namespace_id) as connection:
+            return (await connection.execute(unused_rows(namespace_id, tables.records))).rowcount
+
+    async def touch_records(self, places: Sequence[Place], *, now: datetime, pause_s: float) -> None:
+        """See `record_ports.RecordAccessStore.touch_records`."""
+        if not places:
+            return
+        ordered = sorted(set(places))  # two readers of the same records take their rows in the same order
+        touched = {
+            "spaces": [space for space, _, _ in ordered],
+            "streams": [stream for _, stream, _ in ordered],
+            "ids": [record_id for _, _, record_id in ordered],
+            "now": now,
+            "pause": pause_s,
+        }
+        async with self._pool.transaction(*{space for space, _, _ in ordered}) as connection:
+            await connection.execute(_TOUCH, touched)
+
+    async def seed_accesses(self, accesses: Sequence[RecordAccess]) -> None:
+        """See `record_ports.RecordAccessStore.seed_accesses`."""
+        rows = [
+            {
+                "namespace_id": one.namespace_id,
+                "stream_id": one.stream_id,
+                "record_id": one.record_id,
+                "last_accessed": one.last_accessed,
+                "access_count": one.access_count,
+            }
+            for one in sorted(accesses, key=lambda one: one.place)
+        ]
+        if not rows:
+            return
+        async with self._pool.transaction(*{one.namespace_id for one in accesses}) as connection:
+            await connection.execute(insert(tables.record_accesses).values(rows).on_conflict_do_nothing())
+
+    async def embeds_records(self) -> bool:
+        """See `record_ports.RecordEmbeddingStore.embeds_records`."""
+        if self._embeds is None:
+            with translated():
+                async with self._pool.readers.use() as driver:
+                    found = await driver.execute("SELECT to_regclass('ledger.record_embeddings') IS NOT NULL")
+                    row = await found.fetchone()
+            self._embeds = row is not None and bool(row[0])
+        return self._embeds
+
+    async def save_record_embeddings(
+        self, model: str, embeddings: Sequence[tuple[KeptRecord, Sequence[float]]]
+    ) -> None:
+        """See `record_ports.RecordEmbeddingStore.save_record_embeddings`."""
+        if not embeddings:
+            return
+        kept = sorted(embeddings, key=lambda pair: pair[0].place)
+        rows = {
+            "model": model,
+            "spaces": [one.namespace_id for one, _ in kept],
+            "streams": [one.stream_id for one, _ in kept],
+            "ids": [one.record.record_id for one, _ in kept],
+            "digests": [_digest(one.record.fields.text) for one, _ in kept],
+            "embeddings": [written(vector) for _, vector in kept],
+        }
+        async with self._pool.transaction(*{one.namespace_id for one, _ in kept}) as connection:
+            await connection.execute(_PUT_EMBEDDINGS, rows)
+
+
+def _columns(stream_id: UUID, user_id: str, record: Record) -> dict[str, object]:
+    """Return the row of *record*, without the namespace and the build it is in."""
+    fields = record.fields
+    return {
+        "stream_id": stream_id,
+        "created_at": record.created_at,
+        "persisted_at": record.persisted_at,
+        "event_date": fields.event_date,
+        "live": record.live,
+        "record_id": record.record_id,
+        "user_id": user_id,
+        "session_id": fields.session_id,
+        "memory_type": fields.memory_type,
+        "extraction_strategy": fields.extraction_strategy,
+        "topics": [folded("topics", one) for one in fields.topics or ()],
+        "entities": [folded("entities", one) for one in fields.entities or ()],
+        "identity": identity(fields),
+        "text_digest": _digest(fields.text),
+        "record": canonical_json(record),
+        "body": fields.text[:PIECE_CHARACTERS],  # the search vector of a text is bounded
+    }
+
+
+async def _forget_meanings(
+    connection: AsyncConnection, namespace_id: UUID, records: Sequence[tuple[UUID, str, Record]]
+) -> None:
+    """Delete the embeddings of those *records* that are no longer found."""
+    gone = [(stream_id, record.record_id) for stream_id, _, record in records if not record.live]
+    if gone:
+        kept = tables.record_embeddings
+        place = sa.tuple_(kept.c.stream_id, kept.c.record_id)
+        await connection.execute(kept.delete().where(kept.c.namespace_id == namespace_id, place.in_(gone)))
+
+
+def _digest(text: str) -> bytes:
+    return sha256(text.encode()).digest()

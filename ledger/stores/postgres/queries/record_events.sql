@@ -1,0 +1,15 @@
+-- The events about records within a span of positions: the payloads of sessions are not read for it.
+SELECT e.*
+FROM (SELECT set_config('ledger.namespace', %(namespace)s, true)::uuid AS id OFFSET 0) AS ns
+CROSS JOIN LATERAL (
+    SELECT
+        e.version, e."position", e.event_id, e.type, e.schema_version, e.codec, e.occurred_at, e.recorded_at,
+        e.actor, e.payload_digest, e.hash,
+        (SELECT p.bytes FROM ledger.payloads p WHERE p.namespace_id = e.namespace_id AND p."position" = e."position"),
+        e.item_id, e.key_id, e.key_commitment, e.stream_id, s.user_id
+    FROM ledger.events e
+    JOIN ledger.streams s ON s.namespace_id = e.namespace_id AND s.stream_id = e.stream_id
+    WHERE e.namespace_id = ns.id AND e."position" > %(after)s AND e."position" <= %(until)s
+        AND s.session_id = %(records)s
+    ORDER BY e."position"
+) AS e

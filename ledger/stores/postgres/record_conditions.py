@@ -1,0 +1,92 @@
+"""Conditions on records as SQL; `projections.record_filters` says what they mean. Source: http W-33."""
+
+from typing import Any, Final, assert_never
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from ledger.stores.postgres import tables
+from projections.record_filters import LISTS, Condition, Date, Tag
+
+_RECORDS: Final = tables.records.c
+#: A record that nobody has read was last accessed when it was stored.
+LAST_ACCESSED: Final = sa.func.coalesce(tables.record_accesses.c.last_accessed, _RECORDS.persisted_at)
+
+
+def where(condition: Condition) -> sa.ColumnElement[bool]:
+    """Return *condition* on the row of a record, its access joined; one on the namespace is the caller's affair."""
+    match condition:
+        case Date():
+            return _date(condition)
+        case Tag(field=field) if field in LISTS:
+            return _list(condition)
+        case Tag():
+            return _scalar(condition)
+        case _:
+            assert_never(condition)
+
+
+def _scalar(condition: Tag) -> sa.ColumnElement[bool]:
+    stored = _RECORDS[condition.field]
+    column = sa.func.nullif(stored, "") if condition.field == "user_id" else stored  # no user is the empty one
+    first = condition.values[0]
+    match condition.operator:
+        case "eq":
+            return _known(column == first)
+        case "ne":
+            return column.is_distinct_from(first)
+        case "any":
+            return _known(column.in_(condition.values))
+        case "all":
+            return _known(sa.and_(*(column == one for one in condition.values)))
+        case "none":
+            return sa.or_(column.is_(None), column.not_in(condition.values))
+        case "startswith":
+            return _known(sa.func.starts_with(column, first))
+        case _:
+            assert_never(condition.operator)
+
+
+def _list(condition: Tag) -> sa.ColumnElement[bool]:
+    column: sa.ColumnElement[Any] = _RECORDS[condition.field]
+    values = sa.cast(list(condition.values), ARRAY(sa.Text))
+    match condition.operator:
+        case "eq" | "all":
+            return column.bool_op("@>")(values)
+        case "ne" | "none":
+            return sa.not_(column.bool_op("&&")(values))
+        case "any":
+            return column.bool_op("&&")(values)
+        case "startswith":
+            one = sa.func.unnest(column).column_valued("one")
+            return sa.exists(sa.select(1).select_from(one).where(sa.func.starts_with(one, condition.values[0])))
+        case _:
+            assert_never(condition.operator)
+
+
+def _date(condition: Date) -> sa.ColumnElement[bool]:
+    column = LAST_ACCESSED if condition.field == "last_accessed" else _RECORDS[condition.field]
+    first, last = condition.moments[0], condition.moments[-1]
+    second = sa.func.date_trunc("second", column, "UTC")
+    match condition.operator:
+        case "gt":
+            return _known(column > first)
+        case "gte":
+            return _known(column >= first)
+        case "lt":
+            return _known(column < first)
+        case "lte":
+            return _known(column <= first)
+        case "eq":
+            return _known(second == first.replace(microsecond=0))
+        case "ne":
+            return second.is_distinct_from(first.replace(microsecond=0))
+        case "between":
+            return _known(column.between(first, last))
+        case _:
+            assert_never(condition.operator)
+
+
+def _known(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
+    """Return *condition*, false where what it asks of is absent."""
+    return sa.func.coalesce(condition, sa.false())

@@ -1,0 +1,38 @@
+-- Long-term memory as it is, folded from the log: a row per record, found or not. The record itself is the bytes of
+-- its fold; the columns beside it are what filters and searches ask for. Topics and entities are folded in case.
+CREATE TABLE ledger.records (
+    namespace_id uuid NOT NULL,
+    projection_version integer NOT NULL,
+    stream_id uuid NOT NULL,
+    created_at timestamptz NOT NULL,
+    persisted_at timestamptz NOT NULL,
+    event_date timestamptz,
+    live boolean NOT NULL,
+    record_id ledger.short_text NOT NULL,
+    user_id ledger.short_text NOT NULL,
+    session_id ledger.short_text,
+    memory_type text NOT NULL,
+    extraction_strategy ledger.short_text NOT NULL,
+    topics text[] NOT NULL,
+    entities text[] NOT NULL,
+    identity ledger.hash NOT NULL,
+    text_digest ledger.hash NOT NULL,
+    record bytea NOT NULL,
+    vector tsvector NOT NULL,
+    PRIMARY KEY (namespace_id, projection_version, stream_id, record_id)
+) WITH (fillfactor = 80);
+CREATE INDEX records_id ON ledger.records (namespace_id, projection_version, record_id);
+CREATE INDEX records_identity ON ledger.records (namespace_id, projection_version, stream_id, identity) WHERE live;
+CREATE INDEX records_created_at ON ledger.records (namespace_id, projection_version, created_at DESC) WHERE live;
+CREATE INDEX records_vector ON ledger.records USING gin (vector);
+
+ALTER TABLE ledger.records ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ledger.records FORCE ROW LEVEL SECURITY;
+CREATE POLICY namespace_isolation ON ledger.records USING (
+    array_position(
+        (SELECT string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[]), namespace_id
+    ) IS NOT NULL
+);
+-- @@ is not leakproof, so behind the policy above no GIN index is used; ledger.search_records filters by itself
+-- (trust D-7).
+CREATE POLICY owner_searches ON ledger.records FOR SELECT TO CURRENT_USER USING (true);

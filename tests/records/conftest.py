@@ -1,0 +1,54 @@
+"""Long-term memories on each store, and a clock that stands where it is set."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+
+from ledger.clock import SystemClock
+from ledger.ports import Store
+from ledger.records import LongTermMemory
+
+START = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+
+class SetClock:
+    """A clock that is set; its ids are real."""
+
+    def __init__(self, now: datetime = START) -> None:
+        self.moment = now
+
+    def now(self) -> datetime:
+        return self.moment
+
+    def event_id(self) -> UUID:
+        return SystemClock().event_id()
+
+    def ulid(self) -> str:
+        return SystemClock().ulid()
+
+    def advance(self, **by: float) -> None:
+        self.moment += timedelta(**by)
+
+
+@pytest.fixture
+def clock() -> SetClock:
+    return SetClock()
+
+
+@pytest.fixture
+def memory(store: Store, namespace: str) -> LongTermMemory:
+    """Long-term memory of one namespace, the default one."""
+    return LongTermMemory(store, namespaces=[namespace], default_namespace=namespace)
+
+
+@pytest.fixture
+def over(store: Store, namespace: str) -> Callable[..., LongTermMemory]:
+    """Long-term memory over several namespaces, by the ends of their names."""
+
+    def made(*ends: str, **options: object) -> LongTermMemory:
+        names = [f"{namespace}{end}" for end in ends]
+        return LongTermMemory(store, namespaces=names, default_namespace=names[0], **options)  # type: ignore[arg-type]
+
+    return made

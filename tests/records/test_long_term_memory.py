@@ -1,0 +1,219 @@
+"""Creating, reading, changing and deleting records, on every store. Source: http W-26, W-27, W-29, C22."""
+
+import asyncio
+from collections.abc import Callable
+from hashlib import sha256
+
+import pytest
+
+from ledger.errors import InvalidInput, RecordNotFound
+from ledger.events import MemoryFields
+from ledger.memory import MemoryLedger
+from ledger.ports import Store
+from ledger.records import LongTermMemory
+from projections.records import memory_hash
+
+KEYS = [
+    *("id", "text", "session_id", "user_id", "namespace", "last_accessed", "created_at", "updated_at", "pinned"),
+    *("access_count", "topics", "entities", "memory_hash", "discrete_memory_extracted", "memory_type", "persisted_at"),
+    *("extracted_from", "event_date", "extraction_strategy", "extraction_strategy_config", "metadata"),
+]
+
+
+def a_record(id: str = "r", text: str = "Mia lives in Oslo", **fields: object) -> dict[str, object]:
+    return {"id": id, "text": text, **fields}
+
+
+async def ids(memory: LongTermMemory, **body: object) -> list[str]:
+    return [one.record.id for one in (await memory.search(body)).memories]
+
+
+async def test_what_was_created_is_read_at_once_with_every_key(memory: LongTermMemory) -> None:
+    """W-26, W-29: here the type defaults to semantic and extraction counts as done."""
+    await memory.create([a_record(user_id="mia", topics=["Home"], event_date="2026-05-01T10:00:00", persisted_at="x")])
+    told = (await memory.get("r")).as_json()
+    assert list(told) == KEYS
+    assert (told["user_id"], told["namespace"], told["session_id"]) == ("mia", None, None)
+    assert (told["memory_type"], told["discrete_memory_extracted"]) == ("semantic", "t")
+    assert (told["extraction_strategy"], told["extraction_strategy_config"], told["metadata"]) == ("discrete", {}, {})
+    assert told["event_date"] == "2026-05-01T10:00:00.000000Z"
+    assert told["created_at"] == told["updated_at"] == told["persisted_at"]
+    assert told["topics"] == ["Home"], "as it was written"
+
+
+def test_the_hash_is_that_of_python_json_with_sorted_keys() -> None:
+    """W-29: as `json.dumps` writes it, letters beyond ASCII escaped."""
+    fields = MemoryFields(text="Mía", session_id="s", memory_type="semantic")
+    written = (
+        rb'{"memory_type": "semantic", "namespace": null, "session_id": "s", '
+        rb'"text": "M\u00eda", "user_id": "mia"}'
+    )
+    assert memory_hash(fields, user_id="mia", namespace=None) == sha256(written).hexdigest()
+
+
+async def test_a_known_id_is_edited_and_what_is_absent_stays(memory: LongTermMemory) -> None:
+    """W-26, W-29: the client drops what it does not know."""
+    await memory.create([a_record(user_id="mia", pinned=True, metadata={"a": 1}, topics=["home"])])
+    before = await memory.get("r")
+    await memory.create([a_record(text="Mia lives in Bergen", created_at="2020-01-01T00:00:00Z")])
+    after = await memory.get("r")
+    assert (after.text, after.user_id, after.pinned, after.metadata) == ("Mia lives in Bergen", "mia", True, {"a": 1})
+    assert after.created_at == before.created_at
+    assert after.memory_hash != before.memory_hash
+    assert after.updated_at > before.updated_at
+
+
+async def test_nothing_to_change_is_no_event(memory: LongTermMemory) -> None:
+    await memory.create([a_record(user_id="mia")])
+    await memory.create([a_record(user_id="mia")])
+    await memory.patch("r", {"text": "Mia lives in Oslo"})
+    assert [one.type for one in await memory.history("r")] == ["record.created"]
+
+
+async def test_what_is_said_already_is_touched_and_not_added(memory: LongTermMemory) -> None:
+    """W-26; W-50: messages are exempt, other users and types are others."""
+    same = [
+        a_record("one"),
+        a_record("two"),
+        a_record("other-user", user_id="mia"),
+        a_record("other-type", memory_type="episodic"),
+        a_record("message-1", memory_type="message"),
+        a_record("message-2", memory_type="message"),
+    ]
+    await memory.create(same)
+    assert sorted(await ids(memory)) == ["message-1", "message-2", "one", "other-type", "other-user"]
+    assert (await memory.search({"session_id": {"ne": "x"}})).total == 5
+    await memory.create([a_record("three")])
+    assert (await memory.get("one")).access_count >= 1
+    await memory.create([a_record("three")], deduplicate=False)
+    assert "three" in await ids(memory)
+
+
+async def test_a_patch_changes_what_it_names_and_ignores_nulls(memory: LongTermMemory) -> None:
+    """W-27."""
+    await memory.create([a_record(topics=["home"], session_id="s")])
+    patched = await memory.patch("r", {"pinned": True, "topics": None, "entities": ["Mia"], "unknown": 1})
+    assert (patched.pinned, patched.topics, patched.entities) == (True, ["home"], ["Mia"])
+    assert patched == await memory.get("r")
+    for changes in ({}, {"text": None}, {"id": "other"}):
+        with pytest.raises(InvalidInput, match=r"^No fields provided for update$"):
+            await memory.patch("r", changes)
+    with pytest.raises(InvalidInput, match="comma"):
+        await memory.patch("r", {"topics": ["a,b"]})
+    with pytest.raises(RecordNotFound):
+        await memory.patch("nobody", {"text": "x"})
+
+
+async def test_a_record_moves_to_another_user_and_another_namespace(
+    over: Callable[..., LongTermMemory], namespace: str
+) -> None:
+    """W-27: created there, then deleted here, under the same id."""
+    memory = over("", "-b")
+    await memory.create([a_record(user_id="mia", topics=["home"])])
+    before = await memory.get("r")
+    moved = await memory.patch("r", {"user_id": "ben"})
+    assert (moved.user_id, moved.topics, moved.created_at) == ("ben", ["home"], before.created_at)
+    moved = await memory.patch("r", {"namespace": f"{namespace}-b", "text": "gone"})
+    assert (moved.namespace, moved.user_id, moved.text) == (f"{namespace}-b", "ben", "gone")
+    assert (await memory.search({})).total == 1
+    assert [(one.user_id, one.status) for one in await memory.history("r")] == [
+        ("mia", "live"),
+        ("ben", "live"),
+        ("mia", "moved"),
+        ("ben", "live"),
+        ("ben", "moved"),
+    ]
+
+
+async def test_deleting_counts_what_was_there(memory: LongTermMemory) -> None:
+    await memory.create([a_record("a"), a_record("b", "other", user_id="mia"), a_record("c", "third")])
+    assert await memory.delete(["a", "b", "nobody", "a"]) == 2
+    assert await memory.delete(["a", "b"]) == 0
+    assert await ids(memory) == ["c"]
+    with pytest.raises(RecordNotFound):
+        await memory.get("a")
+    await memory.create([a_record("a", "again")])
+    assert (await memory.get("a")).text == "again"
+
+
+@pytest.mark.parametrize(
+    ("record", "code"),
+    [
+        ({"text": "x"}, "missing_field"),
+        ({"id": "", "text": "x"}, "bad_id"),
+        ({"id": "é" * 256, "text": "x"}, "bad_id"),
+        ({"id": "r"}, "missing_field"),
+        ({"id": "r", "text": "  "}, "empty_content"),
+        ({"id": "r", "text": "x", "topics": ["a,b"]}, "comma_not_allowed"),
+        ({"id": "r", "text": "x", "entities": ["a,b"]}, "comma_not_allowed"),
+        ({"id": "r", "text": "x", "extracted_from": ["a,b"]}, "comma_not_allowed"),
+        ({"id": "r", "text": "x", "memory_type": "dream"}, "bad_memory_type"),
+        ({"id": "r", "text": "x", "user_id": "/records"}, "bad_name"),
+        ({"id": "r", "text": "x", "namespace": ""}, "bad_name"),
+        ({"id": "r", "text": "x", "event_date": "soon"}, "bad_time"),
+        ({"id": "r", "text": "a\x00b"}, "nul_not_allowed"),
+        ({"id": "r", "text": "\ud800"}, "invalid_unicode"),
+        ({"id": "r", "text": "x", "metadata": {"a": "x" * 20_000}}, "metadata_too_large"),
+        ("r", "wrong_type"),
+    ],
+)
+async def test_a_wrong_record_is_refused_whole_and_by_its_place(
+    memory: LongTermMemory, record: object, code: str
+) -> None:
+    """W-26."""
+    with pytest.raises(InvalidInput) as refused:
+        await memory.create([a_record("good"), record])  # type: ignore[list-item]
+    assert refused.value.code == code
+    assert refused.value.field.startswith("memories.1")
+    assert await ids(memory) == []
+
+
+async def test_twenty_creators_of_one_id_leave_one_record(store: Store, namespace: str) -> None:
+    """Who comes second decides anew: one creates, the others edit. The log proves it."""
+    memories = [LongTermMemory(store, namespaces=[namespace], default_namespace=namespace) for _ in range(20)]
+    made = (memory.create([a_record(text=f"text {number}")]) for number, memory in enumerate(memories))
+    await asyncio.gather(*made)
+    history = await memories[0].history("r")
+    assert [one.type for one in history] == ["record.created", *["record.edited"] * 19]
+    assert {one.record.text for one in history} == {f"text {number}" for number in range(20)}
+    assert (await memories[0].search({})).total == 1
+
+
+async def test_another_namespace_is_neither_found_nor_changed(over: Callable[..., LongTermMemory]) -> None:
+    """Trust P-10, http W-75."""
+    ours, theirs, both = over("-a"), over("-b"), over("-a", "-b")
+    await ours.create([a_record("a")])
+    await theirs.create([a_record("b")])
+    assert await ids(ours) == ["a"]
+    assert sorted(await ids(both)) == ["a", "b"]
+    for question in ({"text": "Mia Oslo"}, {"text": "Mia", "search_mode": "keyword"}):
+        assert sorted(await ids(both, **question)) == ["a", "b"]
+        assert await ids(theirs, **question) == ["b"]
+    assert await ours.delete(["b"]) == 0
+    with pytest.raises(RecordNotFound):
+        await ours.get("b")
+
+
+async def test_streams_of_records_are_no_sessions_but_verified_and_exported(store: Store, namespace: str) -> None:
+    """Trust R-1: they are listed nowhere, and part of every proof."""
+    async with MemoryLedger.open(namespace=namespace, store=store) as ledger:
+        await ledger.add_user_message("s", "hello")
+        await ledger.long_term.create([a_record(), a_record("r2", "second"), a_record("r3", "second")])
+        await ledger.long_term.patch("r", {"pinned": True})
+        await ledger.long_term.delete(["r"])
+        assert [one.session_id for one in await ledger.list_sessions()] == ["s"]
+        assert await ledger.search("Oslo") == []
+        report = await ledger.verify()
+        assert (report.verdict, report.findings) == ("OK-CHAINED", ())
+        lines = [line async for line in ledger.export_file()]
+        assert sum(b'"record.' in line for line in lines) == 4
+        await ledger.rebuild_projections()
+        assert (await ledger.long_term.search({})).total == 1
+        assert [one.session_id for one in await ledger.list_sessions()] == ["s"]
+    copy = f"{namespace}-copy"
+    async with MemoryLedger.open(namespace=copy, store=store) as target:
+        done = await target.import_file(lambda: iter(lines))
+        again = await target.import_file(lambda: iter(lines))
+        assert (done.sessions, done.entries, again.sessions, again.entries) == (1, 1, 1, 0), "twice is once"
+        assert [one.record.text for one in (await target.long_term.search({})).memories] == ["second"]
+        assert [one.session_id for one in await target.list_sessions()] == ["s"]
