@@ -117,8 +117,9 @@ async def test_the_first_bad_line_is_named(ledger: MemoryLedger, damage: str) ->
 async def test_a_session_comes_under_no_name_that_sessions_may_not_have(ledger: MemoryLedger, name: str) -> None:
     lines = await a_file(ledger)
     head = Head(Stream.of(json.loads(lines[0])["namespace"], name).stream_id, "", name, 1, "0" * 64)
+    trailer, header, *_ = a_trailer_that_fits(lines, head)
     with pytest.raises(ImportRefused) as refused:
-        transfer_reader._check_trailer(*a_trailer_that_fits(lines, head))
+        transfer_reader._check_names(trailer, header, {head.stream_id: {False}}, len(lines))
     assert refused.value.code == "bad_name"
     with pytest.raises(InvalidInput):
         await ledger.import_file(lambda: lines, session_id=name)
@@ -126,6 +127,26 @@ async def test_a_session_comes_under_no_name_that_sessions_may_not_have(ledger: 
         await ledger.import_file(lambda: lines, user_id=name, session_id="t")
     with pytest.raises(SessionNotFound):
         await ledger.get_state("t")
+
+
+async def test_records_come_in_a_stream_of_their_own_and_nothing_else_in_it(ledger: MemoryLedger) -> None:
+    """Trust R-1."""
+    lines = await a_file(ledger)
+    namespace = json.loads(lines[0])["namespace"]
+    for name, holds, code in (
+        ("/records", {True}, None),
+        ("/records", {True, False}, "mixed_stream"),
+        ("s", {True}, "bad_name"),
+        ("s", {True, False}, "mixed_stream"),
+    ):
+        head = Head(Stream.of(namespace, name).stream_id, "", name, 1, "0" * 64)
+        trailer, header, *_ = a_trailer_that_fits(lines, head)
+        if code is None:
+            transfer_reader._check_names(trailer, header, {head.stream_id: holds}, 1)
+            continue
+        with pytest.raises(ImportRefused) as refused:
+            transfer_reader._check_names(trailer, header, {head.stream_id: holds}, 1)
+        assert refused.value.code == code
 
 
 def a_trailer_that_fits(lines: list[bytes], head: Head) -> tuple[Trailer, Header, Any, int, str, int]:

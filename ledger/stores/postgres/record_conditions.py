@@ -58,8 +58,8 @@ def _list(condition: Tag) -> sa.ColumnElement[bool]:
         case "any":
             return column.bool_op("&&")(values)
         case "startswith":
-            one = sa.func.unnest(column).column_valued("one")
-            return sa.exists(sa.select(1).select_from(one).where(sa.func.starts_with(one, condition.values[0])))
+            each = sa.func.unnest(column).table_valued(sa.column("one", sa.Text)).render_derived()
+            return sa.exists(sa.select(1).select_from(each).where(sa.func.starts_with(each.c.one, condition.values[0])))
         case _:
             assert_never(condition.operator)
 
