@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from ledger.events import (
     MemoryFields,
@@ -127,9 +128,9 @@ def restore(
     are still merged into it. Source: http W-71.
     """
     events: list[RecordEvent] = []
-    now = known.get(record_id)
-    if now is None or not now.live or now.fields != then.fields:
-        events.append(RecordRestored(write_id=write_id, record_id=record_id, revision=then.version, fields=then.fields))
+    now, fields = known.get(record_id), _with_age(then)
+    if now is None or not now.live or _with_age(now) != fields:
+        events.append(RecordRestored(write_id=write_id, record_id=record_id, revision=then.version, fields=fields))
     for event in history:
         payload = event.payload
         if event.version <= then.version or not isinstance(payload, RecordMerged) or payload.record_id != record_id:
@@ -153,6 +154,11 @@ def revisions(record_id: str, history: Sequence[RecordedEvent]) -> list[tuple[Re
         if record_id in known and known[record_id].version == event.version:
             states.append((event, known[record_id]))
     return states
+
+
+def _with_age(record: Record) -> MemoryFields:
+    """Return what *record* says, and since when: in another life it was stored at another moment."""
+    return replace(record.fields, created_at=record.created_at)
 
 
 def _put(
