@@ -27,18 +27,8 @@ from ledger.importing import Imported, Lines
 from ledger.memory import MemoryLedger
 from ledger.memory.trying import ConfigLike, Point
 from ledger.ports import IndexedSession
-from ledger.results import (
-    Added,
-    AddedEntry,
-    Context,
-    EntryFields,
-    Forked,
-    ImportedState,
-    Notification,
-    Rendering,
-    WhatIf,
-    When,
-)
+from ledger.records.blocking import SyncLongTermMemory
+from ledger.results import Added, AddedEntry, Context, EntryFields, ImportedState, Notification, Rendering, WhatIf, When
 from ledger.seeing import Derived, Seen
 from ledger.state import SessionState
 from ledger.stored_projections import BuildStatus, RebuiltProjection, StoredProjectionInfo
@@ -73,6 +63,11 @@ class SyncMemoryLedger:
             portal.wrap_async_context_manager(MemoryLedger.open(*args, **kwargs)) as ledger,
         ):
             yield cls(portal, ledger)
+
+    @property
+    def long_term(self) -> SyncLongTermMemory:
+        """See `MemoryLedger.long_term`."""
+        return SyncLongTermMemory(self._portal, self._ledger.long_term)
 
     def _call(self, method: Callable[P, Awaitable[R]], *args: P.args, **kwargs: P.kwargs) -> R:
         return self._portal.call(partial(method, *args, **kwargs))

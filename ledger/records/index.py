@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 from uuid import UUID
 
-from ledger.builds import Builds, code_digest, live_build
+from ledger.builds import PAGE, Builds, code_digest, live_build
 from ledger.codec import decode
 from ledger.events import RecordedEvent
 from ledger.ports import Clock, Store
@@ -110,9 +110,12 @@ class RecordIndexes:
         for space, (last, checkpoints) in known.items():
             builds, index = self.of(space)
             build = live_build(index, checkpoints)
-            if build is not None and build.position >= last:
+            at = build.position if build is not None else None
+            while build is not None and at is not None and at < last:
+                at = await index.advance(build.build, limit=PAGE)
+            if build is not None and at is not None:
                 live[space] = build.build
-            else:
+            else:  # there is none yet, or it was replaced meanwhile
                 live[space] = await builds.read(index, _itself, empty=0)
         return live
 

@@ -11,6 +11,8 @@ import pytest
 
 from ledger.errors import InvalidInput, SessionNotFound, Unavailable
 from ledger.memory import MemoryLedger
+from ledger.records import LongTermMemory
+from ledger.records.blocking import SyncLongTermMemory
 from ledger.stores.in_memory import InMemoryStore
 from ledger.sync import SyncMemoryLedger
 from tests.databases import Server
@@ -42,6 +44,10 @@ def differences(one: type, other: type) -> list[str]:
 def test_both_have_the_same_methods_with_the_same_signatures() -> None:
     assert differences(MemoryLedger, SyncMemoryLedger) == []
     assert len(public(SyncMemoryLedger)) >= 25
+
+
+def test_long_term_memory_has_the_same_methods_but_those_of_a_worker() -> None:
+    assert differences(LongTermMemory, SyncLongTermMemory) == ["writes_for_promotion"]
 
 
 def test_a_method_that_is_missing_or_differs_is_noticed() -> None:
