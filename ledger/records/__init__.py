@@ -33,4 +33,4 @@ __all__ = [
 
 
 class LongTermMemory(Changing):
-    """The records of all users in some namespaces; cheap to make, for each request if need be."""
+    """The records of all users in some namespaces; `over` gives a service one for each request."""

@@ -2,8 +2,9 @@
 
 import logging
 from collections.abc import Mapping, Sequence
+from copy import copy
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Self
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -54,11 +55,17 @@ class Reading:
         self._store = store
         self._clock = clock or SystemClock()
         self._default = check_name(default_namespace, field="namespace")
-        self._spaces = [one if isinstance(one, UUID) else namespace_id(one) for one in dict.fromkeys(namespaces)]
+        self._spaces = _ids_of(namespaces)
         self._language = language
         self._embedder = embedder
         self._indexes = RecordIndexes(store, self._clock, language=language)
         self._writer = RecordWriter(store, self._clock, self._indexes, actor=actor)
+
+    def over(self, namespaces: Sequence[str | UUID]) -> Self:
+        """Return the same memory over other namespaces, those another credential permits; cheap."""
+        other = copy(self)
+        other._spaces = _ids_of(namespaces)  # noqa: SLF001 - a class may build its own kind
+        return other
 
     async def get(self, record_id: str) -> LongTermRecord:
         """Return a live record; of several with that id, that which was changed last. Counts as a read.
@@ -236,6 +243,10 @@ class Reading:
 
     def _stream(self, namespace: str | None, user_id: str | None) -> Stream:
         return records_stream(namespace or self._default, user_id)
+
+
+def _ids_of(namespaces: Sequence[str | UUID]) -> list[UUID]:
+    return list(dict.fromkeys(one if isinstance(one, UUID) else namespace_id(one) for one in namespaces))
 
 
 def _since(one: KeptRecord, now: datetime) -> float:

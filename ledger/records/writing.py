@@ -1,7 +1,11 @@
 """Read, decide, append: how wishes about records become events, whoever else writes at the same time."""
 
+import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from typing import Final, TypeAlias
+from uuid import UUID
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -36,13 +40,14 @@ class Decided(msgspec.Struct, frozen=True):
 
 
 class RecordWriter:
-    """Writes to streams of records; who comes second decides anew."""
+    """Writes to streams of records: writers within the process queue, of others the second decides anew."""
 
     def __init__(self, store: Store, clock: Clock, indexes: RecordIndexes, *, actor: str = "") -> None:
         self._store = store
         self._indexes = indexes
         self._clock = clock
         self._writer = Writer(store, States(store), clock, actor=actor)
+        self._locks: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
 
     async def write(self, streams: Sequence[Stream], wanted: Wanted, decide: Decide) -> list[Decided]:
         """Decide for each of *streams*, all of one namespace, and append it all at once; return what was written.
@@ -52,15 +57,18 @@ class RecordWriter:
         Raises:
             Unavailable: other writers kept coming first, or the store is away.
         """
-        for _ in range(_ATTEMPTS):
-            decided = await self.decided(streams, wanted, decide)
-            if not decided:
-                return []
-            try:
-                await self._store.append(AppendRequest(writes=tuple(one.write for one in decided)))
-            except VersionConflict:
-                continue
-            return decided
+        async with AsyncExitStack() as held:
+            for lock in self._locks_of(streams):
+                await held.enter_async_context(lock)
+            for _ in range(_ATTEMPTS):
+                decided = await self.decided(streams, wanted, decide)
+                if not decided:
+                    return []
+                try:
+                    await self._store.append(AppendRequest(writes=tuple(one.write for one in decided)))
+                except VersionConflict:
+                    continue
+                return decided
         raise Unavailable("other writers kept coming first; try again")
 
     async def decided(self, streams: Sequence[Stream], wanted: Wanted, decide: Decide) -> list[Decided]:
@@ -95,6 +103,11 @@ class RecordWriter:
             list(by_stream), wanted, lambda stream, known: promote(known, by_stream[stream], write_id=write_id)
         )
         return [one.write for one in decided]
+
+    def _locks_of(self, streams: Sequence[Stream]) -> list[asyncio.Lock]:
+        """Return what writers within the process queue for, always in the same order."""
+        ids = sorted({stream.stream_id for stream in streams})
+        return [self._locks.get(one) or self._locks.setdefault(one, asyncio.Lock()) for one in ids]
 
     async def _known(self, streams: Sequence[Stream], wanted: Wanted) -> dict[Stream, dict[str, Record]]:
         own = msgspec.structs.replace(wanted, streams=tuple(stream.stream_id for stream in streams))

@@ -1,17 +1,21 @@
 """Creating, reading, changing and deleting records, on every store. Source: http W-26, W-27, W-29, C22."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 
 import pytest
 
-from ledger.errors import InvalidInput, RecordNotFound
+from ledger.errors import InvalidInput, RecordNotFound, Unavailable
 from ledger.events import MemoryFields
+from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
+from ledger.record_ports import Wanted
 from ledger.records import LongTermMemory
-from projections.records import memory_hash
+from ledger.records.writing import RecordWriter
+from ledger.writing import Writer
+from projections.records import Record, memory_hash
 
 KEYS = [
     *("id", "text", "session_id", "user_id", "namespace", "last_accessed", "created_at", "updated_at", "pinned"),
@@ -168,15 +172,38 @@ async def test_a_wrong_record_is_refused_whole_and_by_its_place(
     assert await ids(memory) == []
 
 
-async def test_twenty_creators_of_one_id_leave_one_record(store: Store, namespace: str) -> None:
-    """Who comes second decides anew: one creates, the others edit. The log proves it."""
-    memories = [LongTermMemory(store, namespaces=[namespace], default_namespace=namespace) for _ in range(20)]
-    made = (memory.create([a_record(text=f"text {number}")]) for number, memory in enumerate(memories))
+async def test_creators_of_one_id_leave_one_record(store: Store, namespace: str) -> None:
+    """Who comes second decides anew: one creates, the others edit. Three of them know nothing of each other."""
+    memories = [LongTermMemory(store, namespaces=[namespace], default_namespace=namespace) for _ in range(3)]
+    made = (memories[number % 3].create([a_record(text=f"text {number}")]) for number in range(9))
     await asyncio.gather(*made)
     history = await memories[0].history("r")
-    assert [one.type for one in history] == ["record.created", *["record.edited"] * 19]
-    assert {one.record.text for one in history} == {f"text {number}" for number in range(20)}
+    assert [one.type for one in history] == ["record.created", *["record.edited"] * 8]
+    assert {one.record.text for one in history} == {f"text {number}" for number in range(9)}
     assert (await memories[0].search({})).total == 1
+
+
+async def test_a_writer_that_knows_an_old_version_is_refused_and_one_that_names_none_spoils(
+    store: Store, memory: LongTermMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control: what keeps one record one is the version each write was decided on."""
+    await memory.create([a_record()])
+
+    async def empty(self: RecordWriter, streams: Sequence[Stream], wanted: Wanted) -> dict[Stream, dict[str, Record]]:
+        return {stream: {} for stream in streams}
+
+    async def at_first(stream: Stream) -> tuple[int, bytes]:
+        return 0, b""
+
+    monkeypatch.setattr(RecordWriter, "_known", empty)
+    monkeypatch.setattr(store, "head", at_first)
+    with pytest.raises(Unavailable):
+        await memory.create([a_record()])
+    assert [one.type for one in await memory.history("r")] == ["record.created"]
+    right = Writer.request
+    monkeypatch.setattr(Writer, "request", lambda self, stream, events, expected: right(self, stream, events, None))
+    await memory.create([a_record()])
+    assert [one.type for one in await memory.history("r")] == ["record.created", "record.created"]
 
 
 async def test_another_namespace_is_neither_found_nor_changed(over: Callable[..., LongTermMemory]) -> None:
