@@ -39,6 +39,7 @@ def reads(length: int) -> list[Read]:
     ends = {"firsts": [1, middle, end], "lasts": [3, middle + 2, end + 2]}
     parts = {"firsts": [middle, end], "lasts": [middle + 2, 2**62]}
     items = [f"item {middle // 10 * 10}", f"item {end // 10 * 10}", "unknown"]
+    page = {"after": middle, "until": middle + 100, "records": str(STREAMS["long"].stream_id)}
     session = {"projection": "session", "projection_version": 1}
     return [
         Read("read_stream", {"after": end, "until": 2**62, "limit": 2**62}, {"events": 10, "payloads": 10}),
@@ -47,10 +48,8 @@ def reads(length: int) -> list[Read]:
         Read("read_stream", {"after": length - 200, "until": 2**62, "limit": 2**62}, {"events": 200, "payloads": 200}),
         Read("read_versions", ends, {"events": 9, "payloads": 9}),
         Read("read_namespace", {"after": middle, "limit": 100}, {"events": 100, "payloads": 100}),
-        Read("read_parts", {**parts, "limit": 2**62}, {"events": 14, "payloads": 14}),
-        Read("read_parts", {**parts, "limit": 5}, {"events": 10, "payloads": 10}),
-        Read("lineage", {}, {"streams": 1}),
-        Read("find_items", {"items": items}, {"events": 3, "streams": 1}),
+        Read("record_events", page, {"events": 100, "payloads": 100, "streams": 100}),
+        Read("find_items", {"items": items}, {"events": 3}),
         Read("head", {}, {"streams": 1}),
         Read("version_at", {"moment": now, "until": 2**62}, {"events": 11}),
         Read("load_snapshot", {**session, "at_most": 2**62}, {"snapshots": 1, "streams": 1}),

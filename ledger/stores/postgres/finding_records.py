@@ -58,8 +58,14 @@ class FindingRecords:
 
     async def find_records(self, builds: RecordBuilds, wanted: Wanted) -> list[KeptRecord]:
         """See `record_ports.RecordReader.find_records`."""
-        any_of = sa.or_(_ROW.record_id.in_(wanted.record_ids), sa.and_(_ROW.live, _ROW.identity.in_(wanted.identities)))
-        found = sa.select(*_COLUMNS).select_from(_WITH_ACCESSES).where(_in(builds), any_of)
+        either: list[sa.ColumnElement[bool]] = []
+        if wanted.record_ids:
+            either.append(_ROW.record_id.in_(wanted.record_ids))
+        if wanted.identities:
+            either.append(sa.and_(_ROW.live, _ROW.identity.in_(wanted.identities)))
+        if not either:
+            return []
+        found = sa.select(*_COLUMNS).select_from(_WITH_ACCESSES).where(_in(builds), sa.or_(*either))
         if wanted.streams is not None:
             found = found.where(_ROW.stream_id.in_(wanted.streams))
         return await self._kept(builds, found.order_by(_ROW.namespace_id, _ROW.stream_id, _ID))

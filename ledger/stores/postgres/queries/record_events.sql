@@ -8,8 +8,12 @@ CROSS JOIN LATERAL (
         (SELECT p.bytes FROM ledger.payloads p WHERE p.namespace_id = e.namespace_id AND p."position" = e."position"),
         e.item_id, e.key_id, e.key_commitment, e.stream_id, s.user_id
     FROM ledger.events e
-    JOIN ledger.streams s ON s.namespace_id = e.namespace_id AND s.stream_id = e.stream_id
+    CROSS JOIN LATERAL (
+        SELECT s.user_id
+        FROM ledger.streams s
+        WHERE s.namespace_id = e.namespace_id AND s.stream_id = e.stream_id AND s.session_id = %(records)s
+        OFFSET 0
+    ) AS s
     WHERE e.namespace_id = ns.id AND e."position" > %(after)s AND e."position" <= %(until)s
-        AND s.session_id = %(records)s
     ORDER BY e."position"
 ) AS e
