@@ -76,9 +76,11 @@ class FindingRecords:
         if user_id is not None:
             scope.append(_ROW.user_id == user_id)
         same = (_ROW.namespace_id, _ROW.stream_id, _ROW.identity)
-        several = sa.select(*same).where(*scope).group_by(*same).having(sa.func.count() > 1)
-        found = sa.select(*_COLUMNS).select_from(_WITH_ACCESSES).where(*scope, sa.tuple_(*same).in_(several))
-        return await self._kept(builds, found.order_by(_ROW.namespace_id, _ROW.stream_id, _ROW.created_at, _ID))
+        own = (_ROW.created_at, _ID.label("own_id"), sa.func.count().over(partition_by=same).label("times"))
+        # counted in one pass: joined with itself, a table that was just filled is walked through row by row
+        told = sa.select(*_COLUMNS, *own).select_from(_WITH_ACCESSES).where(*scope).subquery()
+        order = (told.c.namespace_id, told.c.stream_id, told.c.created_at, told.c.own_id.collate("C"))
+        return await self._kept(builds, sa.select(told).where(told.c.times > 1).order_by(*order))
 
     async def records_to_embed(self, builds: RecordBuilds, model: str, *, limit: int) -> list[KeptRecord]:
         """See `record_ports.RecordEmbeddingStore.records_to_embed`."""
