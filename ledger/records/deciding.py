@@ -56,7 +56,7 @@ def create(
         before = now.get(record_id)
         fields = fields_of(draft, before, stream)
         same = said.get(identity(fields))
-        if before is None and deduplicate and same is not None and fields.memory_type != "message":
+        if before is None and deduplicate and same is not None and fields.extraction_strategy != "message":
             touched.append(same)
             continue
         events += _put(record_id, before, fields, write_id=write_id)
@@ -108,7 +108,7 @@ def merge(known: Known, *, write_id: str) -> list[RecordEvent]:
     """
     groups: dict[bytes, list[Record]] = defaultdict(list)
     for record in known.values():
-        if record.live and record.fields.memory_type != "message":
+        if record.live and record.fields.extraction_strategy != "message":
             groups[identity(record.fields)].append(record)
     events: list[RecordEvent] = []
     for same in groups.values():

@@ -61,9 +61,11 @@ class Reading:
         self._indexes = RecordIndexes(store, self._clock, language=language)
         self._writer = RecordWriter(store, self._clock, self._indexes, actor=actor)
 
-    def over(self, namespaces: Sequence[str | UUID]) -> Self:
-        """Return the same memory over other namespaces, those another credential permits; cheap."""
+    def over(self, namespaces: Sequence[str | UUID], *, actor: str | None = None) -> Self:
+        """Return the same memory over other namespaces, those another credential permits, for its owner; cheap."""
         other = copy(self)
+        if actor is not None:
+            other._writer = self._writer.of(actor)  # noqa: SLF001 - a class may build its own kind
         other._spaces = _ids_of(namespaces)  # noqa: SLF001 - a class may build its own kind
         return other
 

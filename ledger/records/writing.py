@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from copy import copy
 from typing import Final, TypeAlias
 from uuid import UUID
 from weakref import WeakValueDictionary
@@ -48,6 +49,12 @@ class RecordWriter:
         self._clock = clock
         self._writer = Writer(store, States(store), clock, actor=actor)
         self._locks: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
+
+    def of(self, actor: str) -> "RecordWriter":
+        """Return a writer whose events are caused by *actor*, which queues with this one."""
+        other = copy(self)
+        other._writer = Writer(self._store, States(self._store), self._clock, actor=actor)  # noqa: SLF001 - a class may build its own kind
+        return other
 
     async def write(self, streams: Sequence[Stream], wanted: Wanted, decide: Decide) -> list[Decided]:
         """Decide for each of *streams*, all of one namespace, and append it all at once; return what was written.

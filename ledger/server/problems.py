@@ -51,8 +51,8 @@ STATUS_OF_CODE: Final[dict[str, int]] = {
     # what the working-memory API answers with 400 (W-16, W-23, W-27, W-31, W-35, W-36)
     "blank_message": 400,
     "nothing_asked": 400,
-    "nothing_to_update": 400,
-    "threshold_needs_meaning": 400,
+    "no_fields": 400,
+    "distance_threshold_unsupported": 400,
     "long_term_memory_disabled": 400,
     "bad_view": 400,
 }

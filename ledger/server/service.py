@@ -11,6 +11,7 @@ from ledger.clock import SystemClock
 from ledger.embedders import configured_embedder
 from ledger.opening import open_store
 from ledger.ports import Clock, Store
+from ledger.records import LongTermMemory
 from ledger.server.settings import ServiceSettings
 from ledger.server.spaces import Spaces
 from ledger.settings import Settings
@@ -23,6 +24,7 @@ class Service:
 
     store: Store
     spaces: Spaces
+    long_term: LongTermMemory
     clock: Clock
     settings: ServiceSettings
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -55,8 +57,11 @@ class Service:
             reconstruct=service_settings.index_all_messages_in_long_term_memory,
             capacity=service_settings.open_namespaces,
         )
+        long_term = LongTermMemory(
+            own, namespaces=(), clock=moment, language=settings.search_language, embedder=embedder
+        )
         try:
-            yield cls(store=own, spaces=spaces, clock=moment, settings=service_settings)
+            yield cls(store=own, spaces=spaces, long_term=long_term, clock=moment, settings=service_settings)
         finally:
             await spaces.close()
             for client in (summarizer, embedder):

@@ -125,7 +125,7 @@ class InMemoryRecords:
         scope = [
             one
             for one in self._live(builds)
-            if one.record.fields.memory_type != "message" and user_id in {None, one.user_id}
+            if one.record.fields.extraction_strategy != "message" and user_id in {None, one.user_id}
         ]
         said = [(*one.place[:2], identity(one.record.fields)) for one in scope]
         several = [one for one, same in zip(scope, said, strict=True) if said.count(same) > 1]

@@ -125,8 +125,8 @@ async def test_compacting_merges_equal_records_pinned_then_oldest_stays(
         {"id": "pinned", "text": "dog", "pinned": True, "created_at": "2026-03-01T00:00:00Z"},
         {"id": "older", "text": "dog", "created_at": "2026-01-01T00:00:00Z"},
         {"id": "mias", "text": "tea", "user_id": "mia"},
-        {"id": "m1", "text": "hi", "memory_type": "message"},
-        {"id": "m2", "text": "hi", "memory_type": "message"},
+        {"id": "m1", "text": "hi", "memory_type": "message", "extraction_strategy": "message"},
+        {"id": "m2", "text": "hi", "memory_type": "message", "extraction_strategy": "message"},
     ]
     await memory.create(said, deduplicate=False)
     assert await memory.compact(user_id="mia") == 1

@@ -81,8 +81,8 @@ async def test_what_is_said_already_is_touched_and_not_added(memory: LongTermMem
         a_record("two"),
         a_record("other-user", user_id="mia"),
         a_record("other-type", memory_type="episodic"),
-        a_record("message-1", memory_type="message"),
-        a_record("message-2", memory_type="message"),
+        a_record("message-1", memory_type="message", extraction_strategy="message"),
+        a_record("message-2", memory_type="message", extraction_strategy="message"),
     ]
     await memory.create(same)
     assert sorted(await ids(memory)) == ["message-1", "message-2", "one", "other-type", "other-user"]

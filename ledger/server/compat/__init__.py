@@ -2,11 +2,12 @@
 
 from fastapi import APIRouter
 
-from ledger.server.compat import later, prompts, working_memory
+from ledger.server.compat import later, long_term_memory, prompts, working_memory
 
 router = APIRouter()
 router.include_router(working_memory.router)
 router.include_router(prompts.router)
+router.include_router(long_term_memory.router)
 router.include_router(later.router)
 
 __all__ = ["router"]

@@ -1,16 +1,11 @@
 """Summary views and their tasks: a later stage, 501 until then. Source: http §2.4."""
 
-from typing import Any
-
 from starlette.responses import JSONResponse
 
 from ledger.server.callers import CallerOf
-from ledger.server.compat.models import faults
 from ledger.server.routes import compat_router
 
 router = compat_router(tags=["summary views"])
-
-_NOT_YET: dict[int | str, dict[str, Any]] = faults(501)
 
 
 async def _not_yet(caller: CallerOf) -> JSONResponse:
@@ -33,7 +28,6 @@ for _method, _path in (
         _not_yet,
         methods=[_method],
         status_code=501,
-        responses=_NOT_YET,
         name=f"{_method.lower()} {_path}",
         operation_id=f"{_method.lower()}{_path.replace('/', '_').replace('{', '').replace('}', '').replace('-', '_')}",
     )

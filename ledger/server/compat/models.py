@@ -1,54 +1,9 @@
 """The shapes of answers, as OpenAPI shows them; `shapes` makes them."""
 
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from pydantic import BaseModel
-
-_TEXTS: Final = {
-    400: "It has the right shape and makes no sense.",
-    401: "No credential, or one that does not hold.",
-    403: "The credential is not for this.",
-    404: "There is no such thing.",
-    408: "It did not arrive in time.",
-    409: "Somebody else was there, or several are meant.",
-    412: "The session is not what the header says.",
-    413: "It is too large.",
-    415: "Only JSON in UTF-8 is read.",
-    422: "It has not the right shape.",
-    429: "Too many requests.",
-    501: "Not there yet.",
-    503: "It cannot be served now; try again later.",
-    507: "The disk is full.",
-}
-
-
-class Fault(BaseModel):
-    """What was wrong."""
-
-    detail: str
-
-
-class ShapeFault(BaseModel):
-    """One thing that was wrong, and where."""
-
-    type: str
-    loc: list[str | int]
-    msg: str
-
-
-class ShapeFaults(BaseModel):
-    """What was wrong with the shape of a request."""
-
-    detail: list[ShapeFault] | str
-
-
-def faults(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return how OpenAPI documents answers of these statuses, and of those every route may give."""
-    every = sorted({*statuses, 401, 403, 429, 503})
-    return {
-        status: {"model": ShapeFaults if status == 422 else Fault, "description": _TEXTS[status]} for status in every
-    }
 
 
 class Acknowledged(BaseModel):
@@ -126,3 +81,28 @@ class WorkingMemoryOut(BaseModel):
     updated_at: datetime
     context_percentage_total_used: float | None
     context_percentage_until_summarization: float | None
+
+
+class FoundRecordOut(RecordOut):
+    """A record that a search found, and how near it is."""
+
+    dist: float
+    score: float | None
+    score_type: str | None
+
+
+class RecordPageOut(BaseModel):
+    """A page of records; *total* counts all that match."""
+
+    memories: list[FoundRecordOut]
+    total: int
+    next_offset: int | None
+
+
+class Forgotten(BaseModel):
+    """What was forgotten, or would be."""
+
+    scanned: int
+    deleted: int
+    deleted_ids: list[str]
+    dry_run: bool

@@ -13,7 +13,7 @@ from ledger.server.callers import Reader
 from ledger.server.compat import shapes
 from ledger.server.compat.limits import ContextLimit, limit_of
 from ledger.server.compat.locating import Locator
-from ledger.server.compat.models import faults
+from ledger.server.compat.long_term_memory import memory_for
 from ledger.server.ledgers import ServiceOf
 from ledger.server.routes import compat_router
 from ledger.server.strict_body import LenientBody
@@ -62,7 +62,7 @@ class PromptOut(BaseModel):
     long_term_memories: list[dict[str, Any]] | None
 
 
-@router.post("/v1/memory/prompt", responses=faults(400, 422))
+@router.post("/v1/memory/prompt")
 async def prompt(
     sent: Annotated[PromptBody, JsonBody()],
     caller: Reader,
@@ -75,7 +75,33 @@ async def prompt(
     messages: list[PromptMessage] = []
     if sent.session is not None:
         messages += await _of_session(sent.session, caller, service)
-    return PromptOut(messages=[*messages, _said("user", sent.query)], long_term_memories=None)
+    found: list[JsonObject] | None = None
+    if sent.long_term_search is not None and sent.long_term_search is not False:
+        memory = await memory_for(service, caller)
+        found = (await memory.search(_search(sent))).as_json()["memories"]
+        messages.append(_said("system", _told(found)))
+    return PromptOut(messages=[*messages, _said("user", sent.query)], long_term_memories=found or None)
+
+
+def _search(sent: PromptBody) -> JsonObject:
+    """Return what to ask long-term memory: always the query, within what the session names. Source: http W-25."""
+    if not isinstance(sent.long_term_search, dict):
+        asked: JsonObject = {"limit": 20}
+        if sent.session is not None:
+            asked["session_id"] = {"ne": sent.session.session_id}
+    else:
+        asked = dict(sent.long_term_search)
+    for name in ("user_id", "namespace"):
+        value = getattr(sent.session, name, None)
+        if value is not None and asked.get(name) is None:
+            asked[name] = {"eq": value}
+    return {**asked, "text": sent.query}
+
+
+def _told(found: list[JsonObject]) -> str:
+    lines = [f"- {record['text']} (ID: {record['id']})" for record in found]
+    known = "\n".join(lines) if lines else "No relevant long-term memories found."
+    return f"## Long term memories related to the user's query\n {known}"
 
 
 async def _of_session(sent: SessionBody, caller: Reader, service: ServiceOf) -> list[PromptMessage]:

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from hashlib import sha256
-from json import dumps
 from typing import Any, Final
 
 import msgspec
@@ -16,6 +14,7 @@ from ledger.server.compat.limits import ContextLimit
 from ledger.state import SessionState
 from projections import ranges
 from projections.entries import Entry
+from projections.records import memory_hash
 from projections.strategies.progressive import Progressive
 from projections.usage import context_usage, fitting, most_recent
 from projections.working_memory import Memory
@@ -133,7 +132,7 @@ def record(
         "access_count": access_count,
         "topics": fields.topics,
         "entities": fields.entities,
-        "memory_hash": memory_hash(fields),
+        "memory_hash": memory_hash(fields, user_id=fields.user_id, namespace=fields.namespace),
         "discrete_memory_extracted": "t" if fields.extracted else "f",
         "memory_type": fields.memory_type,
         "persisted_at": persisted_at,
@@ -143,12 +142,6 @@ def record(
         "extraction_strategy_config": fields.extraction_strategy_config,
         "metadata": fields.metadata,
     }
-
-
-def memory_hash(fields: MemoryFields) -> str:
-    """Return what two memories that say the same have in common. Source: http W-29."""
-    names = ("text", "user_id", "session_id", "namespace", "memory_type")
-    return sha256(dumps({name: getattr(fields, name) for name in names}, sort_keys=True).encode()).hexdigest()
 
 
 def moment(when: datetime | None) -> str | None:

@@ -18,7 +18,7 @@ from ledger.server.compat import shapes
 from ledger.server.compat.bodies import WorkingMemoryBody, check_messages
 from ledger.server.compat.limits import ContextLimit, LimitOf, begins_with
 from ledger.server.compat.locating import Locator, Place
-from ledger.server.compat.models import Acknowledged, Sessions, WorkingMemoryOut, faults
+from ledger.server.compat.models import Acknowledged, Sessions, WorkingMemoryOut
 from ledger.server.ledgers import ServiceOf
 from ledger.server.routes import compat_router
 from ledger.server.service import Service
@@ -33,7 +33,7 @@ _WARNING: Final = (
 _Name = Annotated[str | None, Query()]
 
 
-@router.get("/v1/working-memory/", responses=faults(422))
+@router.get("/v1/working-memory/")
 async def list_sessions(
     caller: Reader,
     service: ServiceOf,
@@ -59,7 +59,7 @@ async def list_sessions(
 @router.get(
     "/v1/working-memory/{session_id}",
     response_model=WorkingMemoryOut,
-    responses={304: {"description": "Not changed."}, **faults(404, 422)},
+    responses={304: {"description": "Not changed."}},
 )
 async def get_session(
     session_id: str,
@@ -86,11 +86,7 @@ async def get_session(
     return _answer(place, view, limit, service, headers)
 
 
-@router.put(
-    "/v1/working-memory/{session_id}",
-    response_model=WorkingMemoryOut,
-    responses=faults(400, 409, 412, 422),
-)
+@router.put("/v1/working-memory/{session_id}", response_model=WorkingMemoryOut)
 async def put_session(
     session_id: str,
     sent: Annotated[WorkingMemoryBody, JsonBody()],
@@ -145,7 +141,7 @@ async def put_session(
     return _answer(Place(space, user, session_id, state), view, limit, service, headers)
 
 
-@router.delete("/v1/working-memory/{session_id}", responses=faults(409, 422))
+@router.delete("/v1/working-memory/{session_id}")
 async def delete_session(
     session_id: str,
     caller: Writer,

@@ -72,7 +72,7 @@ class FindingRecords:
 
     async def duplicate_records(self, builds: RecordBuilds, *, user_id: str | None = None) -> list[KeptRecord]:
         """See `record_ports.RecordReader.duplicate_records`."""
-        scope = [_in(builds), _ROW.live, _ROW.memory_type != "message"]
+        scope = [_in(builds), _ROW.live, _ROW.extraction_strategy != "message"]
         if user_id is not None:
             scope.append(_ROW.user_id == user_id)
         same = (_ROW.namespace_id, _ROW.stream_id, _ROW.identity)
