@@ -17,8 +17,25 @@ import msgspec
 from ledger.codec import decode
 from ledger.commands import Command, CompleteCompaction, FailCompaction, RequestCompaction
 from ledger.dialogue import Dialogue, begin
-from ledger.errors import CompactionFailed, CompactionInProgress, LedgerError, SummarizerFailed
-from ledger.events import CompactionCompleted, CompactionRequested, PlannedCall, RecordedEvent, to_datetime
+from ledger.errors import (
+    CompactionFailed,
+    CompactionInProgress,
+    CompactionUnderWay,
+    LedgerError,
+    SummarizerFailed,
+)
+from ledger.events import (
+    CompactionCompleted,
+    CompactionDiscarded,
+    CompactionRequested,
+    PlannedCall,
+    Ranges,
+    RecordedEvent,
+    to_datetime,
+)
+from ledger.events import (
+    CompactionFailed as FailedEvent,
+)
 from ledger.ids import Stream
 from ledger.ports import Clock, Store, Summarizer
 from ledger.state import SessionState
@@ -26,7 +43,7 @@ from ledger.summarizers.heuristic import Heuristic
 from ledger.summarizing import DEADLINE_S, carry_out
 from ledger.tokenizers import TOKENIZERS
 from ledger.views import plan_automatic, plan_manual
-from ledger.writing import CommandsFor, Writer
+from ledger.writing import CommandsFor, Idempotency, Writer
 from projections import ranges
 from projections.entries import Entry
 from projections.history import HISTORY
@@ -35,6 +52,17 @@ from projections.strategies.base import CompactionConfig, CompactionPlan
 from projections.summaries import Summary, summary_of
 
 log = logging.getLogger("ledger")
+
+_OUTCOMES = (CompactionCompleted, FailedEvent, CompactionDiscarded)
+
+
+class Wish(msgspec.Struct, frozen=True, kw_only=True):
+    """What a caller asks of a compaction: which, and in place of its config how much to keep and whom to ask."""
+
+    key: str | None = None
+    force: bool = False
+    keep_tokens: int | None = None
+    model: str | None = None
 
 
 class CompactionResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +75,9 @@ class CompactionResult(msgspec.Struct, frozen=True, kw_only=True):
     original_tokens: int
     summary_tokens: int
     version: int
+    covered: Ranges = ()
+    method: str | None = None
+    replayed: bool = False
 
     @property
     def tokens_saved(self) -> int:
@@ -66,11 +97,15 @@ class _Job(msgspec.Struct, frozen=True):
 
 
 class _Requested(msgspec.Struct, frozen=True):
-    """What became of a plan: a job, an erasure that is done already, or nothing; and the state after it."""
+    """What became of a plan: a job, an erasure that is done already, or nothing; and the state after it.
+
+    *earlier* is the request of a first attempt with the same idempotency key.
+    """
 
     state: SessionState
     job: _Job | None = None
     done: CompactionResult | None = None
+    earlier: RecordedEvent | None = None
 
 
 class Compactor:
@@ -128,32 +163,60 @@ class Compactor:
         except LedgerError as fault:
             log.warning("a compaction was not started: %s", fault.code)
 
-    async def compress(self, stream: Stream, *, key: str | None, force: bool) -> CompactionResult:
+    async def compress(
+        self,
+        stream: Stream,
+        wish: Wish,
+        *,
+        wait_s: float | None = None,
+        expected_version: int | None = None,
+        idempotency: Idempotency | None = None,
+    ) -> CompactionResult:
         """Compact now and return the result. Source: R-000-5.
 
         Raises:
+            CompactionUnderWay: it is not done after *wait_s* seconds.
             CompactionInProgress, NotEnoughEntries, InvalidInput: nothing was planned.
             CompactionFailed: the summarizer gave nothing usable; that is recorded, and nothing left the window.
             Unavailable: whether its outcome was recorded is not known.
         """
         await self._abandon_stale(stream)
-        requested = await self._request(stream, lambda state: plan_manual(state, key, force=force))
+        requested = await self._request(
+            stream,
+            lambda state: plan_manual(state, wish.key, force=wish.force, keep_tokens=wish.keep_tokens),
+            model=wish.model,
+            expected_version=expected_version,
+            idempotency=idempotency,
+        )
+        if requested.earlier is not None:
+            return await self._result_of(stream, requested.earlier, wait_s)
         if requested.done is not None:
             return requested.done
         if requested.job is None:
-            raise CompactionInProgress(key or "other")
+            raise CompactionInProgress(wish.key or "other")
         task = self._start(requested.job, then_from=None)
         try:
-            outcome = await asyncio.shield(task)
+            await asyncio.wait([task], timeout=wait_s)
         except asyncio.CancelledError:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             raise
-        if outcome is None or not isinstance(outcome.payload, CompactionCompleted):
-            reason = getattr(outcome.payload, "reason", "error") if outcome else "error"
-            detail = getattr(outcome.payload, "detail", "") if outcome else ""
-            raise CompactionFailed(reason, detail or "it came too late")
-        return _result(outcome, outcome.payload)
+        if not task.done():
+            raise CompactionUnderWay(requested.job.asked.compaction_id)
+        return _told(task.result())
+
+    async def _result_of(self, stream: Stream, request: RecordedEvent, wait_s: float | None) -> CompactionResult:
+        """Return what came of a *request* recorded before, in this process or another."""
+        asked = request.payload
+        assert isinstance(asked, CompactionRequested)
+        _, running = self._running.get(asked.compaction_id, (stream, None))
+        if running is not None:
+            await asyncio.wait([running], timeout=wait_s)
+        for stored in await self._store.read_stream(stream, after=request.version):
+            event = decode(stored)
+            if isinstance(event.payload, _OUTCOMES) and event.payload.compaction_id == asked.compaction_id:
+                return msgspec.structs.replace(_told(event), replayed=True)
+        raise CompactionUnderWay(asked.compaction_id)
 
     async def settle(self, stream: Stream | None = None) -> None:
         """Wait until no compaction of *stream*, or of any session, is under way in this process."""
@@ -174,7 +237,15 @@ class Compactor:
 
     # from plan to request -------------------------------------------------------------------------------
 
-    async def _request(self, stream: Stream, plan_for: Callable[[SessionState], CompactionPlan | None]) -> _Requested:
+    async def _request(
+        self,
+        stream: Stream,
+        plan_for: Callable[[SessionState], CompactionPlan | None],
+        *,
+        model: str | None = None,
+        expected_version: int | None = None,
+        idempotency: Idempotency | None = None,
+    ) -> _Requested:
         """Record what *plan_for* plans on the newest state, which may be nothing."""
         planned: list[tuple[CompactionConfig, Dialogue, str]] = []
         summarizer = self.summarizer_of(stream)
@@ -188,7 +259,9 @@ class Compactor:
                 return [RequestCompaction(self._clock.ulid(), self._clock.ulid(), plan)]
             compaction = state.config.compaction(plan.key)
             assert compaction is not None
-            dialogue = begin(state, plan, await self._covered(stream, state, plan), model=summarizer.model)
+            dialogue = begin(
+                state, plan, await self._covered(stream, state, plan), model=summarizer.model, instead=model
+            )
             planned[:] = [(compaction, dialogue, state.config.tokenizer)]
             asked = dialogue.first
             calls: tuple[PlannedCall, ...] = ()
@@ -196,7 +269,11 @@ class Compactor:
                 calls = (_planned_call(asked),)
             return [RequestCompaction(self._clock.ulid(), self._clock.ulid(), plan, calls)]
 
-        written = await self._writer.write(stream, commands_for)
+        written = await self._writer.write(
+            stream, commands_for, expected_version=expected_version, idempotency=idempotency
+        )
+        if written.replayed:
+            return _Requested(written.state, earlier=written.events[0])
         payloads = [event.payload for event in written.events]
         if not payloads or not isinstance(asked := payloads[0], CompactionRequested):
             return _Requested(written.state)
@@ -307,6 +384,19 @@ def _planned_call(request: SummaryRequest) -> PlannedCall:
     )
 
 
+def _told(outcome: RecordedEvent | None) -> CompactionResult:
+    """Return the result in *outcome*.
+
+    Raises:
+        CompactionFailed: there is none.
+    """
+    if outcome is None or not isinstance(outcome.payload, CompactionCompleted):
+        reason = getattr(outcome.payload, "reason", "error") if outcome else "error"
+        detail = getattr(outcome.payload, "detail", "") if outcome else ""
+        raise CompactionFailed(reason, detail or "it came too late")
+    return _result(outcome, outcome.payload)
+
+
 def _result(event: RecordedEvent, payload: CompactionCompleted) -> CompactionResult:
     return CompactionResult(
         compaction_id=payload.compaction_id,
@@ -316,4 +406,6 @@ def _result(event: RecordedEvent, payload: CompactionCompleted) -> CompactionRes
         original_tokens=payload.tokens_before,
         summary_tokens=payload.tokens_after,
         version=event.version,
+        covered=payload.covered,
+        method=payload.method,
     )

@@ -20,12 +20,19 @@ class Dialogue:
     """The questions of one compaction; *first* is the first one, or the digest if there is nothing to ask."""
 
     def __init__(
-        self, compaction: CompactionConfig, defaults: SummarizerConfig, material: Material, *, model: str | None
+        self,
+        compaction: CompactionConfig,
+        defaults: SummarizerConfig,
+        material: Material,
+        *,
+        model: str | None,
+        instead: str | None = None,
     ) -> None:
         summarise = COMPACTIONS[compaction.type].summarise
         assert summarise is not None, "a strategy that only erases asks nobody"
         self.material = material
         self._model = model
+        self._instead = instead
         self._steps = summarise(compaction, defaults, material)
         self.first = self._step(None)
 
@@ -56,7 +63,7 @@ class Dialogue:
 
     def _own(self, request: SummaryRequest) -> SummaryRequest:
         """Return *request* with the summarizer's own model, where the config names none."""
-        return replace(request, model=request.model or self._model)
+        return replace(request, model=self._instead or request.model or self._model)
 
 
 def _digest(ended: StopIteration) -> Digest:
@@ -65,8 +72,18 @@ def _digest(ended: StopIteration) -> Digest:
     return digest
 
 
-def begin(state: SessionState, plan: CompactionPlan, entries: Sequence[Entry], *, model: str | None) -> Dialogue:
-    """Return the dialogue of *plan*, made on *state*, about *entries*, what it covers, oldest first."""
+def begin(
+    state: SessionState,
+    plan: CompactionPlan,
+    entries: Sequence[Entry],
+    *,
+    model: str | None,
+    instead: str | None = None,
+) -> Dialogue:
+    """Return the dialogue of *plan*, made on *state*, about *entries*, what it covers, oldest first.
+
+    *model* is asked where the config names none, *instead* in any case.
+    """
     compaction = state.config.compaction(plan.key)
     assert compaction is not None
     tokenizer = TOKENIZERS[state.config.tokenizer]
@@ -78,4 +95,4 @@ def begin(state: SessionState, plan: CompactionPlan, entries: Sequence[Entry], *
         count=lambda text: tokenizer.count_text(text).tokens,
         opening=opening.content if opening else "",
     )
-    return Dialogue(compaction, state.config.summarizer, material, model=model)
+    return Dialogue(compaction, state.config.summarizer, material, model=model, instead=instead)

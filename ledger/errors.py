@@ -34,6 +34,7 @@ message may end in a log (trust N-13, P-16).
         ├── UnsafeDatabase
         ├── MigrationNeeded
         ├── CompactionFailed
+        ├── CompactionUnderWay
         ├── SummarizerFailed
         ├── EmbedderFailed
         ├── SummaryMissing
@@ -305,6 +306,16 @@ class CompactionFailed(Unavailable):
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(f"compaction failed ({reason}): {detail}; every entry is still in the window")
         self.reason = reason
+
+
+class CompactionUnderWay(Unavailable):
+    """A compaction takes longer than its caller waits; it goes on, and its result will be in the session."""
+
+    code = "compaction_under_way"
+
+    def __init__(self, compaction_id: str) -> None:
+        super().__init__(f"compaction {compaction_id!r} goes on in the background; look at the session later")
+        self.compaction_id = compaction_id
 
 
 class SummarizerFailed(Unavailable):

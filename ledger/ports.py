@@ -91,6 +91,21 @@ class Appender(Protocol):
         ...
 
 
+class EarlierRequest(msgspec.Struct, frozen=True):
+    """A request that was carried out: the hash it came with, and the receipts it was answered with."""
+
+    request_hash: bytes
+    receipts: tuple[Receipt, ...]
+
+
+class RequestFinder(Protocol):
+    """Asking for what was carried out, where a repetition would be refused or change nothing (trust R-6)."""
+
+    async def find_request(self, stream: Stream, request_id: UUID) -> EarlierRequest | None:
+        """Return the request with this id, if it wrote to *stream*; none once it is forgotten."""
+        ...
+
+
 class StreamReader(Protocol):
     """Reading one stream; versions start at 1, *after* excludes its bound, *until* includes it.
 
@@ -253,6 +268,13 @@ class CheckpointStore(Protocol):
         ...
 
 
+class LifeFilter(msgspec.Struct, frozen=True):
+    """Which sessions are listed: those with *status* as of *moment*, for expiry follows from the clock (http W-20)."""
+
+    status: Literal["live", "expired", "ended"]
+    moment: datetime
+
+
 class SessionIndexStore(Protocol):
     """The stored projection behind listings; *build* as in `Checkpoint`."""
 
@@ -288,6 +310,7 @@ class SessionIndexStore(Protocol):
         build: int,
         *,
         user_id: str | None = None,
+        life: LifeFilter | None = None,
         after: tuple[datetime, UUID] | None = None,
         limit: int = 100,
     ) -> list[IndexedSession]:
@@ -297,6 +320,7 @@ class SessionIndexStore(Protocol):
 
 class Store(
     Appender,
+    RequestFinder,
     StreamReader,
     StreamLocator,
     NamespaceReader,

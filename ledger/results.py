@@ -38,6 +38,38 @@ class EntryFields(TypedDict, total=False):
     user_id: str | None
 
 
+class Version(int):
+    """The version of a session after a write; *replayed* if an earlier request with the same key had made it."""
+
+    replayed: bool
+
+    def __new__(cls, value: int, *, replayed: bool = False) -> "Version":
+        """Return *value* as a version."""
+        made = super().__new__(cls, value)
+        made.replayed = replayed
+        return made
+
+
+class Configured(msgspec.Struct, frozen=True, kw_only=True):
+    """A session's memory config after a change, and the version of the change."""
+
+    version: int
+    config: MemoryConfig
+    replayed: bool = False
+
+
+class Guard(TypedDict, total=False):
+    """Whose session, and under what conditions it is written to.
+
+    With an ``idempotency_key`` a retry gets the first answer and writes nothing (trust R-6), with an
+    ``expected_version`` nothing is written if the session is at another, 0 being none (trust R-5).
+    """
+
+    idempotency_key: str | None
+    expected_version: int | None
+    user_id: str | None
+
+
 class When(TypedDict, total=False):
     """Whose session, and as of when: at a version, at a moment, or now."""
 

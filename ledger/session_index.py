@@ -12,7 +12,7 @@ from ledger.builds import Builds, code_digest
 from ledger.errors import Unreadable
 from ledger.events import to_datetime
 from ledger.ids import Stream, namespace_id
-from ledger.ports import IndexedSession, Store
+from ledger.ports import IndexedSession, LifeFilter, Store
 from ledger.replay import States
 from ledger.state import SessionState
 from ledger.views import stats_of
@@ -51,13 +51,20 @@ class SessionIndex:
         return await self._store.prune_index(self._space)
 
     async def sessions(
-        self, *, user_id: str | None, after: tuple[datetime, UUID] | None, limit: int
+        self,
+        *,
+        user_id: str | None,
+        after: tuple[datetime, UUID] | None,
+        limit: int,
+        life: LifeFilter | None = None,
     ) -> list[IndexedSession]:
         """Return sessions newest first, as of the newest event of the namespace."""
         nothing: Sequence[IndexedSession] = ()
 
         async def listed(build: int) -> Sequence[IndexedSession]:
-            return await self._store.list_index(self._space, build, user_id=user_id, after=after, limit=limit)
+            return await self._store.list_index(
+                self._space, build, user_id=user_id, life=life, after=after, limit=limit
+            )
 
         # what an older release could not read may be readable now
         return [
@@ -113,7 +120,7 @@ def row_of(stream: Stream, state: SessionState) -> IndexedSession:
         status="live" if state.opened else "ended",
         created_at=to_datetime(state.created_us),
         updated_at=to_datetime(state.updated_us),
-        expires_at=state.working.expires_at,
+        expires_at=state.working.expires_at if state.opened else None,
         entries=stats.total_entries,
         active=stats.active_entries,
         summaries=stats.summaries,

@@ -27,8 +27,20 @@ from ledger.importing import Imported, Lines
 from ledger.memory import MemoryLedger
 from ledger.memory.trying import ConfigLike, Point
 from ledger.ports import IndexedSession
-from ledger.records.blocking import SyncLongTermMemory
-from ledger.results import Added, AddedEntry, Context, EntryFields, ImportedState, Notification, Rendering, WhatIf, When
+from ledger.results import (
+    Added,
+    AddedEntry,
+    Configured,
+    Context,
+    EntryFields,
+    Guard,
+    ImportedState,
+    Notification,
+    Rendering,
+    Version,
+    WhatIf,
+    When,
+)
 from ledger.seeing import Derived, Seen
 from ledger.state import SessionState
 from ledger.stored_projections import BuildStatus, RebuiltProjection, StoredProjectionInfo
@@ -40,6 +52,7 @@ from projections.entries import Entry
 from projections.history import History
 from projections.projection import Projection
 from projections.stats import Metrics, SessionStats
+from projections.strategies.base import CompactionPlan
 from projections.summaries import Summary
 
 P = ParamSpec("P")
@@ -140,13 +153,13 @@ class SyncMemoryLedger:
             user_id=user_id,
         )
 
-    def edit_entry(self, session_id: str, entry_id: str, content: str, *, user_id: str | None = None) -> int:
+    def edit_entry(self, session_id: str, entry_id: str, content: str, **guard: Unpack[Guard]) -> Version:
         """See `MemoryLedger.edit_entry`."""
-        return self._call(self._ledger.edit_entry, session_id, entry_id, content, user_id=user_id)
+        return self._call(self._ledger.edit_entry, session_id, entry_id, content, **guard)
 
-    def remove_entry(self, session_id: str, entry_id: str, *, user_id: str | None = None) -> int:
+    def remove_entry(self, session_id: str, entry_id: str, **guard: Unpack[Guard]) -> Version:
         """See `MemoryLedger.remove_entry`."""
-        return self._call(self._ledger.remove_entry, session_id, entry_id, user_id=user_id)
+        return self._call(self._ledger.remove_entry, session_id, entry_id, **guard)
 
     def get_data(self, session_id: str, **when: Unpack[When]) -> JsonObject:
         """See `MemoryLedger.get_data`."""
@@ -165,14 +178,51 @@ class SyncMemoryLedger:
         return self._call(self._ledger.restore, session_id, version, user_id=user_id)
 
     def compress(
-        self, session_id: str, *, key: str | None = None, force: bool = False, user_id: str | None = None
+        self,
+        session_id: str,
+        *,
+        key: str | None = None,
+        force: bool = False,
+        keep_tokens: int | None = None,
+        model: str | None = None,
+        wait_s: float | None = None,
+        **guard: Unpack[Guard],
     ) -> CompactionResult:
         """See `MemoryLedger.compress`."""
-        return self._call(self._ledger.compress, session_id, key=key, force=force, user_id=user_id)
+        return self._call(
+            self._ledger.compress,
+            session_id,
+            key=key,
+            force=force,
+            keep_tokens=keep_tokens,
+            model=model,
+            wait_s=wait_s,
+            **guard,
+        )
 
-    def clear_session(self, session_id: str, *, end: bool = False, user_id: str | None = None) -> int:
+    def plan_compression(
+        self,
+        session_id: str,
+        *,
+        key: str | None = None,
+        force: bool = False,
+        keep_tokens: int | None = None,
+        user_id: str | None = None,
+    ) -> CompactionPlan:
+        """See `MemoryLedger.plan_compression`."""
+        return self._call(
+            self._ledger.plan_compression, session_id, key=key, force=force, keep_tokens=keep_tokens, user_id=user_id
+        )
+
+    def clear_session(self, session_id: str, *, end: bool = False, **guard: Unpack[Guard]) -> Version:
         """See `MemoryLedger.clear_session`."""
-        return self._call(self._ledger.clear_session, session_id, end=end, user_id=user_id)
+        return self._call(self._ledger.clear_session, session_id, end=end, **guard)
+
+    def configure(
+        self, session_id: str, config: Mapping[str, Any] | Sequence[Any] | MemoryConfig, **guard: Unpack[Guard]
+    ) -> Configured:
+        """See `MemoryLedger.configure`."""
+        return self._call(self._ledger.configure, session_id, config, **guard)
 
     def update_config(self, session_id: str, changes: Mapping[str, Any], *, user_id: str | None = None) -> MemoryConfig:
         """See `MemoryLedger.update_config`."""

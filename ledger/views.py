@@ -90,8 +90,10 @@ def plan_automatic(state: SessionState, compaction: CompactionConfig) -> Compact
     return plan
 
 
-def plan_manual(state: SessionState, key: str | None, *, force: bool) -> CompactionPlan:
+def plan_manual(state: SessionState, key: str | None, *, force: bool, keep_tokens: int | None = None) -> CompactionPlan:
     """Return what a caller asks for: the compaction with *key*, or the first of the config. Source: R-000-5.
+
+    *keep_tokens* is how much of the end stays, in place of what the config says.
 
     Raises:
         InvalidInput: the config has no such compaction.
@@ -108,7 +110,10 @@ def plan_manual(state: SessionState, key: str | None, *, force: bool) -> Compact
         raise InvalidInput("no_compaction", f"the memory config has {named}; add one with update_config", field="key")
     if state.compactions.running(compaction.key):
         raise CompactionInProgress(compaction.key)
-    plan = COMPACTIONS[compaction.type].plan(compaction, state, Trigger(automatic=False, force=force))
+    strategy = COMPACTIONS[compaction.type]
+    if keep_tokens is not None and not strategy.keeps_tokens:
+        raise InvalidInput("bad_value", f"a {compaction.type} compaction does not keep by tokens", field="keep_tokens")
+    plan = strategy.plan(compaction, state, Trigger(False, force, keep_tokens))
     assert plan is not None, "asked manually, a strategy plans or raises"
     if plan.effect != "overlay" and state.compactions.reserved(plan.covered):
         raise CompactionInProgress(compaction.key)

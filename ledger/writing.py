@@ -13,8 +13,8 @@ import msgspec
 
 from ledger.canonical import canonical_json
 from ledger.codec import SALT_BYTES, decode, encode
-from ledger.commands import Command, OpenSession
-from ledger.errors import LedgerError, Unavailable, Unreadable, VersionConflict
+from ledger.commands import Command
+from ledger.errors import IdempotencyMismatch, LedgerError, Unavailable, Unreadable, VersionConflict
 from ledger.events import (
     ConfigChanged,
     EntryAdded,
@@ -49,6 +49,11 @@ class Written(msgspec.Struct, frozen=True):
     receipts: tuple[Receipt, ...] = ()
     replayed: bool = False
 
+    @property
+    def version(self) -> int:
+        """The version that the write led to, whoever has written since; of one without events, the state's."""
+        return self.receipts[-1].version if self.receipts else self.state.version
+
 
 class Idempotency(msgspec.Struct, frozen=True):
     """A client's key for a request, as the store takes it (trust R-6)."""
@@ -80,20 +85,29 @@ class Writer:
         """Decide and append until no other writer came between.
 
         Commands that *commute*, as adding does, are decided on the cached state and appended at any version;
-        all others on the newest state, and at exactly that version. With *expected_version* there is one try.
+        all others on the newest state, and at exactly that version. With *expected_version* there is one try. A
+        request that was carried out before, by its *idempotency* key, gets its first answer, also where its
+        commands would now be refused or change nothing (trust R-6).
 
         Raises:
+            IdempotencyMismatch: the key belongs to another request.
             VersionConflict: the session is not at *expected_version*.
             LedgerError: the commands were refused, or the store is unavailable.
         """
         lock = self._locks.get(stream.stream_id) or self._locks.setdefault(stream.stream_id, asyncio.Lock())
         async with lock:
-            state = self._states.known(stream) if commutes else None
+            state = self._states.known(stream) if commutes and expected_version is None else None
             for _ in range(_ATTEMPTS):
                 state = state or await self._states.current(stream)
-                events = [event for command in await commands_for(state) for event in decide(state, command)]
+                try:
+                    events = await _decided(state, commands_for, expected_version)
+                except LedgerError:
+                    earlier = await self._earlier(stream, idempotency)
+                    if earlier is None:
+                        raise
+                    return earlier
                 if not events:
-                    return Written(state)
+                    return await self._earlier(stream, idempotency) or Written(state)
                 opens = any(isinstance(event, SessionOpened) for event in events)
                 exact = state.version if opens or not commutes else None
                 try:
@@ -156,6 +170,17 @@ class Writer:
         self._keep_snapshot(stream)
         return Written(state, recorded, appended.receipts)
 
+    async def _earlier(self, stream: Stream, idempotency: Idempotency | None) -> Written | None:
+        """Return what a request was answered with before; none if it was not carried out."""
+        if idempotency is None:
+            return None
+        found = await self._store.find_request(stream, idempotency.request_id)
+        if found is None:
+            return None
+        if found.request_hash != idempotency.request_hash:
+            raise IdempotencyMismatch
+        return await self._first_answer(stream, found.receipts)
+
     async def _first_answer(self, stream: Stream, receipts: Sequence[Receipt]) -> Written:
         versions = ranges_of(receipt.version for receipt in receipts)
         events = tuple(decode(stored) for stored in await self._store.read_versions(stream, versions))
@@ -215,6 +240,12 @@ class Writer:
             await self._states.save_snapshot(stream, state)
         except LedgerError as fault:
             log.warning("a snapshot was not written: %s", fault.code)
+
+
+async def _decided(state: SessionState, commands_for: CommandsFor, expected_version: int | None) -> list[Event]:
+    if expected_version is not None and expected_version != state.version:
+        raise VersionConflict(current=state.version, expected=expected_version)
+    return [event for command in await commands_for(state) for event in decide(state, command)]
 
 
 def _digest(config: JsonObject) -> bytes:

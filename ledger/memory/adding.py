@@ -5,22 +5,19 @@ from typing import Any, Unpack
 
 import msgspec
 
-from ledger.canonical import canonical_json
-from ledger.chain import request_hash
 from ledger.codec import decode
 from ledger.commands import AddEntries, Command, EditEntry, RemoveEntry
 from ledger.drafts import EntryDraft, check_content, check_filled, check_metadata, draft_entry
 from ledger.errors import EntryNotFound, InvalidInput
 from ledger.events import EntryAdded, EntryEdited, EntryRemoved, JsonObject, RecordedEvent, ToolStatus
-from ledger.ids import Stream, request_id
-from ledger.memory.core import Core
-from ledger.names import check_idempotency_key
+from ledger.ids import Stream
+from ledger.memory.core import Core, version_of
 from ledger.ports import Receipt
-from ledger.results import Added, AddedEntry, EntryFields
+from ledger.results import Added, AddedEntry, EntryFields, Guard, Version
 from ledger.state import SessionState
 from ledger.strict_json import check_integer
 from ledger.tokenizers import TOKENIZERS
-from ledger.writing import Idempotency, Written
+from ledger.writing import Written
 from projections.entries import Entry, added, edited
 from projections.transcript import Call, orphans
 
@@ -122,11 +119,18 @@ class Adding(Core):
             self._stream(session_id, user_id), drafts, key=idempotency_key, expected_version=expected_version
         )
 
-    async def edit_entry(self, session_id: str, entry_id: str, content: str, *, user_id: str | None = None) -> int:
+    async def edit_entry(
+        self,
+        session_id: str,
+        entry_id: str,
+        content: str,
+        **guard: Unpack[Guard],
+    ) -> Version:
         """Replace the text of an active entry; the old one stays in history. Return the session's version.
 
         Raises:
             EntryNotFound: the window has no such entry.
+            VersionConflict: the session is not at *expected_version*.
             InvalidInput: the text is too large, or blank where it may not be.
         """
         check_content(content)
@@ -147,16 +151,35 @@ class Adding(Core):
             )
             return [edit]
 
-        return (await self._writer.write(self._stream(session_id, user_id), commands_for)).state.version
+        written = await self._change(
+            self._stream(session_id, guard.get("user_id")),
+            commands_for,
+            "edit_entry",
+            {"entry_id": entry_id, "content": content},
+            guard,
+        )
+        return version_of(written)
 
-    async def remove_entry(self, session_id: str, entry_id: str, *, user_id: str | None = None) -> int:
+    async def remove_entry(
+        self,
+        session_id: str,
+        entry_id: str,
+        **guard: Unpack[Guard],
+    ) -> Version:
         """Withdraw an active entry; it stays in history. Return the session's version.
 
         Raises:
             EntryNotFound: the window has no such entry.
+            VersionConflict: the session is not at *expected_version*.
         """
-        stream = self._stream(session_id, user_id)
-        return (await self._command(stream, lambda write_id: RemoveEntry(write_id, entry_id))).state.version
+        written = await self._change(
+            self._stream(session_id, guard.get("user_id")),
+            self._always(lambda write_id: RemoveEntry(write_id, entry_id)),
+            "remove_entry",
+            {"entry_id": entry_id},
+            guard,
+        )
+        return version_of(written)
 
     async def _add_one(self, session_id: str, entry: JsonObject, fields: EntryFields) -> AddedEntry:
         own = {name: value for name, value in fields.items() if name not in {"idempotency_key", "user_id"}}
@@ -189,17 +212,20 @@ class Adding(Core):
             commands_for,
             commutes=not ids,
             expected_version=expected_version,
-            idempotency=self._idempotency(stream, key, drafts),
+            idempotency=self._idempotency(stream, "add_entries", {"entries": drafts}, key),
         )
         entries = _added(written, before[0] if before else ())
+        if written.replayed and ids:
+            new = {entry.entry_id for entry in entries}
+            known = await self._known(stream, written.state, [name for name in ids if name not in new])
         if not written.replayed:
             self._notify_added(stream, written)
             if entries:
                 await self._compactor.evaluate(stream, written.state)
         return Added(
             session_id=stream.session_id,
-            version=written.state.version,
-            entries=_in_order(drafts, entries, known) if ids and not written.replayed else entries,
+            version=written.version,
+            entries=_in_order(drafts, entries, known) if ids else entries,
             replayed=written.replayed,
         )
 
@@ -237,13 +263,6 @@ class Adding(Core):
             if current is not None:
                 known[name] = current
         return known
-
-    def _idempotency(self, stream: Stream, key: str | None, drafts: Sequence[EntryDraft]) -> Idempotency | None:
-        if key is None:
-            return None
-        check_idempotency_key(key)
-        body = canonical_json({"entries": drafts})
-        return Idempotency(request_id(stream.stream_id, self._actor, key), request_hash("add_entries", body))
 
     def _notify_added(self, stream: Stream, written: Written) -> None:
         if self._handlers.get("entry:added"):
@@ -286,8 +305,9 @@ def _added_entry(
 def _in_order(
     drafts: Sequence[EntryDraft], new: Sequence[AddedEntry], known: Mapping[str, tuple[Entry, AddedEntry]]
 ) -> tuple[AddedEntry, ...]:
-    """Return what is told of each draft: some were added, some were there already."""
+    """Return what is told of each draft: some were added, some were there already (and may have gone since)."""
     by_id = {entry.entry_id: entry for entry in new} | {name: told for name, (_, told) in known.items()}
     names = {draft.entry_id for draft in drafts}
     unnamed = iter([entry for entry in new if entry.entry_id not in names])
-    return tuple(next(unnamed) if draft.entry_id is None else by_id[draft.entry_id] for draft in drafts)
+    told = (next(unnamed, None) if draft.entry_id is None else by_id.get(draft.entry_id) for draft in drafts)
+    return tuple(entry for entry in told if entry is not None)

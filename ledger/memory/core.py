@@ -7,22 +7,24 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ledger.builds import Builds
+from ledger.canonical import canonical_json
+from ledger.chain import request_hash
 from ledger.clock import SystemClock
 from ledger.commands import Command, OpenSession, RestoreSession
 from ledger.compactor import CompactionResult, Compactor
 from ledger.drafts import EntryDraft
-from ledger.errors import SessionNotFound, Unavailable, VersionNotFound
+from ledger.errors import InvalidInput, SessionNotFound, Unavailable, VersionNotFound
 from ledger.events import EntryAdded
 from ledger.finding import Finder
-from ledger.ids import Stream, namespace_id
+from ledger.ids import Stream, namespace_id, request_id
 from ledger.importing import FileImport
 from ledger.knowledge import check_usable
-from ledger.names import check_name, named_stream
+from ledger.names import check_idempotency_key, check_name, named_stream
 from ledger.ports import Clock, Store
 from ledger.prices import Prices, load_prices
 from ledger.records import LongTermMemory, RecordIndex
 from ledger.replay import States
-from ledger.results import Notification
+from ledger.results import Guard, Notification, Version
 from ledger.search_index import SearchIndex
 from ledger.search_ports import Embedder, SearchLanguage
 from ledger.session_index import SessionIndex
@@ -32,13 +34,35 @@ from ledger.strict_json import check_integer
 from ledger.summarizing import DEADLINE_S
 from ledger.tokenizers import entry_event
 from ledger.whatif import Known
-from ledger.writing import Writer, Written
+from ledger.writing import CommandsFor, Idempotency, Writer, Written
 from projections import config as memory_config
 from projections.config import MemoryConfig
 
 log = logging.getLogger("ledger")
 
 CLOSE_GRACE_S = 5.0
+
+
+def version_of(written: Written) -> Version:
+    """Return the version that *written* led to."""
+    return Version(written.version, replayed=written.replayed)
+
+
+def check_guard(guard: Guard) -> tuple[int | None, str | None]:
+    """Return the expected version and the idempotency key in *guard*.
+
+    Raises:
+        InvalidInput: one of them is none, or there is something else.
+    """
+    unknown = guard.keys() - Guard.__annotations__.keys()
+    if unknown:
+        raise InvalidInput(
+            "unknown_field", f"writing takes {', '.join(Guard.__annotations__)}", field=min(unknown)[:80]
+        )
+    expected_version, key = guard.get("expected_version"), guard.get("idempotency_key")
+    if expected_version is not None:
+        check_integer(expected_version, field="expected_version", code="bad_version", least=0)
+    return expected_version, None if key is None else check_idempotency_key(key)
 
 
 class Core:
@@ -172,13 +196,39 @@ class Core:
             tokenizer=config.tokenizer,
         )
 
-    async def _command(self, stream: Stream, command: Callable[[str], Command]) -> Written:
-        """Write what one command, made with a new write id, causes."""
+    def _idempotency(self, stream: Stream, operation: str, body: object, key: str | None) -> Idempotency | None:
+        """Return what tells a repetition of *operation* with *body*, JSON as it was validated (trust R-6).
+
+        Raises:
+            InvalidInput: ``bad_idempotency_key``.
+        """
+        if key is None:
+            return None
+        name = request_id(stream.stream_id, self._actor, check_idempotency_key(key))
+        return Idempotency(name, request_hash(operation, canonical_json(body)))
+
+    async def _change(
+        self,
+        stream: Stream,
+        commands_for: CommandsFor,
+        operation: str,
+        body: object,
+        guard: Guard,
+    ) -> Written:
+        """Write what *commands_for* asks, once for each key, and only at the expected version if there is one."""
+        expected_version, key = check_guard(guard)
+        idempotency = self._idempotency(stream, operation, body, key)
+        return await self._writer.write(
+            stream, commands_for, expected_version=expected_version, idempotency=idempotency
+        )
+
+    def _always(self, command: Callable[[str], Command]) -> CommandsFor:
+        """Return what asks for one command, made with a new write id, whatever the state."""
 
         async def commands_for(state: SessionState) -> Sequence[Command]:
             return [command(self._clock.ulid())]
 
-        return await self._writer.write(stream, commands_for)
+        return commands_for
 
     def _compressed(self, stream: Stream, result: CompactionResult) -> None:
         self._notify("compressed", stream.session_id, result)

@@ -3,53 +3,141 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 from ledger.commands import ChangeConfig, ClearSession, Command
-from ledger.compactor import CompactionResult
+from ledger.compactor import CompactionResult, Wish
 from ledger.errors import InvalidInput
 from ledger.events import SessionCleared
+from ledger.ids import Stream
 from ledger.knowledge import check_usable
-from ledger.memory.core import Core
-from ledger.results import Notification
+from ledger.memory.core import Core, check_guard, version_of
+from ledger.results import Configured, Guard, Notification, Version
 from ledger.state import SessionState
-from ledger.strict_json import check_flag
+from ledger.strict_json import check_flag, check_integer
 from ledger.summarizers import SummarizerChoice, chosen_summarizer
+from ledger.views import plan_manual
 from projections import config as memory_config
 from projections.config import MemoryConfig
+from projections.strategies.base import CompactionPlan
 
 
 class Managing(Core):
     """What is done to a session beside adding to it."""
 
     async def compress(
-        self, session_id: str, *, key: str | None = None, force: bool = False, user_id: str | None = None
+        self,
+        session_id: str,
+        *,
+        key: str | None = None,
+        force: bool = False,
+        keep_tokens: int | None = None,
+        model: str | None = None,
+        wait_s: float | None = None,
+        **guard: Unpack[Guard],
     ) -> CompactionResult:
         """Compact now: the compaction with *key*, or the first of the session's config.
 
-        *force* does with one entry where the config asks for more (R-000-5).
+        *force* does with one entry where the config asks for more (R-000-5). *keep_tokens* says how much of the end
+        stays, where the strategy keeps by tokens; *model* is asked in place of the configured one. After *wait_s*
+        seconds it goes on in the background.
 
         Raises:
             SessionNotFound: the session has no events.
+            CompactionUnderWay: it takes longer than *wait_s*.
             NotEnoughEntries, CompactionInProgress: nothing was started.
             CompactionFailed: the summarizer gave nothing usable; every entry is still in the window.
         """
-        check_flag(force, field="force")
-        stream = await self._existing(session_id, user_id)
-        return await self._compactor.compress(stream, key=key, force=force)
+        stream, wish = await self._wish(session_id, key, force, keep_tokens, model, guard.get("user_id"))
+        expected_version, idempotency_key = check_guard(guard)
+        body = {"key": key, "force": force, "keep_tokens": keep_tokens, "model": model}
+        return await self._compactor.compress(
+            stream,
+            wish,
+            wait_s=wait_s,
+            expected_version=expected_version,
+            idempotency=self._idempotency(stream, "compress", body, idempotency_key),
+        )
 
-    async def clear_session(self, session_id: str, *, end: bool = False, user_id: str | None = None) -> int:
+    async def plan_compression(
+        self,
+        session_id: str,
+        *,
+        key: str | None = None,
+        force: bool = False,
+        keep_tokens: int | None = None,
+        user_id: str | None = None,
+    ) -> CompactionPlan:
+        """Return what `compress` would do now; nothing is asked of a model, and nothing is written.
+
+        Raises:
+            SessionNotFound: the session has no events.
+            NotEnoughEntries, CompactionInProgress: it would do nothing.
+        """
+        stream, wish = await self._wish(session_id, key, force, keep_tokens, None, user_id)
+        state = await self._states.current(stream)
+        return plan_manual(state, wish.key, force=wish.force, keep_tokens=wish.keep_tokens)
+
+    async def _wish(
+        self,
+        session_id: str,
+        key: str | None,
+        force: bool,
+        keep_tokens: int | None,
+        model: str | None,
+        user_id: str | None,
+    ) -> tuple[Stream, Wish]:
+        check_flag(force, field="force")
+        if keep_tokens is not None:
+            check_integer(keep_tokens, field="keep_tokens", code="out_of_bounds", least=0)
+        stream = await self._existing(session_id, user_id)
+        return stream, Wish(key=key, force=force, keep_tokens=keep_tokens, model=model)
+
+    async def clear_session(
+        self,
+        session_id: str,
+        *,
+        end: bool = False,
+        **guard: Unpack[Guard],
+    ) -> Version:
         """Empty window and summaries and return the session's version; history and config stay.
 
         With *end* the life of the session ends; an entry added later begins a new one. An unknown or empty
         session is left as it is (R-000-14).
         """
         check_flag(end, field="end")
-        stream = self._stream(session_id, user_id)
-        written = await self._command(stream, lambda write_id: ClearSession(write_id, end))
-        if any(isinstance(event.payload, SessionCleared) for event in written.events):
+        written = await self._change(
+            self._stream(session_id, guard.get("user_id")),
+            self._always(lambda write_id: ClearSession(write_id, end)),
+            "clear_session",
+            {"end": end},
+            guard,
+        )
+        if not written.replayed and any(isinstance(event.payload, SessionCleared) for event in written.events):
             self._notify("session:cleared", session_id)
-        return written.state.version
+        return version_of(written)
+
+    async def configure(
+        self,
+        session_id: str,
+        config: Mapping[str, Any] | Sequence[Any] | MemoryConfig,
+        **guard: Unpack[Guard],
+    ) -> Configured:
+        """Let the whole *config* be the session's from the next batch on; a session without events begins with it.
+
+        Raises:
+            InvalidInput: ``bad_config``, with the JSON path of the fault.
+            VersionConflict: the session is not at *expected_version*.
+        """
+        wanted = check_usable(memory_config.load(config))
+        stream = self._stream(session_id, guard.get("user_id"))
+
+        async def commands_for(state: SessionState) -> Sequence[Command]:
+            return self._opening(stream, state, wanted) or [ChangeConfig(self._clock.ulid(), wanted)]
+
+        body = {"config": memory_config.dump(wanted)}
+        written = await self._change(stream, commands_for, "configure", body, guard)
+        return Configured(version=written.version, config=wanted, replayed=written.replayed)
 
     async def update_config(
         self, session_id: str, changes: Mapping[str, Any], *, user_id: str | None = None

@@ -2,19 +2,15 @@
 
 from msgspec.structs import replace
 
-from ledger.canonical import canonical_json
-from ledger.chain import request_hash
 from ledger.codec import decode
 from ledger.commands import Command, RecordContext
 from ledger.drafts import check_moment
 from ledger.events import ContextRendered
-from ledger.ids import Stream, request_id
+from ledger.ids import Stream
 from ledger.memory.core import Core
-from ledger.names import check_idempotency_key
 from ledger.results import Context, RecordedContext, Rendering
 from ledger.seeing import rendered, shown_again
 from ledger.state import SessionState, at_rest
-from ledger.writing import Idempotency
 from projections.history import HISTORY
 
 
@@ -36,8 +32,7 @@ class Recording(Core):
         if key is not None:
             at = check_moment(how.get("at"), "at")
             asked = [how.get("version"), at and at.isoformat(), how.get("query")]
-            name = request_id(stream.stream_id, self._actor, check_idempotency_key(key))
-            idempotency = Idempotency(name, request_hash("get_context", canonical_json(asked)))
+            idempotency = self._idempotency(stream, "get_context", asked, key)
         written = await self._writer.write(stream, commands_for, commutes=True, idempotency=idempotency)
         first, receipt = written.events[0].payload, written.receipts[0]
         if written.replayed and isinstance(first, ContextRendered):

@@ -23,7 +23,9 @@ from ledger.ports import (
     AppendRequest,
     Checkpoint,
     Clock,
+    EarlierRequest,
     IndexedSession,
+    LifeFilter,
     NamespaceInfo,
     Receipt,
     Snapshot,
@@ -203,6 +205,12 @@ class InMemoryStore:
             )
         return receipts
 
+    async def find_request(self, stream: Stream, request_id: UUID) -> EarlierRequest | None:
+        """See `ports.RequestFinder.find_request`."""
+        space = self._spaces.get(stream.namespace_id)
+        found = space.requests.get((stream.stream_id, request_id)) if space else None
+        return EarlierRequest(found[0], found[1].receipts) if found else None
+
     async def read_stream(
         self, stream: Stream, *, after: int = 0, until: int | None = None, limit: int | None = None
     ) -> list[StoredEvent]:
@@ -359,6 +367,7 @@ class InMemoryStore:
         build: int,
         *,
         user_id: str | None = None,
+        life: LifeFilter | None = None,
         after: tuple[datetime, UUID] | None = None,
         limit: int = 100,
     ) -> list[IndexedSession]:
@@ -366,7 +375,7 @@ class InMemoryStore:
         space = self._spaces.get(namespace_id)
         rows = space.index.get(build, {}).values() if space else ()
         newest = sorted(
-            (row for row in rows if user_id is None or row.user_id == user_id),
+            (row for row in rows if user_id in {None, row.user_id} and (life is None or _is(life, row))),
             key=lambda row: _newest_first(row.updated_at, row.stream_id),
         )
         if after is not None:
@@ -394,6 +403,11 @@ class InMemoryStore:
     def _events(self, stream: Stream) -> list[StoredEvent]:
         space = self._spaces.get(stream.namespace_id)
         return space.history(stream.stream_id) if space else []
+
+
+def _is(life: LifeFilter, row: IndexedSession) -> bool:
+    expired = row.status == "live" and row.expires_at is not None and row.expires_at <= life.moment
+    return life.status == ("expired" if expired else row.status)
 
 
 def _newest_first(updated_at: datetime, stream_id: UUID) -> tuple[int, UUID]:

@@ -198,10 +198,11 @@ CompactionConfigType: TypeAlias = type[CompactionConfig]
 
 
 class Trigger(msgspec.Struct, frozen=True):
-    """Why planning was asked for: after a batch, or by a caller, who may *force* it."""
+    """Why planning was asked for: after a batch, or by a caller, who may *force* it, and say what to keep."""
 
     automatic: bool = True
     force: bool = False
+    keep_tokens: int | None = None
 
 
 class WindowStrategy(msgspec.Struct, frozen=True):
@@ -236,7 +237,7 @@ class CompactionStrategy(msgspec.Struct, frozen=True, kw_only=True):
     ``plan(config, state, trigger)`` returns a plan or none; asked manually it raises `NotEnoughEntries`.
     ``summarise(config, defaults, material)`` is the dialogue with a summarizer about what leaves; a strategy
     that only erases has none. Only a strategy that *sees_opening* gets ``Material.opening``, so that the lineage
-    of its summaries can name that entry too.
+    of its summaries can name that entry too. One that *keeps_tokens* heeds `Trigger.keep_tokens`.
     """
 
     type: str
@@ -245,3 +246,4 @@ class CompactionStrategy(msgspec.Struct, frozen=True, kw_only=True):
     summarise: Callable[[Any, SummarizerConfig, Material], Summarising] | None = None
     progress: ProgressFold | None = None
     sees_opening: bool = False
+    keeps_tokens: bool = False

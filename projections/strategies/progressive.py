@@ -83,7 +83,8 @@ def plan(config: Progressive, state: StateView, trigger: Trigger) -> CompactionP
     over = config.enabled and state.window.tokens > config.trigger_tokens
     if trigger.automatic and not over:
         return None
-    entries = _older(state, int(config.limit * Fraction(config.keep_ratio)))
+    kept = int(config.limit * Fraction(config.keep_ratio)) if trigger.keep_tokens is None else trigger.keep_tokens
+    entries = _older(state, kept)
     if not entries:
         if trigger.automatic:
             return None
@@ -179,4 +180,4 @@ def _cut(line: str, most: int, count: Callable[[str], int]) -> Iterator[str]:
     yield line
 
 
-STRATEGY = CompactionStrategy(type="progressive", config=Progressive, plan=plan, summarise=summarise)
+STRATEGY = CompactionStrategy(type="progressive", config=Progressive, plan=plan, summarise=summarise, keeps_tokens=True)

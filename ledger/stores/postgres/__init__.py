@@ -34,6 +34,7 @@ class PostgresStore:
         self.read_stream = reading.read_stream
         self.read_versions = reading.read_versions
         self.find_items = reading.find_items
+        self.find_request = reading.find_request
         self.head = reading.head
         self.lineage = reading.lineage
         self.version_at = reading.version_at

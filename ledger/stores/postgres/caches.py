@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from ledger.ids import Stream
-from ledger.ports import IndexedSession, Snapshot
+from ledger.ports import IndexedSession, LifeFilter, Snapshot
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.checkpoints import last_position, moved_on, the_build, unused_rows
 from ledger.stores.postgres.connections import Pool
@@ -93,6 +93,7 @@ class Caches:
         build: int,
         *,
         user_id: str | None = None,
+        life: LifeFilter | None = None,
         after: tuple[datetime, UUID] | None = None,
         limit: int = 100,
     ) -> list[IndexedSession]:
@@ -107,6 +108,10 @@ class Caches:
         )
         if user_id is not None:
             wanted = wanted.where(table.user_id == user_id)
+        if life is not None:
+            gone = sa.and_(table.status == "live", table.expires_at.is_not(None), table.expires_at <= life.moment)
+            alike = gone if life.status == "expired" else sa.and_(table.status == life.status, sa.not_(gone))
+            wanted = wanted.where(alike)
         if after is not None:
             moment, stream_id = after
             wanted = wanted.where(

@@ -19,8 +19,7 @@ from ledger.chain import ZERO_HASH
 from ledger.events import Ranges, StoredEvent
 from ledger.forks import Part, parts_of, placed
 from ledger.ids import Stream
-from ledger.ports import NamespaceInfo, Snapshot, StreamHead
-from ledger.record_ports import RecordEvents
+from ledger.ports import EarlierRequest, NamespaceInfo, Receipt, Snapshot, StreamHead
 from ledger.stores.postgres import faults, tables
 from ledger.stores.postgres.arrays import POSTGRES_EPOCH_US
 from ledger.stores.postgres.connections import Driver, Pool
@@ -67,6 +66,16 @@ class Reading:
             if any(event.version == first for event in events) or (parts := await self._parts(stream)) is None:
                 return events
         return await self._events_of(parts, stream.namespace_id, wanted, _UNLIMITED)
+
+    async def find_request(self, stream: Stream, request_id: UUID) -> EarlierRequest | None:
+        """See `ports.RequestFinder.find_request`."""
+        wanted = {"stream": stream.stream_id, "request": request_id}
+        rows = await self._rows("find_request", stream.namespace_id, wanted)
+        if not rows:
+            return None
+        return EarlierRequest(
+            bytes(rows[0][0]), tuple(Receipt(row[1], row[2], row[3], row[4], row[5], bytes(row[6])) for row in rows)
+        )
 
     async def find_items(self, stream: Stream, item_ids: Sequence[str]) -> dict[str, list[int]]:
         """See `ports.StreamReader.find_items`."""
