@@ -6,7 +6,7 @@ one to read.
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 from uuid import UUID
 
 import msgspec
@@ -146,6 +146,10 @@ class StreamLocator(Protocol):
         """
         ...
 
+    async def named(self, namespace_id: UUID, stream_ids: Sequence[UUID]) -> dict[UUID, tuple[str, str]]:
+        """Return (user_id, session_id) of each stream that is known."""
+        ...
+
 
 class NamespaceReader(Protocol):
     """Reading a namespace in position order, which is commit order without gaps (trust R-2)."""
@@ -268,10 +272,13 @@ class CheckpointStore(Protocol):
         ...
 
 
+LifeStatus: TypeAlias = Literal["live", "expired", "ended"]
+
+
 class LifeFilter(msgspec.Struct, frozen=True):
     """Which sessions are listed: those with *status* as of *moment*, for expiry follows from the clock (http W-20)."""
 
-    status: Literal["live", "expired", "ended"]
+    status: LifeStatus
     moment: datetime
 
 

@@ -85,6 +85,7 @@ class _Stored(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     counts: Counts = Counts()
     progress: tuple[tuple[str, msgspec.Raw], ...] = ()
     working: _Working = _Working()
+    writes: int = 0
 
 
 def _to_plain(value: Any) -> Any:
@@ -141,6 +142,7 @@ def dehydrate(state: SessionState) -> bytes:
             counts=state.counts,
             progress=tuple((key, msgspec.Raw(_encoder.encode(folded))) for key, folded in state.progress),
             working=_without_content(state.working),
+            writes=state.writes,
         )
     )
 
@@ -199,6 +201,7 @@ def hydrate(dehydrated: Dehydrated, events: Iterable[RecordedEvent]) -> SessionS
         counts=stored.counts,
         progress=tuple((key, _progress(loaded, key, raw)) for key, raw in stored.progress),
         working=_working(stored.working, by_version),
+        writes=stored.writes,
     )
 
 

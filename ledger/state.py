@@ -59,6 +59,8 @@ class SessionState(msgspec.Struct, frozen=True):
     #: What strategies fold for themselves, by key.
     progress: tuple[tuple[str, Any], ...] = ()
     working: WorkingMemory = WorkingMemory()
+    #: Writes so far, over all lives: batches of events with one id.
+    writes: int = 0
 
     def is_live(self, moment: datetime) -> bool:
         """Tell whether the session has a life that goes on at *moment*: expiry follows from the clock (http W-20)."""
@@ -89,7 +91,7 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
     if isinstance(payload, OpaqueEvent):
         raise UnknownEvent(payload.type, payload.schema_version, version=event.version)
     if payload.write_id != state.write_id:
-        state = at_rest(state)
+        state = replace(at_rest(state), writes=state.writes + 1)
     if isinstance(payload, SessionOpened):
         if payload.forked_from is not None:
             return _forked(state, event, payload)
@@ -102,6 +104,7 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
             created_us=event.recorded_us,
             updated_us=event.recorded_us,
             config=_config(payload, event.version),
+            writes=state.writes,
         )
     if isinstance(payload, ContextRendered):  # that somebody looked is no change
         return replace(state, version=event.version, write_id=payload.write_id)
@@ -123,6 +126,7 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
         stats.evolve(state.counts, event),
         _progress(state, payload) if state.progress else (),
         _working(state.working, event, entries),
+        state.writes,
     )
 
 

@@ -18,15 +18,17 @@ from anyio import to_thread
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from ledger.compactor import CompactionResult
+from ledger.comparing import Changes
 from ledger.difference import Difference
 from ledger.drafts import EntryDraft
 from ledger.events import JsonObject, RecordedEvent, ToolStatus
 from ledger.finding import Found
 from ledger.importers import Conversation
 from ledger.importing import Imported, Lines
+from ledger.log_entries import EntryRecord, LoggedEvent, LogPage
 from ledger.memory import MemoryLedger
 from ledger.memory.trying import ConfigLike, Point
-from ledger.ports import IndexedSession
+from ledger.ports import IndexedSession, LifeStatus
 from ledger.results import (
     Added,
     AddedEntry,
@@ -292,6 +294,32 @@ class SyncMemoryLedger:
         """See `MemoryLedger.derived`."""
         return self._call(self._ledger.derived, session_id, entry_id, user_id=user_id)
 
+    def get_entry(self, session_id: str, entry_id: str, *, user_id: str | None = None) -> EntryRecord:
+        """See `MemoryLedger.get_entry`."""
+        return self._call(self._ledger.get_entry, session_id, entry_id, user_id=user_id)
+
+    def get_log(
+        self,
+        session_id: str,
+        *,
+        after_version: int = 0,
+        limit: int = 100,
+        type: str | None = None,
+        user_id: str | None = None,
+    ) -> LogPage:
+        """See `MemoryLedger.get_log`."""
+        return self._call(
+            self._ledger.get_log, session_id, after_version=after_version, limit=limit, type=type, user_id=user_id
+        )
+
+    def get_feed(self, *, after: int = 0, limit: int = 100) -> list[LoggedEvent]:
+        """See `MemoryLedger.get_feed`."""
+        return self._call(self._ledger.get_feed, after=after, limit=limit)
+
+    def matches_replay(self, session_id: str, *, user_id: str | None = None) -> bool:
+        """See `MemoryLedger.matches_replay`."""
+        return self._call(self._ledger.matches_replay, session_id, user_id=user_id)
+
     def stored_projections(self) -> list[StoredProjectionInfo]:
         """See `MemoryLedger.stored_projections`."""
         return self._ledger.stored_projections()
@@ -355,10 +383,15 @@ class SyncMemoryLedger:
         )
 
     def list_sessions(
-        self, *, user_id: str | None = None, after: tuple[datetime, UUID] | None = None, limit: int = 100
+        self,
+        *,
+        user_id: str | None = None,
+        status: LifeStatus | None = None,
+        after: tuple[datetime, UUID] | None = None,
+        limit: int = 100,
     ) -> list[IndexedSession]:
         """See `MemoryLedger.list_sessions`."""
-        return self._call(self._ledger.list_sessions, user_id=user_id, after=after, limit=limit)
+        return self._call(self._ledger.list_sessions, user_id=user_id, status=status, after=after, limit=limit)
 
     def what_if(
         self,
@@ -394,6 +427,18 @@ class SyncMemoryLedger:
     ) -> Difference:
         """See `MemoryLedger.diff`."""
         return self._call(self._ledger.diff, session_id, before, after, on_miss=on_miss, user_id=user_id)
+
+    def compare(
+        self,
+        session_id: str,
+        before: Point | None = None,
+        after: Point | None = None,
+        *,
+        on_miss: OnMiss = "raise",
+        user_id: str | None = None,
+    ) -> Changes:
+        """See `MemoryLedger.compare`."""
+        return self._call(self._ledger.compare, session_id, before, after, on_miss=on_miss, user_id=user_id)
 
     def adopt(self, session_id: str, config: ConfigLike, *, user_id: str | None = None) -> MemoryConfig:
         """See `MemoryLedger.adopt`."""

@@ -7,12 +7,18 @@ from ledger import seeing
 from ledger.codec import decode
 from ledger.errors import EntryNotFound, InvalidInput
 from ledger.events import ContextRendered, EntryAdded, RecordedEvent
+from ledger.ids import namespace_id
+from ledger.log_entries import EntryRecord, LoggedEvent, LogPage, read_entry, read_feed, read_log
 from ledger.memory.reading import Reading
+from ledger.names import check_entry_id
 from ledger.results import When
 from ledger.seeing import Derived, Seen
-from ledger.state import at_rest
+from ledger.state import SESSION, at_rest
 from ledger.stored_projections import BuildStatus, RebuiltProjection, StoredProjectionInfo
+from ledger.strict_json import check_integer
 from projections.lineage import LINEAGE
+
+MOST_EVENTS = 1_000  # trust N-6
 
 
 class Auditing(Reading):
@@ -61,6 +67,61 @@ class Auditing(Reading):
         )
         state = at_rest(await self._states.at(stream, version=events[-1].version))
         return seeing.derived(session_id, name, versions, state, LINEAGE.fold(events))
+
+    async def get_entry(self, session_id: str, entry_id: str, *, user_id: str | None = None) -> EntryRecord:
+        """Return an entry as it is now, what became of it, and everything recorded about it.
+
+        Raises:
+            SessionNotFound: the session has no events.
+            EntryNotFound: it never had such an entry.
+        """
+        check_entry_id(entry_id, field="entry_id")
+        state = await self.get_state(session_id, user_id=user_id)
+        return await read_entry(self._store, self._stream(session_id, user_id), state, entry_id)
+
+    async def get_log(
+        self,
+        session_id: str,
+        *,
+        after_version: int = 0,
+        limit: int = 100,
+        type: str | None = None,
+        user_id: str | None = None,
+    ) -> LogPage:
+        """Return the session's events after a version, oldest first, with their hashes; of one *type*, if given.
+
+        Of a type, a page may hold fewer than *limit* and still not be the last: go on at its *next_after*.
+
+        Raises:
+            SessionNotFound: the session has no events.
+            InvalidInput: ``bad_version``, ``bad_limit`` or ``bad_id``.
+        """
+        check_integer(after_version, field="after_version", code="bad_version", least=0)
+        check_integer(limit, field="limit", code="bad_limit", least=1, most=MOST_EVENTS)
+        if type is not None:
+            check_entry_id(type, field="type")
+        stream = await self._existing(session_id, user_id)
+        return await read_log(self._store, stream, after=after_version, limit=limit, type=type)
+
+    async def get_feed(self, *, after: int = 0, limit: int = 100) -> list[LoggedEvent]:
+        """Return the events of the whole namespace after position *after*, in position order, without gaps.
+
+        Raises:
+            InvalidInput: ``bad_position`` or ``bad_limit``.
+        """
+        self._check_open()
+        check_integer(after, field="after", code="bad_position", least=0)
+        check_integer(limit, field="limit", code="bad_limit", least=1, most=MOST_EVENTS)
+        return await read_feed(self._store, namespace_id(self._namespace), self._namespace, after=after, limit=limit)
+
+    async def matches_replay(self, session_id: str, *, user_id: str | None = None) -> bool:
+        """Tell whether what reads answer equals a replay from the first event (trust P-8).
+
+        Raises:
+            SessionNotFound: the session has no events.
+        """
+        state = await self.get_state(session_id, user_id=user_id)
+        return at_rest(await self.fold(session_id, SESSION, version=state.version, user_id=user_id)) == state
 
     def stored_projections(self) -> list[StoredProjectionInfo]:
         """Return the projections that this release keeps in tables."""

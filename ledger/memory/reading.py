@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, TypeVar, Unpack
+from typing import Any, TypeVar, Unpack, get_args
 from uuid import UUID
 
 from ledger import verify
@@ -12,7 +12,7 @@ from ledger.errors import InvalidInput, SessionNotFound
 from ledger.events import RecordedEvent
 from ledger.memory.recording import Recording
 from ledger.names import check_name
-from ledger.ports import IndexedSession
+from ledger.ports import IndexedSession, LifeFilter, LifeStatus
 from ledger.results import Context, Rendering, When
 from ledger.state import SessionState, at_rest
 from ledger.strict_json import check_integer
@@ -154,14 +154,19 @@ class Reading(Recording):
         return [decode(event) for event in stored if type is None or event.type == type][:limit]
 
     async def list_sessions(
-        self, *, user_id: str | None = None, after: tuple[datetime, UUID] | None = None, limit: int = 100
+        self,
+        *,
+        user_id: str | None = None,
+        status: LifeStatus | None = None,
+        after: tuple[datetime, UUID] | None = None,
+        limit: int = 100,
     ) -> list[IndexedSession]:
-        """Return the sessions of the namespace, newest first.
+        """Return the sessions of the namespace, newest first; those of a *status* as of now, if it is given.
 
         *after* takes time and id of the last row of the page before: ``(row.updated_at, row.stream_id)``.
 
         Raises:
-            InvalidInput: ``bad_limit``, ``bad_cursor`` or ``bad_name``.
+            InvalidInput: ``bad_limit``, ``bad_cursor``, ``bad_name`` or ``bad_value``.
         """
         self._check_open()
         check_integer(limit, field="limit", code="bad_limit", least=1, most=PAGE_SESSIONS)
@@ -169,7 +174,10 @@ class Reading(Recording):
             check_name(user_id, field="user_id", may_be_empty=True)
         if after is not None:
             _check_cursor(after)
-        return await self._index.sessions(user_id=user_id, after=after, limit=limit)
+        if status is not None and status not in get_args(LifeStatus):
+            raise InvalidInput("bad_value", f"is one of {', '.join(get_args(LifeStatus))}", field="status")
+        life = None if status is None else LifeFilter(status, self._clock.now())
+        return await self._index.sessions(user_id=user_id, life=life, after=after, limit=limit)
 
     async def verify(
         self,

@@ -5,11 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias, Unpack, get_args
 
+from msgspec.structs import replace
+
 from ledger.codec import decode
 from ledger.commands import ChangeConfig, Command
+from ledger.comparing import Changes, compare, covered_by
 from ledger.difference import Difference, Seen, diff
 from ledger.errors import EntryNotFound, InvalidInput
-from ledger.events import EntryAdded, RecordedEvent
+from ledger.events import CompactionCompleted, EntryAdded, Ranges, RecordedEvent
 from ledger.knowledge import check_usable
 from ledger.memory.reading import Reading
 from ledger.rehearsing import Answers, author_of, recorded, rehearse, tried
@@ -20,6 +23,7 @@ from ledger.summarizers import SummarizerChoice, chosen_summarizer
 from ledger.views import window_of
 from ledger.whatif import OnMiss, Replay, Replayed, cache_of
 from projections import config as memory_config
+from projections import ranges
 from projections.config import MemoryConfig
 
 ConfigLike: TypeAlias = Mapping[str, Any] | Sequence[Any] | MemoryConfig
@@ -112,6 +116,51 @@ class Trying(Reading):
                 )
                 sides.append(seen)
         return diff(sides[0], sides[1])
+
+    async def compare(
+        self,
+        session_id: str,
+        before: Point | None = None,
+        after: Point | None = None,
+        *,
+        on_miss: OnMiss = "raise",
+        user_id: str | None = None,
+    ) -> Changes:
+        """Return what changed in the session from one point to the other: entries, data, memories, summaries.
+
+        Each side is as `diff` takes it, none being now; where a side is a memory config, it is replayed up to the
+        version of the other, and data and memories, which no config touches, are not compared. Raises as `diff` does.
+
+        Source: http W-72.
+        """
+        points: list[Point] = [await self._now(session_id, user_id) if one is None else one for one in (before, after)]
+        versions = [await self._version_of(session_id, point, user_id) for point in points]
+        newest = next((found for found in versions if found is not None), None)
+        sides: list[SessionState] = []
+        covered: Ranges = ()
+        for point, version in zip(points, versions, strict=True):
+            if version is not None:
+                sides.append(await self.get_state(session_id, version=version, user_id=user_id))
+                continue
+            assert not isinstance(point, int | datetime | str)
+            events = await self._events_until(session_id, newest, user_id)
+            seen, replayed, _ = await self._tried(session_id, point, events, on_miss=on_miss, user_id=user_id)
+            covered = ranges.union([covered, covered_by(replayed.completed)])
+            working = seen.state.working
+            if sides or versions[1] is not None:
+                other = sides[0] if sides else await self.get_state(session_id, version=newest, user_id=user_id)
+                working = other.working
+            sides.append(replace(seen.state, working=working))
+        first, last = versions
+        if first is not None and last is not None and first < last:
+            stream = self._stream(session_id, user_id)
+            later = await self._store.read_stream(stream, after=first, until=last)
+            payloads = (decode(event).payload for event in later)
+            covered = covered_by(payload for payload in payloads if isinstance(payload, CompactionCompleted))
+        return compare(sides[0], sides[1], covered)
+
+    async def _now(self, session_id: str, user_id: str | None) -> int:
+        return (await self.get_state(session_id, user_id=user_id)).version
 
     async def adopt(self, session_id: str, config: ConfigLike, *, user_id: str | None = None) -> MemoryConfig:
         """Let the whole *config* be the session's from the next batch on, by one event, and return it.

@@ -252,6 +252,11 @@ class InMemoryStore:
         at = to_microseconds(moment)
         return max((event.version for event in self._events(stream) if event.recorded_us <= at), default=0)
 
+    async def named(self, namespace_id: UUID, stream_ids: Sequence[UUID]) -> dict[UUID, tuple[str, str]]:
+        """See `ports.StreamLocator.named`."""
+        names = self._spaces[namespace_id].names if namespace_id in self._spaces else {}
+        return {each: (names[each].user_id, names[each].session_id) for each in stream_ids if each in names}
+
     async def read_namespace(self, namespace_id: UUID, *, after: int = 0, limit: int = 1_000) -> list[StoredEvent]:
         """See `ports.NamespaceReader.read_namespace`."""
         space = self._spaces.get(namespace_id)

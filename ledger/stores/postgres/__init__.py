@@ -38,6 +38,7 @@ class PostgresStore:
         self.head = reading.head
         self.lineage = reading.lineage
         self.version_at = reading.version_at
+        self.named = reading.named
         self.read_namespace = reading.read_namespace
         self.namespace = reading.namespace
         self.namespace_ids = reading.namespace_ids

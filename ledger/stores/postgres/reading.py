@@ -132,6 +132,11 @@ class Reading:
         rows = await self._rows("version_at", namespace_id, wanted)
         return int(rows[0][0]) if rows else 0
 
+    async def named(self, namespace_id: UUID, stream_ids: Sequence[UUID]) -> dict[UUID, tuple[str, str]]:
+        """See `ports.StreamLocator.named`."""
+        rows = await self._rows("named", namespace_id, {"streams": list(stream_ids)})
+        return {row[0]: (row[1], row[2]) for row in rows}
+
     async def read_namespace(self, namespace_id: UUID, *, after: int = 0, limit: int = 1_000) -> list[StoredEvent]:
         """See `ports.NamespaceReader.read_namespace`."""
         return await self._events("read_namespace", namespace_id, {"after": after, "limit": limit})

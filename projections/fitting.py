@@ -1,0 +1,42 @@
+"""A window cut to what a model takes: the oldest units go first, whole. Source: http W-43, W-68."""
+
+from collections.abc import Collection
+
+import msgspec
+
+from projections.entries import Entry
+from projections.summaries import Summary
+from projections.transcript import group_units
+from projections.window import Window
+
+
+def fitted(window: Window, limit: int | None) -> Window:
+    """Return *window* with its oldest units left out until its tokens are at most *limit*; at least one stays.
+
+    Summaries and pinned entries stay, and count. A *limit* of none or below 1 is no limit.
+    """
+    if limit is None or limit < 1 or window.tokens <= limit:
+        return window
+    in_order = sorted(window.entries, key=lambda entry: entry.version)
+    units = [unit for unit in group_units(in_order) if not unit.entries[0].pinned]
+    gone: set[int] = set()
+    tokens = window.tokens
+    for unit in units[:-1]:
+        if tokens <= limit:
+            break
+        gone.update(entry.version for entry in unit.entries)
+        tokens -= sum(entry.tokens for entry in unit.entries)
+    return msgspec.structs.replace(
+        window,
+        items=tuple(item for item in window.items if isinstance(item, Summary) or item.version not in gone),
+        tokens=tokens,
+        over_budget=tokens > limit,
+        dropped=window.dropped + len(gone),
+        recalled=tuple(found for found in window.recalled if found[0] not in gone),
+    )
+
+
+def hidden(window: Window, active: Collection[Entry]) -> int:
+    """Return how many of the *active* entries *window* does not show."""
+    shown = {entry.version for entry in window.entries}
+    return sum(entry.version not in shown for entry in active)
