@@ -26,6 +26,7 @@ message may end in a log (trust N-13, P-16).
     │   ├── StreamNameMismatch
     │   ├── CompactionInProgress
     │   ├── NotEnoughEntries
+    │   ├── NothingGained
     │   └── PreconditionFailed  If-Match or If-None-Match does not hold
     └── Unavailable             nothing wrong with the request; repair, then try again
         ├── DatabaseUnavailable
@@ -242,13 +243,13 @@ class NotEnoughEntries(Conflict):
         self.needed = needed
 
 
-class SeveralSessions(Conflict):
-    """Several sessions match the names that were given; name the user or the namespace too."""
+class NothingGained(Conflict):
+    """A summary would be as long as what it is to stand for."""
 
-    code = "several_sessions"
+    code = "no_gain"
 
     def __init__(self) -> None:
-        super().__init__("several sessions have this id; give user_id and namespace too")
+        super().__init__("the summary would be no shorter than what it stands for; nothing left the window")
 
 
 class PreconditionFailed(Conflict):

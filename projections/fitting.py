@@ -1,6 +1,6 @@
 """A window cut to what a model takes: the oldest units go first, whole. Source: http W-43, W-68."""
 
-from collections.abc import Collection
+from collections.abc import Iterable
 
 import msgspec
 
@@ -36,7 +36,7 @@ def fitted(window: Window, limit: int | None) -> Window:
     )
 
 
-def hidden(window: Window, active: Collection[Entry]) -> int:
+def hidden(window: Window, active: Iterable[Entry]) -> int:
     """Return how many of the *active* entries *window* does not show."""
     shown = {entry.version for entry in window.entries}
     return sum(entry.version not in shown for entry in active)

@@ -17,9 +17,9 @@ def test_health_is_the_time_in_whole_milliseconds(service: Running) -> None:
     assert before <= answer.json()["now"] <= _now_ms()
 
 
-def test_stats_of_an_unknown_session_are_zero(api: httpx.Client) -> None:
+def test_stats_of_an_unknown_session_are_not_found(api: httpx.Client) -> None:
     answer = api.get("/v1/sessions/nobody/stats")
-    assert (answer.status_code, answer.json()) == (200, {"version": 0, "active": 0, "tokens": 0})
+    assert (answer.status_code, answer.json()["code"]) == (404, "session_not_found")
 
 
 def _now_ms() -> int:

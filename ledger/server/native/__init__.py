@@ -1,5 +1,38 @@
 """Our own API: time travel and audit over sessions. Source: working-memory-http §5."""
 
-from ledger.server.native.reading import router
+from typing import Final
 
-__all__ = ["router"]
+from fastapi import APIRouter
+
+from ledger.server.native import (
+    comparing,
+    entries,
+    events,
+    listing,
+    managing,
+    proof,
+    reading,
+    searching,
+    streams,
+    transfer,
+)
+
+ROUTERS: Final = tuple(
+    topic.router
+    for topic in (
+        listing,
+        reading,
+        entries,
+        events,
+        streams,
+        managing,
+        comparing,
+        proof,
+        transfer,
+        searching,
+    )
+)
+
+router = APIRouter()
+for _each in ROUTERS:
+    router.include_router(_each)

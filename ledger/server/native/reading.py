@@ -1,33 +1,307 @@
-"""Routes that read a session."""
+"""What a session is, or was: state, context, numbers (W-68, W-69)."""
 
-from typing import Annotated
+from datetime import datetime, timedelta
+from typing import Annotated, Literal, TypeAlias, TypedDict
 
-from fastapi import Path, Query
-from pydantic import BaseModel
+from fastapi import Query
+from msgspec.structs import replace
+from pydantic import Field
+from starlette.responses import Response
 
-from ledger.names import check_name
+from ledger.comparing import context_of
+from ledger.drafts import check_moment
+from ledger.errors import InvalidInput
+from ledger.events import JsonObject, to_datetime
 from ledger.server.callers import Reader
-from ledger.server.ledgers import LedgerOf
+from ledger.server.ledgers import ServiceOf
+from ledger.server.native.described import READS
+from ledger.server.native.sessions import SessionOf, never_future, tag
+from ledger.server.native.shapes import (
+    EntryShape,
+    Fate,
+    MemoryShape,
+    Shape,
+    Status,
+    SummaryShape,
+    Time,
+    entry_fields,
+    status_of,
+)
 from ledger.server.routes import native_router
+from ledger.server.strict_body import whole_number
+from ledger.state import SessionState
+from projections.fitting import fitted, hidden
+from projections.model_windows import window_tokens
+from projections.ranges import contains
 
-router = native_router(prefix="/v1/sessions", tags=["sessions"])
+router = native_router(prefix="/v1/sessions/{session_id}", tags=["sessions"])
+
+VersionOf: TypeAlias = Annotated[
+    int | None, whole_number("version", least=0), Query(description="As it was at this version.")
+]
+AtMoment: TypeAlias = Annotated[
+    str | None,
+    Query(description="As it was at this moment: ISO 8601 with an offset.", examples=["2026-01-31T09:30:00Z"]),
+]
 
 
-class Stats(BaseModel):
-    """The numbers of a session (W-69)."""
+class Message(Shape):
+    """A message in the window, as the working-memory API shows it."""
+
+    role: str
+    content: str
+    id: str
+    created_at: Time
+    persisted_at: Time | None
+    discrete_memory_extracted: Literal["t", "f"]
+
+
+class EntryWithFate(EntryShape):
+    """An entry and what became of it."""
+
+    status: Fate
+    summary_ids: tuple[str, ...]
+
+
+class ExtractionShape(Shape):
+    """How memories are made of the messages."""
+
+    strategy: str
+    config: JsonObject
+
+
+class State(Shape):
+    """A session as the working-memory API shows it (W-18), and where each of its entries is."""
+
+    session_id: str
+    namespace: str
+    user_id: str | None
+    status: Status
+    version: int
+    messages: list[Message]
+    memories: list[MemoryShape]
+    data: JsonObject
+    context: str | None
+    tokens: int
+    long_term_memory_strategy: ExtractionShape
+    ttl_seconds: int | None
+    expires_at: Time | None
+    last_accessed: Time
+    created_at: Time
+    updated_at: Time
+    context_percentage_total_used: float | None = None
+    context_percentage_until_summarization: float | None = None
+    entries: list[EntryWithFate] = Field(description="All since the last clear, oldest first.")
+
+
+class ContextShape(Shape):
+    """What a model is given, as chat messages or as text; *hidden* entries are active but not in it."""
+
+    messages: list[JsonObject] | None
+    text: str | None
+    summaries: list[SummaryShape]
+    tokens: int
+    limit: int | None
+    hidden: int
+    version: int
+
+
+class EntryCounts(Shape):
+    """Entries since the last clear, by what became of them."""
+
+    total: int
+    active: int
+    covered: int
+    removed: int
+    erased: int
+
+
+class TokenCounts(Shape):
+    """Tokens in the window."""
+
+    total: int
+    active: int
+    summaries: int
+
+
+class MemoryCounts(Shape):
+    """Structured memories of the session, and those of them that are in long-term memory."""
+
+    active: int
+    promoted: int
+
+
+class Stats(Shape):
+    """The numbers of a session."""
 
     version: int
-    active: int
-    tokens: int
+    events: int
+    writes: int
+    entries: EntryCounts
+    summaries: int
+    tokens: TokenCounts
+    memories: MemoryCounts
+    created_at: Time
+    updated_at: Time
+    expires_at: Time | None
 
 
-@router.get("/{session_id}/stats")
-async def stats(
-    session_id: Annotated[str, Path()],
-    ledger: LedgerOf,
+@router.get("/state", responses=READS, operation_id="get_state")
+async def state(
+    session: SessionOf,
     caller: Reader,
-    user_id: Annotated[str | None, Query()] = None,
+    service: ServiceOf,
+    response: Response,
+    version: VersionOf = None,
+    at: AtMoment = None,
+    namespace: Annotated[str | None, Query()] = None,
+) -> State:
+    """Show the session now, at a version, or at a moment; an ended or expired one too."""
+    found = await session.ledger.get_state(**session.names, **when(version, never_future(service, at)))
+    history = await session.ledger.get_history(version=found.version, **session.names)
+    moment = check_moment(at, "at") or service.clock.now()
+    flags = found.working.flags
+    tag(response, found.version)
+    return State(
+        session_id=session.session_id,
+        namespace=caller.namespace(namespace),
+        user_id=session.names["user_id"] or None,
+        status=status_of(found, moment),
+        version=found.version,
+        messages=[
+            Message(
+                role=entry.role,
+                content=entry.content,
+                id=entry.entry_id,
+                created_at=entry.moment,
+                persisted_at=flags.persisted_at(entry.version),
+                discrete_memory_extracted="t" if contains(flags.extracted, entry.version) else "f",
+            )
+            for entry in found.window.entries
+        ],
+        memories=[MemoryShape.of(memory) for memory in found.working.memories],
+        data=found.working.data,
+        context=context_of(found),
+        tokens=found.working.tokens,
+        long_term_memory_strategy=ExtractionShape(
+            strategy=found.working.extraction.strategy, config=found.working.extraction.config
+        ),
+        ttl_seconds=found.working.ttl_seconds,
+        expires_at=found.working.expires_at,
+        last_accessed=_stamp(found),
+        created_at=to_datetime(found.created_us),
+        updated_at=to_datetime(found.updated_us),
+        entries=[
+            EntryWithFate(**entry_fields(past.entry), status=past.status, summary_ids=past.summary_ids)
+            for past in history.current()
+        ],
+    )
+
+
+@router.get("/context", responses=READS, operation_id="get_context")
+async def context(
+    session: SessionOf,
+    caller: Reader,
+    service: ServiceOf,
+    response: Response,
+    version: VersionOf = None,
+    at: AtMoment = None,
+    model_name: Annotated[str | None, Query(description="A model whose window is known.", examples=["gpt-4o"])] = None,
+    context_window_max: Annotated[
+        int | None, whole_number("context_window_max", least=1), Query(description="Wins over the model's window.")
+    ] = None,
+    format: Annotated[str, Query(json_schema_extra={"enum": ["messages", "text"]})] = "messages",
+) -> ContextShape:
+    """Show what a model is given, or would have been given then; the oldest units are left out if it is too much."""
+    if format not in {"messages", "text"}:
+        raise InvalidInput("bad_value", "is messages or text", field="format")
+    limit = context_window_max if context_window_max is not None else _window(model_name)
+    found = await session.ledger.get_state(**session.names, **when(version, never_future(service, at)))
+    shown = await session.ledger.get_context(**session.names, version=found.version)
+    shown = replace(shown, window=fitted(shown.window, limit))
+    tag(response, found.version)
+    return ContextShape(
+        messages=shown.messages if format == "messages" else None,
+        text=shown.text if format == "text" else None,
+        summaries=[SummaryShape.of(summary) for summary in shown.summaries],
+        tokens=shown.tokens,
+        limit=limit,
+        hidden=hidden(shown.window, found.window.entries),
+        version=found.version,
+    )
+
+
+@router.get("/stats", responses=READS, operation_id="get_stats")
+async def stats(
+    session: SessionOf,
+    caller: Reader,
+    response: Response,
 ) -> Stats:
-    """Return how much the session holds."""
-    found = await ledger.get_stats(check_name(session_id, field="session_id"), user_id=user_id)
-    return Stats(version=found.version, active=found.active_entries, tokens=found.active_tokens)
+    """Return how much the session holds, and where it went."""
+    found = await session.state()
+    counts = found.counts
+    tag(response, found.version)
+    return Stats(
+        version=found.version,
+        events=found.version,
+        writes=found.writes,
+        entries=EntryCounts(
+            total=counts.added,
+            active=len(found.window.entries),
+            covered=counts.covered,
+            removed=counts.removed,
+            erased=counts.erased,
+        ),
+        summaries=len(found.summaries.live),
+        tokens=TokenCounts(
+            total=found.window.tokens + found.summaries.tokens,
+            active=found.window.tokens,
+            summaries=found.summaries.tokens,
+        ),
+        memories=MemoryCounts(
+            active=len(found.working.memories),
+            promoted=sum(memory.persisted_us > 0 for memory in found.working.memories),
+        ),
+        created_at=to_datetime(found.created_us),
+        updated_at=to_datetime(found.updated_us),
+        expires_at=found.working.expires_at,
+    )
+
+
+class Moment(TypedDict, total=False):
+    """A point in a session's time, as every reading method of the library takes it."""
+
+    version: int | None
+    at: str | None
+
+
+def when(version: int | None, at: str | None) -> Moment:
+    """Return the point in time that a request asks for; now, if for none."""
+    asked: Moment = {}
+    if version is not None:
+        asked["version"] = version
+    if at is not None:
+        asked["at"] = at
+    if len(asked) == 2:
+        raise InvalidInput("bad_version", "give a version or a moment, not both", field="at")
+    return asked
+
+
+def _window(model_name: str | None) -> int | None:
+    """Return the window of a model that was named.
+
+    Raises:
+        InvalidInput: ``unknown_model``.
+    """
+    if model_name is None:
+        return None
+    found = window_tokens(model_name)
+    if found is None:
+        raise InvalidInput("unknown_model", "its window is not known; send context_window_max", field="model_name")
+    return found
+
+
+def _stamp(state: SessionState) -> datetime:
+    """Return the whole second of the last write, and the version as microseconds (W-7)."""
+    second = to_datetime(state.updated_us).replace(microsecond=0)
+    return second + timedelta(microseconds=state.version % 1_000_000)

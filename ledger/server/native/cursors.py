@@ -1,0 +1,63 @@
+"""Opaque places in a list: whoever changes one, or takes it to another list, is told so (W-64, trust I-42).
+
+A cursor gives no right: the list it is used on checks who asks. Its key is made of the identity of the ledger it
+came from, so it holds in every process and after a restart, and in no other ledger.
+"""
+
+import base64
+import binascii
+import hmac
+from hashlib import sha256
+from typing import Final
+from uuid import UUID
+
+from ledger.canonical import canonical_json
+from ledger.errors import InvalidInput
+from ledger.ids import namespace_id
+from ledger.ports import NamespaceReader
+
+_MAC_BYTES: Final = 16
+_MOST_CHARACTERS: Final = 512
+
+
+class Cursors:
+    """The cursors of one list: *filters* are all parameters that choose what is in it."""
+
+    def __init__(self, ledger_id: UUID, name: str, namespace: str, filters: dict[str, str | None]) -> None:
+        self._key = sha256(b"mledger/cursor/1\n" + ledger_id.bytes).digest()
+        self._bound = canonical_json([name, namespace, filters])
+
+    def make(self, place: bytes) -> str:
+        """Return the cursor of *place*."""
+        return base64.urlsafe_b64encode(self._mac(place) + place).decode().rstrip("=")
+
+    def read(self, cursor: str) -> bytes:
+        """Return the place that *cursor* stands for.
+
+        Raises:
+            InvalidInput: ``bad_cursor``.
+        """
+        try:
+            raw = base64.b64decode(cursor[:_MOST_CHARACTERS] + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+        except (binascii.Error, ValueError):
+            raise _bad() from None
+        mac, place = raw[:_MAC_BYTES], raw[_MAC_BYTES:]
+        # compared as text too: the last character of a cursor has bits that no byte has
+        if not hmac.compare_digest(mac, self._mac(place)) or self.make(place) != cursor:
+            raise _bad()
+        return place
+
+    def _mac(self, place: bytes) -> bytes:
+        return hmac.digest(self._key, len(self._bound).to_bytes(4, "big") + self._bound + place, sha256)[:_MAC_BYTES]
+
+
+async def cursors_of(
+    store: NamespaceReader, name: str, namespace: str, filters: dict[str, str | None]
+) -> Cursors | None:
+    """Return the cursors of a list in *namespace*; none if nothing was ever appended there."""
+    info = await store.namespace(namespace_id(namespace))
+    return None if info is None else Cursors(info.ledger_id, name, namespace, filters)
+
+
+def _bad() -> InvalidInput:
+    return InvalidInput("bad_cursor", "is none of this list; begin without one", field="cursor")

@@ -1,0 +1,241 @@
+"""Entries: added, shown with their history, edited, removed (W-65)."""
+
+from typing import Annotated, Any, Final, TypeAlias
+
+from fastapi import Path
+from pydantic import ConfigDict, Field, WithJsonSchema
+from starlette.responses import Response
+
+from ledger.errors import InvalidInput, NotPermitted
+from ledger.events import JsonObject
+from ledger.memory.adding import BATCH_ENTRIES
+from ledger.names import check_entry_id
+from ledger.server.callers import Caller, Reader, Writer
+from ledger.server.native.described import READS, WRITES
+from ledger.server.native.sessions import ConditionsOf, SessionOf, tag
+from ledger.server.native.shapes import EntryShape, Fate, Shape, Time, entry_fields
+from ledger.server.routes import native_router
+from ledger.server.strict_body import StrictBody
+from ledger.strict_json import INT_MAX
+
+router = native_router(prefix="/v1/sessions/{session_id}/entries", tags=["entries"])
+
+#: How an entry is described; what it may hold is checked where all doors check it, in `ledger.drafts`.
+_ENTRY_SCHEMA: Final[JsonObject] = {
+    "type": "object",
+    "properties": {
+        "role": {"enum": ["user", "assistant", "system", "tool"], "description": "`system` needs the scope system."},
+        "content": {"description": "Text; of a tool result any JSON."},
+        "id": {"type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$"},
+        "kind": {
+            "enum": [
+                "message",
+                "tool_call",
+                "tool_result",
+                "context",
+                "system_instruction",
+                "step_prompt",
+                "step_result",
+            ]
+        },
+        "data": {},
+        "tool_name": {"type": ["string", "null"]},
+        "tool_call_id": {"type": ["string", "null"]},
+        "tool_status": {"enum": ["ok", "error", None]},
+        "arguments": {},
+        "tokens": {"type": ["integer", "null"], "minimum": 0},
+        "created_at": {"type": ["string", "null"], "format": "date-time"},
+        "metadata": {"type": ["object", "null"]},
+    },
+    "additionalProperties": False,
+}
+
+Draft: TypeAlias = Annotated[dict[str, Any], WithJsonSchema(_ENTRY_SCHEMA)]
+ExpectedVersion: TypeAlias = Annotated[int, Field(ge=0, le=INT_MAX, description="0: the session is to be new.")]
+EntryId: TypeAlias = Annotated[str, Path(description="The entry's id.", examples=["m-1"])]
+
+
+class NewEntries(StrictBody):
+    """1 to 1,000 entries, all added or none."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "entries": [
+                        {"role": "user", "content": "Book a table for two", "id": "m-1"},
+                        {"role": "assistant", "content": "For when?", "id": "m-2"},
+                    ]
+                }
+            ]
+        }
+    )
+
+    entries: Annotated[list[Draft], Field(json_schema_extra={"minItems": 1, "maxItems": BATCH_ENTRIES})]
+    expected_version: ExpectedVersion | None = None
+
+
+class AddedShape(Shape):
+    """Where an entry was put: keep the hash, it proves the event (trust H-20). *known*: it was there before."""
+
+    id: str
+    version: int
+    position: int
+    event_id: str
+    hash: str
+    kind: str
+    tokens: int
+    orphan: bool
+    known: bool
+
+
+class AddedEntries(Shape):
+    """What was added, in the order of the request, and the version that the session came to."""
+
+    session_id: str
+    version: int
+    entries: list[AddedShape]
+
+
+class Change(Shape):
+    """An event about an entry, with the text and the role that it had from then on."""
+
+    version: int
+    event_id: str
+    type: str
+    recorded_at: Time
+    actor: str
+    content: str
+    role: str
+
+
+class EntryWithHistory(EntryShape):
+    """An entry as it is now, what became of it, and how it came to be so."""
+
+    status: Fate
+    summary_ids: tuple[str, ...]
+    history: list[Change]
+
+
+class NewContent(StrictBody):
+    """The text that an entry is to have."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"content": "Book a table for three"}]})
+
+    content: str
+
+
+class AtVersion(Shape):
+    """The version that the session came to."""
+
+    version: int
+
+
+@router.post("", status_code=201, responses=WRITES, operation_id="add_entries")
+async def add(
+    session: SessionOf, caller: Writer, body: NewEntries, conditions: ConditionsOf, response: Response
+) -> AddedEntries:
+    """Add entries; a session that is not there begins, unless `If-Match` is sent."""
+    _check_roles(caller, body.entries)
+    guard = await conditions.guard(session, body.expected_version)
+    if not 1 <= len(body.entries) <= BATCH_ENTRIES:
+        raise InvalidInput("batch_size", f"1 to {BATCH_ENTRIES} entries", field="entries", limit=BATCH_ENTRIES)
+    with conditions.hold():
+        added = await session.ledger.add_entries(
+            session.session_id,
+            body.entries,
+            idempotency_key=guard.get("idempotency_key"),
+            expected_version=guard.get("expected_version"),
+            user_id=session.names["user_id"],
+        )
+    tag(response, added.version, replayed=added.replayed)
+    return AddedEntries(
+        session_id=added.session_id,
+        version=added.version,
+        entries=[
+            AddedShape(
+                id=entry.entry_id,
+                version=entry.version,
+                position=entry.position,
+                event_id=entry.event_id,
+                hash=entry.hash,
+                kind=entry.kind,
+                tokens=entry.tokens,
+                orphan=entry.orphan,
+                known=entry.known,
+            )
+            for entry in added.entries
+        ],
+    )
+
+
+@router.get("/{entry_id}", responses=READS, operation_id="get_entry")
+async def show(session: SessionOf, entry_id: EntryId, caller: Reader, response: Response) -> EntryWithHistory:
+    """Show an entry and everything recorded about it, also one that was removed, covered or cleared."""
+    found = await session.ledger.get_entry(entry_id=check_entry_id(entry_id, field="entry_id"), **session.names)
+    tag(response, found.version)
+    return EntryWithHistory(
+        **entry_fields(found.entry),
+        status=found.status,
+        summary_ids=found.summary_ids,
+        history=[
+            Change(
+                version=change.version,
+                event_id=str(change.event_id),
+                type=change.type,
+                recorded_at=change.recorded_at,
+                actor=change.actor,
+                content=change.content,
+                role=change.role,
+            )
+            for change in found.history
+        ],
+    )
+
+
+@router.patch("/{entry_id}", responses=WRITES, operation_id="edit_entry")
+async def edit(
+    session: SessionOf,
+    entry_id: EntryId,
+    body: NewContent,
+    caller: Writer,
+    conditions: ConditionsOf,
+    response: Response,
+) -> AtVersion:
+    """Replace the text of an active entry; the old one stays in history."""
+    check_entry_id(entry_id, field="entry_id")
+    entry = (await session.state()).window.newest(entry_id)
+    if entry is not None and entry.pinned:
+        _require_system(caller)
+    with conditions.hold():
+        version = await session.ledger.edit_entry(
+            entry_id=entry_id, content=body.content, **session.names, **await conditions.guard(session)
+        )
+    tag(response, version, replayed=version.replayed)
+    return AtVersion(version=version)
+
+
+@router.delete("/{entry_id}", responses=WRITES, operation_id="remove_entry")
+async def remove(
+    session: SessionOf, entry_id: EntryId, caller: Writer, conditions: ConditionsOf, response: Response
+) -> AtVersion:
+    """Withdraw an active entry; it stays in history."""
+    check_entry_id(entry_id, field="entry_id")
+    await session.state()
+    with conditions.hold():
+        version = await session.ledger.remove_entry(
+            entry_id=entry_id, **session.names, **await conditions.guard(session)
+        )
+    tag(response, version, replayed=version.replayed)
+    return AtVersion(version=version)
+
+
+def _check_roles(caller: Caller, entries: list[dict[str, Any]]) -> None:
+    if any(raw.get("role") == "system" or raw.get("kind") == "system_instruction" for raw in entries):
+        _require_system(caller)
+
+
+def _require_system(caller: Caller) -> None:
+    """Refuse a caller who may not speak as the system (trust I-32)."""
+    if not caller.permits("system"):
+        raise NotPermitted("role_not_allowed", "the role system needs a credential with the scope 'system'")

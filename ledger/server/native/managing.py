@@ -1,0 +1,184 @@
+"""Compacting, clearing, configuring (W-69)."""
+
+from typing import Annotated, Any, Final
+
+from pydantic import ConfigDict, Field, WithJsonSchema
+from starlette.responses import JSONResponse, Response
+
+from ledger.compactor import CompactionResult
+from ledger.errors import CompactionFailed, CompactionUnderWay, NothingGained, SessionNotFound
+from ledger.events import JsonObject, Ranges
+from ledger.server.callers import Reader, Writer
+from ledger.server.ledgers import ServiceOf
+from ledger.server.native.described import READS, WRITES
+from ledger.server.native.entries import AtVersion
+from ledger.server.native.reading import ExtractionShape
+from ledger.server.native.sessions import ConditionsOf, SessionOf, tag
+from ledger.server.native.shapes import Shape
+from ledger.server.routes import native_router
+from ledger.server.strict_body import StrictBody
+from ledger.state import SessionState
+from ledger.strict_json import INT_MAX
+from projections import config as memory_config
+
+router = native_router(prefix="/v1/sessions/{session_id}", tags=["managing"])
+
+
+class CompactionWish(StrictBody):
+    """Which compaction to make, and how."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"force": True}]})
+
+    key: Annotated[str, Field(max_length=128)] | None = None
+    keep_tokens: Annotated[int, Field(ge=0, le=INT_MAX)] | None = Field(
+        default=None, description="How much of the end stays, where the strategy keeps by tokens."
+    )
+    model: Annotated[str, Field(min_length=1, max_length=256)] | None = None
+    dry_run: bool = False
+    force: bool = Field(default=False, description="Compact also where the config asks for more entries.")
+
+
+class Compaction(Shape):
+    """What a compaction did, or of a dry run would do: then it has no id, no summary and no tokens after."""
+
+    compaction_id: str | None
+    covered: Ranges
+    summary: str | None
+    method: str | None
+    tokens_before: int
+    tokens_after: int | None
+    version: int
+
+
+class UnderWay(Shape):
+    """A compaction that goes on in the background."""
+
+    compaction_id: str
+
+
+#: Any shape of a memory config (R-CFG); what is in it is checked where all doors check it.
+ConfigInput = Annotated[
+    Any, WithJsonSchema({"anyOf": [{"type": "object"}, {"type": "array"}], "description": "A memory config."})
+]
+
+
+class NewConfig(StrictBody):
+    """The whole memory config, in any of its shapes."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"config": {"window": {"type": "max_tokens", "memory_max_tokens": 4000}}}]}
+    )
+
+    config: ConfigInput
+
+
+class ConfigShape(Shape):
+    """The memory config of a session, whole, and what the working-memory API keeps beside it."""
+
+    config: JsonObject
+    ttl_seconds: int | None
+    long_term_memory_strategy: ExtractionShape
+    version: int
+
+    @classmethod
+    def of(cls, state: SessionState, version: int) -> "ConfigShape":
+        """Return the configuration in *state*."""
+        extraction = state.working.extraction
+        return cls(
+            config=memory_config.dump(state.config),
+            ttl_seconds=state.working.ttl_seconds,
+            long_term_memory_strategy=ExtractionShape(strategy=extraction.strategy, config=extraction.config),
+            version=version,
+        )
+
+
+_COMPACTS: Final = {**WRITES, 202: {"model": UnderWay, "description": "It goes on in the background."}}
+
+
+@router.post("/compact", responses=_COMPACTS, response_model=Compaction, operation_id="compact")
+async def compact(
+    session: SessionOf,
+    body: CompactionWish,
+    caller: Writer,
+    conditions: ConditionsOf,
+    service: ServiceOf,
+    response: Response,
+) -> Compaction | Response:
+    """Compact now, by the config's compaction with this key or its first one."""
+    if body.dry_run:
+        plan = await session.ledger.plan_compression(
+            key=body.key, force=body.force, keep_tokens=body.keep_tokens, **session.names
+        )
+        version = (await session.state()).version
+        tag(response, version)
+        return Compaction(
+            compaction_id=None,
+            covered=plan.covered,
+            summary=None,
+            method=None,
+            tokens_before=plan.tokens,
+            tokens_after=None,
+            version=version,
+        )
+    await session.state()
+    try:
+        with conditions.hold():
+            done = await session.ledger.compress(
+                key=body.key,
+                force=body.force,
+                keep_tokens=body.keep_tokens,
+                model=body.model,
+                wait_s=service.settings.summarization_wait_seconds,
+                **session.names,
+                **await conditions.guard(session),
+            )
+    except CompactionUnderWay as going:
+        return JSONResponse({"compaction_id": going.compaction_id}, status_code=202)
+    except CompactionFailed as failed:
+        if failed.reason == "no_gain":
+            raise NothingGained from failed
+        raise
+    tag(response, done.version, replayed=done.replayed)
+    return _compaction(done)
+
+
+@router.post("/clear", responses=WRITES, operation_id="clear")
+async def clear(session: SessionOf, caller: Writer, conditions: ConditionsOf, response: Response) -> AtVersion:
+    """Empty window and summaries; the session stays live, and config, data, memories and lifetime stay."""
+    with conditions.hold():
+        version = await session.ledger.clear_session(**session.names, **await conditions.guard(session))
+    if not version:
+        raise SessionNotFound(session.session_id)
+    tag(response, version, replayed=version.replayed)
+    return AtVersion(version=version)
+
+
+@router.get("/config", responses=READS, operation_id="get_config")
+async def show_config(session: SessionOf, caller: Reader, response: Response) -> ConfigShape:
+    """Show the memory config."""
+    state = await session.state()
+    tag(response, state.version)
+    return ConfigShape.of(state, state.version)
+
+
+@router.put("/config", responses=WRITES, operation_id="put_config")
+async def put_config(
+    session: SessionOf, body: NewConfig, caller: Writer, conditions: ConditionsOf, response: Response
+) -> ConfigShape:
+    """Put a whole memory config in place; a session that is not there begins with it, unless `If-Match` is sent."""
+    with conditions.hold():
+        done = await session.ledger.configure(config=body.config, **session.names, **await conditions.guard(session))
+    tag(response, done.version, replayed=done.replayed)
+    return ConfigShape.of(await session.ledger.get_state(version=done.version, **session.names), done.version)
+
+
+def _compaction(done: CompactionResult) -> Compaction:
+    return Compaction(
+        compaction_id=done.compaction_id,
+        covered=done.covered,
+        summary=done.summary.text if done.summary else None,
+        method=done.method,
+        tokens_before=done.original_tokens,
+        tokens_after=done.summary_tokens,
+        version=done.version,
+    )

@@ -1,0 +1,149 @@
+"""Proving the log, what a model saw, and where an entry went (W-72, trust §12)."""
+
+from typing import Any
+
+from pydantic import Field
+from starlette.responses import Response
+
+from ledger.names import check_entry_id
+from ledger.server.callers import Reader
+from ledger.server.ledgers import ServiceOf
+from ledger.server.native.described import READS
+from ledger.server.native.entries import EntryId
+from ledger.server.native.reading import AtMoment, VersionOf, when
+from ledger.server.native.sessions import SessionOf, never_future, tag
+from ledger.server.native.shapes import Shape, Time, plain
+from ledger.server.routes import native_router
+
+router = native_router(prefix="/v1/sessions/{session_id}", tags=["proof"])
+
+#: The layer of a finding that is about what is read, not about the log; trust §6 counts from 1.
+_PROJECTION = 0
+
+
+class HeadShape(Shape):
+    """The newest event."""
+
+    version: int
+    hash: str
+
+
+class FindingShape(Shape):
+    """A thing that is not as it was written; *layer* is that of the proof that failed, 0 the projection's."""
+
+    version: int | None
+    position: int | None
+    layer: int
+    problem: str
+
+
+class Verdict(Shape):
+    """Whether the log is as it was written, and reads answer what it says."""
+
+    verdict: str
+    checked: int
+    head: HeadShape
+    findings: list[FindingShape]
+
+
+class SourceShape(Shape):
+    """Where a line came from."""
+
+    kind: str
+    id: str
+    version: int
+    entries: list[tuple[int, int]]
+    via: list[str]
+
+
+class LineShape(Shape):
+    """A line of the text."""
+
+    text: str
+    source: SourceShape | None
+
+
+class SeenMessageShape(Shape):
+    """A chat message, and what it was made of."""
+
+    message: dict[str, Any]
+    sources: list[SourceShape]
+
+
+class RecordingShape(Shape):
+    """The event that says what was handed over."""
+
+    version: int
+    event_id: str
+    recorded_at: Time
+    actor: str
+    strategy: str
+    config_digest: str
+    text_digest: str
+    messages_digest: str
+
+
+class SeenShape(Shape):
+    """A context as a model saw it, with the source of each line; ``proved`` if its digests are those recorded."""
+
+    session_id: str
+    version: int
+    verdict: str
+    recorded: RecordingShape | None
+    tokens: int
+    text: str
+    text_digest: str
+    messages_digest: str
+    lines: list[LineShape]
+    messages: list[SeenMessageShape]
+
+
+class DerivedShape(Shape):
+    """Everything that an entry reached."""
+
+    session_id: str
+    entry_id: str
+    versions: list[int]
+    version: int
+    summaries: list[dict[str, Any]]
+    contexts: list[dict[str, Any]] = Field(description="Contexts that were recorded.")
+
+
+@router.post("/verify", responses=READS, operation_id="verify")
+async def verify(session: SessionOf, caller: Reader, response: Response) -> Verdict:
+    """Recompute every hash from payload bytes, and replay the session from its first event."""
+    report = await session.ledger.verify(**session.names)
+    newest = await session.ledger.get_log(after_version=max(0, report.checked - 1), **session.names)
+    head = newest.events[0] if newest.events else None
+    findings = [
+        FindingShape(version=one.version, position=one.position, layer=one.layer, problem=one.problem)
+        for one in report.findings
+    ]
+    verdict: str = report.verdict
+    if report.ok and not await session.ledger.matches_replay(**session.names):
+        verdict = "TAMPERED"
+        problem = "reads answer something else than a replay"
+        findings.append(FindingShape(version=report.checked, position=None, layer=_PROJECTION, problem=problem))
+    tag(response, newest.version)
+    return Verdict(
+        verdict=verdict,
+        checked=report.checked,
+        head=HeadShape(version=head.version if head else report.checked, hash=head.hash if head else ""),
+        findings=findings,
+    )
+
+
+@router.get("/seen", responses=READS, operation_id="seen")
+async def seen(
+    session: SessionOf, caller: Reader, service: ServiceOf, version: VersionOf = None, at: AtMoment = None
+) -> SeenShape:
+    """Show what the model was shown: the newest context recorded up to then, else what it would have been."""
+    found = await session.ledger.seen(**session.names, **when(version, never_future(service, at)))
+    return SeenShape.model_validate(plain(found))
+
+
+@router.get("/entries/{entry_id}/derived", responses=READS, operation_id="derived")
+async def derived(session: SessionOf, entry_id: EntryId, caller: Reader) -> DerivedShape:
+    """Show every summary and recorded context that an entry reached (trust P-17)."""
+    name = check_entry_id(entry_id, field="entry_id")
+    return DerivedShape.model_validate(plain(await session.ledger.derived(entry_id=name, **session.names)))

@@ -1,0 +1,76 @@
+"""Searching what was ever said in a namespace."""
+
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field
+
+from ledger.memory.searching import MOST_AROUND, MOST_FOUND
+from ledger.server.callers import Reader
+from ledger.server.ledgers import LedgerOf
+from ledger.server.native.described import ASKS
+from ledger.server.native.shapes import EntryShape, Shape, SummaryShape
+from ledger.server.routes import native_router
+from ledger.server.strict_body import StrictBody
+
+router = native_router(tags=["search"])
+
+
+class Search(StrictBody):
+    """Words, and where to look for them. A body, for what is searched for belongs into no log of addresses."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"query": "table for two", "top_k": 3}]})
+
+    query: Annotated[str, Field(max_length=10_000)]
+    session_id: str | None = None
+    user_id: str | None = None
+    collection: str | None = Field(default=None, description="A knowledge base, in place of entries and summaries.")
+    top_k: Annotated[int, Field(ge=1, le=MOST_FOUND)] = 10
+    around: Annotated[int, Field(ge=0, le=MOST_AROUND)] = 1
+    include_erased: bool = False
+
+
+class Hit(Shape):
+    """A text that was found, and the entries around it."""
+
+    session_id: str
+    user_id: str | None
+    version: int
+    kind: str
+    score: float
+    text: str
+    first_character: int
+    entry: EntryShape | None
+    summary: SummaryShape | None
+    before: list[EntryShape]
+    after: list[EntryShape]
+
+
+class Hits(Shape):
+    """What was found, best first."""
+
+    results: list[Hit]
+
+
+@router.post("/v1/search", responses=ASKS, operation_id="search")
+async def search(body: Search, ledger: LedgerOf, caller: Reader) -> Hits:
+    """Find the entries and summaries that answer a query best, by words and, where configured, by meaning."""
+    wanted: dict[str, Any] = body.model_dump()
+    found = await ledger.search(wanted.pop("query"), **wanted)
+    return Hits(
+        results=[
+            Hit(
+                session_id=one.session_id,
+                user_id=one.user_id or None,
+                version=one.version,
+                kind=one.kind,
+                score=one.score,
+                text=one.text,
+                first_character=one.first_character,
+                entry=EntryShape.of(one.entry) if one.entry else None,
+                summary=SummaryShape.of(one.summary) if one.summary else None,
+                before=[EntryShape.of(entry) for entry in one.before],
+                after=[EntryShape.of(entry) for entry in one.after],
+            )
+            for one in found
+        ]
+    )

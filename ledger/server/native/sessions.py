@@ -1,0 +1,161 @@
+"""Which session a request is about, and under what conditions it writes (W-63, W-64)."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated, Final, TypeAlias, TypedDict
+
+from fastapi import Depends, Header, Path, Query
+from starlette.responses import Response
+
+from ledger.drafts import check_moment
+from ledger.errors import InvalidInput, PreconditionFailed, SessionNotFound, VersionConflict
+from ledger.memory import MemoryLedger
+from ledger.names import check_idempotency_key, check_name
+from ledger.server.ledgers import LedgerOf
+from ledger.server.service import Service
+from ledger.state import SessionState
+from ledger.strict_json import INT_MAX
+
+_ETAG: Final = re.compile(r'(W/)?"([0-9]{1,19})"')
+_MOST_ETAGS: Final = 16
+
+
+class Names(TypedDict):
+    """The names that every method of the library takes."""
+
+    session_id: str
+    user_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session of the request's namespace, which may have no events."""
+
+    ledger: MemoryLedger
+    names: Names
+
+    @property
+    def session_id(self) -> str:
+        """Its name."""
+        return self.names["session_id"]
+
+    async def state(self) -> SessionState:
+        """Return its state now.
+
+        Raises:
+            SessionNotFound: it has no events.
+        """
+        return await self.ledger.get_state(**self.names)
+
+
+async def _session(
+    session_id: Annotated[str, Path(description="The session's id.", examples=["support-42"])],
+    ledger: LedgerOf,
+    user_id: Annotated[str | None, Query(description="Whose session; of nobody without it.")] = None,
+) -> Session:
+    user = None if user_id is None else check_name(user_id, field="user_id", may_be_empty=True)
+    return Session(ledger, {"session_id": check_name(session_id, field="session_id"), "user_id": user})
+
+
+SessionOf: TypeAlias = Annotated[Session, Depends(_session)]
+
+
+class Guarded(TypedDict, total=False):
+    """What a write of the library takes beside the names; see `ledger.results.Guard`."""
+
+    idempotency_key: str | None
+    expected_version: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """The headers of a write; *versions* are those that ``If-Match`` names, none stands for any."""
+
+    key: str | None
+    if_match: bool
+    versions: frozenset[int] | None
+
+    async def guard(self, session: Session, expected_version: int | None = None) -> Guarded:
+        """Return the conditions as the library takes them; *expected_version* is the body's.
+
+        Raises:
+            PreconditionFailed: ``If-Match`` names no version, or there is no live session.
+        """
+        if not self.if_match:
+            return {"idempotency_key": self.key, "expected_version": expected_version}
+        if self.versions is not None and len(self.versions) == 1:
+            (version,) = self.versions
+            if expected_version not in {None, version}:
+                raise PreconditionFailed("If-Match and expected_version name different versions")
+            return {"idempotency_key": self.key, "expected_version": version}
+        try:
+            state = await session.state()
+        except SessionNotFound:
+            raise PreconditionFailed("there is no such session") from None
+        if not state.opened or (self.versions is not None and state.version not in self.versions):
+            raise PreconditionFailed("the session is not at a version that If-Match names; read it again")
+        return {
+            "idempotency_key": self.key,
+            "expected_version": state.version if self.versions is not None else expected_version,
+        }
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Tell a version that is not the one of ``If-Match`` as 412, not as 409.
+
+        Raises:
+            PreconditionFailed: the session is at another version.
+        """
+        try:
+            yield
+        except VersionConflict as conflict:
+            if not self.if_match:
+                raise
+            raise PreconditionFailed("the session is not at the version of If-Match; read it again") from conflict
+
+
+async def _conditions(
+    idempotency_key: Annotated[
+        str | None, Header(description="Makes a retry safe: it gets the first answer.", examples=["3f1c-retry-1"])
+    ] = None,
+    if_match: Annotated[
+        str | None, Header(description="The ETag of the version that this write is for, or `*`.", examples=['"7"'])
+    ] = None,
+) -> Conditions:
+    key = None if idempotency_key is None else check_idempotency_key(idempotency_key)
+    if if_match is None:
+        return Conditions(key, if_match=False, versions=None)
+    if if_match.strip() == "*":
+        return Conditions(key, if_match=True, versions=None)
+    parts = [part.strip() for part in if_match.split(",")]
+    found = [_ETAG.fullmatch(part) for part in parts]
+    if len(parts) > _MOST_ETAGS or not all(found):
+        raise InvalidInput("bad_if_match", 'is an ETag such as "7", or *', field="if-match")
+    versions = frozenset(int(one[2]) for one in found if one and not one[1])  # weak ones match nothing
+    if any(version > INT_MAX for version in versions):
+        raise InvalidInput("bad_if_match", "no version is that high", field="if-match")
+    return Conditions(key, if_match=True, versions=versions)
+
+
+ConditionsOf: TypeAlias = Annotated[Conditions, Depends(_conditions)]
+
+
+def tag(response: Response, version: int, *, replayed: bool = False) -> None:
+    """Say on *response* which version the session is at, and whether the answer is that of a first attempt."""
+    response.headers["etag"] = f'"{version}"'
+    if replayed:
+        response.headers["idempotent-replayed"] = "true"
+
+
+def never_future(service: Service, at: str | None) -> str | None:
+    """Return *at*, a moment as the library takes it, unless it is yet to come (trust I-43).
+
+    Raises:
+        InvalidInput: ``bad_time``.
+    """
+    moment = check_moment(at, "at")
+    if moment is not None and moment > service.clock.now():
+        raise InvalidInput("bad_time", "is yet to come", field="at")
+    return at

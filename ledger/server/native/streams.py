@@ -1,0 +1,173 @@
+"""Events as they come: server-sent events of a session, or of a whole namespace (W-67).
+
+Each is sent at least once and in order; who was cut off goes on from the last id that arrived. A stream holds no
+connection to the database while it waits.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from typing import Annotated, Any, Final, TypeAlias
+
+from fastapi import Header, Query
+from starlette.responses import StreamingResponse
+
+from ledger.canonical import canonical_json
+from ledger.errors import InvalidInput, LedgerError
+from ledger.ids import namespace_id
+from ledger.log_entries import LoggedEvent
+from ledger.server.bells import Bell
+from ledger.server.callers import Reader
+from ledger.server.ledgers import LedgerOf, ServiceOf
+from ledger.server.native.described import problems
+from ledger.server.native.events import EventShape
+from ledger.server.native.sessions import SessionOf
+from ledger.server.routes import native_router
+from ledger.server.service import Service
+from ledger.server.strict_body import AfterVersion, whole_number
+from ledger.strict_json import INT_MAX
+
+router = native_router(tags=["events"])
+
+COMMENT_S: Final = 15.0
+_PAGE: Final = 100
+_PLACE: Final = re.compile(r"[0-9]{1,19}")
+
+#: Reads what comes after a place; told apart by what its ids count.
+Read: TypeAlias = Callable[[int], Awaitable[Sequence[LoggedEvent]]]
+LastEventId: TypeAlias = Annotated[
+    str | None, Header(description="The id of the last event that arrived; wins over the parameter.", examples=["7"])
+]
+
+_STREAMS: Final[dict[int | str, dict[str, Any]]] = {
+    **problems(),
+    200: {
+        "description": "Events: `id` is the place, `event` the type, `data` the event as JSON.",
+        "content": {
+            "text/event-stream": {
+                "schema": {"type": "string"},
+                "example": 'id: 2\nevent: entry.added\ndata: {"version":2,"type":"entry.added"}\n\n',
+            }
+        },
+    },
+}
+
+
+class EventStream(StreamingResponse):
+    """An answer of server-sent events."""
+
+    media_type = "text/event-stream"
+
+
+@router.get(
+    "/v1/sessions/{session_id}/events/stream",
+    responses=_STREAMS,
+    response_class=EventStream,
+    operation_id="stream_session_events",
+)
+async def of_session(
+    session: SessionOf,
+    caller: Reader,
+    service: ServiceOf,
+    namespace: Annotated[str | None, Query()] = None,
+    after_version: AfterVersion = 0,
+    last_event_id: LastEventId = None,
+) -> EventStream:
+    """Follow a session: its events after a version, and then each as it is recorded."""
+    await session.state()
+    after = _place(last_event_id, after_version)
+
+    async def read(place: int) -> Sequence[LoggedEvent]:
+        return (await session.ledger.get_log(after_version=place, limit=_PAGE, **session.names)).events
+
+    return await _follow(service, caller.namespace(namespace), read, "version", after)
+
+
+@router.get("/v1/events/stream", responses=_STREAMS, response_class=EventStream, operation_id="stream_namespace_events")
+async def of_namespace(
+    ledger: LedgerOf,
+    caller: Reader,
+    service: ServiceOf,
+    namespace: Annotated[str | None, Query()] = None,
+    after: Annotated[int, whole_number("after", least=0), Query(description="A position; not included.")] = 0,
+    last_event_id: LastEventId = None,
+) -> EventStream:
+    """Follow a namespace: all its events after a position, in position order, and then each as it is recorded."""
+
+    async def read(place: int) -> Sequence[LoggedEvent]:
+        return await ledger.get_feed(after=place, limit=_PAGE)
+
+    return await _follow(service, caller.namespace(namespace), read, "position", _place(last_event_id, after))
+
+
+def _place(last_event_id: str | None, after: int) -> int:
+    if last_event_id is None:
+        return after
+    if not _PLACE.fullmatch(last_event_id) or int(last_event_id) > INT_MAX:
+        raise InvalidInput("bad_last_event_id", "is the id of an event of this stream", field="last-event-id")
+    return int(last_event_id)
+
+
+async def _follow(service: Service, namespace: str, read: Read, place: str, after: int) -> EventStream:
+    """Return the stream of what *read* gives after *after*, the *place* of each event being its id.
+
+    Raises:
+        RateLimited: too many streams are open.
+        Unavailable: the first events cannot be read; a fault later on ends the stream, and its reader comes again.
+    """
+    open_streams = AsyncExitStack()
+    bell = await open_streams.enter_async_context(service.bells.listen(namespace_id(namespace)))
+    try:
+        ringing = bell.ringing
+        first = await read(after)
+    except BaseException:
+        await open_streams.aclose()
+        raise
+
+    async def lines() -> AsyncIterator[bytes]:
+        async with open_streams:
+            async for line in _lines(service, bell, ringing, read, place, after, first):
+                yield line
+
+    return EventStream(lines())
+
+
+async def _lines(
+    service: Service,
+    bell: Bell,
+    ringing: asyncio.Event,
+    read: Read,
+    place: str,
+    after: int,
+    page: Sequence[LoggedEvent],
+) -> AsyncIterator[bytes]:
+    yield b": connected\n\n"
+    while not service.stopping.is_set():
+        for event in page:
+            after = getattr(event, place)
+            yield _line(event, after)
+        if not page and not await _rung(ringing, service.stopping):
+            yield b": waiting\n\n"
+            continue
+        ringing = bell.ringing  # before reading, so that what is appended meanwhile rings again
+        try:
+            page = await read(after)
+        except LedgerError:
+            return
+
+
+async def _rung(ringing: asyncio.Event, stopping: asyncio.Event) -> bool:
+    """Wait until the bell rings or the service stops; return false if there is but something to say meanwhile."""
+    waiting = [asyncio.ensure_future(each.wait()) for each in (ringing, stopping)]
+    try:
+        done, _ = await asyncio.wait(waiting, timeout=COMMENT_S, return_when=asyncio.FIRST_COMPLETED)
+        return bool(done)
+    finally:
+        for each in waiting:
+            each.cancel()
+
+
+def _line(event: LoggedEvent, place: int) -> bytes:
+    data = canonical_json(EventShape.of(event).model_dump(mode="json"))
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (place, event.type.encode(), data)

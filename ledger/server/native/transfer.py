@@ -1,0 +1,86 @@
+"""Taking a session along: its whole history as one of our own files (W-70, trust E-12)."""
+
+import io
+from collections.abc import AsyncIterator
+from typing import Any, Final
+
+from fastapi import Request
+from starlette.responses import Response, StreamingResponse
+
+from ledger.errors import SessionNotFound
+from ledger.server.callers import Importer, Reader
+from ledger.server.native.described import problems
+from ledger.server.native.sessions import SessionOf, tag
+from ledger.server.native.shapes import Shape
+from ledger.server.routes import native_router
+from ledger.server.strict_body import read_body
+
+router = native_router(prefix="/v1/sessions/{session_id}", tags=["transfer"])
+
+LINES: Final = "application/jsonl"
+_MEDIA_TYPES: Final = frozenset({LINES, "application/x-ndjson"})
+_EXPORTS: Final[dict[int | str, dict[str, Any]]] = {
+    **problems(),
+    200: {"description": "A header, the events, and a trailer, a line each.", "content": {LINES: {}}},
+}
+_BODY: Final[dict[str, Any]] = {
+    "requestBody": {
+        "required": True,
+        "content": {LINES: {"schema": {"type": "string", "description": "What an export gave, every byte of it."}}},
+    }
+}
+
+
+class ImportedShape(Shape):
+    """What an import came to; nothing *added* if the session had it all."""
+
+    session_id: str
+    version: int
+    added: int
+    skipped: int
+
+
+class LinesResponse(StreamingResponse):
+    """An answer of lines, each JSON."""
+
+    media_type = LINES
+
+
+@router.get("/export", responses=_EXPORTS, response_class=LinesResponse, operation_id="export_session")
+async def export(session: SessionOf, caller: Reader, response: Response) -> LinesResponse:
+    """Export every event of the session, each with its hash; a file that was changed is not taken back."""
+    lines = session.ledger.export_file(**session.names)
+    first = await anext(lines)
+
+    async def whole() -> AsyncIterator[bytes]:
+        yield first
+        async for line in lines:
+            yield line
+
+    return LinesResponse(whole())
+
+
+@router.post(
+    "/import",
+    status_code=201,
+    responses={**problems(409, 415, 507), 200: {"model": ImportedShape, "description": "It was there already."}},
+    openapi_extra=_BODY,
+    operation_id="import_session",
+)
+async def import_(session: SessionOf, caller: Importer, request: Request, response: Response) -> ImportedShape:
+    """Copy the one session of an export here: all of it or nothing, and not twice; larger files by the command line."""
+    body = await read_body(request, media_types=_MEDIA_TYPES)
+    before = await _version(session)
+    done = await session.ledger.import_file(lambda: io.BytesIO(body), **session.names)
+    version = await _version(session)
+    if version == before:
+        response.status_code = 200
+    tag(response, version)
+    return ImportedShape(session_id=session.session_id, version=version, added=done.entries, skipped=done.skipped)
+
+
+async def _version(session: SessionOf) -> int:
+    try:
+        return (await session.state()).version
+    except SessionNotFound:
+        return 0

@@ -1,0 +1,238 @@
+"""The native API, route by route, over a real server and a real PostgreSQL (W-63 … W-72)."""
+
+from typing import Any
+
+import httpx
+
+SAID: list[dict[str, Any]] = [
+    {"role": "user", "content": "Book a table for two", "id": "m-1", "tokens": 10},
+    {"role": "assistant", "content": "For when?", "id": "m-2", "tokens": 10},
+]
+
+
+def say(api: httpx.Client, session: str, entries: list[dict[str, Any]] = SAID, **headers: str) -> httpx.Response:
+    answer = api.post(f"/v1/sessions/{session}/entries", json={"entries": entries}, headers=headers)
+    assert answer.status_code == 201, answer.text
+    return answer
+
+
+def test_entries_are_added_and_the_session_begins(api: httpx.Client, session: str) -> None:
+    """W-65."""
+    answer = say(api, session)
+    assert answer.headers["etag"] == '"3"'
+    told = answer.json()
+    assert (told["session_id"], told["version"]) == (session, 3)
+    assert [(entry["id"], entry["version"], entry["known"]) for entry in told["entries"]] == [
+        ("m-1", 2, False),
+        ("m-2", 3, False),
+    ]
+    assert all(len(entry["hash"]) == 64 for entry in told["entries"])
+    again = say(api, session)
+    assert again.json()["entries"] == [{**entry, "known": True} for entry in told["entries"]]
+    other = api.post(f"/v1/sessions/{session}/entries", json={"entries": [{**SAID[0], "content": "Book three"}]})
+    assert (other.status_code, other.json()["code"]) == (409, "duplicate_entry")
+
+
+def test_an_entry_is_shown_with_all_that_was_recorded_of_it(api: httpx.Client, session: str) -> None:
+    """W-65."""
+    say(api, session)
+    edited = api.patch(f"/v1/sessions/{session}/entries/m-1", json={"content": "Book a table for three"})
+    assert (edited.status_code, edited.json()) == (200, {"version": 4})
+    found = api.get(f"/v1/sessions/{session}/entries/m-1").json()
+    assert (found["content"], found["status"]) == ("Book a table for three", "active")
+    assert [(change["type"], change["content"]) for change in found["history"]] == [
+        ("entry.added", "Book a table for two"),
+        ("entry.edited", "Book a table for three"),
+    ]
+    assert api.delete(f"/v1/sessions/{session}/entries/m-1").json() == {"version": 5}
+    gone = api.get(f"/v1/sessions/{session}/entries/m-1").json()
+    assert (gone["status"], len(gone["history"])) == ("removed", 3)
+    again = api.delete(f"/v1/sessions/{session}/entries/m-1")
+    assert (again.status_code, again.json()["code"]) == (404, "entry_not_found")
+
+
+def test_the_log_is_listed_in_pages_and_chained(api: httpx.Client, session: str) -> None:
+    """W-67."""
+    say(api, session)
+    events, after = [], 0
+    while after is not None:
+        page = api.get(f"/v1/sessions/{session}/events", params={"after_version": after, "limit": 2}).json()
+        events.extend(page["events"])
+        after = page["next_after"]
+    assert [event["type"] for event in events] == ["session.opened", "entry.added", "entry.added"]
+    assert events[0]["previous_hash"] == "0" * 64
+    assert [event["previous_hash"] for event in events[1:]] == [event["hash"] for event in events[:-1]]
+    assert len({event["write_id"] for event in events[1:]}) == 1
+    only = api.get(f"/v1/sessions/{session}/events", params={"type": "entry.added", "limit": 1}).json()
+    assert ([event["version"] for event in only["events"]], only["next_after"], only["version"]) == ([2], 2, 3)
+
+
+def test_state_and_context_go_back_in_time(api: httpx.Client, session: str) -> None:
+    """W-68."""
+    say(api, session)
+    api.delete(f"/v1/sessions/{session}/entries/m-2")
+    now = api.get(f"/v1/sessions/{session}/state").json()
+    assert (now["status"], now["version"], [one["id"] for one in now["messages"]]) == ("live", 4, ["m-1"])
+    assert [(one["id"], one["status"]) for one in now["entries"]] == [("m-1", "active"), ("m-2", "removed")]
+    assert now["last_accessed"].endswith(".000004Z")
+    then = api.get(f"/v1/sessions/{session}/state", params={"version": 3}).json()
+    assert [one["id"] for one in then["messages"]] == ["m-1", "m-2"]
+    at = api.get(f"/v1/sessions/{session}/state", params={"at": now["created_at"]}).json()
+    assert at["version"] >= 1
+    shown = api.get(f"/v1/sessions/{session}/context", params={"version": 3}).json()
+    assert [one["content"] for one in shown["messages"]] == ["Book a table for two", "For when?"]
+    assert (shown["tokens"], shown["limit"], shown["hidden"]) == (20, None, 0)
+    small = api.get(f"/v1/sessions/{session}/context", params={"version": 3, "context_window_max": 15}).json()
+    assert ([one["content"] for one in small["messages"]], small["hidden"], small["limit"]) == (["For when?"], 1, 15)
+    text = api.get(f"/v1/sessions/{session}/context", params={"format": "text", "model_name": "gpt-4o"}).json()
+    assert ("Book a table for two" in text["text"], text["messages"], text["limit"]) == (True, None, 128_000)
+    unknown = [{"version": 99}, {"at": "2001-01-01T00:00:00Z"}]
+    assert [api.get(f"/v1/sessions/{session}/state", params=one).status_code for one in unknown] == [404, 404]
+    both = api.get(f"/v1/sessions/{session}/state", params={"version": 1, "at": now["created_at"]})
+    assert both.status_code == 422
+
+
+def test_numbers_say_where_everything_went(api: httpx.Client, session: str) -> None:
+    """W-69."""
+    say(api, session)
+    api.delete(f"/v1/sessions/{session}/entries/m-2")
+    stats = api.get(f"/v1/sessions/{session}/stats").json()
+    assert (stats["version"], stats["events"], stats["writes"]) == (4, 4, 3)
+    assert stats["entries"] == {"total": 2, "active": 1, "covered": 0, "removed": 1, "erased": 0}
+    assert stats["tokens"] == {"total": 10, "active": 10, "summaries": 0}
+    assert stats["memories"] == {"active": 0, "promoted": 0}
+
+
+def test_a_compaction_is_made_once_for_a_key(api: httpx.Client, session: str) -> None:
+    """W-69, W-64, trust I-51."""
+    long = [{"role": "user", "content": f"word {number} " * 200, "id": f"m-{number}"} for number in range(6)]
+    small = {"maxEntries": 50, "recentWindow": 2, "minEntriesToCompress": 2}
+    assert api.put(f"/v1/sessions/{session}/config", json={"config": small}).status_code == 200
+    say(api, session, long)
+    plan = api.post(f"/v1/sessions/{session}/compact", json={"force": True, "dry_run": True}).json()
+    assert (plan["compaction_id"], plan["summary"], plan["version"]) == (None, None, 7)
+    headers = {"Idempotency-Key": "compact-1"}
+    done = api.post(f"/v1/sessions/{session}/compact", json={"force": True}, headers=headers)
+    assert done.status_code == 200, done.text
+    assert (done.json()["covered"], done.json()["method"]) == (plan["covered"], "heuristic")
+    assert done.json()["tokens_after"] < done.json()["tokens_before"] == plan["tokens_before"]
+    again = api.post(f"/v1/sessions/{session}/compact", json={"force": True}, headers=headers)
+    assert (again.json(), again.headers["idempotent-replayed"]) == (done.json(), "true")
+    entry = api.get(f"/v1/sessions/{session}/entries/m-0").json()
+    assert (entry["status"], len(entry["summary_ids"])) == ("covered", 1)
+    empty = api.post(f"/v1/sessions/{session}/compact", json={})
+    assert (empty.status_code, empty.json()["code"]) == (409, "not_enough_entries")
+    assert api.post("/v1/sessions/nobody/compact", json={}).status_code == 404
+
+
+def test_clear_empties_the_window_and_leaves_the_session_live(api: httpx.Client, session: str) -> None:
+    """W-69."""
+    say(api, session)
+    assert api.post(f"/v1/sessions/{session}/clear").json() == {"version": 4}
+    state = api.get(f"/v1/sessions/{session}/state").json()
+    assert (state["status"], state["messages"], state["entries"]) == ("live", [], [])
+    assert api.get(f"/v1/sessions/{session}/entries/m-1").json()["status"] == "cleared"
+    assert api.post("/v1/sessions/nobody/clear").status_code == 404
+
+
+def test_a_config_is_put_whole_and_begins_a_session(api: httpx.Client, session: str) -> None:
+    """W-69."""
+    wanted = {"window": {"type": "max_tokens", "memory_max_tokens": 5}}
+    put = api.put(f"/v1/sessions/{session}/config", json={"config": wanted})
+    assert (put.status_code, put.json()["version"]) == (200, 1)
+    assert api.get(f"/v1/sessions/{session}/config").json() == put.json()
+    say(api, session, [*SAID, {"role": "user", "content": "Tonight"}])
+    assert api.get(f"/v1/sessions/{session}/context").json()["hidden"] == 2
+    bad = api.put(f"/v1/sessions/{session}/config", json={"config": {"window": {"type": "max_token"}}})
+    assert (bad.status_code, bad.json()["code"], bad.json()["field"]) == (422, "bad_config", "window.type")
+
+
+def test_a_diff_says_what_changed_and_what_another_config_would(api: httpx.Client, session: str) -> None:
+    """W-72."""
+    say(api, session)
+    api.patch(f"/v1/sessions/{session}/entries/m-1", json={"content": "Book a table for three"})
+    api.delete(f"/v1/sessions/{session}/entries/m-2")
+    say(api, session, [{"role": "user", "content": "Tonight", "id": "m-3", "tokens": 5}])
+    diff = api.post(f"/v1/sessions/{session}/diff", json={"from": {"version": 3}, "to": {}}).json()
+    assert [one["id"] for one in diff["messages"]["added"]] == ["m-3"]
+    assert [one["id"] for one in diff["messages"]["removed"]] == ["m-2"]
+    assert [(one["from"]["content"], one["to"]["content"]) for one in diff["messages"]["edited"]] == [
+        ("Book a table for two", "Book a table for three")
+    ]
+    assert (diff["data"], diff["versions"]) == ([], {"from": 3, "to": 6})
+    tried = api.post(
+        f"/v1/sessions/{session}/diff", json={"what_if": {"window": {"type": "max_tokens", "memory_max_tokens": 6}}}
+    )
+    assert tried.status_code == 200, tried.text
+    assert api.get(f"/v1/sessions/{session}/stats").json()["version"] == 6, "a what-if writes nothing"
+
+
+def test_an_export_is_imported_whole_and_once(api: httpx.Client, session: str) -> None:
+    """W-70, trust I-70."""
+    say(api, session)
+    exported = api.get(f"/v1/sessions/{session}/export")
+    assert (exported.status_code, exported.headers["content-type"]) == (200, "application/jsonl")
+    lines = {"content-type": "application/jsonl"}
+    copy = f"/v1/sessions/{session}-copy"
+    first = api.post(f"{copy}/import", content=exported.content, headers=lines)
+    assert (first.status_code, first.json()["added"], first.json()["version"]) == (201, 2, 3)
+    again = api.post(f"{copy}/import", content=exported.content, headers=lines)
+    assert (again.status_code, again.json()["added"]) == (200, 0)
+    assert api.get(f"{copy}/state").json()["messages"][0]["content"] == "Book a table for two"
+    changed = exported.content.replace(b'"version":2', b'"version":3', 1)
+    bad = api.post(f"/v1/sessions/{session}-bad/import", content=changed, headers=lines)
+    assert bad.status_code == 422
+    assert api.get(f"/v1/sessions/{session}-bad/stats").status_code == 404, "nothing is stored"
+    say(api, f"{session}-other")
+    taken = api.post(f"/v1/sessions/{session}-other/import", content=exported.content, headers=lines)
+    assert (taken.status_code, taken.json()["code"]) == (409, "session_exists")
+
+
+def test_a_session_is_proved(api: httpx.Client, session: str) -> None:
+    """W-72."""
+    answer = say(api, session)
+    verdict = api.post(f"/v1/sessions/{session}/verify").json()
+    assert (verdict["verdict"], verdict["checked"], verdict["findings"]) == ("OK-CHAINED", 3, [])
+    assert verdict["head"] == {"version": 3, "hash": answer.json()["entries"][-1]["hash"]}
+
+
+def test_what_a_model_saw_and_what_an_entry_reached_are_shown(api: httpx.Client, session: str) -> None:
+    say(api, session)
+    seen = api.get(f"/v1/sessions/{session}/seen").json()
+    assert (seen["verdict"], seen["recorded"]) == ("not_recorded", None)
+    assert {line["source"]["id"] for line in seen["lines"] if line["source"]} == {"m-1", "m-2"}
+    reached = api.get(f"/v1/sessions/{session}/entries/m-1/derived").json()
+    assert (reached["versions"], reached["summaries"]) == ([2], [])
+
+
+def test_what_was_said_is_found(api: httpx.Client, session: str) -> None:
+    say(api, session)
+    found = api.post("/v1/search", json={"query": "table"}).json()["results"]
+    assert [(one["session_id"], one["entry"]["id"]) for one in found] == [(session, "m-1")]
+    assert api.post("/v1/search", json={"query": "table", "session_id": "nobody"}).status_code == 404
+
+
+def test_sessions_are_listed_in_pages(api: httpx.Client, session: str) -> None:
+    """W-65."""
+    names = [f"{session}-{number}" for number in range(5)]
+    for name in names:
+        say(api, name)
+    listed, cursor = [], None
+    while True:
+        page = api.get("/v1/sessions", params={"limit": 2} | ({"cursor": cursor} if cursor else {})).json()
+        listed.extend(page["sessions"])
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+    assert [one["session_id"] for one in listed] == names[::-1]
+    assert {(one["status"], one["messages"], one["tokens"], one["version"]) for one in listed} == {("live", 2, 20, 3)}
+    assert api.get("/v1/sessions", params={"status": "ended"}).json()["sessions"] == []
+    assert len(api.get("/v1/sessions", params={"status": "live"}).json()["sessions"]) == 5
+    assert api.get("/v1/sessions", params={"user_id": "alice"}).json() == {"sessions": [], "next_cursor": None}
+
+
+def test_a_user_s_session_is_another_than_nobody_s(api: httpx.Client, session: str) -> None:
+    """W-63: the triple is exact."""
+    say(api, session)
+    assert api.get(f"/v1/sessions/{session}/stats", params={"user_id": "alice"}).status_code == 404
+    assert api.get(f"/v1/sessions/{session}/stats", params={"user_id": ""}).status_code == 200
