@@ -85,21 +85,22 @@ class Conditions:
         """
         if not self.if_match:
             return {"idempotency_key": self.key, "expected_version": expected_version}
-        if self.versions is not None and len(self.versions) == 1:
-            (version,) = self.versions
-            if expected_version not in {None, version}:
-                raise PreconditionFailed("If-Match and expected_version name different versions")
-            return {"idempotency_key": self.key, "expected_version": version}
+        if self.versions is not None and expected_version not in {None, *self.versions}:
+            raise PreconditionFailed("If-Match and expected_version name different versions")
         try:
             state = await session.state()
         except SessionNotFound:
             raise PreconditionFailed("there is no such session") from None
-        if not state.opened or (self.versions is not None and state.version not in self.versions):
-            raise PreconditionFailed("the session is not at a version that If-Match names; read it again")
-        return {
-            "idempotency_key": self.key,
-            "expected_version": state.version if self.versions is not None else expected_version,
-        }
+        if self.versions is None:
+            if not state.opened:
+                raise PreconditionFailed("the session has ended")
+            return {"idempotency_key": self.key, "expected_version": expected_version}
+        if state.version in self.versions:
+            if not state.opened:
+                raise PreconditionFailed("the session has ended")
+            return {"idempotency_key": self.key, "expected_version": state.version}
+        # let the store say so, which first looks whether the request was carried out before
+        return {"idempotency_key": self.key, "expected_version": max(self.versions, default=INT_MAX)}
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -133,7 +134,7 @@ async def _conditions(
     found = [_ETAG.fullmatch(part) for part in parts]
     if len(parts) > _MOST_ETAGS or not all(found):
         raise InvalidInput("bad_if_match", 'is an ETag such as "7", or *', field="if-match")
-    versions = frozenset(int(one[2]) for one in found if one and not one[1])  # weak ones match nothing
+    versions = frozenset(int(one[2]) for one in found if one and not one[1] and int(one[2]))  # weak ones match nothing
     if any(version > INT_MAX for version in versions):
         raise InvalidInput("bad_if_match", "no version is that high", field="if-match")
     return Conditions(key, if_match=True, versions=versions)

@@ -1,0 +1,214 @@
+"""Server-sent events: in order, at least once, from where the reader left off, nothing missed (W-67)."""
+
+import asyncio
+import json
+import random
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from ledger.memory import MemoryLedger
+from ledger.server import bells
+from ledger.server.native import streams
+from ledger.server.service import Service
+from ledger.stores.postgres import PostgresStore
+from tests.databases import Server
+from tests.server.conftest import Running, running
+from tests.server.test_native_sessions import SAID, say
+
+
+async def events(lines: AsyncIterator[str]) -> AsyncIterator[tuple[int, str, dict[str, Any]]]:
+    """Yield (id, event, data) of each event; comments are left out."""
+    fields: dict[str, str] = {}
+    async for line in lines:
+        name, _, value = line.partition(": ")
+        if line and name:
+            fields[name] = value
+        elif not line and "data" in fields:
+            yield int(fields["id"]), fields["event"], json.loads(fields["data"])
+            fields = {}
+
+
+@asynccontextmanager
+async def following(
+    url: str, path: str, params: dict[str, Any], last: int | None = None
+) -> AsyncIterator[AsyncIterator[tuple[int, str, dict[str, Any]]]]:
+    headers = {} if last is None else {"Last-Event-ID": str(last)}
+    async with (
+        httpx.AsyncClient(base_url=url, timeout=20) as client,
+        client.stream("GET", path, params=params, headers=headers) as answer,
+    ):
+        assert answer.status_code == 200
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        yield events(answer.aiter_lines())
+
+
+async def test_a_stream_gives_what_was_and_then_what_comes(
+    service: Running, api: httpx.Client, namespace: str, session: str
+) -> None:
+    say(api, session)
+    path = f"/v1/sessions/{session}/events/stream"
+    async with following(service.url, path, {"namespace": namespace}) as stream:
+        first = [await anext(stream) for _ in range(3)]
+        assert [(place, event) for place, event, _ in first] == [
+            (1, "session.opened"),
+            (2, "entry.added"),
+            (3, "entry.added"),
+        ]
+        began = time.monotonic()
+        await asyncio.to_thread(api.post, f"/v1/sessions/{session}/clear")
+        place, event, data = await anext(stream)
+        assert (place, event, data["version"]) == (4, "session.cleared", 4)
+        assert time.monotonic() - began < 0.8, "a write of the same process is not waited for until the next poll"
+    listed = api.get(f"/v1/sessions/{session}/events").json()["events"]
+    assert [data for *_, data in first] == listed[:3]
+
+
+@pytest.mark.parametrize(("params", "last"), [({"after_version": 2}, None), ({"after_version": 1}, 2)])
+async def test_a_stream_goes_on_after_what_the_reader_has(
+    service: Running, api: httpx.Client, namespace: str, session: str, params: dict[str, int], last: int | None
+) -> None:
+    say(api, session)
+    path = f"/v1/sessions/{session}/events/stream"
+    async with following(service.url, path, {"namespace": namespace, **params}, last) as stream:
+        assert (await anext(stream))[0] == 3
+
+
+def test_a_place_that_is_none_is_refused(api: httpx.Client, session: str) -> None:
+    say(api, session)
+    path = f"/v1/sessions/{session}/events/stream"
+    for bad in ("-1", "x", "1.0", "9" * 30):
+        answer = api.get(path, headers={"Last-Event-ID": bad})
+        assert (answer.status_code, answer.json()["code"]) == (422, "bad_last_event_id")
+    assert api.get("/v1/sessions/nobody/events/stream").status_code == 404
+    assert api.get("/v1/events/stream", params={"after": "-1"}).status_code == 422
+
+
+async def cut_reader(url: str, namespace: str, until: int, cuts: int, chance: random.Random) -> list[int]:
+    """Follow a namespace up to position *until*, being cut off *cuts* times; return the positions that came."""
+    came: list[int] = []
+    for at in range(cuts + 1):
+        last = came[-1] if came else None
+        share = until if at == cuts else chance.randint(1, 2 * until // cuts)
+        try:
+            async with following(url, "/v1/events/stream", {"namespace": namespace}, last) as stream:
+                read = 0
+                async for place, _, data in stream:
+                    assert data["position"] == place
+                    came.append(place)
+                    read += 1
+                    if read >= share or place == until:
+                        break
+        except httpx.TransportError:
+            pass
+        if came and came[-1] == until:
+            break
+    return came
+
+
+async def test_a_reader_that_is_cut_twenty_times_misses_nothing_of_eight_writers(
+    service: Running, postgres_store: PostgresStore, namespace: str, seed: int
+) -> None:
+    """Half of the writers are in another process's place: the service does not hear their appends."""
+    chance = random.Random(seed)
+    total = 8 * 10 + 8
+
+    async def write(number: int) -> None:
+        async with httpx.AsyncClient(base_url=service.url, params={"namespace": namespace}, timeout=30) as client:
+            for at in range(20):
+                body = {"entries": [{"role": "user", "content": f"{number}-{at}"}]}
+                assert (await client.post(f"/v1/sessions/s-{number}/entries", json=body)).status_code == 201
+
+    async def write_apart(ledger: MemoryLedger, number: int) -> None:
+        for at in range(10):
+            await ledger.add_user_message(f"s-{number}", f"{number}-{at}")
+            await asyncio.sleep(0.01)
+
+    async with MemoryLedger.open(namespace=namespace, store=postgres_store) as apart:
+        reader = asyncio.create_task(cut_reader(service.url, namespace, total, 20, chance))
+        await asyncio.gather(
+            *(write(number) for number in range(4)), *(write_apart(apart, number) for number in range(4, 8))
+        )
+        came = await asyncio.wait_for(reader, 30)
+    assert came == list(range(1, total + 1))
+
+
+async def test_a_stream_that_skips_what_came_while_it_read_would_be_noticed(
+    service: Running, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Negative control: a reader of every other page."""
+    real = MemoryLedger.get_feed
+
+    async def lossy(self: MemoryLedger, *, after: int = 0, limit: int = 100) -> list[Any]:
+        found = await real(self, after=after, limit=limit)
+        return [event for event in found if event.position % 3 or event.position == 7]
+
+    monkeypatch.setattr(MemoryLedger, "get_feed", lossy)
+    async with httpx.AsyncClient(base_url=service.url, params={"namespace": namespace}) as client:
+        for at in range(6):
+            body = {"entries": [{"role": "user", "content": str(at)}]}
+            assert (await client.post("/v1/sessions/s/entries", json=body)).status_code == 201
+    came = await asyncio.wait_for(cut_reader(service.url, namespace, 7, 1, random.Random(1)), 20)
+    assert came != list(range(1, 8))
+
+
+async def test_a_quiet_stream_says_that_it_lives_and_holds_no_connection(
+    service: Running, api: httpx.Client, namespace: str, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "COMMENT_S", 0.2)
+    say(api, session)
+    async with (
+        httpx.AsyncClient(base_url=service.url, timeout=10) as client,
+        client.stream(
+            "GET", f"/v1/sessions/{session}/events/stream", params={"namespace": namespace, "after_version": 3}
+        ) as answer,
+    ):
+        comments = [line async for line in _first(answer.aiter_lines(), 6)]
+    assert comments == [": connected", "", ": waiting", "", ": waiting", ""]
+
+
+async def _first(lines: AsyncIterator[str], count: int) -> AsyncIterator[str]:
+    async for line in lines:
+        yield line
+        count -= 1
+        if not count:
+            return
+
+
+async def test_streams_end_when_the_service_stops(server: Server, shared_database: str, namespace: str) -> None:
+    with running(server.target(shared_database)) as own:
+        async with (
+            httpx.AsyncClient(base_url=own.url, timeout=10) as client,
+            client.stream("GET", "/v1/events/stream", params={"namespace": namespace}) as answer,
+        ):
+            lines = answer.aiter_lines()
+            assert await anext(lines) == ": connected"
+            own.loop.call_soon_threadsafe(own.service.stopping.set)
+            began = time.monotonic()
+            rest = [line async for line in lines]
+            assert time.monotonic() - began < 2
+            assert all(not line or line.startswith(":") for line in rest)
+
+
+async def test_there_are_no_more_streams_than_the_bound(
+    service: Running, api: httpx.Client, namespace: str, session: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say(api, session)
+    own: Service = service.service
+    monkeypatch.setattr(own.bells, "_most", own.bells._listeners + 1)
+    path = f"/v1/sessions/{session}/events/stream"
+    async with following(service.url, path, {"namespace": namespace}) as stream:
+        await anext(stream)
+        refused = await asyncio.to_thread(api.get, path)
+        assert (refused.status_code, refused.json()["code"]) == (429, "rate_limited")
+    for _ in range(100):
+        if not own.bells._bells:
+            break
+        await asyncio.sleep(0.05)
+    assert own.bells._bells == {}, "who is gone is forgotten, and nobody polls for them"
+    assert bells.POLL_S <= 1
+    assert say(api, session, SAID).status_code == 201
