@@ -93,7 +93,8 @@ def _load(canonical: bytes) -> MemoryConfig:
 def _strategy(raw: Any, registry: Mapping[str, Any], path: str) -> Any:
     if not isinstance(raw, dict):
         raise InvalidInput("bad_config", "is an object with a type", field=path)
-    found = registry.get(raw.get("type", ""))
+    named = raw.get("type", "")
+    found = registry.get(named) if isinstance(named, str) else None
     if found is None:
         raise InvalidInput("bad_config", f"is one of {', '.join(sorted(registry))}", field=f"{path}.type")
     return _validate(found.config, raw, path)

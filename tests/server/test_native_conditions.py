@@ -48,14 +48,12 @@ def test_a_repeated_write_gets_its_first_answer_though_the_session_went_on(
 
 
 @pytest.mark.parametrize("what", WRITES, ids=lambda what: f"{what[0]} {what[1]}")
-def test_a_key_belongs_to_one_request(
-    api: httpx.Client, session: str, what: tuple[str, str, dict[str, Any]]
-) -> None:
+def test_a_key_belongs_to_one_request(api: httpx.Client, session: str, what: tuple[str, str, dict[str, Any]]) -> None:
     """I-46."""
     say(api, session)
-    assert write(api, session, ("POST", "/clear", {}) if what[1] != "/clear" else WRITES[0], **{
-        "Idempotency-Key": "k"
-    }).status_code in {200, 201}
+    assert write(
+        api, session, ("POST", "/clear", {}) if what[1] != "/clear" else WRITES[0], **{"Idempotency-Key": "k"}
+    ).status_code in {200, 201}
     before = version(api, session)
     other = write(api, session, what, **{"Idempotency-Key": "k"})
     assert (other.status_code, other.json()["code"]) == (422, "idempotency_mismatch")

@@ -64,7 +64,7 @@ async def test_a_stream_gives_what_was_and_then_what_comes(
         place, event, data = await anext(stream)
         assert (place, event, data["version"]) == (4, "session.cleared", 4)
         assert time.monotonic() - began < 0.8, "a write of the same process is not waited for until the next poll"
-    listed = api.get(f"/v1/sessions/{session}/events").json()["events"]
+    listed = (await asyncio.to_thread(api.get, f"/v1/sessions/{session}/events")).json()["events"]
     assert [data for *_, data in first] == listed[:3]
 
 

@@ -78,7 +78,9 @@ def fuzz(service: Running, operation: APIOperation, examples: int, *, random: bo
             case.query = {**(case.query or {}), "namespace": space}
             case.query.pop("user_id", None)
             known = {"session_id": session, "entry_id": "m-1"}
-            case.path_parameters = {name: known.get(name, value) for name, value in (case.path_parameters or {}).items()}
+            case.path_parameters = {
+                name: known.get(name, value) for name, value in (case.path_parameters or {}).items()
+            }
         answer = case.call(base_url=service.url)
         came.add(answer.status_code)
         case.validate_response(answer, checks=CHECKS)
