@@ -71,5 +71,5 @@ async def test_points_that_are_none_are_refused(small: MemoryLedger) -> None:
     await talk(small, 1)
     with pytest.raises(VersionNotFound):
         await small.compare("s", 99)
-    with pytest.raises(InvalidInput, match="bad_version|moment"):
+    with pytest.raises(InvalidInput, match="moment"):
         await small.compare("s", True)

@@ -115,7 +115,9 @@ HOSTILE: Final = [
     Hostile("I-28", 415, "unsupported_media_type", body=b"{}", headers={"Content-Type": "text/plain"}),
     Hostile("if-match", 422, "bad_if_match", path="/clear", headers={"If-Match": "5"}),
     Hostile("import", 415, "unsupported_media_type", path="/import", body={"format": "x"}),
-    Hostile("import zip", 422, "", path="/import", body=b"PK\x03\x04", headers={"Content-Type": "application/jsonl"}),
+    Hostile(
+        "import zip", 422, "bad_line", path="/import", body=b"PK\x03\x04", headers={"Content-Type": "application/jsonl"}
+    ),
     Hostile("config", 422, "bad_config", "PUT", "/config", body={"config": 5}),
     Hostile("config deep", 422, "bad_config", "PUT", "/config", body={"config": {"window": {"type": [[[]]]}}}),
 ]

@@ -7,11 +7,12 @@ from typing import Any, Final
 from fastapi import Request
 from starlette.responses import Response, StreamingResponse
 
-from ledger.errors import SessionNotFound
+from ledger.errors import ImportRefused, SessionNotFound
 from ledger.server.callers import Importer, Reader
 from ledger.server.native.described import problems
 from ledger.server.native.sessions import SessionOf, tag
 from ledger.server.native.shapes import Shape
+from ledger.server.problems import STATUS_OF_CODE
 from ledger.server.routes import native_router
 from ledger.server.strict_body import read_body
 
@@ -71,7 +72,12 @@ async def import_(session: SessionOf, caller: Importer, request: Request, respon
     """Copy the one session of an export here: all of it or nothing, and not twice; larger files by the command line."""
     body = await read_body(request, media_types=_MEDIA_TYPES)
     before = await _version(session)
-    done = await session.ledger.import_file(lambda: io.BytesIO(body), **session.names)
+    try:
+        done = await session.ledger.import_file(lambda: io.BytesIO(body), **session.names)
+    except ImportRefused as refused:
+        if refused.code in STATUS_OF_CODE:  # of a line, not of the request
+            raise ImportRefused("bad_line", "is not as it was written", line=refused.line, byte=refused.byte) from None
+        raise
     version = await _version(session)
     if version == before:
         response.status_code = 200
