@@ -236,3 +236,24 @@ def test_a_user_s_session_is_another_than_nobody_s(api: httpx.Client, session: s
     say(api, session)
     assert api.get(f"/v1/sessions/{session}/stats", params={"user_id": "alice"}).status_code == 404
     assert api.get(f"/v1/sessions/{session}/stats", params={"user_id": ""}).status_code == 200
+
+
+def test_a_fork_shares_history_and_goes_on_by_itself(api: httpx.Client, session: str) -> None:
+    """W-70."""
+    say(api, session)
+    body = {"session_id": f"{session}-fork", "version": 2}
+    made = api.post(f"/v1/sessions/{session}/fork", json=body, headers={"Idempotency-Key": "f"})
+    assert (made.status_code, made.json()["at_version"], made.json()["version"]) == (201, 2, 3)
+    again = api.post(f"/v1/sessions/{session}/fork", json=body, headers={"Idempotency-Key": "f"})
+    assert (again.json(), again.headers["idempotent-replayed"]) == (made.json(), "true")
+    say(api, f"{session}-fork", [{"role": "user", "content": "Elsewhere"}])
+    state = api.get(f"/v1/sessions/{session}-fork/state").json()
+    assert [message["content"] for message in state["messages"]] == ["Book a table for two", "Elsewhere"]
+    log = api.get(f"/v1/sessions/{session}-fork/events").json()["events"]
+    assert [event["version"] for event in log] == [1, 2, 3, 4]
+    assert log[2]["previous_hash"] == log[1]["hash"]
+    assert api.post(f"/v1/sessions/{session}-fork/verify").json()["verdict"] == "OK-CHAINED"
+    taken = api.post(f"/v1/sessions/{session}/fork", json=body)
+    assert (taken.status_code, taken.json()["code"]) == (409, "session_exists")
+    stale = api.post(f"/v1/sessions/{session}/fork", json={"session_id": "x"}, headers={"If-Match": '"2"'})
+    assert stale.status_code == 412

@@ -102,6 +102,16 @@ class Conditions:
         # let the store say so, which first looks whether the request was carried out before
         return {"idempotency_key": self.key, "expected_version": max(self.versions, default=INT_MAX)}
 
+    async def require(self, session: Session) -> None:
+        """Refuse unless *session* is at the version that ``If-Match`` names, for a write to another session.
+
+        Raises:
+            PreconditionFailed: it is not.
+        """
+        guard = await self.guard(session)
+        if guard.get("expected_version") not in {None, (await session.state()).version}:
+            raise PreconditionFailed("the session is not at the version of If-Match; read it again")
+
     @contextmanager
     def hold(self) -> Iterator[None]:
         """Tell a version that is not the one of ``If-Match`` as 412, not as 409.

@@ -1,0 +1,77 @@
+"""Forking a session within its namespace (W-70)."""
+
+from typing import Annotated
+
+from pydantic import ConfigDict, Field
+from starlette.responses import Response
+
+from ledger.errors import InvalidInput
+from ledger.names import check_name
+from ledger.server.callers import Writer
+from ledger.server.ledgers import ServiceOf
+from ledger.server.native.sessions import ConditionsOf, SessionOf, never_future, tag
+from ledger.server.native.shapes import Shape
+from ledger.server.routes import native_router
+from ledger.server.strict_body import StrictBody
+from ledger.strict_json import INT_MAX
+
+router = native_router(prefix="/v1/sessions/{session_id}", tags=["managing"])
+
+
+class NewFork(StrictBody):
+    """The new session, of the same user unless another is named; and from where on it goes by itself, else now."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"session_id": "support-42-again", "version": 3}]})
+
+    session_id: str
+    user_id: str | None = None
+    version: Annotated[int, Field(ge=0, le=INT_MAX)] | None = None
+    at: str | None = Field(default=None, description="ISO 8601 with an offset.")
+
+
+class Fork(Shape):
+    """Where the new session goes on: *version* is its first event, *at_version* the last that it shares."""
+
+    session_id: str
+    user_id: str | None
+    forked_from: str
+    at_version: int
+    version: int
+    position: int
+    event_id: str
+    hash: str
+
+
+@router.post("/fork", status_code=201, operation_id="fork")
+async def fork(
+    session: SessionOf,
+    body: NewFork,
+    caller: Writer,
+    conditions: ConditionsOf,
+    service: ServiceOf,
+    response: Response,
+) -> Fork:
+    """Begin a session that shares this one's history up to a version, by reference; both go on by themselves."""
+    if body.version is not None and body.at is not None:
+        raise InvalidInput("bad_version", "give a version or a moment, not both", field="at")
+    if conditions.if_match:
+        await conditions.require(session)
+    made = await session.ledger.fork(
+        new_session_id=check_name(body.session_id, field="session_id"),
+        new_user_id=body.user_id,
+        version=body.version,
+        at=never_future(service, body.at),
+        idempotency_key=conditions.key,
+        **session.names,
+    )
+    tag(response, made.version, replayed=made.replayed)
+    return Fork(
+        session_id=made.session_id,
+        user_id=made.user_id,
+        forked_from=made.forked_from,
+        at_version=made.at_version,
+        version=made.version,
+        position=made.position,
+        event_id=made.event_id,
+        hash=made.hash,
+    )
