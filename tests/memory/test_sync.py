@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -89,6 +90,9 @@ def a_day(ledger: SyncMemoryLedger) -> None:
     ledger.add_entries("s", [{"role": "user", "content": "message 6"}], expected_version=7)
     ledger.settle()
     off()
+    until = time.monotonic() + 10
+    while len(told) < 6 and time.monotonic() < until:  # handlers run in threads of their own
+        time.sleep(0.01)
     assert len(told) == 6
     assert ledger.get_stats("s").summaries == 1
     ledger.remove_entry("s", context.entry_id)
