@@ -40,7 +40,7 @@ def anew(ledger: MemoryLedger) -> MemoryLedger:
 
 def untimed(state: Any) -> Any:
     """Return a state less its version and times, which a fork has of its own."""
-    changed = {"version": 0, "write_id": "", "created_us": 0, "updated_us": 0, "opened": True}
+    changed = {"version": 0, "write_id": "", "created_us": 0, "updated_us": 0, "opened": True, "life": 0, "writes": 0}
     fields = {name: getattr(at_rest(state), name) for name in state.__struct_fields__}
     return {**fields, **changed}
 
