@@ -1,0 +1,161 @@
+"""Automatic summarization by a PUT: C13, C14, B3 and B5, with a model behind a real endpoint."""
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from ledger.settings import Settings
+from tests.databases import Server
+from tests.server.compat.test_working_memory import put, said, texts
+from tests.server.conftest import Running, running
+from tests.summarizers.endpoint import Endpoint, hang, raw, says, serving, status
+
+#: "user: " and 38 words are 40 tokens.
+WORDS = " ".join(["word"] * 38)
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with serving() as one:
+        yield one
+
+
+def with_model(endpoint: Endpoint, **changes: object) -> Settings:
+    return Settings(
+        summarizer_base_url=endpoint.url,
+        summarizer_model="m",
+        summarizer_api_key="k",
+        summarizer_max_retries=0,
+        **changes,
+    )
+
+
+@pytest.fixture
+def summarizing(server: Server, shared_database: str, endpoint: Endpoint) -> Iterator[Running]:
+    with running(
+        server.target(shared_database),
+        settings=with_model(endpoint),
+        summarization_wait_seconds=5,
+        generation_model="gpt-3.5-turbo",
+        worker=False,
+    ) as one:
+        yield one
+
+
+@pytest.fixture
+def api(summarizing: Running, namespace: str) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=summarizing.url, params={"namespace": namespace}, timeout=60) as client:
+        yield client
+
+
+def many(count: int, start: int = 0) -> list[dict]:
+    return [said(f"{WORDS} {number}"[7:], id=f"m{number}") for number in range(start, start + count)]
+
+
+def put_within(api: httpx.Client, session: str, window: int, messages: list[dict], **body) -> dict:
+    answer = api.put(
+        f"/v1/working-memory/{session}",
+        json={"messages": messages, **body},
+        params={"context_window_max": window},
+    )
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def tokens(answer: dict) -> int:
+    return sum(40 for _ in answer["messages"])
+
+
+def test_C13_nothing_at_the_threshold_and_a_summary_above_it(
+    api: httpx.Client, endpoint: Endpoint, session: str
+) -> None:
+    """W-41: L 1000, T 700; at most 400 tokens stay."""
+    before = put_within(api, session, 1000, many(17))
+    assert (before["context"], len(before["messages"]), len(endpoint.asked)) == (None, 17, 0)
+    after = put_within(api, session, 1000, [*many(17), *many(1, 17)])
+    assert after["context"] == "A summary."
+    assert [message["id"] for message in after["messages"]] == [f"m{n}" for n in range(8, 18)]
+    assert after["tokens"] == 127, "what the model used"
+    lines = [line for line in endpoint.prompts[-1].splitlines() if line.startswith("user: ")]
+    assert [line.rpartition(" ")[2] for line in lines] == [str(n) for n in range(8)], "oldest first"
+    endpoint.answers(says("A second summary."))
+    again = put_within(api, session, 1000, [*after["messages"], *many(8, 18)])
+    assert again["context"] == "A second summary."
+    assert "A summary." in endpoint.prompts[-1], "the summary before is handed on"
+
+
+def test_C14_it_can_be_turned_off(server: Server, shared_database: str, endpoint: Endpoint, session: str) -> None:
+    """W-12."""
+    off = {"enable_working_memory_summarization": False, "worker": False}
+    with (
+        running(server.target(shared_database), settings=with_model(endpoint), **off) as service,
+        httpx.Client(base_url=service.url, timeout=30) as client,
+    ):
+        assert len(put_within(client, session, 1000, many(50))["messages"]) == 50
+    assert endpoint.asked == []
+
+
+@pytest.mark.parametrize(
+    "behaviour",
+    [status(500), says(""), says("NONE"), raw(b"garbage"), says("word " * 20_000)],
+    ids=["error", "empty", "NONE", "garbage", "over-long"],
+)
+def test_B5_a_model_that_fails_loses_nothing(
+    api: httpx.Client, endpoint: Endpoint, session: str, behaviour: object
+) -> None:
+    """W-41, W-44, I-53."""
+    endpoint.answers(behaviour)
+    answer = put_within(api, session, 1000, many(30))
+    assert (answer["context"], len(answer["messages"])) == (None, 30)
+
+
+def test_B5_150_messages_with_a_small_model_are_each_active_or_covered(
+    api: httpx.Client, endpoint: Endpoint, summarizing: Running, namespace: str, session: str
+) -> None:
+    """R-004-5: the generation window is 4,096 tokens, so there are several calls, oldest first."""
+    answer = put_within(api, session, 4096, many(150))
+    assert answer["context"] == "A summary."
+    assert len(endpoint.asked) > 1
+    kept = [message["id"] for message in answer["messages"]]
+    told = [line.rpartition(" ")[2] for prompt in endpoint.prompts for line in prompt.splitlines() if "word" in line]
+    assert [int(number) for number in told] == list(range(150 - len(kept)))
+    assert kept == [f"m{n}" for n in range(150 - len(kept), 150)]
+
+
+def test_W_45_a_slow_model_is_waited_for_a_while_and_works_on_in_the_background(
+    server: Server, shared_database: str, endpoint: Endpoint, namespace: str, session: str
+) -> None:
+    endpoint.answers(hang)
+    waiting = {"summarization_wait_seconds": 0.2, "worker": False}
+    with (
+        running(server.target(shared_database), settings=with_model(endpoint), **waiting) as service,
+        httpx.Client(base_url=service.url, params={"namespace": namespace}, timeout=30) as client,
+    ):
+        answer = put_within(client, session, 1000, many(30))
+        assert (answer["context"], len(answer["messages"])) == (None, 30)
+        endpoint.released.set()
+        for _ in range(200):
+            now = client.get(f"/v1/working-memory/{session}").json()
+            if now["context"]:
+                break
+        assert (now["context"], len(now["messages"])) == ("A late summary.", 10)
+
+
+def test_B3_a_session_deleted_while_it_is_summarised_stays_deleted(
+    server: Server, shared_database: str, endpoint: Endpoint, namespace: str, session: str
+) -> None:
+    """W-48."""
+    endpoint.answers(hang)
+    waiting = {"summarization_wait_seconds": 0, "worker": False}
+    with (
+        running(server.target(shared_database), settings=with_model(endpoint), **waiting) as service,
+        httpx.Client(base_url=service.url, params={"namespace": namespace}, timeout=30) as client,
+    ):
+        put_within(client, session, 1000, many(30))
+        assert endpoint.arrived.wait(10)
+        assert client.delete(f"/v1/working-memory/{session}").status_code == 200
+        endpoint.released.set()
+        put(client, session, messages=[said("another life")])
+        assert texts(client.get(f"/v1/working-memory/{session}")) == ["another life"]
+        assert client.get(f"/v1/working-memory/{session}").json()["context"] is None
