@@ -25,17 +25,7 @@ _CACHES = (
     "search_entries",
     "search_terms",
     "search_embeddings",
-    "records",
-    "record_accesses",
-    "record_embeddings",
-)
-_CALLED_BY_THE_APPLICATION = (
-    "append",
-    "create_namespace",
-    "namespace_ids",
-    "prune_requests",
-    "search",
-    "search_records",
+    "jobs",
 )
 #: The condition of the policies (trust D-7), as every PostgreSQL from 15 on writes it out.
 _NAMESPACE_IS_SET = (

@@ -32,7 +32,7 @@ from ledger.ports import (
     StreamHead,
     StreamWrite,
 )
-from ledger.stores.in_memory_records import InMemoryRecords
+from ledger.stores.in_memory_jobs import InMemoryJobs
 from ledger.stores.in_memory_search import InMemorySearch
 from ledger.stores.in_memory_serving import InMemoryServing
 
@@ -88,19 +88,15 @@ class InMemoryStore:
         self.pieces_to_embed = searching.pieces_to_embed
         self.save_embeddings = searching.save_embeddings
         self.search_similar = searching.search_similar
-        records = InMemoryRecords(self._spaces, self._clock)
-        self.record_events = records.record_events
-        self.save_records = records.save_records
-        self.prune_records = records.prune_records
-        self.record_spaces = records.record_spaces
-        self.find_records = records.find_records
-        self.duplicate_records = records.duplicate_records
-        self.search_records = records.search_records
-        self.touch_records = records.touch_records
-        self.seed_accesses = records.seed_accesses
-        self.embeds_records = records.embeds_records
-        self.records_to_embed = records.records_to_embed
-        self.save_record_embeddings = records.save_record_embeddings
+        jobs = InMemoryJobs(self._spaces, self._clock)
+        self.changed_sessions = jobs.changed_sessions
+        self.save_jobs = jobs.save_jobs
+        self.prune_jobs = jobs.prune_jobs
+        self.claim_jobs = jobs.claim_jobs
+        self.renew_job = jobs.renew_job
+        self.leave_job = jobs.leave_job
+        self.list_jobs = jobs.list_jobs
+        self.revive_jobs = jobs.revive_jobs
 
     async def append(self, request: AppendRequest) -> Appended:
         """See `ports.Appender.append`."""

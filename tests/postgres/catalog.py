@@ -101,7 +101,7 @@ LAWS: Final = {
         SELECT c.relname FROM pg_class c, unnest('{INSERT,UPDATE,DELETE,TRUNCATE,REFERENCES,TRIGGER}'::text[]) AS may
         WHERE c.relnamespace = 'ledger'::regnamespace AND c.relkind IN ('r', 'p', 'v')
         AND c.relname NOT IN ('snapshots', 'projection_checkpoints', 'session_index', 'search_entries', 'search_terms',
-            'search_embeddings', 'records', 'record_accesses', 'record_embeddings')
+            'search_embeddings', 'jobs')
         AND has_table_privilege('ledger_app', c.oid, may)
     """,
     "tokens are for the owner alone": """

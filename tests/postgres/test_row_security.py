@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 
 import psycopg
 import pytest
 
 from ledger.events import MemoryFields
 from ledger.ids import Stream, namespace_id
+from ledger.job_ports import JOBS, DueJob, SessionJobs
 from ledger.ports import Snapshot
 from ledger.record_ports import RECORDS_PROJECTION
 from ledger.search_ports import SEARCH, StreamChange
@@ -35,9 +36,7 @@ TABLES = (
     "search_entries",
     "search_terms",
     "search_embeddings",
-    "records",
-    "record_accesses",
-    "record_embeddings",
+    "jobs",
     "events_readable",
 )
 
@@ -54,11 +53,18 @@ def database(server: Server, quiet_database: str) -> str:
             await store.begin_build(stream.namespace_id, "session_index", 1, bytes(32))
             await store.save_index(stream.namespace_id, 1, 3, [a_row(stream)])
             await index_a_word(store, stream)
-            await remember(store, stream)
+            await keep_a_job(store, stream)
         await store.close()
 
     asyncio.run(fill())
     return quiet_database
+
+
+async def keep_a_job(store: PostgresStore, stream: Stream) -> None:
+    """Let a session have something to do in the background."""
+    await store.begin_build(stream.namespace_id, JOBS, 1, bytes(32))
+    job = DueJob("promote", "5", datetime.fromisoformat("2026-01-01T00:00:00+00:00"))
+    assert await store.save_jobs(stream.namespace_id, 1, [SessionJobs(stream, (job,))], after=0, position=3) == 3
 
 
 async def index_a_word(store: PostgresStore, stream: Stream) -> None:
@@ -170,7 +176,7 @@ WRITABLE = (
     "search_entries",
     "search_terms",
     "search_embeddings",
-    "served_views",
+    "jobs",
 )
 
 

@@ -9,8 +9,7 @@ from ledger.stores.postgres.checkpoints import Checkpoints
 from ledger.stores.postgres.connections import Connector, Login, Pool, Target
 from ledger.stores.postgres.embedding import Embedding
 from ledger.stores.postgres.faults import translated
-from ledger.stores.postgres.finding_records import FindingRecords
-from ledger.stores.postgres.keeping_records import KeepingRecords
+from ledger.stores.postgres.jobs import Jobs
 from ledger.stores.postgres.reading import Reading
 from ledger.stores.postgres.revisions import require_newest
 from ledger.stores.postgres.searching import Searching
@@ -66,19 +65,15 @@ class PostgresStore:
         self.pieces_to_embed = embedding.pieces_to_embed
         self.save_embeddings = embedding.save_embeddings
         self.search_similar = embedding.search_similar
-        records, found = KeepingRecords(self._pool), FindingRecords(self._pool)
-        self.record_events = reading.record_events
-        self.save_records = records.save_records
-        self.prune_records = records.prune_records
-        self.touch_records = records.touch_records
-        self.seed_accesses = records.seed_accesses
-        self.embeds_records = records.embeds_records
-        self.save_record_embeddings = records.save_record_embeddings
-        self.record_spaces = found.record_spaces
-        self.find_records = found.find_records
-        self.duplicate_records = found.duplicate_records
-        self.search_records = found.search_records
-        self.records_to_embed = found.records_to_embed
+        jobs = Jobs(self._pool)
+        self.changed_sessions = jobs.changed_sessions
+        self.save_jobs = jobs.save_jobs
+        self.prune_jobs = jobs.prune_jobs
+        self.claim_jobs = jobs.claim_jobs
+        self.renew_job = jobs.renew_job
+        self.leave_job = jobs.leave_job
+        self.list_jobs = jobs.list_jobs
+        self.revive_jobs = jobs.revive_jobs
 
     @classmethod
     async def open(cls, target: Target, *, group_commit: bool = True, patience_s: float = 8.0) -> "PostgresStore":

@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 from ledger.ids import Stream
 from ledger.ports import IndexedSession, LifeFilter, Snapshot
 from ledger.stores.postgres import tables
-from ledger.stores.postgres.checkpoints import last_position, moved_on, the_build, unused_rows
+from ledger.stores.postgres.checkpoints import moved_on, sessions_changed, unused_rows
 from ledger.stores.postgres.connections import Pool
 
 
@@ -43,24 +43,11 @@ class Caches:
         self, namespace_id: UUID, build: int, *, limit: int | None = None
     ) -> tuple[int, list[tuple[str, str]]]:
         """See `ports.SessionIndexStore.index_progress`."""
-        events, streams = tables.events.c, tables.streams.c
         async with self._pool.transaction(namespace_id) as connection:
-            last = await connection.scalar(last_position(namespace_id)) or 0
-            folded = sa.select(tables.projection_checkpoints.c.position).where(
-                the_build(namespace_id, tables.session_index.name, build)
+            _, until, changed = await sessions_changed(
+                connection, namespace_id, tables.session_index.name, build, limit=limit
             )
-            done = await connection.scalar(folded) or 0
-            until = last if limit is None else min(last, done + limit)
-            changed = sa.select(events.stream_id).where(
-                events.namespace_id == namespace_id, events.position > done, events.position <= until
-            )
-            names = sa.select(streams.user_id, streams.session_id).where(
-                streams.namespace_id == namespace_id,
-                streams.stream_id.in_(changed.distinct()),
-                sa.not_(streams.session_id.startswith("/")),  # streams that are no session (trust R-1)
-            )
-            rows = [] if done == until else (await connection.execute(names)).all()
-            return until, sorted((row[0], row[1]) for row in rows)
+            return until, changed
 
     async def save_index(self, namespace_id: UUID, build: int, position: int, rows: Sequence[IndexedSession]) -> bool:
         """See `ports.SessionIndexStore.save_index`."""

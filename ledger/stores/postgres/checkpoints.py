@@ -5,6 +5,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from ledger.ports import Checkpoint
@@ -94,6 +95,28 @@ def _checkpoint(row: sa.RowMapping) -> Checkpoint:
 def last_position(namespace_id: UUID) -> sa.Select[int]:
     """Return the question for the namespace's last position; no row if nothing was ever appended."""
     return sa.select(tables.namespaces.c.last_position).where(tables.namespaces.c.namespace_id == namespace_id)
+
+
+async def sessions_changed(
+    connection: AsyncConnection, namespace_id: UUID, projection: str, build: int, *, limit: int | None
+) -> tuple[int, int, list[tuple[str, str]]]:
+    """Return the position of a build, the one that *limit* events lead to, and the sessions among them."""
+    events, streams = tables.events.c, tables.streams.c
+    last = await connection.scalar(last_position(namespace_id)) or 0
+    folded = sa.select(_BUILDS.c.position).where(the_build(namespace_id, projection, build))
+    done = await connection.scalar(folded) or 0
+    until = last if limit is None else min(last, done + limit)
+    if until <= done:
+        return done, done, []
+    changed = sa.select(events.stream_id).where(
+        events.namespace_id == namespace_id, events.position > done, events.position <= until
+    )
+    names = sa.select(streams.user_id, streams.session_id).where(
+        streams.namespace_id == namespace_id,
+        streams.stream_id.in_(changed.distinct()),
+        sa.not_(streams.session_id.startswith("/")),  # streams that are no session (trust R-1)
+    )
+    return done, until, sorted((row[0], row[1]) for row in await connection.execute(names))
 
 
 def the_build(namespace_id: UUID, projection: str, build: int) -> sa.ColumnElement[bool]:

@@ -134,6 +134,23 @@ session_index = sa.Table(
     sa.Column("session_id", sa.Text, nullable=False),
 )
 
+jobs = sa.Table(
+    "jobs",
+    metadata,
+    sa.Column("namespace_id", UUID, primary_key=True),
+    sa.Column("projection_version", sa.Integer, primary_key=True),
+    sa.Column("stream_id", UUID, primary_key=True),
+    sa.Column("due_at", TIMESTAMP(timezone=True), nullable=False),
+    sa.Column("leased_until", TIMESTAMP(timezone=True)),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("kind", sa.Text, primary_key=True),
+    sa.Column("work", sa.Text, nullable=False),
+    sa.Column("user_id", sa.Text, nullable=False),
+    sa.Column("session_id", sa.Text, nullable=False),
+    sa.Column("leased_by", sa.Text),
+    sa.Column("last_error", sa.Text),
+)
+
 search_entries = sa.Table(
     "search_entries",
     metadata,

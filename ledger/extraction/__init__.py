@@ -1,0 +1,9 @@
+"""Memories out of messages: what a model is asked, and what of its answer is believed. Pure.
+
+Source: http W-16, W-48; trust M-3, M-4.
+"""
+
+from ledger.extraction.answers import ExtractedMemory, memories_in
+from ledger.extraction.prompts import extraction_request
+
+__all__ = ["ExtractedMemory", "extraction_request", "memories_in"]

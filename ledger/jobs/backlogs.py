@@ -1,0 +1,73 @@
+"""Backlogs of sessions: the newest snapshot, and the few events after it."""
+
+from collections import OrderedDict
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from ledger import events
+from ledger.builds import code_digest
+from ledger.codec import decode
+from ledger.ids import Stream
+from ledger.ports import Snapshot, Store
+from projections import backlog as fold
+from projections import ranges
+from projections.backlog import BACKLOG, Backlog
+
+_PAGE: Final = 5_000
+_EVERY: Final = 200  # events between two snapshots
+_load = msgspec.json.Decoder(Backlog).decode
+_dump = msgspec.json.Encoder().encode
+
+
+class Backlogs:
+    """Reads backlogs through a cache of this process, which is brought up to date by one look-up."""
+
+    def __init__(self, store: Store, *, capacity: int = 256) -> None:
+        self._store = store
+        self._capacity = capacity
+        self._cache: OrderedDict[Stream, Backlog] = OrderedDict()
+
+    async def current(self, stream: Stream) -> Backlog:
+        """Return what *stream* has to do as of its newest event.
+
+        Raises:
+            UnknownEvent: a newer release wrote in it.
+            LogCorrupted: an event does not parse.
+        """
+        backlog = self._cache.get(stream) or await self._kept(stream)
+        kept = backlog.version
+        while True:
+            page = await self._store.read_stream(stream, after=backlog.version, limit=_PAGE)
+            backlog = BACKLOG.fold(map(decode, page), backlog)
+            if len(page) < _PAGE:
+                break
+        if backlog.version >= kept + _EVERY:
+            await self._keep(stream, backlog)
+        self._cache[stream] = backlog
+        self._cache.move_to_end(stream)
+        while len(self._cache) > self._capacity:
+            self._cache.popitem(last=False)
+        return backlog
+
+    async def _kept(self, stream: Stream) -> Backlog:
+        found = await self._store.load_snapshot(stream, BACKLOG.name, BACKLOG.version)
+        if found is None or found.code_digest != fold_digest():
+            return BACKLOG.initial
+        try:
+            return _load(found.state)
+        except msgspec.MsgspecError:
+            return BACKLOG.initial
+
+    async def _keep(self, stream: Stream, backlog: Backlog) -> None:
+        snapshot = Snapshot(BACKLOG.name, BACKLOG.version, backlog.version, fold_digest(), _dump(backlog))
+        await self._store.save_snapshot(stream, snapshot)
+
+
+@cache
+def fold_digest() -> bytes:
+    """Return the digest of the code that folds backlogs."""
+    files = [Path(fold.__file__), Path(ranges.__file__), *Path(events.__file__).parent.glob("*.py")]
+    return code_digest(BACKLOG.name, BACKLOG.version, files)

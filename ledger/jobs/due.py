@@ -1,0 +1,71 @@
+"""Which jobs a session has: pure, of its state and its backlog."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from ledger.events import Ranges, to_datetime
+from ledger.job_ports import DueJob
+from ledger.state import SessionState
+from ledger.views import plan_automatic
+from projections import ranges
+from projections.backlog import Backlog
+
+#: Whoever wrote starts what it is due itself; only if that did not happen for so long it is a worker's.
+UNSTARTED_S: Final = 5.0
+
+
+class WorkPlan(msgspec.Struct, frozen=True):
+    """How long to wait: for a session to be quiet, and for whoever took on a compaction.
+
+    With *index_all* every message becomes a record (http W-50).
+    """
+
+    debounce_s: float = 30.0
+    compaction_lease_s: float = 600.0
+    index_all: bool = False
+
+
+def due_jobs(state: SessionState, backlog: Backlog, plan: WorkPlan) -> tuple[DueJob, ...]:
+    """Return the work that is left in a session, with the moments it is due.
+
+    Sessions of the working-memory API have memories made of their messages; one that has ended has no work.
+    Source: http W-45, W-48 … W-50.
+    """
+    return tuple(_due(state, backlog, plan)) if state.opened else ()
+
+
+def _due(state: SessionState, backlog: Backlog, plan: WorkPlan) -> Iterator[DueJob]:
+    compaction = _compaction(state, plan)
+    if compaction is not None:
+        yield compaction
+    serves_clients = state.config.profile == "working_memory"
+    if backlog.unextracted and serves_clients:
+        quiet = to_datetime(backlog.spoken_us) + timedelta(seconds=plan.debounce_s)
+        yield DueJob("extract", _named(backlog.unextracted), quiet)
+    if backlog.unpromoted:
+        newest = backlog.unpromoted[-1]
+        yield DueJob("promote", f"{len(backlog.unpromoted)} to {newest}", to_datetime(backlog.noted_us))
+    if backlog.unindexed and plan.index_all and serves_clients:
+        yield DueJob("index", _named(backlog.unindexed), to_datetime(backlog.spoken_us))
+
+
+def _compaction(state: SessionState, plan: WorkPlan) -> DueJob | None:
+    """Return the compaction that nobody will do but us: its process is gone, or was before it began."""
+    lease = timedelta(seconds=plan.compaction_lease_s)
+    begun = [
+        DueJob("compact", f"request {flight.request.compaction_id}", to_datetime(flight.recorded_us) + lease)
+        for flight in state.compactions.in_flight
+    ]
+    unstarted: list[DueJob] = []
+    if any(plan_automatic(state, one) is not None for one in state.config.compactions):
+        due_at: datetime = to_datetime(state.updated_us) + timedelta(seconds=UNSTARTED_S)
+        unstarted.append(DueJob("compact", f"plan {state.version}", due_at))
+    return min((*begun, *unstarted), key=lambda job: job.due_at, default=None)
+
+
+def _named(wanted: Ranges) -> str:
+    """Return a name for versions that any other set of them, of the same session, does not have soon again."""
+    return f"{ranges.size(wanted)} of {wanted[0][0]} to {wanted[-1][1]}"

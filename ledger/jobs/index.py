@@ -1,0 +1,81 @@
+"""What there is to do in the background: a stored projection, caught up by whoever looks for work."""
+
+import logging
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from ledger import snapshots
+from ledger.builds import code_digest
+from ledger.errors import Unreadable
+from ledger.ids import Stream, namespace_id
+from ledger.job_ports import JOBS, SessionJobs
+from ledger.jobs import due
+from ledger.jobs.backlogs import Backlogs, fold_digest
+from ledger.jobs.due import WorkPlan, due_jobs
+from ledger.ports import Store
+from ledger.replay import States
+from ledger.state import SESSION
+
+log = logging.getLogger("ledger")
+
+VERSION: Final = 1  # raise it when a row's meaning changes: the rows are then built anew beside the old ones
+_PAGE: Final = 500  # events whose sessions are looked at in one transaction
+
+
+class JobIndex:
+    """The jobs of one namespace; a `builds.StoredProjection`."""
+
+    name: Final = JOBS
+    keeps: Final = "what is left to do in the background, for workers"
+
+    def __init__(
+        self, store: Store, states: States, backlogs: Backlogs, *, namespace: str, plan: WorkPlan | None = None
+    ) -> None:
+        self._store = store
+        self._states = states
+        self._backlogs = backlogs
+        self._namespace = namespace
+        self._space = namespace_id(namespace)
+        self._plan = plan or WorkPlan()
+
+    @property
+    def version(self) -> int:
+        """The meaning of the rows, which depends on whether every message becomes a record."""
+        return VERSION * 10 + int(self._plan.index_all)
+
+    @cached_property
+    def code_digest(self) -> bytes:
+        """The digest of the folds, and of what makes jobs of them."""
+        files = [Path(__file__), Path(due.__file__)]
+        return code_digest(self.name, self.version, files, of=snapshots.code_digest() + fold_digest())
+
+    async def advance(self, build: int, *, limit: int) -> int | None:
+        """See `builds.StoredProjection.advance`; jobs are of a session's newest state, so they may be ahead."""
+        after, position, changed = await self._store.changed_sessions(self._space, JOBS, build, limit=min(limit, _PAGE))
+        sessions = [await self._session(Stream.of(self._namespace, session, user)) for user, session in changed]
+        return await self._store.save_jobs(self._space, build, sessions, after=after, position=position)
+
+    async def prune(self) -> int:
+        """See `builds.StoredProjection.prune`."""
+        return await self._store.prune_jobs(self._space)
+
+    async def _session(self, stream: Stream) -> SessionJobs:
+        try:
+            state = await self._states.current(stream)
+            backlog = await self._backlogs.current(stream)
+            await self._keep_snapshot(stream)
+        except Unreadable as fault:  # a release that can read it will find its work
+            log.warning("a session has no work here: %s", fault.code)
+            return SessionJobs(stream, ())
+        return SessionJobs(stream, due_jobs(state, backlog, self._plan))
+
+    async def _keep_snapshot(self, stream: Stream) -> None:
+        """Write the snapshot that is due, if whoever wrote the session did not come to it."""
+        state = self._states.snapshot_due(stream)
+        if state is None:
+            return
+        kept = await self._store.load_snapshot(stream, SESSION.name, SESSION.version)
+        current = kept is not None and kept.code_digest == snapshots.code_digest()
+        if snapshots.is_due(state, last=kept.version if kept is not None and current else 0):
+            await self._states.save_snapshot(stream, state)

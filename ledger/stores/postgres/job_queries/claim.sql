@@ -1,0 +1,19 @@
+-- Rows that another worker is just claiming are skipped, not waited for.
+WITH due AS (
+    SELECT stream_id, kind FROM ledger.jobs
+    WHERE namespace_id = :namespace_id AND projection_version = :build
+        AND kind = ANY(:kinds)
+        AND due_at <= clock_timestamp()
+        AND (leased_until IS NULL OR leased_until <= clock_timestamp())
+        AND attempts < :most_attempts
+    ORDER BY due_at, stream_id, kind
+    LIMIT :most
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE ledger.jobs AS j
+SET attempts = j.attempts + 1, leased_by = :by, leased_until = clock_timestamp() + make_interval(secs => :lease_s)
+FROM due
+WHERE j.namespace_id = :namespace_id AND j.projection_version = :build
+    AND j.stream_id = due.stream_id AND j.kind = due.kind
+RETURNING j.stream_id, j.user_id, j.session_id, j.kind, j.work, j.due_at, j.attempts, j.leased_until, j.leased_by,
+    j.last_error

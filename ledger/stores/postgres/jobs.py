@@ -1,0 +1,167 @@
+"""Background work: the projection that tells what there is to do, and sharing it among workers."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from ledger.job_ports import JOBS, MOST_ATTEMPTS, Job, JobKind, Outcome, SessionJobs
+from ledger.stores.postgres import tables
+from ledger.stores.postgres.checkpoints import moved_on, sessions_changed, the_build, unused_rows
+from ledger.stores.postgres.connections import Pool
+
+_QUERIES: Final = {path.stem: path.read_text() for path in (Path(__file__).parent / "job_queries").glob("*.sql")}
+_CLAIM: Final = sa.text(_QUERIES["claim"]).bindparams(sa.bindparam("kinds", type_=ARRAY(sa.Text)))
+_PUT: Final = sa.text(_QUERIES["put"])
+_DROP: Final = sa.text(_QUERIES["drop"])
+_LEAVE: Final = sa.text(_QUERIES["leave"]).bindparams(
+    sa.bindparam("error", type_=sa.Text), sa.bindparam("counts", type_=sa.Boolean)
+)
+_JOBS: Final = tables.jobs.c
+_SHOWN: Final = (
+    _JOBS.stream_id,
+    _JOBS.user_id,
+    _JOBS.session_id,
+    _JOBS.kind,
+    _JOBS.work,
+    _JOBS.due_at,
+    _JOBS.attempts,
+    _JOBS.leased_until,
+    _JOBS.leased_by,
+    _JOBS.last_error,
+)
+
+
+class Jobs:
+    """The `job_ports.JobStore` of the store."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def changed_sessions(
+        self, namespace_id: UUID, projection: str, build: int, *, limit: int
+    ) -> tuple[int, int, list[tuple[str, str]]]:
+        """See `job_ports.JobIndexStore.changed_sessions`."""
+        async with self._pool.transaction(namespace_id) as connection:
+            return await sessions_changed(connection, namespace_id, projection, build, limit=limit)
+
+    async def save_jobs(
+        self, namespace_id: UUID, build: int, sessions: Sequence[SessionJobs], *, after: int, position: int
+    ) -> int | None:
+        """See `job_ports.JobIndexStore.save_jobs`."""
+        at = sa.select(tables.projection_checkpoints.c.position).where(the_build(namespace_id, JOBS, build))
+        async with self._pool.transaction(namespace_id) as connection:
+            # first, so that of two that fold the same events only one writes
+            reached: int | None = await connection.scalar(at.with_for_update())
+            if reached != after:
+                return reached
+            columns = {"namespace_id": namespace_id, "build": build, **_columns(sessions)}
+            if columns["changed"]:
+                await connection.execute(_DROP, columns)
+            if columns["streams"]:
+                await connection.execute(_PUT, columns)
+            await connection.execute(moved_on(namespace_id, JOBS, build, position))
+            return position
+
+    async def prune_jobs(self, namespace_id: UUID) -> int:
+        """See `job_ports.JobIndexStore.prune_jobs`."""
+        async with self._pool.transaction(namespace_id) as connection:
+            return (await connection.execute(unused_rows(namespace_id, tables.jobs))).rowcount
+
+    async def claim_jobs(
+        self, namespace_id: UUID, build: int, *, by: str, kinds: Sequence[JobKind], lease_s: float, limit: int
+    ) -> list[Job]:
+        """See `job_ports.JobQueue.claim_jobs`."""
+        asked = {
+            "namespace_id": namespace_id,
+            "build": build,
+            "by": by,
+            "kinds": list(kinds),
+            "lease_s": lease_s,
+            "most": limit,
+            "most_attempts": MOST_ATTEMPTS,
+        }
+        async with self._pool.transaction(namespace_id) as connection:
+            rows = (await connection.execute(_CLAIM, asked)).mappings()
+            return sorted((_job(namespace_id, build, row) for row in rows), key=lambda job: job.due_at)
+
+    async def renew_job(self, job: Job, *, lease_s: float) -> bool:
+        """See `job_ports.JobQueue.renew_job`."""
+        until = sa.func.clock_timestamp() + sa.func.make_interval(0, 0, 0, 0, 0, 0, lease_s)
+        statement = (
+            sa.update(tables.jobs).where(*_the_job(job), _JOBS.leased_by == job.leased_by).values(leased_until=until)
+        )
+        async with self._pool.transaction(job.namespace_id) as connection:
+            return (await connection.execute(statement)).rowcount > 0
+
+    async def leave_job(self, job: Job, outcome: Outcome) -> None:
+        """See `job_ports.JobQueue.leave_job`."""
+        noted = {
+            "namespace_id": job.namespace_id,
+            "build": job.build,
+            "stream_id": job.stream_id,
+            "kind": job.kind,
+            "work": job.work,
+            "by": job.leased_by,
+            "error": outcome.error,
+            "counts": outcome.counts,
+            "retry_after_s": outcome.retry_after_s,
+        }
+        async with self._pool.transaction(job.namespace_id) as connection:
+            await connection.execute(_LEAVE, noted)
+
+    async def list_jobs(self, namespace_id: UUID, build: int, *, dead: bool = False, limit: int = 100) -> list[Job]:
+        """See `job_ports.JobList.list_jobs`."""
+        wanted = (
+            sa.select(*_SHOWN)
+            .where(_JOBS.namespace_id == namespace_id, _JOBS.projection_version == build)
+            .order_by(_JOBS.due_at, _JOBS.stream_id, _JOBS.kind)
+            .limit(limit)
+        )
+        if dead:
+            wanted = wanted.where(_JOBS.attempts >= MOST_ATTEMPTS)
+        async with self._pool.transaction(namespace_id) as connection:
+            return [_job(namespace_id, build, row) for row in (await connection.execute(wanted)).mappings()]
+
+    async def revive_jobs(self, namespace_id: UUID, build: int) -> int:
+        """See `job_ports.JobList.revive_jobs`."""
+        statement = (
+            sa.update(tables.jobs)
+            .where(
+                _JOBS.namespace_id == namespace_id,
+                _JOBS.projection_version == build,
+                _JOBS.attempts >= MOST_ATTEMPTS,
+            )
+            .values(attempts=0, due_at=sa.func.clock_timestamp())
+        )
+        async with self._pool.transaction(namespace_id) as connection:
+            return (await connection.execute(statement)).rowcount
+
+
+def _columns(sessions: Sequence[SessionJobs]) -> dict[str, Any]:
+    wanted = [(one.stream, job) for one in sessions for job in one.jobs]
+    return {
+        "changed": [one.stream.stream_id for one in sessions],
+        "streams": [stream.stream_id for stream, _ in wanted],
+        "users": [stream.user_id for stream, _ in wanted],
+        "sessions": [stream.session_id for stream, _ in wanted],
+        "kinds": [job.kind for _, job in wanted],
+        "works": [job.work for _, job in wanted],
+        "dues": [job.due_at for _, job in wanted],
+    }
+
+
+def _the_job(job: Job) -> tuple[sa.ColumnElement[bool], ...]:
+    return (
+        _JOBS.namespace_id == job.namespace_id,
+        _JOBS.projection_version == job.build,
+        _JOBS.stream_id == job.stream_id,
+        _JOBS.kind == job.kind,
+    )
+
+
+def _job(namespace_id: UUID, build: int, row: sa.RowMapping) -> Job:
+    return Job(namespace_id=namespace_id, build=build, **row)

@@ -1,0 +1,1 @@
+"""Background work: compactions nobody ended, memories made of messages, and their way to long-term memory."""
