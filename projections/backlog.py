@@ -17,6 +17,7 @@ from ledger.events import (
     EntryEdited,
     EntryRemoved,
     MemoryAdded,
+    MemoryEdited,
     MemoryPromoted,
     OpaqueEvent,
     Ranges,
@@ -31,13 +32,15 @@ from projections.projection import Projection
 class Backlog(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is left after the event at *version*, in the life that began at *life* and since *cleared_version*.
 
-    *changed_version* is that of the newest event that edited or withdrew a message which was still to be done.
+    *changed_version* is that of the newest event that edited or withdrew a message which was still to be done,
+    *edited_version* of the newest that edited such a memory.
     """
 
     version: int = 0
     life: int = 0
     cleared_version: int = 0
     changed_version: int = 0
+    edited_version: int = 0
     #: Versions of messages no memories were made of yet.
     unextracted: Ranges = ()
     #: Versions of messages that are no records of their own yet.
@@ -56,6 +59,11 @@ class Backlog(msgspec.Struct, frozen=True, omit_defaults=True):
     def is_unindexed_still(self, read: "Backlog", covered: Ranges) -> bool:
         """Tell whether what was *read* of the messages *covered* is as it was, and still to be indexed."""
         return self._follows(read) and _within(covered, self.unindexed)
+
+    def is_unpromoted_still(self, read: "Backlog", memories: Iterable[int]) -> bool:
+        """Tell whether what was *read* of the *memories* is as it was, and still to be promoted."""
+        same = self.life == read.life and self.edited_version <= read.version
+        return same and set(memories) <= set(self.unpromoted)
 
     def _follows(self, read: "Backlog") -> bool:
         same = (self.life, self.cleared_version) == (read.life, read.cleared_version)
@@ -89,6 +97,8 @@ def _changed(state: Backlog, event: RecordedEvent) -> Backlog:
             return replace(state, unindexed=without(state.unindexed, covered))
         case MemoryAdded(persisted_at=None):
             return replace(state, unpromoted=(*state.unpromoted, event.version), noted_us=event.recorded_us)
+        case MemoryEdited(memory_version=version) if version in state.unpromoted:
+            return replace(state, edited_version=event.version)
         case MemoryPromoted(memory_version=version):
             return replace(state, unpromoted=tuple(one for one in state.unpromoted if one != version))
         case OpaqueEvent(type=type_, schema_version=schema_version):

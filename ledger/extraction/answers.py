@@ -10,11 +10,11 @@ from typing import Any, Final, Literal
 import msgspec
 
 from ledger.errors import InvalidInput, SummarizerFailed
+from ledger.extraction.prompts import MEMORY_CHARACTERS
 from ledger.strict_json import JsonLimits, parse
 
-#: At most so many memories in an answer, each with at most so many characters.
+#: At most so many memories in an answer.
 MOST_MEMORIES: Final = 50
-MEMORY_CHARACTERS: Final = 2_000
 #: Memories together are shorter than so many times what they were made of, or than this many characters.
 _TIMES: Final = 2
 _ANYWAY: Final = 2_000

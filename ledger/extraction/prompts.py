@@ -19,6 +19,9 @@ MESSAGE_CHARACTERS: Final = 12_000
 #: Words of a summary, unless the strategy's config says otherwise (``max_summary_length``).
 SUMMARY_WORDS: Final = 500
 _MOST_WORDS: Final = 2_000
+_CHARACTERS_OF_A_WORD: Final = 12  # generously, with the blank after it
+#: Characters of a memory that is no summary.
+MEMORY_CHARACTERS: Final = 2_000
 
 _SYSTEM: Final = """\
 You read a conversation and write down what is worth remembering when it is long over. You only report what was said: \
@@ -85,6 +88,13 @@ def summary_words(extraction: Extraction) -> int:
     if isinstance(asked, bool) or not isinstance(asked, int) or not 1 <= asked <= _MOST_WORDS:
         return SUMMARY_WORDS
     return asked
+
+
+def longest_memory(extraction: Extraction) -> int:
+    """Return how many characters one memory may have: a summary is longer than a fact."""
+    if extraction.strategy != "summary":
+        return MEMORY_CHARACTERS
+    return max(MEMORY_CHARACTERS, _CHARACTERS_OF_A_WORD * summary_words(extraction))
 
 
 def _template(extraction: Extraction) -> str:

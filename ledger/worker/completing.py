@@ -1,0 +1,64 @@
+"""How a job ends: one append of everything it came to, at the version of the session it was decided on.
+
+That version is the guard. Whoever ends the same job a second time, or after the session was cleared, finds the
+backlog changed and appends nothing (http W-48).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from ledger.commands import Command
+from ledger.errors import Unavailable, VersionConflict
+from ledger.ids import Stream
+from ledger.ports import AppendRequest, StreamWrite
+from ledger.records import Promotion
+from ledger.session import decide
+from ledger.state import SessionState
+from ledger.worker.site import Site
+from projections.backlog import Backlog
+
+_ATTEMPTS: Final = 50  # each lost attempt means that somebody else's append went through
+
+#: How an attempt ended: it is *done*, or was *late*: what it had read has changed since.
+Ending: TypeAlias = Literal["done", "late"]
+
+
+class Made(msgspec.Struct, frozen=True):
+    """What a job came to: records of long-term memory, and commands to the session they come from."""
+
+    promotions: tuple[Promotion, ...]
+    commands: tuple[Command, ...]
+
+
+#: What a job comes to in a session as it is now; none if it is late.
+Decide: TypeAlias = Callable[[SessionState, Backlog], Made | None]
+
+
+async def complete(site: Site, stream: Stream, made_of: Decide, *, write_id: str) -> Ending:
+    """Append what a job came to, all or nothing, and at once.
+
+    Raises:
+        Unavailable: other writers kept coming first, or the store is away.
+    """
+    for _ in range(_ATTEMPTS):
+        state, backlog = await site.read(stream)
+        made = made_of(state, backlog)
+        events = [event for command in made.commands for event in decide(state, command)] if made else []
+        if made is None or not events:
+            return "late"
+        records = await _records(site, stream, made.promotions, write_id)
+        session = site.writer.request(stream, events, state.version)
+        try:
+            await site.store.append(AppendRequest(writes=(*records, *session.writes)))
+        except VersionConflict:
+            continue
+        return "done"
+    raise Unavailable("other writers kept coming first; try again")
+
+
+async def _records(site: Site, stream: Stream, promotions: Sequence[Promotion], write_id: str) -> Sequence[StreamWrite]:
+    if not promotions:
+        return ()
+    return await site.memory.writes_for_promotion(stream, promotions, write_id=write_id)

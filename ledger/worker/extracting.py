@@ -1,0 +1,115 @@
+"""Memories out of messages: asked of a model, checked, and stored with the note that they were made. Source: W-48."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from ledger.commands import MarkExtracted
+from ledger.events import EntriesExtracted, Extraction, MemoryFields, ModelOutput, Ranges, RecordSource
+from ledger.extraction import ExtractedMemory, extraction_request, longest_memory, memories_in
+from ledger.ids import Stream
+from ledger.past_entries import read_entries
+from ledger.records import Promotion
+from ledger.state import SessionState
+from ledger.summarizing import answer_of, cleaned
+from ledger.worker.completing import Ending, Made, complete
+from ledger.worker.site import Site
+from projections import backlog as backlogs
+from projections import ranges
+from projections.backlog import Backlog
+from projections.entries import Entry
+
+#: Of one question to the model: further messages are the next attempt's.
+MOST_MESSAGES: Final = 100
+MOST_CHARACTERS: Final = 40_000
+
+
+async def extract(site: Site, stream: Stream) -> Ending:
+    """Make memories of the oldest messages that none were made of yet.
+
+    No transaction is open, and no connection is held, while the model is asked (trust M-1, P-15). Messages that are
+    edited or withdrawn meanwhile make the attempt late; ones that are added do not concern it (http B2).
+
+    Raises:
+        SummarizerFailed: the model gave nothing usable; nothing was written.
+    """
+    state, read = await site.read(stream)
+    entries = await _oldest(site, stream, read.unextracted)
+    if not entries:
+        return "done"
+    covered = ranges.ranges_of(entry.version for entry in entries)
+    extraction = state.working.extraction
+    found, output = await _asked(site, [one for one in entries if one.content.strip()], extraction)
+    write_id = site.tools.clock.ulid()
+    promotions = tuple(
+        Promotion(
+            record_id=site.tools.clock.ulid(),
+            fields=_fields(memory, stream, extraction, entries),
+            source=RecordSource(stream.session_id, covered, stream.user_id),
+        )
+        for memory in found
+    )
+    extracted = EntriesExtracted(
+        write_id=write_id,
+        covered=covered,
+        strategy=extraction.strategy,
+        record_ids=tuple(one.record_id for one in promotions),
+        model=site.tools.summarizer.model,
+        outputs=output,
+    )
+
+    def made(now: SessionState, left: Backlog) -> Made | None:
+        if not left.is_still(read, covered):
+            return None
+        return Made(promotions, (MarkExtracted(extracted, read.life, read.cleared_version),))
+
+    return await complete(site, stream, made, write_id=write_id)
+
+
+async def _asked(
+    site: Site, entries: Sequence[Entry], extraction: Extraction
+) -> tuple[tuple[ExtractedMemory, ...], tuple[ModelOutput, ...]]:
+    """Return what the model finds in *entries*, and its own words."""
+    if not entries:
+        return (), ()
+    model = site.tools.summarizer
+    request = extraction_request(entries, extraction, model=model.model)
+    answer = await answer_of(model, request, site.tools.deadline_s)
+    found = memories_in(cleaned(answer.text), source=request.source, longest=longest_memory(extraction))
+    output = ModelOutput(
+        request_hash=request.request_hash,
+        text=answer.text,
+        input_tokens=answer.input_tokens,
+        output_tokens=answer.output_tokens,
+    )
+    return found, (output,)
+
+
+async def _oldest(site: Site, stream: Stream, wanted: Ranges) -> list[Entry]:
+    """Return the first of the entries *wanted* that go into one question, at least one, as they read now."""
+    read = await read_entries(site.store, stream, backlogs.first(wanted, MOST_MESSAGES))
+    taken: list[Entry] = []
+    characters = 0
+    for entry in (read[version] for version in sorted(read)):
+        characters += len(entry.content)
+        if taken and characters > MOST_CHARACTERS:
+            break
+        taken.append(entry)
+    return taken
+
+
+def _fields(memory: ExtractedMemory, stream: Stream, extraction: Extraction, entries: Sequence[Entry]) -> MemoryFields:
+    """Return a memory as a record, with where it comes from (http W-29)."""
+    return MemoryFields(
+        text=memory.text,
+        memory_type=memory.memory_type,
+        user_id=stream.user_id or None,
+        session_id=stream.session_id,
+        namespace=stream.namespace,
+        topics=memory.topics,
+        entities=memory.entities,
+        event_date=memory.event_date,
+        extracted=True,
+        extracted_from=tuple(dict.fromkeys(entry.entry_id for entry in entries)),
+        extraction_strategy=extraction.strategy,
+        extraction_strategy_config=extraction.config,
+    )

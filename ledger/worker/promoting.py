@@ -1,0 +1,114 @@
+"""From a session to long-term memory: its memories, and with INDEX_ALL… its messages too. Source: W-49, W-50."""
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from ledger.codec import decode
+from ledger.commands import MarkIndexed, PromoteMemory
+from ledger.events import EntriesIndexed, MemoryAdded, MemoryEdited, MemoryFields, MemoryPromoted, RecordSource
+from ledger.ids import Stream
+from ledger.past_entries import read_entries
+from ledger.records import Promotion
+from ledger.state import SessionState
+from ledger.worker.completing import Ending, Made, complete
+from ledger.worker.site import Site
+from projections import backlog as backlogs
+from projections import ranges
+from projections.backlog import Backlog
+from projections.entries import Entry
+
+#: In one append: further ones are the next attempt's.
+MOST_MEMORIES: Final = 500
+MOST_MESSAGES: Final = 1_000
+
+MESSAGE: Final = "message"
+
+
+async def promote(site: Site, stream: Stream) -> Ending:
+    """Make records of the oldest memories that are none yet, as they read now or did when they were removed."""
+    _, read = await site.read(stream)
+    wanted = read.unpromoted[:MOST_MEMORIES]
+    memories = await _memories(site, stream, wanted)
+    if not memories:
+        return "done"
+    write_id = site.tools.clock.ulid()
+
+    def made(now: SessionState, left: Backlog) -> Made | None:
+        if not left.is_unpromoted_still(read, wanted):
+            return None
+        promotions = tuple(
+            Promotion(
+                record_id=memory_id,
+                fields=_promoted(fields, stream, now),
+                source=RecordSource(stream.session_id, ((version, version),), stream.user_id),
+            )
+            for version, (memory_id, fields) in memories.items()
+        )
+        marks = (
+            MemoryPromoted(write_id=write_id, memory_id=memory_id, memory_version=version, record_id=memory_id)
+            for version, (memory_id, _) in memories.items()
+        )
+        return Made(promotions, tuple(PromoteMemory(mark, read.life) for mark in marks))
+
+    return await complete(site, stream, made, write_id=write_id)
+
+
+async def index(site: Site, stream: Stream) -> Ending:
+    """Make a record of each of the oldest messages that are none yet."""
+    _, read = await site.read(stream)
+    entries = await read_entries(site.store, stream, backlogs.first(read.unindexed, MOST_MESSAGES))
+    if not entries:
+        return "done"
+    covered = ranges.ranges_of(sorted(entries))
+    write_id = site.tools.clock.ulid()
+    promotions = tuple(_of_message(entries[version], stream) for version in sorted(entries))
+
+    def made(now: SessionState, left: Backlog) -> Made | None:
+        if not left.is_unindexed_still(read, covered):
+            return None
+        return Made(promotions, (MarkIndexed(EntriesIndexed(write_id=write_id, covered=covered), read.life),))
+
+    return await complete(site, stream, made, write_id=write_id)
+
+
+async def _memories(site: Site, stream: Stream, wanted: tuple[int, ...]) -> dict[int, tuple[str, MemoryFields]]:
+    """Return the memories added at the versions *wanted*, by version: id, and what they said last."""
+    found: dict[int, tuple[str, MemoryFields]] = {}
+    for stored in await site.store.read_versions(stream, ranges.ranges_of(wanted)):
+        payload = decode(stored).payload
+        if isinstance(payload, MemoryAdded):
+            found[stored.version] = payload.memory_id, payload.fields
+    about = await site.store.find_items(stream, sorted({memory_id for memory_id, _ in found.values()}))
+    later = sorted({version for versions in about.values() for version in versions} - found.keys())
+    for stored in await site.store.read_versions(stream, ranges.ranges_of(later)):
+        payload = decode(stored).payload
+        if isinstance(payload, MemoryEdited) and payload.memory_version in found:
+            found[payload.memory_version] = payload.memory_id, payload.fields
+    return found
+
+
+def _promoted(fields: MemoryFields, stream: Stream, state: SessionState) -> MemoryFields:
+    extraction = state.working.extraction
+    return replace(
+        fields,
+        user_id=fields.user_id if fields.user_id is not None else stream.user_id or None,
+        namespace=fields.namespace if fields.namespace is not None else stream.namespace,
+        session_id=fields.session_id if fields.session_id is not None else stream.session_id,
+        extraction_strategy=extraction.strategy,
+        extraction_strategy_config=extraction.config,
+    )
+
+
+def _of_message(entry: Entry, stream: Stream) -> Promotion:
+    fields = MemoryFields(
+        text=f"{entry.role}: {entry.content}",
+        memory_type=MESSAGE,
+        user_id=stream.user_id or None,
+        session_id=stream.session_id,
+        namespace=stream.namespace,
+        created_at=entry.moment,
+        extraction_strategy=MESSAGE,
+    )
+    source = RecordSource(stream.session_id, ((entry.version, entry.version),), stream.user_id)
+    return Promotion(record_id=entry.entry_id, fields=fields, source=source)

@@ -1,0 +1,66 @@
+"""The environment of background work, read once into frozen settings.
+
+The variables of the working-memory API keep their names (http W-12); our own begin with ``MEMORY_LEDGER_WORKER_``.
+"""
+
+from typing import Final
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from ledger.errors import InvalidInput
+from ledger.job_ports import JobKind
+
+_PREFIX: Final = "MEMORY_LEDGER_WORKER_"
+
+
+class WorkerSettings(BaseSettings):
+    """What can be set for workers; the ledger's own settings are `ledger.settings.Settings`."""
+
+    model_config = SettingsConfigDict(env_ignore_empty=True, frozen=True, extra="ignore")
+
+    extraction_debounce_seconds: float = Field(default=30, ge=0)
+    """How long a session is quiet before memories are made of it (W-48)."""
+    long_term_memory: bool = True
+    """False: no memories are made, promoted or indexed (W-35)."""
+    index_all_messages_in_long_term_memory: bool = False
+    """True makes each message a record (W-50)."""
+    enable_working_memory_summarization: bool = True
+    """False: no compaction is begun or taken over."""
+    concurrency: int = Field(default=4, ge=1, le=64, validation_alias=f"{_PREFIX}CONCURRENCY")
+    """Jobs at once, in one process."""
+    poll_s: float = Field(default=1, gt=0, le=60, validation_alias=f"{_PREFIX}POLL_S")
+    """How often a worker with nothing to do looks for work."""
+    lease_s: float = Field(default=60, gt=0, le=3600, validation_alias=f"{_PREFIX}LEASE_S")
+    """How long after its death a worker's job is taken on by another; one that lives renews its lease."""
+    retry_s: float = Field(default=5, gt=0, le=600, validation_alias=f"{_PREFIX}RETRY_S")
+    """The wait after a first failure; each further one doubles it, up to half an hour."""
+    grace_s: float = Field(default=10, ge=0, le=600, validation_alias=f"{_PREFIX}GRACE_S")
+    """How long jobs that are under way may take to end when the worker stops."""
+
+    def kinds(self, *, extracts: bool) -> tuple[JobKind, ...]:
+        """Return the kinds of jobs to do; without a model that *extracts*, messages wait for one."""
+        kinds: list[JobKind] = ["compact"] if self.enable_working_memory_summarization else []
+        if self.long_term_memory:
+            kinds += ["extract", "promote"] if extracts else ["promote"]
+            if self.index_all_messages_in_long_term_memory:
+                kinds.append("index")
+        return tuple(kinds)
+
+
+def load_worker_settings(**overrides: object) -> WorkerSettings:
+    """Return the settings of this environment; *overrides* that are not none win.
+
+    Raises:
+        InvalidInput: ``bad_setting``, naming the variable.
+    """
+    fields = WorkerSettings.model_fields
+    given = {
+        str(fields[name].validation_alias or name): value for name, value in overrides.items() if value is not None
+    }
+    try:
+        return WorkerSettings(**given)  # type: ignore[arg-type]  # pydantic checks them
+    except ValidationError as refused:
+        fault = refused.errors(include_url=False, include_input=False)[0]
+        name = "_".join(str(part) for part in fault["loc"]).upper()
+        raise InvalidInput("bad_setting", fault["msg"], field=name) from None

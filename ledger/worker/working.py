@@ -1,0 +1,276 @@
+"""The worker: looks for work in every namespace, takes what it can do at once, and stops in order."""
+
+import asyncio
+import logging
+import os
+import socket
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Final, Self
+from uuid import UUID
+
+from ledger.clock import SystemClock
+from ledger.errors import LedgerError, SummarizerFailed, Unreadable
+from ledger.ids import Stream
+from ledger.job_ports import Job, JobKind, Outcome
+from ledger.jobs import WorkPlan
+from ledger.ports import Clock, Store
+from ledger.search_ports import Embedder, SearchLanguage
+from ledger.settings import Settings
+from ledger.summarizers import SummarizerChoice, chosen_summarizer
+from ledger.worker.compacting import compact
+from ledger.worker.completing import Ending
+from ledger.worker.extracting import extract
+from ledger.worker.promoting import index, promote
+from ledger.worker.settings import WorkerSettings, load_worker_settings
+from ledger.worker.site import Site, Tools
+
+log = logging.getLogger("ledger")
+
+_TASKS: Final[Mapping[JobKind, Callable[[Site, Stream], Awaitable[Ending]]]] = {
+    "compact": compact,
+    "extract": extract,
+    "promote": promote,
+    "index": index,
+}
+_LONGEST_WAIT_S: Final = 1_800.0
+_MOST_SITES: Final = 64  # each with a cache of sessions
+_HOST_CHARACTERS: Final = 100
+
+
+class Worker:
+    """Works in the background from entering the context to leaving it; or `run_once`.
+
+    *namespaces* are those to work in, all there are unless given. What the summarizer cannot do is left for a worker
+    that can: without a model no memories are made of messages. Who owns the store and the clients closes them, after
+    the worker has stopped.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        settings: WorkerSettings | None = None,
+        ledger_settings: Settings | None = None,
+        summarizer: SummarizerChoice = None,
+        embedder: Embedder | None = None,
+        clock: Clock | None = None,
+        namespaces: Sequence[str] | None = None,
+    ) -> None:
+        self._settings = settings or load_worker_settings()
+        ledger = ledger_settings or Settings()
+        language: SearchLanguage = ledger.search_language
+        self._tools = Tools(
+            store=store,
+            clock=clock or SystemClock(),
+            summarizer=chosen_summarizer(summarizer),
+            plan=WorkPlan(
+                debounce_s=self._settings.extraction_debounce_seconds,
+                compaction_lease_s=ledger.compaction_lease_s,
+                index_all=self._settings.index_all_messages_in_long_term_memory,
+            ),
+            embedder=embedder,
+            language=language,
+            deadline_s=ledger.summarizer_timeout_s,
+        )
+        self._kinds = self._settings.kinds(extracts=self._tools.extracts)
+        self._only = None if namespaces is None else tuple(dict.fromkeys(namespaces))
+        self._names: dict[UUID, str] = {}
+        self._sites: OrderedDict[str, Site] = OrderedDict()
+        self._kept_up: dict[str, int] = {}
+        #: What is under way: where, and whether it is a job.
+        self._tasks: dict[asyncio.Task[None], tuple[Site, bool]] = {}
+        self._name = f"{socket.gethostname()[:_HOST_CHARACTERS]}-{os.getpid()}"
+        self._woken = asyncio.Event()
+        self._stopping = False
+        self._loop: asyncio.Task[None] | None = None
+        self._done = 0
+        self._turn = 0
+
+    async def __aenter__(self) -> Self:
+        """Begin to work."""
+        self._loop = asyncio.create_task(self._work())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Take no more work, let what is under way end within the grace, and give the rest back."""
+        await self.stop()
+
+    def wake(self) -> None:
+        """Look for work now."""
+        self._woken.set()
+
+    async def run_once(self) -> int:
+        """Do all that is due, and return how many attempts ended well."""
+        self._done = 0
+        while await self._round() or self._tasks:
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        return self._done
+
+    async def stop(self) -> None:
+        """See `__aexit__`."""
+        self._stopping = True
+        if self._loop is not None:
+            self._loop.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._loop
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=self._settings.grace_s)
+        left = list(self._tasks)
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        while self._sites:
+            await self._sites.popitem()[1].close()
+
+    # looking for work -----------------------------------------------------------------------------------
+
+    async def _work(self) -> None:
+        while not self._stopping:
+            self._woken.clear()
+            await self._round()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._woken.wait(), self._settings.poll_s)
+
+    async def _round(self) -> int:
+        """Begin what is due, as far as there is room; return how much that was."""
+        begun = 0
+        for namespace in await self._namespaces():
+            try:
+                begun += await self._begin(self._site(namespace))
+            except LedgerError as fault:  # of this namespace, or of all; the next round tries again
+                log.warning("no work was found in a namespace: %s", fault.code)
+            except Exception:  # one namespace does not keep the others from being looked after
+                log.exception("looking for work failed")
+        await self._close_idle()
+        return begun
+
+    async def _namespaces(self) -> list[str]:
+        """Return the names of the namespaces to look at, in another order each time, so that none is always last."""
+        try:
+            found = await self._tools.store.namespace_ids()
+            for each in found:
+                if each not in self._names and (info := await self._tools.store.namespace(each)) is not None:
+                    self._names[each] = info.namespace
+        except LedgerError as fault:
+            log.warning("namespaces could not be listed: %s", fault.code)
+            return []
+        known = sorted(self._names.values())
+        wanted = known if self._only is None else [name for name in known if name in self._only]
+        first = self._turn % len(wanted) if wanted else 0
+        self._turn += 1
+        return [*wanted[first:], *wanted[:first]]
+
+    async def _begin(self, site: Site) -> int:
+        info = await self._tools.store.namespace(site.space)
+        if info is not None and self._kept_up.get(site.namespace) != info.last_position:
+            self._keep_up(site, info.last_position)
+        room = self._settings.concurrency - sum(is_job for _, is_job in self._tasks.values())
+        if room <= 0 or self._stopping:
+            return 0
+        by = f"{self._name}-{self._tools.clock.ulid()}"
+        nothing: list[Job] = []
+
+        async def claimed(build: int) -> list[Job]:
+            return await self._tools.store.claim_jobs(
+                site.space, build, by=by, kinds=self._kinds, lease_s=self._settings.lease_s, limit=room
+            )
+
+        jobs = await site.ask_jobs(claimed, empty=nothing)
+        for job in jobs:
+            self._start(site, self._attempt(site, job), is_job=True)
+        return len(jobs)
+
+    def _keep_up(self, site: Site, position: int) -> None:
+        """Bring what readers look at up to date, beside the jobs."""
+
+        async def kept() -> None:
+            try:
+                await site.keep_up()
+            except LedgerError as fault:
+                log.warning("a namespace is behind: %s", fault.code)
+                if not isinstance(fault, Unreadable):  # which stays so until something else is written
+                    self._kept_up.pop(site.namespace, None)
+
+        if (site, False) not in self._tasks.values():
+            self._kept_up[site.namespace] = position
+            self._start(site, kept(), is_job=False)
+
+    def _start(self, site: Site, work: Coroutine[None, None, None], *, is_job: bool) -> None:
+        task = asyncio.create_task(work)
+        self._tasks[task] = (site, is_job)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.pop(task, None)
+        self.wake()
+        if not task.cancelled() and task.exception() is not None:
+            log.error("background work failed", exc_info=task.exception())
+
+    def _site(self, namespace: str) -> Site:
+        site = self._sites.get(namespace)
+        if site is None:
+            site = self._sites[namespace] = Site(self._tools, namespace=namespace)
+        self._sites.move_to_end(namespace)
+        return site
+
+    async def _close_idle(self) -> None:
+        """Let go of what was looked at longest ago, but of nothing that is under way."""
+        busy = {site.namespace for site, _ in self._tasks.values()}
+        idle = [name for name in self._sites if name not in busy]
+        for name in idle[: max(0, len(self._sites) - _MOST_SITES)]:
+            await self._sites.pop(name).close()
+
+    # doing it -------------------------------------------------------------------------------------------
+
+    async def _attempt(self, site: Site, job: Job) -> None:
+        """Do one job, and note what became of it; its lease is renewed meanwhile."""
+        stream = Stream.of(site.namespace, job.session_id, job.user_id)
+        renewing = asyncio.create_task(self._renew(job))
+        outcome = Outcome(error="interrupted", counts=False)
+        try:
+            outcome = await self._outcome(site, stream, job)
+        finally:
+            renewing.cancel()
+            with suppress(LedgerError):  # the lease will be over by itself
+                await asyncio.shield(self._tools.store.leave_job(job, outcome))
+
+    async def _outcome(self, site: Site, stream: Stream, job: Job) -> Outcome:
+        try:
+            ending = await _TASKS[job.kind](site, stream)
+            if ending == "late":
+                return Outcome(counts=False)
+            self._done += 1
+            # if its row is there still, with the same work, nothing came of it
+            await site.ask_jobs(_nothing, empty=None)
+            return Outcome("undone", self._wait_s(job))
+        except SummarizerFailed as fault:
+            log.warning("a model gave nothing usable: %s", fault.reason)
+            return Outcome(fault.reason, self._wait_s(job))
+        except LedgerError as fault:
+            log.warning("a job failed: %s", fault.code)
+            return Outcome(fault.code, self._wait_s(job))
+        except Exception:  # a fault of ours is a dead letter in the end, and takes nobody down
+            log.exception("a job failed")
+            return Outcome("bug", self._wait_s(job))
+
+    async def _renew(self, job: Job) -> None:
+        while True:
+            await asyncio.sleep(self._settings.lease_s / 3)
+            try:
+                if not await self._tools.store.renew_job(job, lease_s=self._settings.lease_s):
+                    return
+            except LedgerError as fault:
+                log.warning("a lease was not renewed: %s", fault.code)
+
+    def _wait_s(self, job: Job) -> float:
+        """Return how long to wait after this attempt failed: twice as long as after the one before."""
+        return min(_LONGEST_WAIT_S, self._settings.retry_s * 2.0 ** (job.attempts - 1))
+
+
+async def _nothing(build: int) -> None:
+    """Ask nothing: to read is to catch up."""

@@ -1,0 +1,28 @@
+"""A model on loopback, and a session on each store."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from ledger.ports import Store
+from ledger.summarizers.openai import OpenAISummarizer
+from tests.summarizers.endpoint import Endpoint, serving
+from tests.summarizers.scene import model_at
+from tests.worker.scene import Scene
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with serving() as running:
+        yield running
+
+
+@pytest.fixture
+async def model(endpoint: Endpoint) -> AsyncIterator[OpenAISummarizer]:
+    async with model_at(endpoint) as summarizer:
+        yield summarizer
+
+
+@pytest.fixture
+def scene(store: Store, namespace: str) -> Scene:
+    return Scene(store, namespace)

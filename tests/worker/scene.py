@@ -1,0 +1,109 @@
+"""Sessions of the working-memory API, written as its routes write them, and what became of them."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from ledger.clock import SystemClock
+from ledger.codec import decode
+from ledger.commands import ChangeConfig
+from ledger.events import Event, Extraction, MemoryAdded, MemoryFields, RecordedEvent
+from ledger.ids import Stream
+from ledger.memory import MemoryLedger
+from ledger.ports import AppendRequest, Store
+from ledger.records import LongTermMemory, RecordSearch, records_stream
+from ledger.records.shown import LongTermRecord
+from ledger.replay import States
+from ledger.settings import Settings
+from ledger.summarizers import SummarizerChoice
+from ledger.worker import Worker, WorkerSettings, load_worker_settings
+from ledger.writing import Writer
+from tests.summarizers.endpoint import Behaviour, says
+
+CLIENTS = {"profile": "working_memory"}
+OSLO = {"text": "Mia lives in Oslo", "type": "semantic", "topics": ["home"], "entities": ["Mia", "Oslo"]}
+TRIP = {"text": "Mia flew to Rome on 3 May 2026", "type": "episodic", "event_date": "2026-05-03"}
+
+
+def finds(*memories: dict[str, Any]) -> Behaviour:
+    """Let the model answer with *memories*."""
+    return says(json.dumps({"memories": memories}))
+
+
+def at_once(**changes: Any) -> WorkerSettings:
+    """Return settings that wait for nothing."""
+    chosen = {"extraction_debounce_seconds": 0, "poll_s": 0.01, "retry_s": 0.01, "grace_s": 5, **changes}
+    return load_worker_settings(**chosen)
+
+
+def worker(store: Store, namespace: str, model: SummarizerChoice = None, **changes: Any) -> Worker:
+    """Return a worker for one namespace that waits for nothing."""
+    lease_s = changes.pop("compaction_lease_s", 600.0)
+    return Worker(
+        store,
+        settings=at_once(**changes),
+        ledger_settings=Settings(compaction_lease_s=lease_s, summarizer_timeout_s=5),
+        summarizer=model,
+        namespaces=[namespace],
+    )
+
+
+class Scene:
+    """One session in a namespace, and its long-term memory."""
+
+    def __init__(self, store: Store, namespace: str, *, user: str | None = "mia") -> None:
+        self.store = store
+        self.namespace = namespace
+        self.user = user
+        self.stream = Stream.of(namespace, "s", user)
+        self.ledger = MemoryLedger(store, namespace=namespace, config=CLIENTS)
+        self.memory = LongTermMemory(store, namespaces=[namespace], default_namespace=namespace)
+        self._writer = Writer(store, States(store), SystemClock())
+
+    async def say(self, *texts: str) -> None:
+        """Add messages of the user."""
+        for text in texts:
+            await self.ledger.add_user_message("s", text, user_id=self.user)
+
+    async def choose(self, strategy: str, **config: Any) -> None:
+        """Choose how memories are made."""
+
+        async def commands(state: object) -> Sequence[ChangeConfig]:
+            return [ChangeConfig("w", extraction=Extraction(strategy, config))]
+
+        await self._writer.write(self.stream, commands)
+
+    async def append(self, *events: Event) -> None:
+        """Append events as they are."""
+        state = await States(self.store).current(self.stream)
+        request = self._writer.request(self.stream, events, state.version)
+        await self.store.append(AppendRequest(writes=request.writes))
+
+    async def note(self, memory_id: str, text: str, **fields: Any) -> int:
+        """Add a memory to the session, and return its version."""
+        await self.append(MemoryAdded(write_id="w", memory_id=memory_id, fields=MemoryFields(text, **fields)))
+        return (await self.store.head(self.stream))[0]
+
+    async def events(self, type_: str) -> list[Any]:
+        """Return what the session's events of a type say."""
+        stored = await self.store.read_stream(self.stream)
+        return [event.payload for event in map(decode, stored) if event.type == type_]
+
+    async def record_events(self) -> list[RecordedEvent]:
+        """Return the events of the user's records."""
+        return [decode(one) for one in await self.store.read_stream(records_stream(self.namespace, self.user))]
+
+    async def records(self) -> list[LongTermRecord]:
+        """Return what long-term memory holds, oldest first."""
+        page = await self.memory.search(RecordSearch(limit=100))
+        return sorted((one.record for one in page.memories), key=lambda one: one.text)
+
+    async def texts(self) -> list[str]:
+        """Return what long-term memory says."""
+        return [one.text for one in await self.records()]
+
+    async def flags(self) -> list[bool]:
+        """Tell of each active message whether memories were made of it."""
+        state = await States(self.store).current(self.stream)
+        marked = {version for first, last in state.working.flags.extracted for version in range(first, last + 1)}
+        return [entry.version in marked for entry in state.window.entries]

@@ -1,0 +1,60 @@
+"""Compactions that nobody else does. Source: R-CMP-10, http W-45, trust M-2, P-14."""
+
+import asyncio
+
+import pytest
+
+from ledger.memory import MemoryLedger
+from ledger.ports import Store
+from ledger.summarizers.openai import OpenAISummarizer
+from tests.summarizers.endpoint import Endpoint, says
+from tests.summarizers.scene import SMALL, TRIGGER, completed, messages, outcomes, said, talk
+from tests.worker.scene import worker
+
+
+async def never(prompt: str) -> str:
+    await asyncio.Event().wait()
+    return ""
+
+
+async def test_what_a_dead_process_began_is_ended_by_a_worker_after_the_lease(
+    store: Store, namespace: str, endpoint: Endpoint, model: OpenAISummarizer
+) -> None:
+    endpoint.answers(says("The only summary."))
+    dead = MemoryLedger(store, namespace=namespace, config=SMALL)
+    dead.set_summarizer(None, never)
+    await talk(dead)
+    assert await outcomes(dead) == ["requested"]
+    assert await worker(store, namespace, model).run_once() == 0, "the lease is not over"
+    assert await worker(store, namespace, model, compaction_lease_s=0.0001).run_once() == 1
+    assert await outcomes(dead) == ["requested", "failed abandoned", "requested", "completed"]
+    assert (await completed(dead)).text == "The only summary."
+    assert await said(dead) == messages(TRIGGER, TRIGGER)
+    await dead._compactor.close(grace_s=0)
+
+
+async def test_what_nobody_began_is_begun_by_a_worker_after_a_while(
+    store: Store, namespace: str, endpoint: Endpoint, model: OpenAISummarizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endpoint.answers(says("The only summary."))
+    dead = MemoryLedger(store, namespace=namespace, config=SMALL)
+    dead._compactor.evaluate = _nothing  # type: ignore[method-assign]
+    await talk(dead)
+    assert await worker(store, namespace, model).run_once() == 0, "whoever wrote may still begin it"
+    monkeypatch.setattr("ledger.jobs.due.UNSTARTED_S", 0.0)
+    await talk(dead, 1, first=TRIGGER + 1)
+    assert await worker(store, namespace, model).run_once() == 1
+    assert await outcomes(dead) == ["requested", "completed"]
+
+
+async def test_with_summarization_off_a_worker_compacts_nothing(store: Store, namespace: str) -> None:
+    dead = MemoryLedger(store, namespace=namespace, config=SMALL)
+    dead.set_summarizer(None, never)
+    await talk(dead)
+    off = worker(store, namespace, compaction_lease_s=0.0001, enable_working_memory_summarization=False)
+    assert await off.run_once() == 0
+    await dead._compactor.close(grace_s=0)
+
+
+async def _nothing(*args: object, **options: object) -> None:
+    """Begin no compaction."""

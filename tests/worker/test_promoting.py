@@ -1,0 +1,139 @@
+"""Memories and messages of sessions on their way to long-term memory. Source: http W-49, W-50, B3."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from ledger.events import MemoryEdited, MemoryFields, MemoryRemoved
+from ledger.ports import Store
+from ledger.replay import States
+from ledger.worker.promoting import promote
+from ledger.worker.site import Site
+from tests.worker.scene import Scene, worker
+
+
+async def test_a_memory_becomes_a_record_and_says_since_when(scene: Scene, store: Store, namespace: str) -> None:
+    await scene.say("hello")
+    await scene.choose("custom", custom_prompt="Only allergies: {message}")
+    version = await scene.note("m1", "Mia lives in Oslo", topics=("home",))
+    assert await worker(store, namespace).run_once() == 1
+    (record,) = await scene.records()
+    assert (record.id, record.text, record.user_id, record.session_id) == ("m1", "Mia lives in Oslo", "mia", "s")
+    assert (record.extraction_strategy, record.extraction_strategy_config) == (
+        "custom",
+        {"custom_prompt": "Only allergies: {message}"},
+    )
+    (promoted,) = await scene.events("memory.promoted")
+    assert (promoted.memory_version, promoted.record_id) == (version, "m1")
+    state = await States(store).current(scene.stream)
+    assert state.working.memories[0].persisted_at is not None
+    assert await worker(store, namespace).run_once() == 0
+
+
+async def test_a_memory_that_was_removed_before_is_promoted_as_it_read_last(
+    scene: Scene, store: Store, namespace: str
+) -> None:
+    await scene.say("hello")
+    version = await scene.note("m1", "Mia lives in Rome")
+    await scene.append(
+        MemoryEdited(write_id="w", memory_id="m1", memory_version=version, fields=MemoryFields("Mia lives in Oslo")),
+        MemoryRemoved(write_id="w", memory_id="m1", memory_version=version),
+    )
+    assert await worker(store, namespace).run_once() == 1
+    assert await scene.texts() == ["Mia lives in Oslo"]
+    assert len(await scene.events("memory.promoted")) == 1
+
+
+async def test_a_known_record_is_edited(scene: Scene, store: Store, namespace: str) -> None:
+    await scene.memory.create([{"id": "m1", "text": "Mia lives in Rome", "user_id": "mia"}])
+    await scene.say("hello")
+    await scene.note("m1", "Mia lives in Oslo")
+    await worker(store, namespace).run_once()
+    assert await scene.texts() == ["Mia lives in Oslo"]
+    assert [event.type for event in await scene.record_events()] == ["record.created", "record.edited"]
+
+
+async def test_memories_of_a_deleted_session_are_not_promoted(scene: Scene, store: Store, namespace: str) -> None:
+    await scene.say("hello")
+    await scene.note("m1", "Mia lives in Oslo")
+    await scene.ledger.clear_session("s", end=True, user_id="mia")
+    assert await worker(store, namespace).run_once() == 0
+    assert await scene.records() == []
+
+
+async def test_memories_of_a_cleared_session_are(scene: Scene, store: Store, namespace: str) -> None:
+    await scene.say("hello")
+    await scene.note("m1", "Mia lives in Oslo")
+    await scene.ledger.clear_session("s", user_id="mia")
+    assert await worker(store, namespace).run_once() == 1
+    assert await scene.texts() == ["Mia lives in Oslo"]
+
+
+@pytest.mark.parametrize("end", [True, False], ids=["deleted", "cleared"])
+async def test_a_deletion_just_before_the_append_leaves_nothing(
+    end: bool, scene: Scene, store: Store, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """B3: between what was decided and the append the session changes."""
+    await scene.say("hello")
+    await scene.note("m1", "Mia lives in Oslo")
+    site = Site(worker(store, namespace)._tools, namespace=namespace)
+    write, cleared = site.memory.writes_for_promotion, []
+
+    async def meanwhile(*args: object, **options: object) -> object:
+        if not cleared:
+            cleared.append(await scene.ledger.clear_session("s", end=end, user_id="mia"))
+        return await write(*args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(site.memory, "writes_for_promotion", meanwhile)
+    assert await promote(site, scene.stream) == ("late" if end else "done")
+    assert await scene.texts() == ([] if end else ["Mia lives in Oslo"])
+    assert len(await scene.events("memory.promoted")) == (0 if end else 1)
+    await site.close()
+
+
+async def test_two_that_promote_the_same_memory_do_it_once(scene: Scene, store: Store, namespace: str) -> None:
+    await scene.say("hello")
+    await scene.note("m1", "Mia lives in Oslo")
+    tools = worker(store, namespace)._tools
+    one, other = Site(tools, namespace=namespace), Site(tools, namespace=namespace)
+    await other.read(scene.stream)  # what it knows is old in a moment
+    assert await promote(one, scene.stream) == "done"
+    assert await promote(other, scene.stream) == "done"
+    assert len(await scene.events("memory.promoted")) == 1
+    assert len(await scene.record_events()) == 1
+    for site in (one, other):
+        await site.close()
+
+
+async def test_each_message_becomes_a_record_where_that_is_asked_for(
+    scene: Scene, store: Store, namespace: str
+) -> None:
+    await scene.ledger.add_user_message(
+        "s", "same", user_id="mia", entry_id="e1", created_at=datetime(2026, 1, 1, tzinfo=UTC)
+    )
+    await scene.ledger.add_assistant_message("s", "same", user_id="mia", entry_id="e2")
+    await scene.ledger.add_user_message("s", "same", user_id="mia", entry_id="e3")
+    assert await worker(store, namespace).run_once() == 0
+    assert await worker(store, namespace, index_all_messages_in_long_term_memory=True).run_once() == 1
+    records = {one.id: one for one in await scene.records()}
+    assert {name: one.text for name, one in records.items()} == {
+        "e1": "user: same",
+        "e2": "assistant: same",
+        "e3": "user: same",
+    }
+    assert {(one.memory_type, one.extraction_strategy) for one in records.values()} == {("message", "message")}
+    assert records["e1"].created_at == datetime(2026, 1, 1, tzinfo=UTC)
+    (indexed,) = await scene.events("entries.indexed")
+    assert indexed.covered == ((2, 4),)
+    state = await States(store).current(scene.stream)
+    assert all(state.working.flags.persisted_at(version) is not None for version in (2, 3, 4))
+    assert await worker(store, namespace, index_all_messages_in_long_term_memory=True).run_once() == 0
+
+
+async def test_without_long_term_memory_nothing_goes_there(scene: Scene, store: Store, namespace: str) -> None:
+    """W-35."""
+    await scene.say("hello")
+    await scene.note("m1", "Mia lives in Oslo")
+    off = worker(store, namespace, long_term_memory=False, index_all_messages_in_long_term_memory=True)
+    assert await off.run_once() == 0
+    assert await scene.records() == []
