@@ -106,6 +106,9 @@ def evolve(state: Compactions, event: RecordedEvent) -> Compactions:
         case CompactionRequested() as payload:
             flight = InFlight(event.version, event.recorded_us, payload, state.entries)
             return replace(state, in_flight=(*state.in_flight, flight))
+        case CompactionFailed(compaction_id=compaction_id, reason="abandoned"):
+            # it says nothing of the model: whoever comes next takes it on at once (R-CMP-10, trust M-2)
+            return replace(state, in_flight=_without(state, compaction_id))
         case CompactionFailed(compaction_id=compaction_id):
             return _fail(state, compaction_id)
         case CompactionCompleted() as payload:

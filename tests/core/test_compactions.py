@@ -362,9 +362,16 @@ def test_a_block_whose_strategy_the_config_lost_meanwhile_is_discarded() -> None
 
 def test_a_failure_recorded_twice_counts_once() -> None:
     session, job = in_flight()
-    session.when(FailCompaction("w1", job.asked.compaction_id, "abandoned")).then(CompactionFailed)
+    session.when(FailCompaction("w1", job.asked.compaction_id, "error")).then(CompactionFailed)
     session.when(FailCompaction("w2", job.asked.compaction_id, "timeout")).then()
     assert session.state.compactions.failed("token_threshold") == 1
+
+
+def test_what_was_abandoned_is_no_failure_of_the_model() -> None:
+    session, job = in_flight()
+    session.when(FailCompaction("w1", job.asked.compaction_id, "abandoned")).then(CompactionFailed)
+    assert session.state.compactions.failed("token_threshold") == 0
+    assert not session.state.compactions.running("token_threshold")
 
 
 def test_an_unknown_compaction_is_nobodys_business() -> None:

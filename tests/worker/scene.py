@@ -48,14 +48,23 @@ def worker(store: Store, namespace: str, model: SummarizerChoice = None, **chang
     )
 
 
+async def work(store: Store, namespace: str, model: SummarizerChoice = None, **changes: Any) -> int:
+    """Let a worker do all that is due in one namespace, and return how many attempts ended well."""
+    one = worker(store, namespace, model, **changes)
+    try:
+        return await one.run_once()
+    finally:
+        await one.stop()
+
+
 class Scene:
     """One session in a namespace, and its long-term memory."""
 
-    def __init__(self, store: Store, namespace: str, *, user: str | None = "mia") -> None:
+    def __init__(self, store: Store, namespace: str, *, user: str | None = "mia", session: str = "s") -> None:
         self.store = store
         self.namespace = namespace
         self.user = user
-        self.stream = Stream.of(namespace, "s", user)
+        self.stream = Stream.of(namespace, session, user)
         self.ledger = MemoryLedger(store, namespace=namespace, config=CLIENTS)
         self.memory = LongTermMemory(store, namespaces=[namespace], default_namespace=namespace)
         self._writer = Writer(store, States(store), SystemClock())
@@ -84,10 +93,13 @@ class Scene:
         await self.append(MemoryAdded(write_id="w", memory_id=memory_id, fields=MemoryFields(text, **fields)))
         return (await self.store.head(self.stream))[0]
 
+    async def decoded(self) -> list[RecordedEvent]:
+        """Return the session's events."""
+        return [decode(stored) for stored in await self.store.read_stream(self.stream)]
+
     async def events(self, type_: str) -> list[Any]:
         """Return what the session's events of a type say."""
-        stored = await self.store.read_stream(self.stream)
-        return [event.payload for event in map(decode, stored) if event.type == type_]
+        return [event.payload for event in await self.decoded() if event.type == type_]
 
     async def record_events(self) -> list[RecordedEvent]:
         """Return the events of the user's records."""

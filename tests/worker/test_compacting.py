@@ -9,7 +9,7 @@ from ledger.ports import Store
 from ledger.summarizers.openai import OpenAISummarizer
 from tests.summarizers.endpoint import Endpoint, says
 from tests.summarizers.scene import SMALL, TRIGGER, completed, messages, outcomes, said, talk
-from tests.worker.scene import worker
+from tests.worker.scene import work
 
 
 async def never(prompt: str) -> str:
@@ -25,12 +25,20 @@ async def test_what_a_dead_process_began_is_ended_by_a_worker_after_the_lease(
     dead.set_summarizer(None, never)
     await talk(dead)
     assert await outcomes(dead) == ["requested"]
-    assert await worker(store, namespace, model).run_once() == 0, "the lease is not over"
-    assert await worker(store, namespace, model, compaction_lease_s=0.0001).run_once() == 1
+    assert await work(store, namespace, model, compaction_lease_s=0.0001) == 1
     assert await outcomes(dead) == ["requested", "failed abandoned", "requested", "completed"]
     assert (await completed(dead)).text == "The only summary."
     assert await said(dead) == messages(TRIGGER, TRIGGER)
     await dead._compactor.close(grace_s=0)
+
+
+async def test_within_its_lease_a_compaction_is_left_to_who_began_it(store: Store, namespace: str) -> None:
+    alive = MemoryLedger(store, namespace=namespace, config=SMALL)
+    alive.set_summarizer(None, never)
+    await talk(alive)
+    assert await work(store, namespace) == 0
+    assert await outcomes(alive) == ["requested"]
+    await alive._compactor.close(grace_s=0)
 
 
 async def test_what_nobody_began_is_begun_by_a_worker_after_a_while(
@@ -40,10 +48,10 @@ async def test_what_nobody_began_is_begun_by_a_worker_after_a_while(
     dead = MemoryLedger(store, namespace=namespace, config=SMALL)
     dead._compactor.evaluate = _nothing  # type: ignore[method-assign]
     await talk(dead)
-    assert await worker(store, namespace, model).run_once() == 0, "whoever wrote may still begin it"
+    assert await work(store, namespace, model) == 0, "whoever wrote may still begin it"
     monkeypatch.setattr("ledger.jobs.due.UNSTARTED_S", 0.0)
     await talk(dead, 1, first=TRIGGER + 1)
-    assert await worker(store, namespace, model).run_once() == 1
+    assert await work(store, namespace, model) == 1
     assert await outcomes(dead) == ["requested", "completed"]
 
 
@@ -51,8 +59,8 @@ async def test_with_summarization_off_a_worker_compacts_nothing(store: Store, na
     dead = MemoryLedger(store, namespace=namespace, config=SMALL)
     dead.set_summarizer(None, never)
     await talk(dead)
-    off = worker(store, namespace, compaction_lease_s=0.0001, enable_working_memory_summarization=False)
-    assert await off.run_once() == 0
+    off = work(store, namespace, compaction_lease_s=0.0001, enable_working_memory_summarization=False)
+    assert await off == 0
     await dead._compactor.close(grace_s=0)
 
 

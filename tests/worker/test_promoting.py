@@ -9,14 +9,14 @@ from ledger.ports import Store
 from ledger.replay import States
 from ledger.worker.promoting import promote
 from ledger.worker.site import Site
-from tests.worker.scene import Scene, worker
+from tests.worker.scene import Scene, work, worker
 
 
 async def test_a_memory_becomes_a_record_and_says_since_when(scene: Scene, store: Store, namespace: str) -> None:
     await scene.say("hello")
     await scene.choose("custom", custom_prompt="Only allergies: {message}")
     version = await scene.note("m1", "Mia lives in Oslo", topics=("home",))
-    assert await worker(store, namespace).run_once() == 1
+    assert await work(store, namespace) == 1
     (record,) = await scene.records()
     assert (record.id, record.text, record.user_id, record.session_id) == ("m1", "Mia lives in Oslo", "mia", "s")
     assert (record.extraction_strategy, record.extraction_strategy_config) == (
@@ -27,7 +27,7 @@ async def test_a_memory_becomes_a_record_and_says_since_when(scene: Scene, store
     assert (promoted.memory_version, promoted.record_id) == (version, "m1")
     state = await States(store).current(scene.stream)
     assert state.working.memories[0].persisted_at is not None
-    assert await worker(store, namespace).run_once() == 0
+    assert await work(store, namespace) == 0
 
 
 async def test_a_memory_that_was_removed_before_is_promoted_as_it_read_last(
@@ -39,7 +39,7 @@ async def test_a_memory_that_was_removed_before_is_promoted_as_it_read_last(
         MemoryEdited(write_id="w", memory_id="m1", memory_version=version, fields=MemoryFields("Mia lives in Oslo")),
         MemoryRemoved(write_id="w", memory_id="m1", memory_version=version),
     )
-    assert await worker(store, namespace).run_once() == 1
+    assert await work(store, namespace) == 1
     assert await scene.texts() == ["Mia lives in Oslo"]
     assert len(await scene.events("memory.promoted")) == 1
 
@@ -48,7 +48,7 @@ async def test_a_known_record_is_edited(scene: Scene, store: Store, namespace: s
     await scene.memory.create([{"id": "m1", "text": "Mia lives in Rome", "user_id": "mia"}])
     await scene.say("hello")
     await scene.note("m1", "Mia lives in Oslo")
-    await worker(store, namespace).run_once()
+    await work(store, namespace)
     assert await scene.texts() == ["Mia lives in Oslo"]
     assert [event.type for event in await scene.record_events()] == ["record.created", "record.edited"]
 
@@ -57,7 +57,7 @@ async def test_memories_of_a_deleted_session_are_not_promoted(scene: Scene, stor
     await scene.say("hello")
     await scene.note("m1", "Mia lives in Oslo")
     await scene.ledger.clear_session("s", end=True, user_id="mia")
-    assert await worker(store, namespace).run_once() == 0
+    assert await work(store, namespace) == 0
     assert await scene.records() == []
 
 
@@ -65,7 +65,7 @@ async def test_memories_of_a_cleared_session_are(scene: Scene, store: Store, nam
     await scene.say("hello")
     await scene.note("m1", "Mia lives in Oslo")
     await scene.ledger.clear_session("s", user_id="mia")
-    assert await worker(store, namespace).run_once() == 1
+    assert await work(store, namespace) == 1
     assert await scene.texts() == ["Mia lives in Oslo"]
 
 
@@ -113,8 +113,8 @@ async def test_each_message_becomes_a_record_where_that_is_asked_for(
     )
     await scene.ledger.add_assistant_message("s", "same", user_id="mia", entry_id="e2")
     await scene.ledger.add_user_message("s", "same", user_id="mia", entry_id="e3")
-    assert await worker(store, namespace).run_once() == 0
-    assert await worker(store, namespace, index_all_messages_in_long_term_memory=True).run_once() == 1
+    assert await work(store, namespace) == 0
+    assert await work(store, namespace, index_all_messages_in_long_term_memory=True) == 1
     records = {one.id: one for one in await scene.records()}
     assert {name: one.text for name, one in records.items()} == {
         "e1": "user: same",
@@ -127,13 +127,13 @@ async def test_each_message_becomes_a_record_where_that_is_asked_for(
     assert indexed.covered == ((2, 4),)
     state = await States(store).current(scene.stream)
     assert all(state.working.flags.persisted_at(version) is not None for version in (2, 3, 4))
-    assert await worker(store, namespace, index_all_messages_in_long_term_memory=True).run_once() == 0
+    assert await work(store, namespace, index_all_messages_in_long_term_memory=True) == 0
 
 
 async def test_without_long_term_memory_nothing_goes_there(scene: Scene, store: Store, namespace: str) -> None:
     """W-35."""
     await scene.say("hello")
     await scene.note("m1", "Mia lives in Oslo")
-    off = worker(store, namespace, long_term_memory=False, index_all_messages_in_long_term_memory=True)
-    assert await off.run_once() == 0
+    off = work(store, namespace, long_term_memory=False, index_all_messages_in_long_term_memory=True)
+    assert await off == 0
     assert await scene.records() == []

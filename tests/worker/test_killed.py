@@ -1,0 +1,230 @@
+"""A worker that is killed between claim and completion: nothing is lost, nothing is done twice.
+
+Source: issue "Must show", http W-48, trust F-2, F-12, P-14.
+"""
+
+import asyncio
+import json
+import random
+import signal
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ledger.events import CompactionCompleted, EntryAdded, MemoryFields
+from ledger.events import MemoryAdded as Added
+from ledger.memory import MemoryLedger
+from ledger.ports import AppendRequest, Store
+from ledger.stores.postgres import PostgresStore
+from ledger.summarizers.openai import OpenAISummarizer
+from ledger.worker import extracting
+from ledger.worker.completing import Decide, Ending
+from ledger.worker.extracting import extract
+from ledger.worker.site import Site
+from projections import ranges
+from projections.backlog import BACKLOG
+from tests.databases import Server
+from tests.summarizers.endpoint import Behaviour, Endpoint, Exchange, says
+from tests.worker.process import POINTS, SHORT
+from tests.worker.scene import OSLO, Scene, finds, work, worker
+
+ROOT = Path(__file__).parents[2]
+#: Ten messages of ten tokens are more than 70, and the newest four stay.
+SMALL = {"profile": "working_memory", "context_window": 100}
+
+
+def talks(exchange: Exchange) -> None:
+    """Answer a question for JSON with a memory, any other with a summary."""
+    asked = exchange.asked
+    answer: Behaviour = finds({"text": f"fact {len(asked['messages'][-1]['content'])}"})
+    (answer if "response_format" in asked else says("A summary."))(exchange)
+
+
+async def begun(scene: Scene) -> None:
+    """Let a session have messages to extract, one of them covered, a memory to promote, a compaction to do."""
+    scene.ledger = MemoryLedger(scene.store, namespace=scene.namespace, config=SMALL)
+    scene.ledger._compactor.evaluate = nothing  # type: ignore[method-assign]
+    for number in range(10):
+        await scene.ledger.add_user_message(scene.stream.session_id, f"message {number}", user_id=scene.user, tokens=10)
+    await scene.append(Added(write_id="w", memory_id=f"m-{scene.stream.session_id}", fields=MemoryFields("noted")))
+
+
+async def nothing(*args: object, **options: object) -> None:
+    """Begin no compaction."""
+
+
+async def assert_done_once(scene: Scene) -> None:
+    """Everything was extracted, promoted and summarised, and nothing twice."""
+    events = await scene.decoded()
+    messages = [event.version for event in events if isinstance(event.payload, EntryAdded)]
+    extracted = [event.payload for event in events if event.type == "entries.extracted"]
+    covered = [version for one in extracted for version in ranges.versions(one.covered)]
+    assert sorted(covered) == messages, "each message is extracted once"
+    summarised = [
+        version
+        for event in events
+        if isinstance(event.payload, CompactionCompleted)
+        for version in ranges.versions(event.payload.covered)
+    ]
+    assert len(summarised) == len(set(summarised)) > 0, "each range has one summary"
+    promoted = [event.payload.memory_id for event in events if event.type == "memory.promoted"]
+    assert promoted == [f"m-{scene.stream.session_id}"], "each memory is promoted once"
+    wanted = Counter([*promoted, *(record_id for one in extracted for record_id in one.record_ids)])
+    made = Counter(
+        event.payload.record_id
+        for event in await scene.record_events()
+        if event.type == "record.created"
+        and event.payload.source is not None
+        and event.payload.source.session_id == scene.stream.session_id
+    )
+    assert made == wanted, "each memory is one record"
+    left = BACKLOG.fold(events)
+    assert (left.unextracted, left.unpromoted) == ((), ())
+
+
+async def killed(server: Server, database: str, namespace: str, endpoint: Endpoint, point: str, times: int) -> bool:
+    """Run a worker that dies at *point*; tell whether it came so far."""
+    arguments = [server.database(database), namespace, endpoint.url, point, str(times)]
+    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "tests.worker.process", *arguments, cwd=ROOT)
+    code = await asyncio.wait_for(process.wait(), 60)
+    assert code in {0, -signal.SIGKILL}
+    return code != 0
+
+
+async def killed_again_and_again(
+    server: Server,
+    database: str,
+    store: Store,
+    namespace: str,
+    endpoint: Endpoint,
+    model: OpenAISummarizer,
+    chance: random.Random,
+    points: list[str],
+) -> None:
+    endpoint.answers(talks)
+    scenes, died = [], 0
+    for cycle, point in enumerate(points):
+        scenes.append(Scene(store, namespace, session=f"s{cycle}"))
+        await begun(scenes[-1])
+        died += await killed(server, database, namespace, endpoint, point, chance.randint(1, 2))
+    assert died > len(points) / 2, "most came to their point"
+    async with asyncio.timeout(120):
+        while True:
+            await asyncio.sleep(SHORT["lease_s"] + 0.1)
+            if not await work(store, namespace, model, **SHORT):
+                break
+    for scene in scenes:
+        await assert_done_once(scene)
+    print(f"{died} kills in {len(points)} cycles, {len(endpoint.asked)} questions to the model")
+
+
+@pytest.mark.postgres
+async def test_a_worker_killed_at_any_point_loses_nothing_and_does_nothing_twice(
+    server: Server,
+    shared_database: str,
+    postgres_store: PostgresStore,
+    namespace: str,
+    endpoint: Endpoint,
+    model: OpenAISummarizer,
+    monkeypatch: pytest.MonkeyPatch,
+    seed: int,
+) -> None:
+    monkeypatch.setattr("ledger.jobs.due.UNSTARTED_S", 0.0)
+    chance = random.Random(seed)
+    points = ["answered", "after the append", chance.choice(POINTS[:-1])]
+    await killed_again_and_again(server, shared_database, postgres_store, namespace, endpoint, model, chance, points)
+
+
+@pytest.mark.postgres
+@pytest.mark.slow
+async def test_a_worker_killed_fifty_times_loses_nothing_and_does_nothing_twice(
+    server: Server,
+    fresh_database: str,
+    namespace: str,
+    endpoint: Endpoint,
+    model: OpenAISummarizer,
+    monkeypatch: pytest.MonkeyPatch,
+    seed: int,
+) -> None:
+    monkeypatch.setattr("ledger.jobs.due.UNSTARTED_S", 0.0)
+    chance = random.Random(seed)
+    store = await PostgresStore.open(server.target(fresh_database))
+    points = [POINTS[cycle % (len(POINTS) - 1)] for cycle in range(50)]
+    await killed_again_and_again(server, fresh_database, store, namespace, endpoint, model, chance, points)
+    await store.close()
+
+
+async def test_several_workers_share_the_work_and_do_each_job_once(
+    store: Store, namespace: str, endpoint: Endpoint, model: OpenAISummarizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ledger.jobs.due.UNSTARTED_S", 0.0)
+    endpoint.answers(talks)
+    scenes = [Scene(store, namespace, session=f"s{number}") for number in range(4)]
+    for scene in scenes:
+        await begun(scene)
+    done = await asyncio.gather(*(work(store, namespace, model, concurrency=2) for _ in range(3)))
+    assert sum(done) >= 12
+    for scene in scenes:
+        await assert_done_once(scene)
+    asked = Counter(json.dumps(one["messages"][-1]["content"].splitlines()[-2:]) for one in endpoint.asked)
+    assert len(endpoint.asked) == 8, asked
+
+
+async def two_extract_the_same(scene: Scene, model: OpenAISummarizer) -> None:
+    """Let two take the same job, as if the first had lost its lease while its model thought."""
+    tools = worker(scene.store, scene.namespace, model)._tools
+    sites = [Site(tools, namespace=scene.namespace) for _ in range(2)]
+    await asyncio.gather(*(extract(site, scene.stream) for site in sites))
+    for site in sites:
+        await site.close()
+
+
+async def test_a_job_that_two_workers_do_is_done_once(
+    store: Store, namespace: str, endpoint: Endpoint, model: OpenAISummarizer
+) -> None:
+    endpoint.answers(finds(OSLO))
+    scene = Scene(store, namespace)
+    await scene.say("I moved to Oslo")
+    await two_extract_the_same(scene, model)
+    assert len(await scene.events("entries.extracted")) == 1
+    assert await scene.texts() == ["Mia lives in Oslo"]
+
+
+async def test_a_worker_without_the_guard_is_caught(
+    store: Store, namespace: str, endpoint: Endpoint, model: OpenAISummarizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Negative control."""
+
+    async def unguarded(site: Site, stream: Any, made_of: Decide, *, write_id: str) -> Ending:
+        made = made_of(*before)
+        assert made is not None
+        events = [command.extracted for command in made.commands]  # type: ignore[union-attr]
+        records = await site.memory.writes_for_promotion(stream, made.promotions, write_id=write_id)
+        writes = site.writer.request(stream, events, None).writes
+        await site.store.append(AppendRequest(writes=(*writes, *records)))
+        return "done"
+
+    endpoint.answers(finds(OSLO))
+    scene = Scene(store, namespace)
+    await begun(scene)
+    site = Site(worker(store, namespace, model)._tools, namespace=namespace)
+    before = await site.read(scene.stream)
+    monkeypatch.setattr(extracting, "complete", unguarded)
+    for _ in range(2):
+        await extract(site, scene.stream)
+        site.backlogs._cache.clear()
+        site.backlogs.current = stale(before[1])  # type: ignore[method-assign]
+        site.states.current = stale(before[0])  # type: ignore[method-assign]
+    with pytest.raises(AssertionError, match="each message is extracted once"):
+        await assert_done_once(scene)
+    await site.close()
+
+
+def stale(answer: object) -> Any:
+    async def current(stream: object) -> object:
+        return answer
+
+    return current
