@@ -57,6 +57,13 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it is a dead letter, or is being tried for the last time."""
         return self.attempts >= MOST_ATTEMPTS
 
+    @property
+    def status(self) -> Literal["waiting", "taken", "dead"]:
+        """What is to be expected of it: it waits for its time, somebody is at it, or nobody will be."""
+        if self.leased_by is not None:
+            return "taken"
+        return "dead" if self.dead else "waiting"
+
 
 class Outcome(msgspec.Struct, frozen=True):
     """What became of an attempt, should the job be there still.
@@ -122,7 +129,7 @@ class JobList(Protocol):
     """Looking after jobs."""
 
     async def list_jobs(self, namespace_id: UUID, build: int, *, dead: bool = False, limit: int = 100) -> list[Job]:
-        """Return jobs, those due longest first; only *dead* letters if asked."""
+        """Return jobs, those due longest first; only *dead* letters if asked. A lease that is over is not shown."""
         ...
 
     async def revive_jobs(self, namespace_id: UUID, build: int) -> int:

@@ -59,6 +59,11 @@ class Options:
         return self._output
 
     @property
+    def namespace(self) -> str | None:
+        """The namespace that was named; none if it is only the usual one."""
+        return self._given.get("namespace")
+
+    @property
     def settings(self) -> Settings:
         """The environment's settings with the options over them; events say that the command wrote them."""
         given = {name: value for name, value in self._given.items() if name != "json"}
@@ -101,6 +106,8 @@ db = typer.Typer(no_args_is_help=True, help="The database: start, stop, status, 
 app.add_typer(db, name="db")
 projections = typer.Typer(no_args_is_help=True, help="What is kept in tables beside the log: list, status, rebuild.")
 app.add_typer(projections, name="projections")
+jobs = typer.Typer(no_args_is_help=True, help="What is left to do in the background: list, retry.")
+app.add_typer(jobs, name="jobs")
 
 
 @app.callback(invoke_without_command=True)

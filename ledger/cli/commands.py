@@ -16,6 +16,7 @@ from ledger.cli import (  # noqa: F401 - imported to register their commands
     serving,
     tokens,
     trying,
+    working,
 )
 from ledger.cli.app import app
 

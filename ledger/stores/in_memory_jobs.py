@@ -125,7 +125,12 @@ class InMemoryJobs:
     async def list_jobs(self, namespace_id: UUID, build: int, *, dead: bool = False, limit: int = 100) -> list[Job]:
         """See `job_ports.JobList.list_jobs`."""
         kept = sorted(self._jobs.get((namespace_id, build), {}).values(), key=_by_time)
-        return [job for job in kept if job.dead or not dead][:limit]
+        now = self._clock.now()
+        return [
+            job if job.leased_until is not None and job.leased_until > now else replace(job, leased_by=None)
+            for job in kept
+            if job.dead or not dead
+        ][:limit]
 
     async def revive_jobs(self, namespace_id: UUID, build: int) -> int:
         """See `job_ports.JobList.revive_jobs`."""

@@ -100,6 +100,29 @@ class Worker:
         """Take no more work, let what is under way end within the grace, and give the rest back."""
         await self.stop()
 
+    @property
+    def extracts(self) -> bool:
+        """Whether it makes memories of messages: only a model can."""
+        return "extract" in self._kinds
+
+    async def jobs(self, namespace: str, *, dead: bool = False, limit: int = 100) -> list[Job]:
+        """Return what is left to do in a namespace, due longest first; only *dead* letters if asked."""
+        site, nothing = self._site(namespace), list[Job]()
+
+        async def listed(build: int) -> list[Job]:
+            return await self._tools.store.list_jobs(site.space, build, dead=dead, limit=limit)
+
+        return await site.ask_jobs(listed, empty=nothing)
+
+    async def revive(self, namespace: str) -> int:
+        """Let the dead letters of a namespace be tried again, and return how many there were."""
+        site = self._site(namespace)
+
+        async def revived(build: int) -> int:
+            return await self._tools.store.revive_jobs(site.space, build)
+
+        return await site.ask_jobs(revived, empty=0)
+
     def wake(self) -> None:
         """Look for work now."""
         self._woken.set()

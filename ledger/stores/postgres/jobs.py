@@ -30,7 +30,7 @@ _SHOWN: Final = (
     _JOBS.due_at,
     _JOBS.attempts,
     _JOBS.leased_until,
-    _JOBS.leased_by,
+    sa.case((_JOBS.leased_until > sa.func.clock_timestamp(), _JOBS.leased_by)).label("leased_by"),
     _JOBS.last_error,
 )
 

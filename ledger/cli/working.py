@@ -1,0 +1,133 @@
+"""The commands of background work: worker, and jobs list and retry."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from ledger.cli.app import Options, app, command, jobs, options, run
+from ledger.cli.output import moment, one_line
+from ledger.embedders import configured_embedder
+from ledger.job_ports import Job
+from ledger.names import check_name
+from ledger.opening import open_store
+from ledger.summarizers import configured_summarizer
+from ledger.worker import Worker, load_worker_settings
+
+
+@asynccontextmanager
+async def _worker(opts: Options, *, namespaces: list[str] | None = None) -> AsyncIterator[Worker]:
+    """Open what a worker needs, and close it again."""
+    settings, work = opts.settings, load_worker_settings()
+    model, vectors = configured_summarizer(settings), configured_embedder(settings)
+    store = await open_store(settings)
+    try:
+        yield Worker(
+            store,
+            settings=work,
+            ledger_settings=settings,
+            summarizer=model,
+            embedder=vectors,
+            namespaces=namespaces,
+        )
+    finally:
+        for client in (model, vectors):
+            if client is not None:
+                await client.close()
+        await store.close()
+
+
+@command(app)
+def worker(
+    once: Annotated[bool, typer.Option("--once", help="Do what is due now, and end.")] = False,
+) -> None:
+    """Do background work until interrupted: in every namespace, unless --namespace names one.
+
+    Several workers, on one machine or many, share the work; a service has one of its own.
+    """
+    opts = options()
+    only = None if opts.namespace is None else [check_name(opts.namespace, field="namespace")]
+
+    async def work() -> int:
+        async with _worker(opts, namespaces=only) as one:
+            if not one.extracts:
+                opts.output.tell("no model is set: messages wait for one, and no memories are made of them", "yellow")
+            if once:
+                try:
+                    return await one.run_once()
+                finally:
+                    await one.stop()
+            stopped = asyncio.Event()
+            for each in (signal.SIGINT, signal.SIGTERM):
+                asyncio.get_running_loop().add_signal_handler(each, stopped.set)
+            async with one:
+                opts.output.tell("working; Ctrl-C ends it in order")
+                await stopped.wait()
+            return 0
+
+    done = run(work)
+    if once:
+        opts.output.result({"done": done}, lambda: opts.output.say(f"{done:,} jobs done"))
+
+
+@command(jobs, "list")
+def list_(
+    dead: Annotated[bool, typer.Option("--dead", help="Only what was given up: the dead letters.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many, those due longest first.")] = 100,
+) -> None:
+    """List what is left to do in the background of a namespace, and what became of it so far."""
+    opts = options()
+
+    async def work() -> list[Job]:
+        async with _worker(opts) as one:
+            return await one.jobs(opts.settings.namespace, dead=dead, limit=limit)
+
+    found = run(work)
+
+    def show() -> None:
+        if not found:
+            opts.output.say("Nothing is left to do.")
+            return
+        table = opts.output.table("session", "user", "job", "status", "due (UTC)", ">attempts", "last error")
+        for job in found:
+            table.add_row(
+                Text(one_line(job.session_id, 40)),
+                Text(one_line(job.user_id, 20)),
+                job.kind,
+                job.status,
+                moment(job.due_at),
+                str(job.attempts),
+                job.last_error or "",
+            )
+        opts.output.console.print(table)
+
+    opts.output.result({"jobs": [_value(job) for job in found]}, show)
+
+
+@command(jobs)
+def retry() -> None:
+    """Let what was given up in a namespace be tried again."""
+    opts = options()
+
+    async def work() -> int:
+        async with _worker(opts) as one:
+            return await one.revive(opts.settings.namespace)
+
+    count = run(work)
+    opts.output.result({"revived": count}, lambda: opts.output.say(f"{count:,} jobs will be tried again"))
+
+
+def _value(job: Job) -> dict[str, Any]:
+    return {
+        "session_id": job.session_id,
+        "user_id": job.user_id or None,
+        "kind": job.kind,
+        "status": job.status,
+        "due_at": job.due_at,
+        "attempts": job.attempts,
+        "last_error": job.last_error,
+    }

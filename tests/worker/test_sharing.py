@@ -1,0 +1,240 @@
+"""The queue that workers share, on each store; and a worker over time. Source: trust M-1, issue part 5."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from ledger.ids import Stream
+from ledger.job_ports import JOBS, MOST_ATTEMPTS, DueJob, Job, Outcome, SessionJobs
+from ledger.ports import Store
+from ledger.stores.postgres import PostgresStore
+from ledger.summarizers.openai import OpenAISummarizer
+from tests.conformance.building import an_event, append
+from tests.databases import Server
+from tests.summarizers.endpoint import Endpoint, hang, says, status
+from tests.worker.scene import OSLO, Scene, finds, work, worker
+
+PAST = datetime(2026, 1, 1, tzinfo=UTC)
+BUILD = 1
+
+
+class Queue:
+    """The jobs of one session, in a build of their own."""
+
+    def __init__(self, store: Store, namespace: str) -> None:
+        self.store = store
+        self.stream = Stream.of(namespace, "s")
+        self.position = 0
+
+    async def put(self, *jobs: DueJob) -> None:
+        await append(self.store, self.stream, an_event())
+        if not self.position:
+            await self.store.begin_build(self.stream.namespace_id, JOBS, BUILD, bytes(32))
+        after, self.position = self.position, self.position + 1
+        sessions = [SessionJobs(self.stream, jobs)]
+        space = self.stream.namespace_id
+        assert await self.store.save_jobs(space, BUILD, sessions, after=after, position=self.position)
+
+    async def claim(self, by: str = "one", *, lease_s: float = 60, limit: int = 10) -> list[Job]:
+        kinds = ("promote", "extract")
+        space = self.stream.namespace_id
+        return await self.store.claim_jobs(space, BUILD, by=by, kinds=kinds, lease_s=lease_s, limit=limit)
+
+    async def listed(self) -> list[Job]:
+        return await self.store.list_jobs(self.stream.namespace_id, BUILD)
+
+
+@pytest.fixture
+def queue(store: Store, namespace: str) -> Queue:
+    return Queue(store, namespace)
+
+
+def a_job(work: str = "w", *, due_at: datetime = PAST, kind: str = "promote") -> DueJob:
+    return DueJob(kind, work, due_at)  # type: ignore[arg-type]
+
+
+async def test_a_due_job_is_claimed_once_until_its_lease_is_over(queue: Queue) -> None:
+    await queue.put(a_job())
+    (job,) = await queue.claim(lease_s=0.05)
+    assert (job.attempts, job.leased_by, job.session_id) == (1, "one", "s")
+    assert await queue.claim("two") == []
+    await asyncio.sleep(0.1)
+    (again,) = await queue.claim("two")
+    assert (again.attempts, again.leased_by) == (2, "two")
+    assert not await queue.store.renew_job(job, lease_s=60), "it is another's now"
+    await queue.store.leave_job(job, Outcome("late", 60))
+    assert [(one.leased_by, one.last_error) for one in await queue.listed()] == [("two", None)]
+
+
+async def test_who_renews_its_lease_keeps_the_job(queue: Queue) -> None:
+    await queue.put(a_job())
+    (job,) = await queue.claim(lease_s=0.05)
+    assert await queue.store.renew_job(job, lease_s=60)
+    await asyncio.sleep(0.1)
+    assert await queue.claim("two") == []
+
+
+async def test_neither_what_is_not_due_nor_other_kinds_are_claimed(queue: Queue) -> None:
+    await queue.put(a_job(due_at=datetime(2099, 1, 1, tzinfo=UTC)), a_job(kind="compact"))
+    assert await queue.claim() == []
+
+
+async def test_a_failed_job_waits_and_other_work_does_not(queue: Queue) -> None:
+    await queue.put(a_job())
+    (job,) = await queue.claim()
+    await queue.store.leave_job(job, Outcome("timeout", 60))
+    (kept,) = await queue.listed()
+    assert (kept.attempts, kept.last_error, kept.status) == (1, "timeout", "waiting")
+    assert kept.due_at > PAST + timedelta(days=1)
+    await queue.put(a_job())
+    assert await queue.claim() == [], "the same work waits on"
+    await queue.put(a_job("other"))
+    (other,) = await queue.claim()
+    assert (other.attempts, other.last_error) == (1, None)
+
+
+async def test_what_is_no_longer_to_be_done_is_gone(queue: Queue) -> None:
+    await queue.put(a_job(), a_job(kind="extract"))
+    await queue.put(a_job())
+    assert [job.kind for job in await queue.listed()] == ["promote"]
+    await queue.put()
+    assert await queue.listed() == []
+
+
+async def test_an_attempt_that_does_not_count_is_as_if_it_had_never_begun(queue: Queue) -> None:
+    await queue.put(a_job())
+    (job,) = await queue.claim()
+    await queue.store.leave_job(job, Outcome(counts=False))
+    (again,) = await queue.claim("two")
+    assert again.attempts == 1
+
+
+async def test_after_its_attempts_a_job_is_a_dead_letter_until_it_is_revived(queue: Queue) -> None:
+    await queue.put(a_job())
+    for _ in range(MOST_ATTEMPTS):
+        (job,) = await queue.claim()
+        await queue.store.leave_job(job, Outcome("timeout"))
+    assert await queue.claim() == []
+    space = queue.stream.namespace_id
+    (dead,) = await queue.store.list_jobs(space, BUILD, dead=True)
+    assert (dead.status, dead.last_error) == ("dead", "timeout")
+    assert await queue.store.revive_jobs(space, BUILD) == 1
+    assert len(await queue.claim()) == 1
+
+
+async def test_of_two_that_fold_the_same_events_one_writes(queue: Queue) -> None:
+    await queue.put(a_job())
+    space = queue.stream.namespace_id
+    sessions = [SessionJobs(queue.stream, ())]
+    assert await queue.store.save_jobs(space, BUILD, sessions, after=0, position=1) == 1
+    assert len(await queue.listed()) == 1
+    assert await queue.store.save_jobs(space, BUILD + 1, sessions, after=0, position=1) is None
+    await queue.store.go_live(space, JOBS, BUILD + 1, replaces=[BUILD])
+    assert len(await queue.listed()) == 1
+
+
+async def test_claims_at_the_same_time_share_the_jobs(store: Store, namespace: str) -> None:
+    space = Stream.of(namespace, "s0").namespace_id
+    sessions = [SessionJobs(Stream.of(namespace, f"s{number}"), (a_job(),)) for number in range(20)]
+    await append(store, sessions[0].stream, an_event())
+    await store.begin_build(space, JOBS, BUILD, bytes(32))
+    await store.save_jobs(space, BUILD, sessions, after=0, position=1)
+    claimed = await asyncio.gather(
+        *(store.claim_jobs(space, BUILD, by=f"{one}", kinds=["promote"], lease_s=60, limit=5) for one in range(6))
+    )
+    taken = [job.session_id for jobs in claimed for job in jobs]
+    assert len(taken) == len(set(taken)) > 0
+
+
+async def test_a_worker_takes_what_comes_while_it_works_and_stops_in_order(
+    scene: Scene, store: Store, namespace: str, endpoint: Endpoint, model: OpenAISummarizer
+) -> None:
+    endpoint.answers(finds(OSLO))
+    async with worker(store, namespace, model):
+        await scene.say("I moved to Oslo")
+        for _ in range(400):
+            if await scene.records():
+                break
+            await asyncio.sleep(0.05)
+    assert await scene.flags() == [True]
+
+
+async def test_a_worker_that_stops_gives_back_what_it_cannot_end(
+    scene: Scene, store: Store, namespace: str, endpoint: Endpoint, model: OpenAISummarizer
+) -> None:
+    endpoint.answers(hang)
+    await scene.say("I moved to Oslo")
+    async with worker(store, namespace, model, grace_s=0):
+        assert await asyncio.to_thread(endpoint.arrived.wait, 20)
+    looking = worker(store, namespace, model)
+    (job,) = await looking.jobs(namespace)
+    assert (job.kind, job.attempts, job.status, job.last_error) == ("extract", 0, "waiting", "interrupted")
+    await looking.stop()
+    endpoint.answers(finds(OSLO))
+    assert await work(store, namespace, model) == 1
+
+
+async def test_what_keeps_failing_becomes_a_dead_letter_and_a_new_message_revives_it(
+    scene: Scene, store: Store, namespace: str, endpoint: Endpoint, model: OpenAISummarizer
+) -> None:
+    endpoint.answers(says("nonsense"))
+    await scene.say("I moved to Oslo")
+    trying = worker(store, namespace, model, retry_s=0.001)
+    trying._wait_s = lambda job: 0.0  # type: ignore[method-assign]
+    assert await trying.run_once() == 0
+    (job,) = await trying.jobs(namespace, dead=True)
+    assert (job.status, job.attempts, job.last_error) == ("dead", MOST_ATTEMPTS, "invalid_output")
+    assert len(endpoint.asked) == MOST_ATTEMPTS
+    await trying.stop()
+    endpoint.answers(finds(OSLO))
+    assert await work(store, namespace, model) == 0
+    await scene.say("And I like it")
+    assert await work(store, namespace, model) == 1
+    assert await scene.texts() == ["Mia lives in Oslo"]
+
+
+@pytest.mark.postgres
+async def test_no_transaction_is_open_while_a_model_is_asked(
+    server: Server, fresh_database: str, namespace: str, endpoint: Endpoint, model: OpenAISummarizer
+) -> None:
+    """trust P-15; a session in a transaction is the negative control."""
+    endpoint.answers(hang)
+    store = await PostgresStore.open(server.target(fresh_database))
+    scene = Scene(store, namespace)
+    await scene.say("I moved to Oslo")
+    async with worker(store, namespace, model, grace_s=0, poll_s=60):
+        assert await asyncio.to_thread(endpoint.arrived.wait, 20)
+        await asyncio.sleep(0.2)
+        query = "SELECT state FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        with (
+            server.superuser(fresh_database) as looking,
+            server.superuser(fresh_database) as idling,
+        ):
+            assert {state for (state,) in looking.execute(query)} == {"idle"}
+            idling.execute("BEGIN")
+            idling.execute("SELECT 1")
+            assert "idle in transaction" in {state for (state,) in looking.execute(query)}
+    await store.close()
+
+
+async def test_one_broken_namespace_does_not_keep_the_others_from_being_looked_after(
+    store: Store, namespace: str, endpoint: Endpoint, model: OpenAISummarizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endpoint.answers(finds(OSLO), status(500))
+    good, bad = Scene(store, f"{namespace}-b"), Scene(store, f"{namespace}-a")
+    await good.say("I moved to Oslo")
+    await bad.say("I moved to Rome")
+    both = worker(store, namespace, model)
+    both._only = (good.namespace, bad.namespace)
+    begin = both._begin
+
+    async def broken(site: object) -> int:
+        if site.namespace == bad.namespace:  # type: ignore[attr-defined]
+            raise RuntimeError("a fault of ours")
+        return await begin(site)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(both, "_begin", broken)
+    assert await both.run_once() == 1
+    assert await good.texts() == ["Mia lives in Oslo"]
+    await both.stop()
