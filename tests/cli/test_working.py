@@ -1,0 +1,56 @@
+"""Background work by command: worker, jobs list, jobs retry."""
+
+import signal
+import time
+
+import pytest
+
+from tests.cli.conftest import Cli
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture
+def noted(cli: Cli, file: object) -> Cli:
+    """A session of the working-memory API with a message; no model is set."""
+    config = file({"profile": "working_memory"})  # type: ignore[operator]
+    cli("config", "s", "--file", config)
+    cli("add", "s", "I moved to Oslo")
+    return cli
+
+
+def test_a_worker_without_a_model_says_so_and_leaves_the_messages(noted: Cli) -> None:
+    ran = noted.try_("worker", "--once")
+    assert ran.code == 0
+    assert "no model is set" in ran.out
+    assert "0 jobs done" in ran.out
+    (job,) = noted.json("jobs", "list")["jobs"]
+    assert (job["session_id"], job["kind"], job["status"], job["attempts"]) == ("s", "extract", "waiting", 0)
+    assert "extract" in noted("jobs", "list").out
+    assert noted.json("jobs", "list", "--dead") == {"jobs": []}
+    assert noted.json("jobs", "retry") == {"revived": 0}
+    assert noted.json("worker", "--once") == {"done": 0}
+
+
+def test_a_namespace_without_sessions_has_nothing_to_do(cli: Cli) -> None:
+    assert cli("jobs", "list").lines == ["Nothing is left to do."]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_worker_works_until_it_is_interrupted_and_ends_in_order(noted: Cli, number: signal.Signals) -> None:
+    with noted.process("worker") as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline(), process.stdout.readline()]
+        assert "working" in lines[1], lines
+        time.sleep(0.2)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (0, "")
+
+
+def test_a_bad_setting_of_the_worker_is_one_line(noted: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORY_LEDGER_WORKER_LEASE_S", "never")
+    ran = noted.try_("worker", "--once")
+    assert ran.code == 2
+    assert "MEMORY_LEDGER_WORKER_LEASE_S" in ran.err
+    assert len(ran.err.splitlines()) == 1
