@@ -137,5 +137,13 @@ class JobList(Protocol):
         ...
 
 
-class JobStore(JobIndexStore, JobQueue, JobList, Protocol):
+class Housekeeping(Protocol):
+    """What is done now and then."""
+
+    async def prune_requests(self, namespace_id: UUID, *, days: int) -> int:
+        """Forget idempotency keys older than *days*, at least one (trust R-6); return how many."""
+        ...
+
+
+class JobStore(JobIndexStore, JobQueue, JobList, Housekeeping, Protocol):
     """Everything background work keeps beside its events."""

@@ -383,20 +383,9 @@ class InMemoryStore:
             newest = [row for row in newest if _newest_first(row.updated_at, row.stream_id) > _newest_first(*after)]
         return newest[:limit]
 
-    async def live_index(
-        self, namespace_id: UUID, build: int, *, user_id: str | None, moment: datetime, limit: int
-    ) -> tuple[int, list[IndexedSession]]:
-        """See `ports.SessionIndexStore.live_index`."""
-        space = self._spaces.get(namespace_id)
-        rows = [
-            row
-            for row in (space.index.get(build, {}).values() if space else ())
-            if row.status == "live"
-            and (row.expires_at is None or row.expires_at > moment)
-            and (user_id is None or row.user_id == user_id)
-        ]
-        rows.sort(key=lambda row: (-to_microseconds(row.updated_at), row.session_id, row.stream_id))
-        return len(rows), rows[:limit]
+    async def prune_requests(self, namespace_id: UUID, *, days: int) -> int:
+        """See `job_ports.Housekeeping.prune_requests`; nothing here grows as old."""
+        return 0
 
     async def close(self) -> None:
         """See `ports.Store.close`."""

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import Final, TypeVar
 
 import msgspec
@@ -27,6 +28,8 @@ T = TypeVar("T")
 log = logging.getLogger("ledger")
 
 ACTOR: Final = "worker"
+_PRUNED_EVERY: Final = timedelta(hours=1)
+_REQUESTS_KEPT_DAYS: Final = 7  # trust R-6
 _ATTEMPTS: Final = 50  # each lost attempt means that somebody else's append went through
 
 
@@ -77,6 +80,7 @@ class Site:
             embedder=tools.embedder,
         )
         self.space = namespace_id(namespace)
+        self._prune_at = clock.now()
         self._records = RecordIndexes(store, clock, language=tools.language)
         self._builds = Builds(store, clock, namespace_id=self.space)
         self._jobs = JobIndex(store, self.states, self.backlogs, namespace=namespace, plan=tools.plan)
@@ -95,6 +99,10 @@ class Site:
         for projection in (self._sessions, self._search):
             await self._builds.read(projection, _nothing, empty=None)
         await self._records.read([self.space], _nothing_of_all)
+        now = self.tools.clock.now()
+        if now >= self._prune_at:
+            self._prune_at = now + _PRUNED_EVERY
+            await self.store.prune_requests(self.space, days=_REQUESTS_KEPT_DAYS)
         if self.tools.embedder is not None:
             try:
                 await self._finder.embed()

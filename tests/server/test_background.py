@@ -1,0 +1,39 @@
+"""The service works in the background itself, unless it is told not to. Source: issue part 5."""
+
+import asyncio
+
+import pytest
+
+from ledger.server.background import background
+from ledger.server.service import Service
+from ledger.server.settings import load_service_settings
+from ledger.settings import Settings
+from ledger.stores.in_memory import InMemoryStore
+from tests.worker.scene import Scene
+
+
+async def test_a_service_promotes_memories_by_itself(namespace: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORY_LEDGER_WORKER_POLL_S", "0.01")
+    store, settings = InMemoryStore(), Settings()
+    scene = Scene(store, namespace)
+    await scene.say("hello")
+    await scene.note("m1", "Mia lives in Oslo")
+    async with (
+        Service.open(settings, load_service_settings(), store=store) as service,
+        background(service, settings) as worker,
+    ):
+        assert worker is not None
+        for _ in range(500):
+            if await scene.records():
+                break
+            await asyncio.sleep(0.01)
+    assert await scene.texts() == ["Mia lives in Oslo"]
+
+
+async def test_a_service_that_was_told_not_to_does_not(namespace: str) -> None:
+    store, settings = InMemoryStore(), Settings()
+    async with (
+        Service.open(settings, load_service_settings(worker=False), store=store) as service,
+        background(service, settings) as worker,
+    ):
+        assert worker is None
