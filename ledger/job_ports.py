@@ -112,7 +112,8 @@ class JobQueue(Protocol):
     ) -> list[Job]:
         """Take up to *limit* due jobs nobody is at, those due longest first; no two claims get the same.
 
-        Each counts as an attempt, so that one which takes its worker down is not taken for ever.
+        Each counts as an attempt, but for one that is taken over from a worker that died: however often workers are
+        killed, their jobs do not become dead letters.
         """
         ...
 

@@ -89,10 +89,15 @@ class InMemoryJobs:
             if job.kind in kinds
             and job.due_at <= now
             and (job.leased_until is None or job.leased_until <= now)
-            and job.attempts < MOST_ATTEMPTS
+            and (job.attempts < MOST_ATTEMPTS or job.leased_by is not None)
         ]
         claimed = [
-            replace(job, attempts=job.attempts + 1, leased_by=by, leased_until=now + timedelta(seconds=lease_s))
+            replace(
+                job,
+                attempts=job.attempts + (job.leased_by is None),
+                leased_by=by,
+                leased_until=now + timedelta(seconds=lease_s),
+            )
             for job in sorted(due, key=_by_time)[:limit]
         ]
         kept.update({(job.stream_id, job.kind): job for job in claimed})

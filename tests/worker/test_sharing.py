@@ -61,7 +61,7 @@ async def test_a_due_job_is_claimed_once_until_its_lease_is_over(queue: Queue) -
     assert await queue.claim("two") == []
     await asyncio.sleep(0.1)
     (again,) = await queue.claim("two")
-    assert (again.attempts, again.leased_by) == (2, "two")
+    assert (again.attempts, again.leased_by) == (1, "two"), "the first attempt goes on"
     assert not await queue.store.renew_job(job, lease_s=60), "it is another's now"
     await queue.store.leave_job(job, Outcome("late", 60))
     assert [(one.leased_by, one.last_error) for one in await queue.listed()] == [("two", None)]
