@@ -80,7 +80,7 @@ def test_C13_nothing_at_the_threshold_and_a_summary_above_it(
     lines = [line for line in endpoint.prompts[-1].splitlines() if line.startswith("user: ")]
     assert [line.rpartition(" ")[2] for line in lines] == [str(n) for n in range(8)], "oldest first"
     endpoint.answers(says("A second summary."))
-    again = put_within(api, session, 1000, [*after["messages"], *many(8, 18)])
+    again = put_within(api, session, 1000, [*after["messages"], *many(9, 18)])
     assert again["context"] == "A second summary."
     assert "A summary." in endpoint.prompts[-1], "the summary before is handed on"
 
