@@ -249,3 +249,11 @@ class Put(msgspec.Struct, frozen=True, kw_only=True):
     state: SessionState
     changed: bool = False
     replayed: bool = False
+
+
+class PatchedData(msgspec.Struct, frozen=True, kw_only=True):
+    """A session's own JSON object after a patch, and the version the patch made."""
+
+    data: JsonObject
+    version: int
+    replayed: bool = False

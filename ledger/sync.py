@@ -38,6 +38,7 @@ from ledger.results import (
     Guard,
     ImportedState,
     Notification,
+    PatchedData,
     Rendering,
     Version,
     WhatIf,
@@ -167,17 +168,17 @@ class SyncMemoryLedger:
         """See `MemoryLedger.get_data`."""
         return self._call(self._ledger.get_data, session_id, **when)
 
-    def patch_data(self, session_id: str, patch: Mapping[str, Any], *, user_id: str | None = None) -> JsonObject:
+    def patch_data(self, session_id: str, patch: Mapping[str, Any], **guard: Unpack[Guard]) -> PatchedData:
         """See `MemoryLedger.patch_data`."""
-        return self._call(self._ledger.patch_data, session_id, patch, user_id=user_id)
+        return self._call(self._ledger.patch_data, session_id, patch, **guard)
 
-    def set_expiry(self, session_id: str, ttl_seconds: int | None, *, user_id: str | None = None) -> int:
+    def set_expiry(self, session_id: str, ttl_seconds: int | None, **guard: Unpack[Guard]) -> Version:
         """See `MemoryLedger.set_expiry`."""
-        return self._call(self._ledger.set_expiry, session_id, ttl_seconds, user_id=user_id)
+        return self._call(self._ledger.set_expiry, session_id, ttl_seconds, **guard)
 
-    def restore(self, session_id: str, version: int, *, user_id: str | None = None) -> int:
+    def restore(self, session_id: str, version: int, **guard: Unpack[Guard]) -> Version:
         """See `MemoryLedger.restore`."""
-        return self._call(self._ledger.restore, session_id, version, user_id=user_id)
+        return self._call(self._ledger.restore, session_id, version, **guard)
 
     def compress(
         self,

@@ -14,7 +14,7 @@ from ledger.memory.reading import Reading
 from ledger.past_items import remembered
 from ledger.put import Body, BodyMemory, BodyMessage, Counted, PutSession, Remembered, Strict, ids_in_doubt
 from ledger.put.fields import context_of
-from ledger.results import When
+from ledger.results import Guard, PatchedData, Version, When
 from ledger.session import decide
 from ledger.state import SessionState
 from ledger.strict_json import check_integer, check_value
@@ -31,19 +31,20 @@ class Keeping(Reading):
         """Return the session's own JSON object; empty for an unknown session."""
         return dict((await self._state_or_empty(session_id, when)).working.data)
 
-    async def patch_data(self, session_id: str, patch: Mapping[str, Any], *, user_id: str | None = None) -> JsonObject:
+    async def patch_data(self, session_id: str, patch: Mapping[str, Any], **guard: Unpack[Guard]) -> PatchedData:
         """Merge *patch* (RFC 7396) into the session's own JSON object and return that.
 
         Concurrent patches of different keys all survive. A key whose value is none is removed. Source: http W-66.
 
         Raises:
             InvalidInput: it is no JSON object, or over a limit (trust N-2).
+            VersionConflict: the session is not at *expected_version*.
         """
         if not isinstance(patch, Mapping):
             raise InvalidInput("wrong_type", "is a JSON object", field="patch")
         wanted = dict(patch)
         check_value(wanted, field="patch")
-        stream = self._stream(session_id, user_id)
+        stream = self._stream(session_id, guard.get("user_id"))
 
         async def commands_for(state: SessionState) -> Sequence[Command]:
             opening = self._opening(stream, state)
@@ -53,9 +54,11 @@ class Keeping(Reading):
             removed = tuple(key for key, value in wanted.items() if value is None)
             return [*opening, ChangeData(self._clock.ulid(), changed, removed, begins)]
 
-        return dict((await self._writer.write(stream, commands_for)).state.working.data)
+        written = await self._change(stream, commands_for, "patch_data", {"patch": wanted}, guard)
+        state = await self._states.at(stream, version=written.version) if written.replayed else written.state
+        return PatchedData(data=dict(state.working.data), version=written.version, replayed=written.replayed)
 
-    async def set_expiry(self, session_id: str, ttl_seconds: int | None, *, user_id: str | None = None) -> int:
+    async def set_expiry(self, session_id: str, ttl_seconds: int | None, **guard: Unpack[Guard]) -> Version:
         """Let the session expire *ttl_seconds* after its last write, or never, and return its version.
 
         Expiry follows from the clock: nothing is deleted, and reading still shows the history. Source: http W-20.
@@ -63,13 +66,16 @@ class Keeping(Reading):
         Raises:
             InvalidInput: it is not 1 to 1,000,000,000.
             SessionNotFound: the session has no events.
+            VersionConflict: the session is not at *expected_version*.
         """
         if ttl_seconds is not None:
             check_integer(ttl_seconds, field="ttl_seconds", least=1, most=MOST_SECONDS)
-        stream = await self._existing(session_id, user_id)
-        return (await self._command(stream, lambda write_id: SetExpiry(write_id, ttl_seconds))).state.version
+        stream = await self._existing(session_id, guard.get("user_id"))
+        asked = self._always(lambda write_id: SetExpiry(write_id, ttl_seconds))
+        written = await self._change(stream, asked, "set_expiry", {"ttl_seconds": ttl_seconds}, guard)
+        return Version(written.version, replayed=written.replayed)
 
-    async def restore(self, session_id: str, version: int, *, user_id: str | None = None) -> int:
+    async def restore(self, session_id: str, version: int, **guard: Unpack[Guard]) -> Version:
         """Bring back what the session was at *version*, also after its end, by new events; return its version then.
 
         Messages, their order, ids and texts, the summary as a text, data, memories, config and lifetime are as they
@@ -77,8 +83,9 @@ class Keeping(Reading):
 
         Raises:
             SessionNotFound, VersionNotFound: there is no such state.
+            VersionConflict: the session is not at *expected_version*.
         """
-        stream = await self._existing(session_id, user_id, version=version)
+        stream = await self._existing(session_id, guard.get("user_id"), version=version)
         then = await self._states.at(stream, version=version)
         body = body_of(then)
 
@@ -97,7 +104,8 @@ class Keeping(Reading):
             working = then.working
             return [put, ChangeConfig(self._clock.ulid(), then.config, working.extraction, working.tokens)]
 
-        return (await self._writer.write(stream, commands_for)).state.version
+        written = await self._change(stream, commands_for, "restore", {"version": version}, guard)
+        return Version(written.version, replayed=written.replayed)
 
     def _opened(self, stream: Stream, config: MemoryConfig) -> SessionOpened:
         begin = OpenSession(

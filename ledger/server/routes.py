@@ -77,6 +77,11 @@ def native_router(**options: Any) -> APIRouter:
     return _router(NativeRoute, described.NATIVE, options)
 
 
+def patch_router(**options: Any) -> APIRouter:
+    """Return a router of our own API whose routes take merge patches, authenticated."""
+    return APIRouter(route_class=PatchRoute, dependencies=[Depends(caller)], responses=described.NATIVE, **options)
+
+
 def compat_router(**options: Any) -> APIRouter:
     """Return a router of the working-memory API, authenticated; *options* as `APIRouter` takes them."""
     return _router(CompatRoute, described.COMPAT, options)

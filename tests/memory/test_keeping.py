@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from ledger.errors import InvalidInput, SessionNotFound, VersionNotFound
+from ledger.errors import InvalidInput, SessionNotFound, VersionConflict, VersionNotFound
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from tests.core.driver import SetClock
@@ -28,12 +28,12 @@ async def test_concurrent_patches_of_different_keys_all_survive(store: Store, na
 async def test_a_patch_merges_removes_and_changes_nothing_twice(store: Store, namespace: str) -> None:
     """W-66, RFC 7396."""
     ledger = opened(store, namespace)
-    assert await ledger.patch_data("s", {"a": {"b": 1, "c": None}, "n": None}) == {"a": {"b": 1}}
-    assert await ledger.patch_data("s", {"a": {"c": [1, None]}}) == {"a": {"b": 1, "c": [1, None]}}
+    assert (await ledger.patch_data("s", {"a": {"b": 1, "c": None}, "n": None})).data == {"a": {"b": 1}}
+    assert (await ledger.patch_data("s", {"a": {"c": [1, None]}})).data == {"a": {"b": 1, "c": [1, None]}}
     version = (await ledger.get_state("s")).version
-    assert await ledger.patch_data("s", {"a": {"b": 1}, "gone": None}) == {"a": {"b": 1, "c": [1, None]}}
+    assert (await ledger.patch_data("s", {"a": {"b": 1}, "gone": None})).data == {"a": {"b": 1, "c": [1, None]}}
     assert (await ledger.get_state("s")).version == version
-    assert await ledger.patch_data("s", {"a": None}) == {}
+    assert (await ledger.patch_data("s", {"a": None})).data == {}
     assert await ledger.get_data("s", version=2) == {"a": {"b": 1}}
     with pytest.raises(InvalidInput):
         await ledger.patch_data("s", [1])
@@ -131,3 +131,21 @@ async def same(ledger: MemoryLedger, version: int, then) -> None:
 def shown(entry) -> tuple:
     names = ("entry_id", "kind", "role", "content", "tool_name", "tool_call_id", "arguments", "metadata", "tokens")
     return tuple(getattr(entry, name) for name in names)
+
+
+async def test_a_patch_an_expiry_and_a_restore_can_be_repeated_under_a_key(store: Store, namespace: str) -> None:
+    """Trust R-6."""
+    ledger = opened(store, namespace)
+    await ledger.add_user_message("s", "hello", entry_id="m")
+    for change in (
+        lambda: ledger.patch_data("s", {"k": 1}, idempotency_key="a"),
+        lambda: ledger.set_expiry("s", 60, idempotency_key="b"),
+        lambda: ledger.restore("s", 2, idempotency_key="c"),
+    ):
+        first = await change()
+        await ledger.add_user_message("s", "between")
+        again = await change()
+        assert (again.replayed, first.replayed) == (True, False)
+        assert getattr(again, "version", again) == getattr(first, "version", first)
+    with pytest.raises(VersionConflict):
+        await ledger.patch_data("s", {"k": 2}, expected_version=1)

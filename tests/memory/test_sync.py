@@ -47,8 +47,8 @@ def test_both_have_the_same_methods_with_the_same_signatures() -> None:
     assert len(public(SyncMemoryLedger)) >= 25
 
 
-def test_long_term_memory_has_the_same_methods_but_those_of_a_worker() -> None:
-    assert differences(LongTermMemory, SyncLongTermMemory) == ["writes_for_promotion"]
+def test_long_term_memory_has_the_same_methods_but_those_of_a_service_and_a_worker() -> None:
+    assert differences(LongTermMemory, SyncLongTermMemory) == ["over", "writes_for_promotion"]
 
 
 def test_a_method_that_is_missing_or_differs_is_noticed() -> None:

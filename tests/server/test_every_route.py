@@ -7,6 +7,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute, iter_route_contexts
 
 from ledger.clock import SystemClock
+from ledger.records import LongTermMemory
 from ledger.server import Service, create_app, load_service_settings
 from ledger.server.callers import caller, caller_or_neighbour
 from ledger.server.routes import native_router
@@ -24,7 +25,10 @@ def app() -> FastAPI:
     settings = load_service_settings()
     store, clock = InMemoryStore(), SystemClock()
     spaces = Spaces(store, settings=Settings(), clock=clock)
-    return create_app(Service(store=store, spaces=spaces, clock=clock, settings=settings), settings)
+    service = Service(
+        store=store, spaces=spaces, long_term=LongTermMemory(store, namespaces=()), clock=clock, settings=settings
+    )
+    return create_app(service, settings)
 
 
 def calls(dependant: object) -> Iterator[object]:

@@ -9,30 +9,32 @@ from ledger.server.native import (
     entries,
     events,
     forking,
+    keeping,
     listing,
     managing,
     proof,
     reading,
+    records,
     searching,
     streams,
     transfer,
 )
 
-ROUTERS: Final = tuple(
-    topic.router
-    for topic in (
-        listing,
-        reading,
-        entries,
-        events,
-        streams,
-        managing,
-        forking,
-        comparing,
-        proof,
-        transfer,
-        searching,
-    )
+ROUTERS: Final = (
+    listing.router,
+    reading.router,
+    entries.router,
+    events.router,
+    streams.router,
+    managing.router,
+    keeping.router,
+    keeping.patches,
+    forking.router,
+    comparing.router,
+    proof.router,
+    transfer.router,
+    searching.router,
+    records.router,
 )
 
 router = APIRouter()

@@ -1,0 +1,60 @@
+"""What a session keeps beside its window, and bringing a past state back (W-66, W-70)."""
+
+from typing import Annotated, Any
+
+from fastapi import Body
+from pydantic import ConfigDict, Field
+from starlette.responses import Response
+
+from ledger.events import JsonObject
+from ledger.server.callers import Writer
+from ledger.server.native.entries import AtVersion
+from ledger.server.native.sessions import ConditionsOf, SessionOf, tag
+from ledger.server.native.shapes import Shape
+from ledger.server.routes import native_router, patch_router
+from ledger.server.strict_body import StrictBody
+from ledger.strict_json import INT_MAX
+
+router = native_router(prefix="/v1/sessions/{session_id}", tags=["managing"])
+patches = patch_router(prefix="/v1/sessions/{session_id}", tags=["managing"])
+
+
+class Data(Shape):
+    """The session's own JSON object, whole."""
+
+    data: JsonObject
+    version: int
+
+
+class Back(StrictBody):
+    """What to bring back."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"version": 3}]})
+
+    version: Annotated[int, Field(ge=1, le=INT_MAX)]
+
+
+@patches.patch("/data", operation_id="patch_data")
+async def patch_data(
+    session: SessionOf,
+    body: Annotated[dict[str, Any], Body(examples=[{"topic": "trips", "draft": None}])],
+    caller: Writer,
+    conditions: ConditionsOf,
+    response: Response,
+) -> Data:
+    """Merge a patch (RFC 7396) into the session's own JSON object; patches of other keys at the same time survive."""
+    with conditions.hold():
+        done = await session.ledger.patch_data(patch=body, **session.names, **await conditions.guard(session))
+    tag(response, done.version, replayed=done.replayed)
+    return Data(data=done.data, version=done.version)
+
+
+@router.post("/restore", operation_id="restore")
+async def restore(
+    session: SessionOf, body: Back, caller: Writer, conditions: ConditionsOf, response: Response
+) -> AtVersion:
+    """Bring back what the session was at a version, also after its end, by new events."""
+    with conditions.hold():
+        version = await session.ledger.restore(version=body.version, **session.names, **await conditions.guard(session))
+    tag(response, version, replayed=version.replayed)
+    return AtVersion(version=version)
