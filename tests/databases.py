@@ -18,15 +18,22 @@ from ledger.stores.embedded import DATABASE, EmbeddedServer
 from ledger.stores.postgres import Target
 from ledger.stores.postgres.migration import upgrade
 
+#: The login under which applications come through a pooler.
+APPLICATION = "test_application"
+
 POSTGRES_15 = Path("/usr/lib/postgresql/15/bin")
 
 
 @dataclass(frozen=True)
 class Server:
-    """A server to make databases on; *url* is of its maintenance database, as superuser."""
+    """A server to make databases on; *url* is of its maintenance database, as superuser.
+
+    With a *pooler*, an address, applications come through it, under plain logins.
+    """
 
     url: str
     name: str
+    pooler: str | None = None
 
     def database(self, name: str) -> str:
         """Return the URL of database *name*."""
@@ -34,7 +41,12 @@ class Server:
         return urlunsplit(parts._replace(path=f"/{name}"))
 
     def target(self, name: str) -> Target:
-        """Return database *name* as the application enters it: as superuser, acting as the application role."""
+        """Return database *name* as the application enters it: as superuser, acting as the application role.
+
+        Through a pooler it is a plain login, as in production: poolers refuse the option that names the role.
+        """
+        if self.pooler:
+            return Target(self.url_of(APPLICATION, name))
         return Target(self.database(name), embedded=True)
 
     @contextmanager
@@ -54,6 +66,8 @@ class Server:
 
     def url_of(self, login: str, database: str) -> str:
         """Return the URL under which *login* enters *database*."""
+        if self.pooler:
+            return f"postgresql://{login}:secret@{self.pooler}/{database}"
         parts = urlsplit(self.database(database))
         host = parts.netloc.rpartition("@")[2]
         return urlunsplit(parts._replace(netloc=f"{login}:secret@{host}"))
@@ -117,7 +131,20 @@ def embedded(folder: Path, binaries: Path | None = None, name: str = "embedded 1
 
 @contextmanager
 def default_server(folder: Path) -> Iterator[Server]:
-    """Yield the server the suite runs on."""
+    """Yield the server the suite runs on; with TEST_POOLER=pgbouncer applications come through one."""
+    with direct_server(folder) as server:
+        if os.environ.get("TEST_POOLER") == "pgbouncer":
+            from tests.pgbouncer.pooler import pooled  # noqa: PLC0415 - it needs this module
+
+            with pooled(server) as behind:
+                yield behind
+        else:
+            yield server
+
+
+@contextmanager
+def direct_server(folder: Path) -> Iterator[Server]:
+    """Yield the server the suite runs on, with nothing in front of it."""
     url = os.environ.get("TEST_DATABASE_URL")
     if url:
         yield Server(url, "TEST_DATABASE_URL")

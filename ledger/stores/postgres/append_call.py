@@ -1,8 +1,9 @@
 """The call of ``ledger.append``: requests to parameters, rows to answers.
 
 It speaks to the driver's connection itself (DESIGN §5): one prepared statement, parameters in binary, one
-round trip. Guards stand in the statement (trust D-8, D-9, D-11): unless the connection still has the role it
-was opened with, and commits synchronously, the namespace comes out null and the function refuses.
+round trip; on a connection that must not prepare any, the statement goes along each time. Guards stand in the
+statement (trust D-8, D-9, D-11): unless the connection still has the role it was opened with, and commits
+synchronously, the namespace comes out null and the function refuses.
 """
 
 import struct
@@ -93,13 +94,18 @@ class AppendConnection:
             LogCorrupted: the database computed another hash than this process.
         """
         pgconn = self.connection.pgconn
-        if not self._prepared:
+        prepares = self.connection.prepare_threshold is not None
+        if prepares and not self._prepared:
             pgconn.send_prepare(_NAME, _STATEMENT, _OIDS)
             await self._result()
             self._prepared = True
         parameters = _parameters(requests, retry=retry)
         guard = [parameters[0], self._role, arrays.TRUE if self._allow_unsafe else arrays.FALSE]
-        pgconn.send_query_prepared(_NAME, [*guard, *parameters[1:]], _FORMATS, 1)
+        values = [*guard, *parameters[1:]]
+        if prepares:
+            pgconn.send_query_prepared(_NAME, values, _FORMATS, 1)
+        else:
+            pgconn.send_query_params(_STATEMENT, values, _OIDS, _FORMATS, 1)
         try:
             return _answers(requests, await self._result())
         except InvalidSqlStatementName:

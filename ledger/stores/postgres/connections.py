@@ -55,7 +55,8 @@ SELECT
             )
         )
     ),
-    EXISTS (SELECT FROM pg_roles WHERE rolname = 'ledger_app')
+    EXISTS (SELECT FROM pg_roles WHERE rolname = 'ledger_app'),
+    pg_backend_pid()
 """
 
 
@@ -94,7 +95,7 @@ class Connector:
         return self._login
 
     async def connect(self) -> Driver:
-        """Return a new connection in autocommit.
+        """Return a new connection in autocommit; behind a pooler it prepares no statements.
 
         Raises:
             UnsafeDatabase: a setting gives durability up, or the server is too old.
@@ -116,6 +117,10 @@ class Connector:
             assert row is not None
             self._login = Login(row[0], row[1], tuple(row[2]), row[3], row[4])
             self._check(self._login)
+            if row[5] != connection.info.backend_pid:
+                # a pooler stands between: the next statement may meet a backend that does not know what was prepared
+                # here, or knows another statement by that name (trust D-8, S-8)
+                connection.prepare_threshold = None
         except BaseException:
             await connection.close()
             raise

@@ -1,0 +1,102 @@
+"""The ledger behind PgBouncer in transaction mode, whose clients share server connections. Source: trust D-8, S-8."""
+
+import asyncio
+import secrets
+from collections.abc import Iterator
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from ledger.errors import LedgerError
+from ledger.ids import Stream
+from ledger.stores.postgres import PostgresStore, Target
+from ledger.stores.postgres.connections import Connector, Driver
+from tests.conformance.building import an_event, append
+from tests.databases import Server
+from tests.pgbouncer.pooler import pooled, server_connections
+from tests.server.conftest import running
+
+pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("pgbouncer")]
+
+CLIENTS, ROUNDS = 6, 12
+
+
+@pytest.fixture(scope="module")
+def behind(server: Server) -> Iterator[Server]:
+    """The test server behind a PgBouncer that lends two connections."""
+    if server.pooler:
+        yield server
+        return
+    with pooled(server, pool_size=2) as one:
+        yield one
+
+
+async def use(server: Server, database: str, namespace: str) -> list[int]:
+    """Have several clients append and read at once, each its own session; return the final versions."""
+
+    async def work(number: int) -> int:
+        store = await PostgresStore.open(server.target(database))
+        try:
+            stream = Stream.of(namespace, f"session-{number}")
+            for _ in range(ROUNDS):
+                await append(store, stream, an_event(item_id=secrets.token_hex(4)))
+                await store.read_stream(stream)
+                await store.overview(stream.namespace_id)
+                await store.load_snapshot(stream, "session", 1)
+            return len(await store.read_stream(stream))
+        finally:
+            await store.close()
+
+    found = await asyncio.gather(*(work(number) for number in range(CLIENTS)), return_exceptions=True)
+    for each in found:
+        if isinstance(each, BaseException):
+            raise each
+    return [each for each in found if isinstance(each, int)]
+
+
+async def test_clients_that_share_connections_read_and_append(
+    behind: Server, shared_database: str, namespace: str
+) -> None:
+    assert await use(behind, shared_database, namespace) == [ROUNDS] * CLIENTS
+    assert server_connections(behind, shared_database) < CLIENTS
+
+
+async def test_connections_prepare_statements_only_where_they_stay_with_one_backend(
+    behind: Server, shared_database: str
+) -> None:
+    direct = Target(replace(behind, pooler=None).database(shared_database), embedded=True)
+    for target, prepares in ((direct, True), (behind.target(shared_database), False)):
+        connection = await Connector(target).connect()
+        for _ in range(8):
+            await connection.execute("SELECT 1", prepare=True)
+        cursor = await connection.execute("SELECT count(*) > 0 FROM pg_prepared_statements")
+        assert await cursor.fetchone() == (prepares,)
+        await connection.close()
+
+
+async def test_without_the_check_for_a_pooler_statements_get_mixed_up(
+    behind: Server, shared_database: str, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control: statements are prepared as on a direct connection."""
+    connect = Connector.connect
+
+    async def trusting(self: Connector) -> Driver:
+        driver = await connect(self)
+        driver.prepare_threshold = 5
+        return driver
+
+    monkeypatch.setattr(Connector, "connect", trusting)
+    with pytest.raises((LedgerError, AssertionError)):
+        assert await use(behind, shared_database, namespace) == [ROUNDS] * CLIENTS
+
+
+def test_a_service_behind_a_pooler_keeps_and_finds_a_session(
+    behind: Server, shared_database: str, namespace: str
+) -> None:
+    body = {"namespace": namespace, "messages": [{"role": "user", "content": "hello"}], "memories": []}
+    with running(behind.target(shared_database)) as one, httpx.Client(base_url=one.url, timeout=30) as client:
+        assert client.put("/v1/working-memory/trip", json=body).status_code == 200
+        kept = client.get("/v1/working-memory/trip", params={"namespace": namespace})
+        assert [message["content"] for message in kept.json()["messages"]] == ["hello"]
+        assert client.get("/readyz").status_code == 200
