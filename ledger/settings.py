@@ -17,6 +17,8 @@ class Settings(BaseSettings):
 
     database_url: str | None = Field(default=None, repr=False)  # it may hold a password
     """A PostgreSQL server; without it the embedded one is used."""
+    login_password: SecretStr | None = None
+    """The password that ``db login`` gives."""
     data_dir: Path | None = None
     """Where the embedded server keeps its files."""
     namespace: str = "default"

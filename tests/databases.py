@@ -151,7 +151,7 @@ def direct_server(folder: Path) -> Iterator[Server]:
     elif os.environ.get("TEST_POSTGRES") == "container":
         from testcontainers.postgres import PostgresContainer  # noqa: PLC0415 - needs Docker
 
-        with PostgresContainer("pgvector/pgvector:pg18", driver=None) as container:
+        with PostgresContainer("pgvector/pgvector:0.8.1-pg18", driver=None) as container:
             yield Server(container.get_connection_url(), "container")
     else:
         with embedded(folder) as server:

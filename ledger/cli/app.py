@@ -102,7 +102,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="The memory of AI agents, kept the way a bank keeps money: nothing is ever overwritten.",
 )
-db = typer.Typer(no_args_is_help=True, help="The database: start, stop, status, upgrade, restore, prune.")
+db = typer.Typer(no_args_is_help=True, help="The database: start, stop, status, upgrade, login, restore, prune.")
 app.add_typer(db, name="db")
 projections = typer.Typer(no_args_is_help=True, help="What is kept in tables beside the log: list, status, rebuild.")
 app.add_typer(projections, name="projections")

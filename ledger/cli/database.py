@@ -1,4 +1,4 @@
-"""Commands about the database: start, stop, status, upgrade, restore, prune."""
+"""Commands about the database: start, stop, status, upgrade, login, restore, prune."""
 
 from typing import Annotated
 
@@ -70,6 +70,26 @@ def upgrade() -> None:
     before, after = migrate(url)
     text = f"revision {after}, as before" if before == after else f"revision {before or 'none'} → {after}"
     opts.output.result({"before": before, "after": after}, lambda: opts.output.say(text))
+
+
+@command(db)
+def login(
+    name: Annotated[str, typer.Argument(metavar="LOGIN", help="The login's name.")],
+) -> None:
+    """Make a login for the application, with the password in MEMORY_LEDGER_LOGIN_PASSWORD; or change its password."""
+    from ledger.stores.postgres.login import make_login  # noqa: PLC0415 - rare
+
+    opts = options()
+    settings = opts.settings
+    if settings.database_url is None:
+        raise InvalidInput("embedded", "the embedded server has no logins; name a server", field="--database-url")
+    if settings.login_password is None:
+        raise InvalidInput("bad_password", "is not set", field="MEMORY_LEDGER_LOGIN_PASSWORD")
+    new = make_login(
+        settings.database_url, check_name(name, field="LOGIN"), settings.login_password.get_secret_value()
+    )
+    text = f"login {safe(name)} made" if new else f"login {safe(name)} has the password now"
+    opts.output.result({"login": name, "made": new}, lambda: opts.output.say(text))
 
 
 @command(db)

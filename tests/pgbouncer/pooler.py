@@ -85,18 +85,17 @@ def _configuration(server: Server, folder: Path, port: int, pool_size: int | Non
 
 
 def _make_login(server: Server) -> None:
-    with server.fresh() as database, server.superuser(database) as mighty:
-        with mighty.transaction():
-            mighty.execute("SELECT pg_advisory_xact_lock(hashtextextended('tests.pgbouncer', 0))")
-            if mighty.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (APPLICATION,)).fetchone() is None:
-                login = sql.Identifier(APPLICATION)
-                mighty.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD 'secret' IN ROLE ledger_app").format(login))
+    with server.fresh() as database, server.superuser(database) as mighty, mighty.transaction():
+        mighty.execute("SELECT pg_advisory_xact_lock(hashtextextended('tests.pgbouncer', 0))")
+        if mighty.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (APPLICATION,)).fetchone() is None:
+            login = sql.Identifier(APPLICATION)
+            mighty.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD 'secret' IN ROLE ledger_app").format(login))
 
 
 def _wait(process: subprocess.Popen[bytes], port: int) -> None:
     for _ in range(100):
         if process.poll() is not None:
-            raise AssertionError((process.stderr and process.stderr.read() or b"").decode())
+            raise AssertionError(((process.stderr and process.stderr.read()) or b"").decode())
         try:
             socket.create_connection(("127.0.0.1", port)).close()
         except OSError:

@@ -1,0 +1,12 @@
+# In place of pgvector/pgvector: Debian's PostgreSQL, with the same variables, volume and user. Debian 12 has no pgvector.
+FROM memory-ledger-stand-in/debian:bookworm
+RUN apt-get update \
+    && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends postgresql-15 \
+    && rm -rf /var/lib/apt/lists/* /var/lib/postgresql/* \
+    && install --directory --owner postgres --group postgres --mode 1777 /var/lib/postgresql /var/run/postgresql
+ENV PATH=/usr/lib/postgresql/15/bin:$PATH PGDATA=/var/lib/postgresql/15/docker
+COPY postgres_entrypoint.sh /usr/local/bin/docker-entrypoint.sh
+VOLUME /var/lib/postgresql
+STOPSIGNAL SIGINT
+ENTRYPOINT ["docker-entrypoint.sh"]
+CMD ["postgres"]

