@@ -85,9 +85,7 @@ def login(
         raise InvalidInput("embedded", "the embedded server has no logins; name a server", field="--database-url")
     if settings.login_password is None:
         raise InvalidInput("bad_password", "is not set", field="MEMORY_LEDGER_LOGIN_PASSWORD")
-    new = make_login(
-        settings.database_url, check_name(name, field="LOGIN"), settings.login_password.get_secret_value()
-    )
+    new = make_login(settings.database_url, check_name(name, field="LOGIN"), settings.login_password.get_secret_value())
     text = f"login {safe(name)} made" if new else f"login {safe(name)} has the password now"
     opts.output.result({"login": name, "made": new}, lambda: opts.output.say(text))
 

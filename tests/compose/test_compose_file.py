@@ -113,7 +113,7 @@ def test_the_example_names_every_variable_with_its_default() -> None:
     defaults = {name: written(default) for name, default in settings().items() if name not in DECIDED}
     filled = {name: default for name, default in asked_for().items() if not name.endswith("_PASSWORD")}
     passwords = {name: "" for name in asked_for() if name.endswith("_PASSWORD")}
-    models = {name: "" for name in OTHERS - {"PGPASSWORD"}}
+    models = dict.fromkeys(OTHERS - {"PGPASSWORD"}, "")
     assert example() == {**defaults, **models, **filled, **passwords}
 
 

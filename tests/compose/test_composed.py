@@ -5,6 +5,7 @@ Where the images cannot be pulled, tests/compose/stand_ins/build.sh makes others
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import pytest
 from agent_memory_client import MemoryAPIClient, MemoryClientConfig
@@ -12,7 +13,14 @@ from agent_memory_client.models import MemoryMessage, WorkingMemory
 
 from tests.compose.composed import Composed, composed
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("compose"), pytest.mark.timeout(1800)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("compose"),
+    pytest.mark.timeout(1800),
+    pytest.mark.filterwarnings("ignore:get_working_memory is deprecated:DeprecationWarning"),  # the client's own call
+]
+
+TOKEN = "memory-ledger token add tester --allow demo --json"
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +34,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Composed]:
 @pytest.fixture(scope="module")
 def token(project: Composed) -> str:
     """A token as the page says to make it."""
-    made = project("run", "--rm", "-T", "migrate", *"memory-ledger token add tester --allow demo --json".split())
+    made = project(
+        "run", "--rm", "-T", "migrate", *["memory-ledger", "token", "add", "tester", "--allow", "demo", "--json"]
+    )
     return str(json.loads(made)["token"])
 
 
@@ -44,7 +54,10 @@ async def contents(project: Composed, token: str) -> list[str]:
 
 async def test_what_the_published_client_writes_outlives_the_containers(project: Composed, token: str) -> None:
     memory = WorkingMemory(
-        session_id="trip", namespace="demo", messages=[MemoryMessage(role="user", content="to Oslo")], memories=[]
+        session_id="trip",
+        namespace="demo",
+        messages=[MemoryMessage(role="user", content="to Oslo", created_at=datetime.now(UTC))],
+        memories=[],
     )
     async with client_of(project, token) as client:
         await client.put_working_memory("trip", memory)

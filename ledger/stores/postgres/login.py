@@ -11,10 +11,10 @@ from ledger.stores.postgres.faults import translated
 
 SHORTEST_PASSWORD: Final = 16
 
-#: Whether the application role is there, whether the login is, and whether it is a plain one.
+#: Whether the schema and its application role are there, whether the login is, and whether it is a plain one.
 _WHAT_IS_THERE: Final[LiteralString] = """
 SELECT
-    EXISTS (SELECT FROM pg_roles WHERE rolname = %(role)s),
+    to_regnamespace('ledger') IS NOT NULL AND EXISTS (SELECT FROM pg_roles WHERE rolname = %(role)s),
     r.rolname IS NOT NULL,
     coalesce(r.rolcanlogin AND pg_has_role(r.oid, %(role)s, 'MEMBER'), false)
         AND NOT (r.rolsuper OR r.rolbypassrls OR r.rolcreaterole)
@@ -35,7 +35,7 @@ def make_login(url: str, login: str, password: str) -> bool:
     Raises:
         DatabaseUnavailable: it cannot be reached.
         InvalidInput: the password is too short, or the login is there and is not the application's.
-        MigrationNeeded: there is no application role yet.
+        MigrationNeeded: there is no schema yet.
         NotAllowed: the login of *url* may not make roles.
     """
     if len(password) < SHORTEST_PASSWORD:
