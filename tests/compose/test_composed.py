@@ -5,12 +5,12 @@ Where the images cannot be pulled, tests/compose/stand_ins/build.sh makes others
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 import pytest
 from agent_memory_client import MemoryAPIClient, MemoryClientConfig
 from agent_memory_client.models import MemoryMessage, WorkingMemory
 
+from ledger.clock import SystemClock
 from tests.compose.composed import Composed, composed
 
 pytestmark = [
@@ -56,7 +56,7 @@ async def test_what_the_published_client_writes_outlives_the_containers(project:
     memory = WorkingMemory(
         session_id="trip",
         namespace="demo",
-        messages=[MemoryMessage(role="user", content="to Oslo", created_at=datetime.now(UTC))],
+        messages=[MemoryMessage(role="user", content="to Oslo", created_at=SystemClock().now())],
         memories=[],
     )
     async with client_of(project, token) as client:
