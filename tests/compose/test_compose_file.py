@@ -12,6 +12,7 @@ from packaging.requirements import Requirement
 
 from ledger.server.settings import ServiceSettings
 from ledger.settings import Settings
+from ledger.worker.settings import WorkerSettings
 from tests.cli.conftest import WHOLE
 from tests.compose.composed import ROOT
 
@@ -27,13 +28,14 @@ DECIDED = {
     "MEMORY_LEDGER_PORT",
     "MEMORY_LEDGER_DATA_DIR",
     "MEMORY_LEDGER_PRICES",
+    "MEMORY_LEDGER_WORKER",
 }
 
 
 def settings() -> dict[str, object]:
     """Return the default of each variable of the settings."""
     found: dict[str, object] = {}
-    for cls in (Settings, ServiceSettings):
+    for cls in (Settings, ServiceSettings, WorkerSettings):
         prefix = str(cls.model_config.get("env_prefix", ""))
         for name, field in cls.model_fields.items():
             found[str(field.validation_alias or f"{prefix}{name}").upper()] = field.default
@@ -106,6 +108,7 @@ def test_the_service_is_given_every_setting_and_no_others() -> None:
         "MEMORY_LEDGER_HOST",
         "MEMORY_LEDGER_PORT",
     }
+    assert SERVICES["worker"]["environment"] == SERVICES["api"]["environment"]
     assert SERVICES["migrate"]["environment"].keys() <= settings().keys() | OTHERS
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 from agent_memory_client import MemoryAPIClient, MemoryClientConfig
+from agent_memory_client.exceptions import MemoryServerError
 from agent_memory_client.models import MemoryMessage, WorkingMemory
 
 from ledger.clock import SystemClock
@@ -67,13 +68,18 @@ async def test_what_the_published_client_writes_outlives_the_containers(project:
     assert await contents(project, token) == ["to Oslo"]
 
 
+def test_the_worker_works(project: Composed) -> None:
+    state = project.inspected("worker")
+    assert (state["State"]["Running"], state["RestartCount"]) == (True, 0)
+
+
 async def test_it_serves_nobody_without_a_token(project: Composed) -> None:
     """S-1, W-74."""
-    with pytest.raises(Exception, match="401"):
+    with pytest.raises(MemoryServerError, match="valid token"):
         await contents(project, "none")
 
 
-@pytest.mark.parametrize("service", ["postgres", "api"])
+@pytest.mark.parametrize("service", ["postgres", "api", "worker"])
 def test_containers_are_confined(project: Composed, service: str) -> None:
     """Not root, nothing to write to but volumes and memory, no capabilities; the control is that /tmp takes a file."""
     inspected = project.inspected(service)
@@ -85,7 +91,7 @@ def test_containers_are_confined(project: Composed, service: str) -> None:
 
 
 def test_only_the_service_is_published_and_only_it_has_no_owner(project: Composed) -> None:
-    ports = {name: project.inspected(name)["NetworkSettings"]["Ports"] for name in ("postgres", "api")}
+    ports = {name: project.inspected(name)["NetworkSettings"]["Ports"] for name in ("postgres", "api", "worker")}
     published = {(name, port) for name, found in ports.items() for port, where in found.items() if where}
     assert published == {("api", "8000/tcp")}
     environment = project.inspected("api")["Config"]["Env"]
@@ -104,5 +110,6 @@ async def test_without_its_volume_nothing_is_left(project: Composed, token: str)
     """The control of the first: the data came from the volume."""
     project("down", "--volumes")
     project.up()
-    with pytest.raises(Exception, match="401"):
+    with pytest.raises(MemoryServerError, match="valid token"):
         await contents(project, token)
+    assert await contents(project, new_token(project)) == []
