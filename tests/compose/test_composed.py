@@ -35,10 +35,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Composed]:
 @pytest.fixture(scope="module")
 def token(project: Composed) -> str:
     """A token as the page says to make it."""
-    made = project(
-        "run", "--rm", "-T", "migrate", *["memory-ledger", "token", "add", "tester", "--allow", "demo", "--json"]
-    )
-    return str(json.loads(made)["token"])
+    return new_token(project)
+
+
+def new_token(project: Composed) -> str:
+    return str(json.loads(project("run", "--rm", "-T", "migrate", *TOKEN.split()))["token"])
 
 
 def client_of(project: Composed, token: str) -> MemoryAPIClient:
