@@ -7,10 +7,10 @@ STAMP := $(VENV)/installed
 PIN := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check bench fix schema lock lock-image clean
+.PHONY: help demo test test-slow test-pgbouncer check bench fix schema lock lock-image clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(STAMP) ## the main job on a long transcript, on the embedded PostgreSQL
 	$(BIN)/memory-ledger demo
@@ -20,6 +20,10 @@ test: $(STAMP) ## all tests but the long fault and soak runs
 
 test-slow: $(STAMP) ## the long fault and soak runs
 	$(BIN)/pytest -m slow --timeout 1800
+
+test-pgbouncer: $(STAMP) ## the tests of the service and of appending, through PgBouncer in transaction mode
+	TEST_POOLER=pgbouncer $(BIN)/pytest tests/pgbouncer tests/server tests/conformance/test_appending.py \
+		tests/conformance/test_concurrent_writers.py -m "not slow" -k "not postgres_15"
 
 check: $(STAMP) ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check .

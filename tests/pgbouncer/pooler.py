@@ -24,8 +24,8 @@ DEBIAN = Path("/usr/sbin/pgbouncer")
 
 
 @contextmanager
-def pooled(server: Server, *, pool_size: int | None = None) -> Iterator[Server]:
-    """Yield *server* with PgBouncer in front, or skip and say so."""
+def pooled(server: Server, **settings: str) -> Iterator[Server]:
+    """Yield *server* with PgBouncer in front, or skip and say so; *settings* are added to what is documented."""
     program = shutil.which("pgbouncer") or (str(DEBIAN) if DEBIAN.exists() else None)
     if program is None:
         pytest.skip("PgBouncer is not installed here (Debian package pgbouncer)")
@@ -36,7 +36,7 @@ def pooled(server: Server, *, pool_size: int | None = None) -> Iterator[Server]:
             port = free.getsockname()[1]
         configured = folder / "pgbouncer.ini"
         with configured.open("w") as file:
-            _configuration(server, folder, port, pool_size).write(file)
+            _configuration(server, folder, port, settings).write(file)
         as_user = []
         if os.geteuid() == 0:  # it does not run as root
             as_user = ["-u", "postgres"]
@@ -59,7 +59,7 @@ def documented() -> configparser.ConfigParser:
     return config
 
 
-def _configuration(server: Server, folder: Path, port: int, pool_size: int | None) -> configparser.ConfigParser:
+def _configuration(server: Server, folder: Path, port: int, settings: dict[str, str]) -> configparser.ConfigParser:
     """Return the documented configuration, with the addresses and logins of this test."""
     there = conninfo.conninfo_to_dict(server.url)
     users = folder / "userlist.txt"
@@ -75,12 +75,9 @@ def _configuration(server: Server, folder: Path, port: int, pool_size: int | Non
             "unix_socket_dir": "",
             "auth_file": str(users),
             "auth_user": str(there.get("user", "postgres")),  # tests make logins as they go
-            "server_tls_sslmode": "prefer",
+            **settings,
         }
     )
-    section.pop("server_tls_ca_file", None)
-    if pool_size is not None:
-        section["default_pool_size"] = str(pool_size)
     return config
 
 

@@ -28,7 +28,7 @@ def behind(server: Server) -> Iterator[Server]:
     if server.pooler:
         yield server
         return
-    with pooled(server, pool_size=2) as one:
+    with pooled(server, default_pool_size="2") as one:
         yield one
 
 

@@ -1,0 +1,68 @@
+"""A database that proves who it is: the URL of docs/deployment.md, against PgBouncer's end of TLS."""
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from ledger.errors import DatabaseUnavailable
+from ledger.stores.postgres import PostgresStore, Target
+from tests.databases import Server
+from tests.pgbouncer.pooler import pooled
+
+pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("pgbouncer")]
+
+
+@dataclass(frozen=True)
+class Proving:
+    """A server with a certificate for localhost, and one that somebody else made for it."""
+
+    server: Server
+    certificate: Path
+    others: Path
+
+    def target(self, database: str, host: str, trusted: Path) -> Target:
+        url = self.server.target(database).url.replace("127.0.0.1", host)
+        return Target(f"{url}?sslmode=verify-full&sslrootcert={trusted}")
+
+
+def certificate(folder: Path, name: str) -> Path:
+    """Make a key and a certificate for localhost that vouches for itself."""
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-days", "2"]
+    files = ["-keyout", str(folder / f"{name}.key"), "-out", str(folder / f"{name}.pem")]
+    subprocess.run([*command, *names, *files], check=True, capture_output=True)
+    (folder / f"{name}.key").chmod(0o644)  # PgBouncer runs as another user than these tests
+    return folder / f"{name}.pem"
+
+
+@pytest.fixture(scope="module")
+def proving(server: Server) -> Iterator[Proving]:
+    """The test server behind a PgBouncer that takes TLS only."""
+    if server.pooler:
+        pytest.skip("the server is behind a pooler already")
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed here")
+    with tempfile.TemporaryDirectory(prefix="keys-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        own, others = certificate(folder, "own"), certificate(folder, "others")
+        tls = {"client_tls_cert_file": str(own), "client_tls_key_file": str(own.with_suffix(".key"))}
+        with pooled(server, client_tls_sslmode="require", **tls) as one:
+            yield Proving(one, own, others)
+
+
+async def test_a_server_that_is_who_it_should_be_is_used(proving: Proving, shared_database: str) -> None:
+    store = await PostgresStore.open(proving.target(shared_database, "localhost", proving.certificate))
+    await store.close()
+
+
+@pytest.mark.parametrize(("host", "trusted"), [("127.0.0.1", "certificate"), ("localhost", "others")])
+async def test_another_one_is_not(proving: Proving, shared_database: str, host: str, trusted: str) -> None:
+    """Neither under a name it has no certificate for, nor with one that nobody we trust has made."""
+    with pytest.raises(DatabaseUnavailable):
+        await PostgresStore.open(proving.target(shared_database, host, getattr(proving, trusted)))
