@@ -25,10 +25,7 @@ CLIENTS, ROUNDS = 6, 12
 @pytest.fixture(scope="module")
 def behind(server: Server) -> Iterator[Server]:
     """The test server behind a PgBouncer that lends two connections."""
-    if server.pooler:
-        yield server
-        return
-    with pooled(server, default_pool_size="2") as one:
+    with pooled(replace(server, pooler=None), default_pool_size="2") as one:
         yield one
 
 
