@@ -90,26 +90,26 @@ class Keeping(Reading):
         body = body_of(then)
 
         async def commands_for(state: SessionState) -> Sequence[Command]:
-            begins = self._begins(state)
+            begins, write_id = self._begins(state), self._clock.ulid()
             put = PutSession(
-                write_id=self._clock.ulid(),
+                write_id=write_id,
                 body=body,
                 seen=Strict(),
                 count=partial(count, then.config.tokenizer),
                 new_id=self._clock.ulid,
                 remembered=await self._remembered(stream, state, body),
-                opening=self._opened(stream, then.config) if begins else None,
+                opening=self._opened(stream, then.config, write_id) if begins else None,
                 restoring=not begins and state.has_expired(self._clock.now()),
             )
             working = then.working
-            return [put, ChangeConfig(self._clock.ulid(), then.config, working.extraction, working.tokens)]
+            return [put, ChangeConfig(write_id, then.config, working.extraction, working.tokens)]
 
         written = await self._change(stream, commands_for, "restore", {"version": version}, guard)
         return Version(written.version, replayed=written.replayed)
 
-    def _opened(self, stream: Stream, config: MemoryConfig) -> SessionOpened:
+    def _opened(self, stream: Stream, config: MemoryConfig, write_id: str) -> SessionOpened:
         begin = OpenSession(
-            write_id="",
+            write_id=write_id,
             namespace=stream.namespace,
             user_id=stream.user_id,
             session_id=stream.session_id,

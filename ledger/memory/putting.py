@@ -114,15 +114,16 @@ class Putting(Keeping):
         if expired and fresh:
             seen = Unmarked()  # another life, holding exactly the body (http W-60)
         base = config if fresh else state.config
+        write_id = self._clock.ulid()
         return PutSession(
-            write_id=self._clock.ulid(),
+            write_id=write_id,
             body=body,
             seen=seen,
             count=partial(count, base.tokenizer),
             new_id=self._clock.ulid,
             remembered=Remembered() if expired and fresh else await self._remembered(stream, state, body),
             views=tuple(await self._views(stream, state, body)) if live or resumes else (),
-            opening=self._opened(stream, config) if fresh else None,
+            opening=self._opened(stream, config, write_id) if fresh else None,
             restoring=resumes,
             config=with_limit(base, *limit),
         )

@@ -117,6 +117,17 @@ async def test_a_clear_an_end_and_any_change_are_undone_exactly(store: Store, na
         await ledger.restore("unknown", 1)
 
 
+async def test_what_is_restored_is_one_write(store: Store, namespace: str) -> None:
+    """W-44, R-GEN-2: also the opening of another life."""
+    ledger = opened(store, namespace)
+    await ledger.add_user_message("s", "hello", entry_id="m")
+    then = (await ledger.get_state("s")).version
+    end = await ledger.clear_session("s", end=True)
+    await ledger.restore("s", then)
+    (write_id,) = {event.payload.write_id for event in await ledger.get_events("s", after_version=end)}
+    assert write_id
+
+
 async def same(ledger: MemoryLedger, version: int, then) -> None:
     now = await ledger.get_state("s")
     assert now.version == version
