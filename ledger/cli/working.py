@@ -23,7 +23,7 @@ from ledger.worker import Worker, load_worker_settings
 async def _worker(opts: Options, *, namespaces: list[str] | None = None) -> AsyncIterator[Worker]:
     """Open what a worker needs, and close it again."""
     settings, work = opts.settings, load_worker_settings()
-    model, vectors = configured_summarizer(settings), configured_embedder(settings)
+    model, vectors = configured_summarizer(settings, model=work.generation_model), configured_embedder(settings)
     store = await open_store(settings)
     try:
         yield Worker(

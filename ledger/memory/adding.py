@@ -9,7 +9,7 @@ from ledger.codec import decode
 from ledger.commands import AddEntries, Command, EditEntry, RemoveEntry
 from ledger.drafts import EntryDraft, check_content, check_filled, check_metadata, draft_entry
 from ledger.errors import EntryNotFound, InvalidInput
-from ledger.events import EntryAdded, EntryEdited, EntryRemoved, JsonObject, RecordedEvent, ToolStatus
+from ledger.events import EntryAdded, EntryEdited, EntryRemoved, JsonObject, Listed, RecordedEvent, ToolStatus
 from ledger.ids import Stream
 from ledger.memory.core import Core, version_of
 from ledger.ports import Receipt
@@ -201,10 +201,12 @@ class Adding(Core):
             begins = self._begins(state)
             known.update(await self._known(stream, state, ids) if ids and not begins else {})
             before[:] = [() if begins else state.items.waiting]
-            entries = tuple(self._event(draft, write_id, state) for draft in drafts)
+            entries = [self._event(draft, write_id, state) for draft in drafts]
+            if expected_version:  # who names a version has seen what was there (http W-54)
+                entries[0] = msgspec.structs.replace(entries[0], listed=Listed(until=expected_version))
             return [
                 *self._opening(stream, state),
-                AddEntries(entries, tuple(entry for entry, _ in known.values())),
+                AddEntries(tuple(entries), tuple(entry for entry, _ in known.values())),
             ]
 
         written = await self._writer.write(

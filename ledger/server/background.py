@@ -20,7 +20,8 @@ async def background(service: Service, settings: Settings) -> AsyncIterator[Work
     if not service.settings.worker:
         yield None
         return
-    model, vectors = configured_summarizer(settings), configured_embedder(settings)
+    model = configured_summarizer(settings, model=service.settings.generation_model)
+    vectors = configured_embedder(settings)
     worker = Worker(
         service.store,
         settings=load_worker_settings(),

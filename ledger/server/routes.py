@@ -38,7 +38,7 @@ class NativeRoute(APIRoute):
                 self.check(request)
                 if self.body_field is not None:
                     await parse_body(request, self.limits, self.media_types)
-                return await handle(request)
+                return _unless_same(request, await handle(request))
             except LedgerError as fault:
                 request.state.code = fault.code
                 return problems.answer(fault, self.dialect)
@@ -65,6 +65,17 @@ class CompatRoute(NativeRoute):
 
     def check(self, request: Request) -> None:
         """Let unknown parameters pass (W-3)."""
+
+
+def _unless_same(request: Request, answer: Response) -> Response:
+    """Return *answer*, or that it is the one the caller has (W-9)."""
+    etag, known = answer.headers.get("etag"), request.headers.get("if-none-match")
+    if etag is None or known is None or request.method != "GET" or answer.status_code != 200:
+        return answer
+    if etag not in {each.strip().removeprefix("W/") for each in known.split(",")}:
+        return answer
+    kept = {name: value for name, value in answer.headers.items() if name not in {"content-length", "content-type"}}
+    return Response(status_code=304, headers=kept)
 
 
 def is_guarded(dependant: Dependant) -> bool:

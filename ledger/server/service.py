@@ -46,7 +46,10 @@ class Service:
         Raises:
             DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: the database cannot be used.
         """
-        summarizer, embedder = configured_summarizer(settings), configured_embedder(settings)
+        summarizer, embedder = (
+            configured_summarizer(settings, model=service_settings.generation_model),
+            configured_embedder(settings),
+        )
         own = store or await open_store(settings)
         moment = clock or SystemClock()
         spaces = Spaces(

@@ -1,5 +1,6 @@
 """Who writes a summary: a heuristic, a callback of the user's, or a model behind an OpenAI-compatible API."""
 
+import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final, TypeAlias, get_args
 
@@ -38,15 +39,20 @@ def chosen_summarizer(choice: SummarizerChoice) -> Summarizer:
     return CircuitBreaker(Callback(choice))
 
 
-def configured_summarizer(settings: Settings) -> "OpenAISummarizer | None":
-    """Return the model the settings name, to be closed by the caller; none without one."""
-    if settings.summarizer_model is None:
+def configured_summarizer(settings: Settings, *, model: str | None = None) -> "OpenAISummarizer | None":
+    """Return the model the settings name, to be closed by the caller; none without one.
+
+    *model* is used where they name only an endpoint or a key, as services of others do (http W-12).
+    """
+    reachable = settings.summarizer_base_url or settings.summarizer_api_key or os.environ.get("OPENAI_API_KEY")
+    chosen = settings.summarizer_model or (model if reachable else None)
+    if chosen is None:
         return None
     from ledger.summarizers.openai import OpenAISummarizer  # noqa: PLC0415 - an extra
 
     key = settings.summarizer_api_key
     return OpenAISummarizer(
-        model=settings.summarizer_model,
+        model=chosen,
         base_url=settings.summarizer_base_url,
         api_key=key.get_secret_value() if key else None,
         timeout_s=settings.summarizer_timeout_s,

@@ -27,6 +27,8 @@ class WorkerSettings(BaseSettings):
     """True makes each message a record (W-50)."""
     enable_working_memory_summarization: bool = True
     """False: no compaction is begun or taken over."""
+    generation_model: str = "gpt-4o-mini"
+    """The model to ask where only its endpoint or key is set (W-12)."""
     concurrency: int = Field(default=4, ge=1, le=64, validation_alias=f"{_PREFIX}CONCURRENCY")
     """Jobs at once, in one process."""
     poll_s: float = Field(default=1, gt=0, le=60, validation_alias=f"{_PREFIX}POLL_S")

@@ -69,7 +69,6 @@ async def get_session(
     user_id: _Name = None,
     namespace: _Name = None,
     recent_messages_limit: Annotated[int | None, Query(ge=-(2**31), le=2**31)] = None,
-    if_none_match: Annotated[str | None, Header()] = None,
 ) -> Response:
     """Return a session; messages that its model's window cannot hold are left out, oldest first. Source: http W-17."""
     place = await Locator(service, caller).find(session_id, namespace=namespace, user_id=user_id)
@@ -81,8 +80,6 @@ async def get_session(
     if view.served is not None:
         async with service.spaces.lend(place.namespace, caller.actor) as ledger:
             await ledger.note_view(session_id, view.served, user_id=place.user_id)
-    if if_none_match is not None and etag in {each.strip().removeprefix("W/") for each in if_none_match.split(",")}:
-        return Response(status_code=304, headers=headers)
     return _answer(place, view, limit, service, headers)
 
 

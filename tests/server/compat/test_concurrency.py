@@ -155,3 +155,29 @@ def test_a_put_can_be_repeated_under_a_key(api: httpx.Client, session: str) -> N
     assert texts(api.get(path)) == ["replaces it"]
     assert api.put(path, json={"messages": []}, headers=key).status_code in {200, 422}
     assert api.put(path, json={"data": {"k": 1}}, headers=key).status_code == 422
+
+
+def test_a_native_append_vouches_for_what_was_there_at_its_version(api: httpx.Client, session: str) -> None:
+    """W-54: who lists what was appended at a version knew what was there then; without a version, only itself."""
+    path, native = f"/v1/working-memory/{session}", f"/v1/sessions/{session}/entries"
+    put(api, session, messages=[said("a", id="a")])
+    blind = {"entries": [{"role": "user", "content": "blind", "id": "n1"}]}
+    assert api.post(native, json=blind).status_code == 201
+    put(api, session, messages=[said("blind", id="n1")])
+    assert texts(api.get(path)) == ["a", "blind"]
+    version = int(api.get(path).headers["etag"].strip('"'))
+    seeing = {"entries": [{"role": "user", "content": "seeing", "id": "n2"}], "expected_version": version}
+    assert api.post(native, json=seeing).status_code == 201
+    put(api, session, messages=[said("seeing", id="n2")])
+    assert texts(api.get(path)) == ["seeing"]
+
+
+def test_what_a_reader_has_already_is_not_sent_again(api: httpx.Client, session: str) -> None:
+    """W-9: on both APIs."""
+    put(api, session, messages=[said("a", id="a")])
+    for path in (f"/v1/working-memory/{session}", f"/v1/sessions/{session}/state", f"/v1/sessions/{session}/stats"):
+        etag = api.get(path).headers["etag"]
+        same = api.get(path, headers={"If-None-Match": f'"0", {etag}'})
+        assert (same.status_code, same.content, same.headers["etag"]) == (304, b"", etag)
+    api.patch(f"/v1/sessions/{session}/data", json={"k": 1})
+    assert api.get(path, headers={"If-None-Match": etag}).status_code == 200

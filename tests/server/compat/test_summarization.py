@@ -159,3 +159,16 @@ def test_B3_a_session_deleted_while_it_is_summarised_stays_deleted(
         put(client, session, messages=[said("another life")])
         assert texts(client.get(f"/v1/working-memory/{session}")) == ["another life"]
         assert client.get(f"/v1/working-memory/{session}").json()["context"] is None
+
+
+def test_W_12_the_generation_model_is_asked_where_only_an_endpoint_is_set(
+    server: Server, shared_database: str, endpoint: Endpoint, namespace: str, session: str
+) -> None:
+    settings = Settings(summarizer_base_url=endpoint.url, summarizer_api_key="k", summarizer_max_retries=0)
+    own = {"generation_model": "my-model", "worker": False}
+    with (
+        running(server.target(shared_database), settings=settings, **own) as service,
+        httpx.Client(base_url=service.url, params={"namespace": namespace}, timeout=30) as client,
+    ):
+        assert put_within(client, session, 1000, many(30))["context"] == "A summary."
+    assert {request["model"] for request in endpoint.asked} == {"my-model"}
