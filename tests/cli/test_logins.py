@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
 
 from ledger.stores.postgres import PostgresStore, Target
 from tests.cli.conftest import Cli
@@ -34,7 +35,7 @@ async def test_a_login_of_the_application_can_do_what_it_needs(
     owner: Cli, name: str, server: Server, shared_database: str
 ) -> None:
     assert owner.json("db", "login", name) == {"login": name, "made": True}
-    store = await PostgresStore.open(Target(server.url_of(name, shared_database)))
+    store = await PostgresStore.open(Target(server.url_of(name, shared_database).replace(":secret@", f":{PASSWORD}@")))
     assert store.login.role == name
     await store.close()
 
@@ -56,9 +57,10 @@ def test_its_password_is_changed_and_sent_as_a_verifier_only(
     assert kept() != first
 
 
-@pytest.mark.parametrize("there", ["postgres", "ledger_app", "ledger_owner"])
-def test_a_login_that_is_not_the_applications_is_left_alone(owner: Cli, there: str) -> None:
-    ran = owner.try_("db", "login", there)
+@pytest.mark.parametrize("there", ["superuser", "ledger_app", "ledger_owner"])
+def test_a_login_that_is_not_the_applications_is_left_alone(owner: Cli, server: Server, there: str) -> None:
+    name = conninfo_to_dict(server.url)["user"] if there == "superuser" else there
+    ran = owner.try_("db", "login", str(name))
     assert ran.code == 2
     assert "choose another" in ran.err
 
