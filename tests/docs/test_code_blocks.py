@@ -15,7 +15,7 @@ from tests.docs.forked_command import forked_command
 from tests.docs.pages import PAGES, ROOT, Block, blocks, name_of
 
 _RUNNABLE = {"python": [sys.executable], "sh": ["bash", "-euo", "pipefail"]}
-_SILENT = {"sql", "json", "toml", "ini", "text", ""}  # JSON and TOML are tested in test_strategies; the INI by tests/pgbouncer
+_SILENT = {"sql", "json", "toml", "ini", "text", ""}  # tried in test_strategies, and INI in tests/pgbouncer
 _WITH_CODE = [page for page in PAGES if any(block.language in _RUNNABLE and block.runs for block in blocks(page))]
 
 
