@@ -89,7 +89,7 @@ def clear(
 
     async def work() -> int:
         async with opened(opts) as ledger:
-            return await ledger.clear_session(session, end=end, user_id=user)
+            return int(await ledger.clear_session(session, end=end, user_id=user))
 
     version = run(work)
     opts.output.result(

@@ -79,6 +79,13 @@ TITLES: Final = {
     507: "Insufficient Storage",
 }
 
+#: What is missing, without its name: a foreign one and one that never was are told alike (trust N-13, I-81).
+_MISSING: Final[dict[type, str]] = {
+    errors.SessionNotFound: "there is no such session",
+    errors.EntryNotFound: "the session has no such entry",
+    errors.RecordNotFound: "there is no such record",
+}
+
 #: Answers after which nothing more can be read from the connection.
 _CLOSING: Final = frozenset({"too_large", "timeout", "bad_request", "headers_too_large", "path_too_long"})
 
@@ -124,7 +131,7 @@ def dialect_of(path: str) -> Dialect:
 def answer(fault: LedgerError, dialect: Dialect) -> Response:
     """Return the answer to *fault*."""
     status = status_of(fault)
-    text = str(fault) if status < 500 or isinstance(fault, errors.Unavailable) else TITLES[status]
+    text = _told(fault, status)
     if dialect == "native":
         content: dict[str, Any] = {
             "type": "about:blank",
@@ -140,6 +147,13 @@ def answer(fault: LedgerError, dialect: Dialect) -> Response:
         place = fault.field.split(".") if isinstance(fault, InvalidInput) and fault.field else []
         detail = [{"type": fault.code, "loc": ["body", *place], "msg": text}]
     return _response(status, {"detail": detail}, "application/json", _headers(fault, status))
+
+
+def _told(fault: LedgerError, status: int) -> str:
+    """Return what is said of *fault*: no name that was asked for, and of a fault of ours no more than its status."""
+    if status >= 500 and not isinstance(fault, errors.Unavailable):
+        return TITLES[status]
+    return next((_MISSING[kind] for kind in type(fault).__mro__ if kind in _MISSING), str(fault))
 
 
 def refusal(refused: RequestValidationError, dialect: Dialect) -> Response:

