@@ -14,6 +14,7 @@ from ledger.cli import (  # noqa: F401 - imported to register their commands
     reading,
     searching,
     serving,
+    taking_over,
     tokens,
     trying,
     working,

@@ -1,0 +1,12 @@
+"""Taking over the sessions and records of a Redis Agent Memory Server (AMS), or of another ledger, over its own API.
+
+    async with Source.open(url, token=None) as source, TakingOver.open(settings) as taking:
+        done = await taking.take(source)
+
+Source: http §2.
+"""
+
+from ledger.server.ams.source import Source
+from ledger.server.ams.taking import ACTOR, Refusal, TakenOver, TakingOver
+
+__all__ = ["ACTOR", "Refusal", "Source", "TakenOver", "TakingOver"]
