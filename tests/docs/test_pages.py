@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 import typer
+from pydantic_settings import BaseSettings
 
-from docs import reference
+from docs import reference, routes
 from ledger.cli import commands
 from ledger.cli.app import app
 from ledger.memory import MemoryLedger
+from ledger.server.settings import ServiceSettings
 from ledger.settings import Settings
+from ledger.worker.settings import WorkerSettings
 from tests.docs.pages import PAGES, ROOT, name_of
 
 assert commands, "the commands are registered by importing them"
@@ -38,6 +41,10 @@ def test_the_events_page_is_the_one_the_code_gives() -> None:
     assert page("events.md") == reference.events_markdown(), "run: python docs/reference.py"
 
 
+def test_the_api_reference_is_the_one_the_routes_give() -> None:
+    assert page("api-reference.md") == routes.routes_markdown(), "run: python docs/routes.py"
+
+
 def test_every_command_and_option_environment_is_on_the_command_line_page() -> None:
     found = page("command-line.md")
     group = typer.main.get_command(app)
@@ -57,6 +64,12 @@ def test_every_method_is_on_the_library_page() -> None:
 def test_every_setting_is_on_the_operating_page() -> None:
     for name in Settings.model_fields:
         assert f"`MEMORY_LEDGER_{name.upper()}`" in page("operating.md"), name
+
+
+@pytest.mark.parametrize(("settings", "name"), [(ServiceSettings, "service.md"), (WorkerSettings, "worker.md")])
+def test_every_setting_of_the_service_and_of_workers_is_on_its_page(settings: type[BaseSettings], name: str) -> None:
+    for field, info in settings.model_fields.items():
+        assert f"`{info.validation_alias or field.upper()}`" in page(name), field
 
 
 def test_every_page_is_in_the_index() -> None:
