@@ -143,6 +143,7 @@ async def check_as_of(store: Store, stream: Stream) -> None:
 
 
 async def test_a_clock_that_goes_backwards_changes_no_order_in_memory(stream: Stream) -> None:
+    """Trust I-84."""
     store = InMemoryStore(SteppingClock(iter(BACKWARDS)))
     for event in some_events(len(BACKWARDS)):
         await append(store, stream, event)
@@ -153,6 +154,7 @@ async def test_a_clock_that_goes_backwards_changes_no_order_in_memory(stream: St
 async def test_a_clock_that_goes_backwards_changes_no_order_on_postgres(
     server: Server, fresh_database: str, stream: Stream
 ) -> None:
+    """Trust I-84."""
     store = await PostgresStore.open(server.target(fresh_database))
     await append(store, stream, *some_events(len(BACKWARDS)))
     with server.superuser(fresh_database) as mighty:

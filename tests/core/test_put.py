@@ -329,6 +329,7 @@ def test_W_59_data() -> None:
 
 
 def test_W_59_context() -> None:
+    """And R-004-9: what a caller sets as context stands until a summary folds it."""
     one = session("a b c", context="mine")
     assert context_of(one.state) == "mine"
     assert one.put("a b c", context="mine") == []

@@ -70,7 +70,7 @@ def test_V_TOK_12_twenty_nine_hundredths_of_a_hundred_are_not_exceeded_by_29_but
 
 
 def test_the_counter_of_seed_004_counts_the_role_with_the_content() -> None:
-    """R-TOK-1: cl100k_role."""
+    """R-TOK-1, http W-39: cl100k_role."""
     counted = TOKENIZERS["cl100k_role"].count(message("hi there", "assistant"))
     assert (counted.tokens, counted.tokenizer) == (VECTORS["V-TOK-8"][2], "cl100k_role")
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.postgres
 
 
 def test_connections_that_are_cut_are_ridden_out(server: Server, fresh_database: str) -> None:
-    """F-5: every backend is ended again and again; at the end all is well at once."""
+    """F-5, trust I-83: every backend is ended again and again; at the end all is well at once."""
     statuses: list[int] = []
     late: list[float] = []
     over = threading.Event()

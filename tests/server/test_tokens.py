@@ -122,6 +122,22 @@ def test_a_token_has_its_scopes_alone(guarded: Running, keeper: Keeper) -> None:
     assert get(guarded, "/v1/sessions", keeper.add("write")).status_code == 403
 
 
+def test_only_the_scope_system_speaks_as_the_system(guarded: Running, keeper: Keeper, namespace: str) -> None:
+    """I-32, W-3: entries ask for it; messages of the working-memory API may have any role."""
+    plain, system = (keeper.add("write", "read", *more, namespaces=(namespace,)) for more in ((), ("system",)))
+    said = {"role": "system", "content": "Be brief."}
+
+    def ask(method: str, path: str, token: str, body: object) -> httpx.Response:
+        return asking.request(method, f"{guarded.url}{path}", headers={"authorization": f"Bearer {token}"}, json=body)
+
+    for entry in (said, {**said, "role": "user", "kind": "system_instruction"}):
+        refused = ask("POST", "/v1/sessions/spoken/entries", plain, {"entries": [entry]})
+        assert (refused.status_code, refused.json()["code"]) == (403, "role_not_allowed")
+    assert get(guarded, "/v1/sessions/spoken/stats", plain).status_code == 404, "nothing was written"
+    assert ask("POST", "/v1/sessions/spoken/entries", system, {"entries": [said]}).status_code == 201
+    assert ask("PUT", "/v1/working-memory/said", plain, {"messages": [said]}).status_code == 200
+
+
 def wrong_tokens(keeper: Keeper) -> dict[str, str]:
     """Return one of each kind of token that does not hold (I-80)."""
     token = keeper.add("read")

@@ -1,0 +1,156 @@
+"""Rules of the HTTP contract that are about no single route: stamps, proof, losing the store, what comes later."""
+
+import asyncio
+import inspect
+import json
+import socket
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+from agent_memory_client import MemoryAPIClient, MemoryClientConfig
+from agent_memory_client.exceptions import MemoryServerError
+
+from ledger.errors import DatabaseUnavailable
+from ledger.stores.in_memory import InMemoryStore
+from projections.model_windows import NAMED
+from tests.server.compat.test_working_memory import put, said, texts
+from tests.server.conftest import Running, running
+from tests.server.wire import connected, head
+
+pytestmark = [
+    pytest.mark.postgres,
+    pytest.mark.filterwarnings("ignore:get_working_memory is deprecated:DeprecationWarning"),
+]
+
+
+def test_W_7_the_stamp_is_the_second_of_the_last_write_and_the_version(api: httpx.Client, session: str) -> None:
+    """Neither reads nor what a body says of it move it."""
+    first = put(api, session, messages=[said("a")]).json()
+    claimed = {"created_at": "2001-01-01T00:00:00Z", "updated_at": "2001-01-01T00:00:00Z"}
+    second = put(api, session, **{**first, **claimed, "messages": [*first["messages"], said("b")]}).json()
+    version = api.get(f"/v1/sessions/{session}/stats").json()["version"]
+    assert second["last_accessed"] == f"{second['updated_at'][:19]}.{version:06}Z"
+    assert second["created_at"] == first["created_at"]
+    for _ in range(2):
+        assert api.get(f"/v1/working-memory/{session}").json()["last_accessed"] == second["last_accessed"]
+
+
+def test_W_10_a_connection_proves_nothing_and_there_are_no_cookies(api: httpx.Client, session: str) -> None:
+    """The same client reads everything, and then writes without saying so: what it omits stays."""
+    one = put(api, session, messages=[said("a", id="a")])
+    put(api, session, messages=[said("a", id="a"), said("b", id="b")])
+    read = api.get(f"/v1/working-memory/{session}")
+    assert texts(read) == ["a", "b"]
+    assert texts(put(api, session, messages=[said("a", id="a")])) == ["a", "b"]
+    assert not any("set-cookie" in answer.headers for answer in (one, read))
+    stamped = {**read.json(), "messages": read.json()["messages"][:1]}
+    assert texts(put(api, session, **stamped)) == ["a"], "a stamp does prove it"
+
+
+@pytest.mark.parametrize(
+    ("rule", "method", "path"),
+    [
+        ("W-36", "POST", "/v1/summary-views"),
+        ("W-36", "GET", "/v1/summary-views"),
+        ("W-36", "GET", "/v1/summary-views/v"),
+        ("W-36", "DELETE", "/v1/summary-views/v"),
+        ("W-37", "POST", "/v1/summary-views/v/partitions/run"),
+        ("W-37", "GET", "/v1/summary-views/v/partitions"),
+        ("W-38", "POST", "/v1/summary-views/v/run"),
+        ("W-38", "GET", "/v1/tasks/t"),
+    ],
+)
+def test_summary_views_come_later(api: httpx.Client, rule: str, method: str, path: str) -> None:
+    answer = api.request(method, path, json=None if method in {"GET", "DELETE"} else {})
+    assert (answer.status_code, list(answer.json())) == (501, ["detail"])
+
+
+def test_W_42_only_the_models_that_are_named_pass_and_have_their_windows(api: httpx.Client, session: str) -> None:
+    """W-42: by the percentage that 1,000 counted tokens or so are of each."""
+    told = put(api, session, messages=[said("word " * 700)]).json()["messages"]
+    assert len(told) == 1
+    assert len(NAMED) == 35
+    sizes = {}
+    for model in NAMED:
+        shown = api.get(f"/v1/working-memory/{session}", params={"model_name": model}).json()
+        sizes[model] = shown["context_percentage_total_used"] * NAMED[model]
+    assert max(sizes.values()) == pytest.approx(min(sizes.values()))
+    for unknown in ("gpt-99", "GPT-4", "claude-3-opus"):
+        assert api.get(f"/v1/working-memory/{session}", params={"model_name": unknown}).status_code == 422
+
+
+def test_W_51_a_put_is_one_write_and_the_same_again_is_none(api: httpx.Client, session: str) -> None:
+    body = {"messages": [said("a", id="a"), said("b", id="b")], "data": {"k": 1}, "context": "before"}
+    first = put(api, session, **body)
+    events = api.get(f"/v1/sessions/{session}/events").json()
+    assert len({event["recorded_at"] for event in events["events"]}) == 1
+    assert first.headers["etag"] == f'"{events["version"]}"'
+    again = put(api, session, **body)
+    assert (again.headers["etag"], again.json()["last_accessed"]) == (
+        first.headers["etag"],
+        first.json()["last_accessed"],
+    )
+
+
+class Cut:
+    """A store that can be cut off: then no call is answered."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+        self.away = False
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = getattr(self._store, name)
+        if name == "close" or not inspect.iscoroutinefunction(method):
+            return method
+
+        async def called(*arguments: Any, **named: Any) -> Any:
+            if self.away:
+                raise DatabaseUnavailable("cut off")
+            return await method(*arguments, **named)
+
+        return called
+
+
+@pytest.fixture
+def cut() -> Iterator[tuple[Cut, Running]]:
+    store = Cut(InMemoryStore())
+    with running(store, worker=False) as one:  # type: ignore[arg-type]  # it has all of a store's methods
+        yield store, one
+
+
+async def test_B4_a_store_that_is_cut_off_costs_no_message(cut: tuple[Cut, Running], session: str) -> None:
+    """W-5, W-54: it is 503, never an empty session that a client would write back."""
+    store, one = cut
+    config = MemoryClientConfig(base_url=one.url, default_namespace="cut")
+    async with MemoryAPIClient(config) as client:
+        await client.append_messages_to_working_memory(session, [{"role": "user", "content": "keep me"}])
+        store.away = True
+        shown = await asyncio.to_thread(httpx.get, f"{one.url}/v1/working-memory/{session}?namespace=cut")
+        assert (shown.status_code, "retry-after" in shown.headers) == (503, True)
+        with pytest.raises(MemoryServerError):
+            await client.get_or_create_working_memory(session)
+        store.away = False
+        await client.set_working_memory_data(session, {"step": 2})
+        _, kept = await client.get_or_create_working_memory(session)
+    assert ([each.content for each in kept.messages], kept.data) == (["keep me"], {"step": 2})
+
+
+@pytest.mark.parametrize("part", [0.5, 1.0], ids=["half of it", "all of it"])
+def test_a_client_that_goes_away_left_all_or_nothing(
+    service: Running, namespace: str, session: str, part: float
+) -> None:
+    """Trust I-50: and the retry is safe."""
+    messages = [said(f"text {n}", id=f"m{n}") for n in range(200)]
+    body = json.dumps({"messages": messages, "namespace": namespace}).encode()
+    lines = ("Content-Type: application/json", f"Content-Length: {len(body)}")
+    with connected(service) as sock:
+        sock.sendall(head("PUT", f"/v1/working-memory/{session}", *lines) + body[: int(len(body) * part)])
+        sock.shutdown(socket.SHUT_RDWR)
+    with httpx.Client(base_url=service.url, params={"namespace": namespace}) as api:
+        seen = api.get(f"/v1/working-memory/{session}")
+        assert seen.status_code == 404 or len(texts(seen)) == 200
+        assert part == 1 or seen.status_code == 404
+        assert len(texts(put(api, session, messages=messages))) == 200
