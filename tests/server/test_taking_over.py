@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from ledger.errors import InvalidInput, LedgerError, NotAllowed, Unavailable
-from ledger.server.ams import ACTOR, Source, TakenOver, TakingOver
+from ledger.server.ams import ACTOR, Source, TakenOver, TakingOver, taking
 from ledger.server.settings import load_service_settings
 from ledger.settings import Settings
 from ledger.stores.in_memory import InMemoryStore
@@ -131,6 +131,32 @@ def test_what_was_gone_on_with_here_stays_and_the_rest_is_brought_up_to_date(
         assert (mirrored["data"], [one["id"] for one in mirrored["messages"]]) == ({"step": 9}, ["m2"])
         assert here.get("/v1/working-memory/deleted").status_code == 404
         assert here.get(f"/v1/long-term-memory/{namespace}-r").status_code == 404
+
+
+@pytest.mark.parametrize(("forgets", "costs"), [("_continued", "data"), ("_same", "version")])
+def test_a_repetition_that_does_not_look_would_be_noticed(
+    service: Running,
+    api: httpx.Client,
+    there: Running,
+    target: InMemoryStore,
+    namespace: str,
+    monkeypatch: pytest.MonkeyPatch,
+    forgets: str,
+    costs: str,
+) -> None:
+    async def never(*arguments: object) -> bool:
+        return False
+
+    put(api, "s", FULL)
+    take(target, service.url, namespace=namespace)
+    with httpx.Client(base_url=there.url, params={"namespace": namespace}) as here:
+        if costs == "data":
+            body = {**here.get("/v1/working-memory/s").json(), "data": {"step": 4}}
+            assert here.put("/v1/working-memory/s", json=body).status_code == 200
+        before = here.get("/v1/sessions/s/state").json()
+        monkeypatch.setattr(taking, forgets, never if forgets == "_continued" else lambda *arguments: False)
+        take(target, service.url, namespace=namespace)
+        assert here.get("/v1/sessions/s/state").json()[costs] != before[costs]
 
 
 def test_the_command_says_what_it_did(service: Running, api: httpx.Client, cli: Cli, namespace: str) -> None:  # noqa: F811

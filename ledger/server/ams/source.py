@@ -70,7 +70,10 @@ class Source:
         """
         names = {"namespace": namespace, "user_id": user_id}
         status, shown = await self._ask("GET", f"/v1/working-memory/{quote(session_id, safe='')}", names)
-        return None if status == 404 else self._expected(status, shown)
+        if status == 404:
+            return None
+        found = self._expected(status, shown)
+        return None if found.get("new_session") is True else found  # so say releases that know no 404
 
     async def records(self, *, namespace: str | None, user_id: str | None) -> AsyncIterator[Sequence[dict[str, Any]]]:
         """Yield its long-term memory page by page; nothing if it has none.
