@@ -44,6 +44,11 @@ WITH_SESSION = {
 COMMANDS = {
     **{name: [name, "s", *rest] for name, rest in WITH_SESSION.items()},
     "import": ["import", "transcript.json"],
+    "import-ams": ["import-ams", "http://127.0.0.1:1"],
+    "fork": ["fork", "s", "t"],
+    "worker": ["worker", "--once"],
+    "jobs list": ["jobs", "list"],
+    "jobs retry": ["jobs", "retry"],
     "sessions": ["sessions"],
     "search": ["search", "hello"],
     "backtest": ["backtest", "--config", CONFIG],
@@ -81,7 +86,7 @@ def check_one_line(ran: Ran, code: int = 2) -> str:
 
 def test_the_table_names_every_command() -> None:
     group: Any = typer.main.get_command(app)
-    groups = {"db", "projections", "token"}
+    groups = {"db", "jobs", "projections", "token"}
     below = {f"{name} {command}" for name in groups for command in group.commands[name].commands}
     assert set(COMMANDS) == (group.commands.keys() - groups) | below
 
