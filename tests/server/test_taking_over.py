@@ -310,6 +310,20 @@ def test_a_bad_record_does_not_keep_the_others_out() -> None:
     assert (done.records, [each.id for each in done.refused]) == (2, ["", "c"])
 
 
+@pytest.mark.parametrize("name", ["namespace", "user_id", "session_id"])
+def test_names_that_are_none_are_refused_by_record_and_session(name: str) -> None:
+    page = {"memories": [{"id": "a", "text": "one", name: {"x": []}}, {"id": "b", "text": "two"}]}
+    listed = sessions(json.dumps({**FULL, name: ["x"]}).encode())
+
+    def answer(path: str) -> tuple[int, bytes]:
+        return (200, json.dumps(page).encode()) if "long-term" in path else listed(path)
+
+    with fake(answer) as url:
+        done = take(InMemoryStore(), url)
+    refused = ["a"] if name == "session_id" else ["a", "s0"]  # that of the path counts
+    assert (done.records, [each.id for each in done.refused]) == (1, refused)
+
+
 def test_a_session_that_is_found_only_by_its_names_is_found_through_its_records() -> None:
     def answer(path: str) -> tuple[int, bytes]:
         if "long-term" in path:

@@ -117,10 +117,11 @@ class TakingOver:
         done = TakenOver()
         owners: dict[str, set[tuple[str | None, str | None]]] = {}
         async for page in source.records(namespace=namespace, user_id=user_id):
-            for each in page:
-                if isinstance(each.get("session_id"), str):
+            named = [each for each in page if _is_named(each, done)]
+            for each in named:
+                if each.get("session_id") is not None:
                     owners.setdefault(each["session_id"], set()).add((each.get("namespace"), each.get("user_id")))
-            await self._take_records(page, done, dry_run=dry_run)
+            await self._take_records(named, done, dry_run=dry_run)
         ids = await source.session_ids(namespace=namespace, user_id=user_id)
         for number, (session_id, times) in enumerate(Counter(ids).items()):
             progress(number, len(set(ids)))
@@ -139,14 +140,17 @@ class TakingOver:
         dry_run: bool,
     ) -> None:
         """Take over the session, or the several of that id; a server may want names that its list does not give."""
-        seen: set[tuple[object, object]] = set()
+        seen: set[tuple[str, str]] = set()
         for namespace, user_id in places:
             shown = None
-            if len(seen) < times and (namespace, user_id) not in seen:
+            if len(seen) < times and (repr(namespace), repr(user_id)) not in seen:
                 shown = await source.session(session_id, namespace=namespace, user_id=user_id)
-            if shown is None or (shown.get("namespace"), shown.get("user_id")) in seen:
+            if shown is None:
                 continue
-            seen.add((shown.get("namespace"), shown.get("user_id")))
+            names = repr(shown.get("namespace")), repr(shown.get("user_id"))
+            if names in seen:
+                continue
+            seen.add(names)
             try:
                 await self._bring(session_id, shown, done, dry_run=dry_run)
             except (InvalidInput, PreconditionFailed) as fault:
@@ -201,9 +205,8 @@ class TakingOver:
 
     async def _take_records(self, page: Sequence[JsonObject], done: TakenOver, *, dry_run: bool) -> None:
         """Add the records of a page that are not known; one that was changed or deleted here stays so."""
-        spaces = {each.get("namespace") or shapes.DEFAULT_NAMESPACE for each in page}
-        named = [name for name in spaces if isinstance(name, str)]
-        memory = self._spaces.ledger(shapes.DEFAULT_NAMESPACE, ACTOR).long_term.over(named, actor=ACTOR)
+        spaces = sorted({each.get("namespace") or shapes.DEFAULT_NAMESPACE for each in page})
+        memory = self._spaces.ledger(shapes.DEFAULT_NAMESPACE, ACTOR).long_term.over(spaces, actor=ACTOR)
         new: list[JsonObject] = []
         for each in page:
             try:
@@ -226,6 +229,18 @@ class TakingOver:
                     done.records += 1
                 except InvalidInput as fault:
                     done.refused.append(Refusal(id=str(each.get("id")), code=fault.code, message=str(fault)))
+
+
+def _is_named(record: JsonObject, done: TakenOver) -> bool:
+    """Tell whether the names in *record* are names; note that it is refused if they are not."""
+    try:
+        for name in ("namespace", "user_id", "session_id"):
+            if record.get(name) is not None:
+                check_name(record[name], field=name, may_be_empty=True)
+    except InvalidInput as fault:
+        done.refused.append(Refusal(id=str(record.get("id")), code=fault.code, message=str(fault)))
+        return False
+    return True
 
 
 async def _is_known(memory: LongTermMemory, record_id: Any) -> bool:
