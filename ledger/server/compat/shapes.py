@@ -15,6 +15,7 @@ from ledger.state import SessionState
 from projections import ranges
 from projections.entries import Entry
 from projections.records import memory_hash
+from projections.shortening import newest, newest_within, versions_without
 from projections.strategies.progressive import Progressive
 from projections.usage import context_usage, fitting, most_recent
 from projections.working_memory import Memory
@@ -34,15 +35,16 @@ def view_of(state: SessionState, limit: ContextLimit, *, recent: int | None = No
 
     Source: http W-17, W-43, W-55.
     """
-    entries = tuple(state.window.entries)
-    shown = entries if recent is None else most_recent(entries, recent)
-    if limit.given and limit.tokens > 0:
-        shown = fitting(shown, limit.tokens)
+    entries = state.window.entries
+    bounded = limit.given and limit.tokens > 0
+    if recent is None:
+        shown = newest_within(entries, limit.tokens) if bounded else tuple(entries)
+    else:
+        shown = newest(entries, recent) if recent > 0 else most_recent(entries, recent)
+        shown = fitting(shown, limit.tokens) if bounded else shown
     if len(shown) == len(entries):
         return View(shown)
-    kept = {entry.version for entry in shown}
-    left_out = ranges.ranges_of(entry.version for entry in entries if entry.version not in kept)
-    return View(shown, ServedView(state.version, shown[0].version, left_out))
+    return View(shown, ServedView(state.version, shown[0].version, versions_without(entries, shown)))
 
 
 def etag_of(state: SessionState, view: View) -> str:

@@ -1,5 +1,6 @@
 """What a service asks beside the log: sessions by id, and the views it has served."""
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
@@ -15,6 +16,9 @@ from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
 
 KEPT: Final = timedelta(days=7)  # http W-55
+#: A reader who asks again gets the same view: it is not written again that soon.
+_FRESH: Final = timedelta(hours=1)
+_MOST_NOTED: Final = 4_096
 
 
 class Serving:
@@ -22,6 +26,7 @@ class Serving:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
+        self._noted: OrderedDict[tuple[UUID, str], datetime] = OrderedDict()
 
     async def find_sessions(
         self, namespace_ids: Sequence[UUID], session_id: str, *, user_id: str | None = None
@@ -42,11 +47,15 @@ class Serving:
 
     async def note_view(self, stream: Stream, view: ServedView, *, now: datetime) -> None:
         """See `serving_ports.ServedViews.note_view`."""
+        key = stream.stream_id, view.key
+        noted = self._noted.get(key)
+        if noted is not None and noted <= now < noted + _FRESH:
+            return
         table = tables.served_views
         row = {
             "namespace_id": stream.namespace_id,
             "stream_id": stream.stream_id,
-            "view": view.key,
+            "view": key[1],
             "version": view.version,
             "first_version": view.first,
             "left_out": [bound for pair in view.left_out for bound in pair],
@@ -65,6 +74,9 @@ class Serving:
         async with self._pool.transaction(stream.namespace_id) as connection:
             if (await connection.execute(upsert)).rowcount:
                 await connection.execute(old)
+        self._noted[key] = now
+        while len(self._noted) > _MOST_NOTED:
+            self._noted.popitem(last=False)
 
     async def served_views(self, stream: Stream, *, now: datetime) -> list[ServedView]:
         """See `serving_ports.ServedViews.served_views`."""

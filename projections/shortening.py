@@ -1,0 +1,89 @@
+"""Part of a long conversation, found without looking at the rest of it.
+
+What `projections.usage` says of any entries, worked out for the list that a state holds from what is known of its
+parts; so reading the newest messages costs as much in a session of 10,000 as in one of 100. Tool calls whose
+results are in another part make it look at the entries from there on.
+
+Source: R-004-10, http W-17, W-55, W-73.
+"""
+
+import heapq
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TypeAlias
+
+import msgspec
+
+from ledger.events import Ranges
+from projections import ranges
+from projections.entries import Entry
+from projections.persistent import PersistentList
+from projections.transcript import orphans
+from projections.usage import fitting
+
+Entries: TypeAlias = PersistentList[Entry]
+
+
+class _Part(msgspec.Struct, frozen=True):
+    """What is known of a part: *whole* if no unit reaches out of it, *latest* as `most_recent` orders."""
+
+    tokens: int
+    whole: bool
+    latest: tuple[datetime, int]
+    versions: Ranges
+
+
+def _part(entries: Sequence[Entry]) -> _Part:
+    calls = sum(entry.kind == "tool_call" for entry in entries)
+    results = sum(entry.kind == "tool_result" for entry in entries)
+    return _Part(
+        tokens=sum(entry.tokens for entry in entries),
+        whole=calls == results and not orphans((), entries),
+        latest=max(_said(entry) for entry in entries),
+        versions=ranges.ranges_of(entry.version for entry in entries),
+    )
+
+
+def newest(entries: Entries, count: int) -> tuple[Entry, ...]:
+    """Return the last *count* entries, one or more, by when they were said, as `most_recent` does."""
+    kept: list[tuple[tuple[datetime, int], Entry]] = []
+    for part, known in reversed(entries.measured(_part)):
+        if len(kept) < count or known.latest > kept[0][0]:
+            for entry in part:
+                if len(kept) < count:
+                    heapq.heappush(kept, (_said(entry), entry))
+                else:
+                    heapq.heappushpop(kept, (_said(entry), entry))
+    return tuple(entry for _, entry in sorted(kept, key=lambda pair: pair[0]))
+
+
+def newest_within(entries: Entries, limit: int) -> tuple[Entry, ...]:
+    """Return what `fitting` leaves of *entries* in *limit* tokens."""
+    parts = entries.measured(_part)
+    tokens = sum(known.tokens for _, known in parts)
+    first = 0
+    for _, known in parts[:-1]:
+        if not known.whole or tokens - known.tokens <= limit:
+            break
+        tokens -= known.tokens
+        first += 1
+    return fitting([entry for part, _ in parts[first:] for entry in part], limit)
+
+
+def versions_without(entries: Entries, shown: Sequence[Entry]) -> Ranges:
+    """Return the versions of *entries* that are not among those *shown*."""
+    kept = sorted(entry.version for entry in shown)
+    left: list[Ranges] = []
+    for part, known in entries.measured(_part):
+        here = kept[bisect_left(kept, part[0].version) : bisect_right(kept, part[-1].version)]
+        left.append(_less(part, frozenset(here)) if here else known.versions)
+    return ranges.union(left)
+
+
+def _less(part: Sequence[Entry], kept: frozenset[int]) -> Ranges:
+    return ranges.ranges_of(entry.version for entry in part if entry.version not in kept)
+
+
+def _said(entry: Entry) -> tuple[datetime, int]:
+    return entry.moment, entry.version

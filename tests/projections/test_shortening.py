@@ -1,0 +1,90 @@
+"""Part of a long conversation is the same part that is found by looking at all of it."""
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from projections import ranges, shortening
+from projections.entries import Entry
+from projections.persistent import PersistentList
+from projections.shortening import newest, newest_within, versions_without
+from projections.usage import fitting, most_recent
+
+BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
+said = st.tuples(
+    st.sampled_from(["user", "assistant", "call", "result"]),
+    st.integers(0, 30),  # tokens
+    st.integers(0, 3),  # versions left out before it
+    st.integers(-40, 40),  # how much earlier or later than the order says
+)
+
+
+def entries(notes: list[tuple[str, int, int, int]], *, calls_differ: int = 3) -> PersistentList[Entry]:
+    version, made = 1, []
+    for index, (what, tokens, gap, shift) in enumerate(notes):
+        version += 1 + gap
+        kind = {"call": "tool_call", "result": "tool_result"}.get(what, "message")
+        made.append(
+            Entry(
+                version=version,
+                entry_id=f"e{version}",
+                write_id=str(version),
+                kind=kind,
+                role={"call": "assistant", "result": "tool"}.get(what, what),
+                content="x",
+                tokens=tokens,
+                tokenizer="approximate",
+                recorded_us=version,
+                tool_name="t" if kind != "message" else None,
+                tool_call_id=str(index % calls_differ) if kind != "message" else None,
+                created_at=BEGAN + timedelta(minutes=index + shift),
+            )
+        )
+    return PersistentList(made)
+
+
+def assert_same(held: PersistentList[Entry], count: int, limit: int) -> None:
+    whole = tuple(held)
+    assert newest(held, count) == most_recent(whole, count)
+    assert newest_within(held, limit) == fitting(whole, limit)
+    for shown in (newest(held, count), newest_within(held, limit)):
+        kept = {entry.version for entry in shown}
+        wanted = ranges.ranges_of(entry.version for entry in whole if entry.version not in kept)
+        assert versions_without(held, shown) == wanted
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(said, max_size=12), st.integers(1, 40), st.integers(1, 400), st.integers(1, 400))
+def test_what_is_shown_is_what_looking_at_every_entry_shows(
+    notes: list[tuple[str, int, int, int]], repeated: int, count: int, limit: int
+) -> None:
+    """R-004-10, http W-17, W-55: text, calls with and without their results, times out of order."""
+    assert_same(entries((notes * repeated)[:400]), count, limit)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(said.filter(lambda note: note[0] != "result"), min_size=65, max_size=200), st.data())
+def test_it_is_the_same_while_the_list_grows(notes: list[tuple[str, int, int, int]], data: st.DataObject) -> None:
+    """What was measured of a part holds for every longer list that has it."""
+    full = entries(notes)
+    held: PersistentList[Entry] = PersistentList()
+    for entry in full:
+        held = held.append(entry)
+    assert_same(held, data.draw(st.integers(1, 80)), data.draw(st.integers(1, 900)))
+    changed = held.replace(data.draw(st.integers(0, len(held) - 1)), full[0])
+    assert changed.measured(sum_of_tokens) == PersistentList(changed).measured(sum_of_tokens)
+
+
+def sum_of_tokens(part: object) -> int:
+    assert isinstance(part, tuple)
+    return sum(entry.tokens for entry in part)
+
+
+def test_what_takes_every_part_for_whole_is_caught() -> None:
+    """Negative control: a call at the end of a part, whose result comes in the next and keeps it in the window."""
+    notes = [("user", 10, 0, 0)] * 63 + [("call", 10, 0, 0)] + [("assistant", 10, 0, 0)] * 80
+    held = entries(notes)
+    assert_same(held, 5, 200)
+    wrong = [entry for part, _ in held.measured(shortening._part)[1:] for entry in part]
+    assert fitting(wrong, 200) != fitting(tuple(held), 200)
