@@ -1,0 +1,63 @@
+"""B4: a read that the store does not answer is 503, never 404, and costs nothing afterwards."""
+
+from collections.abc import Iterator
+
+import pytest
+from agent_memory_client import MemoryAPIClient, MemoryClientConfig
+from agent_memory_client.exceptions import MemoryServerError
+from agent_memory_client.models import MemoryMessage, WorkingMemory
+
+from tests.faults.victim import Victim
+from tests.server import asking
+from tests.server.conftest import Running, running
+from tests.server.victims import a_victim
+
+pytestmark = [
+    pytest.mark.postgres,
+    pytest.mark.xdist_group("victim"),
+    pytest.mark.filterwarnings("ignore:get_working_memory is deprecated:DeprecationWarning"),
+]
+
+SAID = [MemoryMessage(role="user", content=f"text {number}", id=f"m{number}") for number in range(4)]
+
+
+@pytest.fixture
+def cut() -> Iterator[tuple[Victim, Running]]:
+    """A service, and a database of its own that can be taken from it."""
+    with a_victim() as (victim, database), running(victim.target(database), worker=False) as one:
+        yield victim, one
+        victim.start()
+
+
+async def test_B4_a_client_whose_read_fails_is_told_so_and_loses_no_message(cut: tuple[Victim, Running]) -> None:
+    """W-5, W-54: what is read as absent would be created anew, and then written over."""
+    victim, service = cut
+    config = MemoryClientConfig(base_url=service.url, timeout=30)
+    async with MemoryAPIClient(config) as client:
+        await client.put_working_memory("s", WorkingMemory(session_id="s", messages=SAID, data={"kept": 1}))
+        victim.kill()
+        answer = asking.get(f"{service.url}/v1/working-memory/s")
+        assert answer.status_code == 503
+        assert int(answer.headers["retry-after"]) >= 1
+        with pytest.raises(MemoryServerError) as told:
+            await client.get_or_create_working_memory("s")
+        assert told.value.status_code == 503
+        victim.start()
+        await client.set_working_memory_data("s", {"new": 2})
+    after = asking.get(f"{service.url}/v1/working-memory/s").json()
+    assert [message["id"] for message in after["messages"]] == [message.id for message in SAID]
+    assert after["data"]["new"] == 2
+
+
+async def test_B4_a_write_that_saw_nothing_costs_no_message(cut: tuple[Victim, Running]) -> None:
+    """W-54: the body that a client makes when it takes a failed read for an empty session."""
+    _, service = cut
+    async with MemoryAPIClient(MemoryClientConfig(base_url=service.url, timeout=30)) as client:
+        await client.put_working_memory("s", WorkingMemory(session_id="s", messages=SAID))
+        await client.put_working_memory("s", WorkingMemory(session_id="s", messages=[], data={"new": 2}))
+        kept = asking.get(f"{service.url}/v1/working-memory/s").json()
+        assert (len(kept["messages"]), kept["data"]) == (len(SAID), {"new": 2})
+        # the negative control: who proves to have seen the messages does empty the list
+        seen = asking.get(f"{service.url}/v1/working-memory/s").json()
+        asking.request("PUT", f"{service.url}/v1/working-memory/s", json={**seen, "messages": []})
+    assert asking.get(f"{service.url}/v1/working-memory/s").json()["messages"] == []
