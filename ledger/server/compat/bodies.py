@@ -5,6 +5,8 @@ from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, Field, model_validator
 
+from ledger.canonical import canonical_json
+from ledger.drafts import METADATA_BYTES, PAYLOAD_BYTES, check_content
 from ledger.errors import InvalidInput
 from ledger.events import Extraction, JsonObject, MemoryFields
 from ledger.put import Body, BodyMemory, BodyMessage
@@ -12,6 +14,8 @@ from ledger.server.strict_body import LenientBody
 
 MOST_MESSAGES: Final = 10_000
 _ID_BYTES: Final = 512
+#: What stands around it in an event fits beside it (trust N-5).
+_LARGEST_FIELD: Final = PAYLOAD_BYTES - METADATA_BYTES
 
 
 def _in_utc(moment: datetime) -> datetime:
@@ -185,6 +189,28 @@ class WorkingMemoryBody(LenientBody):
 
 
 _LISTS: Final = frozenset({"messages", "memories", "tokens"})
+
+
+def check_sizes(sent: WorkingMemoryBody) -> None:
+    """Refuse what is too large for the log; the limits of all doors hold here too (http W-3).
+
+    Raises:
+        InvalidInput: ``content_too_large`` or ``metadata_too_large`` (trust N-5).
+    """
+    for index, message in enumerate(sent.messages):
+        check_content(message.content, field=f"messages.{index}.content")
+    for index, memory in enumerate(sent.memories):
+        check_content(memory.text or "", field=f"memories.{index}.text")
+        if memory.metadata and len(canonical_json(memory.metadata)) > METADATA_BYTES:
+            raise InvalidInput(
+                "metadata_too_large",
+                f"at most {METADATA_BYTES} bytes",
+                field=f"memories.{index}.metadata",
+                limit=METADATA_BYTES,
+            )
+    for name, value in (("data", sent.data), ("context", sent.context)):
+        if value and len(canonical_json(value)) > _LARGEST_FIELD:
+            raise InvalidInput("content_too_large", f"at most {_LARGEST_FIELD} bytes", field=name, limit=_LARGEST_FIELD)
 
 
 def check_messages(messages: list[MessageBody], *, now: datetime, future_s: int, timestamps: bool) -> None:

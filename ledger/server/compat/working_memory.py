@@ -15,7 +15,7 @@ from ledger.ports import IndexedSession
 from ledger.results import Precondition
 from ledger.server.callers import Caller, Reader, Writer
 from ledger.server.compat import shapes
-from ledger.server.compat.bodies import WorkingMemoryBody, check_messages
+from ledger.server.compat.bodies import WorkingMemoryBody, check_messages, check_sizes
 from ledger.server.compat.limits import ContextLimit, LimitOf, begins_with
 from ledger.server.compat.locating import Locator, Place
 from ledger.server.compat.models import Acknowledged, Sessions, WorkingMemoryOut
@@ -105,6 +105,7 @@ async def put_session(
         future_s=settings.max_future_timestamp_seconds,
         timestamps=settings.require_message_timestamps,
     )
+    check_sizes(sent)
     body = sent.body()
     if not body.ttl_sent and ttl_seconds is not None:
         body = msgspec.structs.replace(body, ttl_seconds=ttl_seconds, ttl_sent=True)
