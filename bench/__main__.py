@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import appending, reading, searching
+from bench import appending, reading, searching, serving
 from bench.measure import Result
 from bench.setting import Setting
 from ledger.opening import prepare
@@ -32,6 +32,8 @@ _WORKLOADS: dict[str, Callable[[Setting], Awaitable[list[Result]]]] = {
     "what-if": reading.what_if,
     "disk": reading.disk,
     "search": searching.search,
+    "http-growing": serving.long_sessions,
+    "http-clients": serving.http_clients,
 }
 _INTRODUCTION = """# Benchmarks
 
