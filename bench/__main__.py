@@ -39,7 +39,8 @@ _INTRODUCTION = """# Benchmarks
 
 Each line sets Memory Ledger beside plain psycopg on a single table, on the same server, in the same run, the two
 taking turns; the figure is the median over the rounds of ours divided by the peer's. The peer does the least that
-is durable: no chain, no idempotency, no expected version, no row security, no projections.
+is durable: no chain, no idempotency, no expected version, no row security, no projections. Over HTTP, clients and
+service share one process, as the library's callers do.
 
 `make bench` makes this file. Ratios carry over between machines, times do not, so there are none here.
 """

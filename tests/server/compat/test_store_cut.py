@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import httpx
 import pytest
 from agent_memory_client import MemoryAPIClient, MemoryClientConfig
 from agent_memory_client.exceptions import MemoryServerError
@@ -49,15 +50,15 @@ async def test_B4_a_client_whose_read_fails_is_told_so_and_loses_no_message(cut:
     assert after["data"]["new"] == 2
 
 
-async def test_B4_a_write_that_saw_nothing_costs_no_message(cut: tuple[Victim, Running]) -> None:
+async def test_B4_a_write_that_saw_nothing_costs_no_message(
+    client: MemoryAPIClient, api: httpx.Client, session: str
+) -> None:
     """W-54: the body that a client makes when it takes a failed read for an empty session."""
-    _, service = cut
-    async with MemoryAPIClient(MemoryClientConfig(base_url=service.url, timeout=30)) as client:
-        await client.put_working_memory("s", WorkingMemory(session_id="s", messages=SAID))
-        await client.put_working_memory("s", WorkingMemory(session_id="s", messages=[], data={"new": 2}))
-        kept = asking.get(f"{service.url}/v1/working-memory/s").json()
-        assert (len(kept["messages"]), kept["data"]) == (len(SAID), {"new": 2})
-        # the negative control: who proves to have seen the messages does empty the list
-        seen = asking.get(f"{service.url}/v1/working-memory/s").json()
-        asking.request("PUT", f"{service.url}/v1/working-memory/s", json={**seen, "messages": []})
-    assert asking.get(f"{service.url}/v1/working-memory/s").json()["messages"] == []
+    path = f"/v1/working-memory/{session}"
+    await client.put_working_memory(session, WorkingMemory(session_id=session, messages=SAID))
+    await client.put_working_memory(session, WorkingMemory(session_id=session, messages=[], data={"new": 2}))
+    kept = api.get(path).json()
+    assert (len(kept["messages"]), kept["data"]) == (len(SAID), {"new": 2})
+    # the negative control: who proves to have seen the messages does empty the list
+    assert api.put(path, json={**kept, "messages": []}).status_code == 200
+    assert api.get(path).json()["messages"] == []
