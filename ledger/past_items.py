@@ -57,7 +57,6 @@ def _learn(entries: _Items, memories: _Items, event: RecordedEvent, state: Sessi
                 says=(added.role, added.content),
                 earlier=_earlier(entries.get(added.entry_id)),
                 listed=added.listed,
-                restored=added.restored,
                 created_at=added.created_at or to_datetime(event.recorded_us),
                 persisted_at=flags.persisted_at(event.version) or added.persisted_at,
                 extracted=added.extracted or ranges.contains(flags.extracted, event.version),
@@ -78,7 +77,6 @@ def _learn(entries: _Items, memories: _Items, event: RecordedEvent, state: Sessi
                 says=(added_memory.fields.text, added_memory.fields.memory_type),
                 earlier=_earlier(memories.get(name)),
                 listed=added_memory.listed,
-                restored=added_memory.restored,
                 persisted_at=added_memory.persisted_at,
                 fields=added_memory.fields,
             )

@@ -78,7 +78,7 @@ class Appender(Protocol):
             VersionNotFound: a stream has no such version to fork.
             IdempotencyMismatch: the request id was used for another request.
             StreamClosed, StreamNameMismatch: the stream takes nothing, or has other names.
-            InvalidInput: ``batch_size``, over 10,000 events.
+            InvalidInput: ``batch_size``, over 32,000 events: a PUT may replace 10,000 messages (http W-3).
             Unavailable: the database could not be reached or refused.
         """
         ...

@@ -43,7 +43,6 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     edited_version: int | None = None
     #: What its writer knew, on the first entry of a write (http W-54).
     listed: Listed | None = None
-    restored: bool = False
 
     @property
     def moment(self) -> datetime:
@@ -96,7 +95,6 @@ def added(event: RecordedEvent, payload: EntryAdded) -> Entry:
         payload.metadata,
         None,
         payload.listed,
-        payload.restored,
     )
 
 

@@ -66,7 +66,6 @@ class Memory(msgspec.Struct, frozen=True):
     persisted_us: int = 0
     listed: Listed | None = None
     edited_version: int | None = None
-    restored: bool = False
 
     @property
     def persisted_at(self) -> datetime | None:
@@ -224,8 +223,6 @@ def memory_of(event: RecordedEvent, payload: MemoryAdded) -> Memory:
         event.recorded_us,
         to_microseconds(payload.persisted_at) if payload.persisted_at else 0,
         payload.listed,
-        None,
-        payload.restored,
     )
 
 

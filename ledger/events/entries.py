@@ -20,7 +20,7 @@ class Listed(Part, frozen=True):
 class EntryAdded(Payload, frozen=True):
     """One item joined the conversation (R-GEN-1); counts are facts and never recomputed (R-TOK-4).
 
-    One that is *restored*, or moved to the end, is added again, with its id and its flags: *persisted_at* says when
+    One that comes back, or moves to the end, is added again, with its id and its flags: *persisted_at* says when
     it became a record of long-term memory, *extracted* whether memories were made of it. *listed*, on the first of a
     write, says what the writer knew; without it, only what it wrote.
     """
@@ -43,7 +43,6 @@ class EntryAdded(Payload, frozen=True):
     metadata: JsonObject | None = None
     persisted_at: datetime | None = None
     extracted: bool = False
-    restored: bool = False
     listed: Listed | None = None
 
     @property

@@ -49,7 +49,6 @@ class MemoryAdded(_AboutMemory, frozen=True):
     type = "memory.added"
     fields: MemoryFields
     persisted_at: datetime | None = None
-    restored: bool = False
     listed: Listed | None = None
 
 

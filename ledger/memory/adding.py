@@ -136,7 +136,7 @@ class Adding(Core):
         check_content(content)
 
         async def commands_for(state: SessionState) -> Sequence[Command]:
-            entry = state.window.newest(entry_id)
+            entry = None if self._begins(state) else state.window.newest(entry_id)
             if entry is None:
                 raise EntryNotFound(entry_id)
             check_filled(content, entry.kind)
@@ -149,7 +149,7 @@ class Adding(Core):
                 tokenizer=count.tokenizer,
                 fallback=count.fallback,
             )
-            return [edit]
+            return [*self._resuming(state), edit]
 
         written = await self._change(
             self._stream(session_id, guard.get("user_id")),
@@ -172,9 +172,15 @@ class Adding(Core):
             EntryNotFound: the window has no such entry.
             VersionConflict: the session is not at *expected_version*.
         """
+
+        async def commands_for(state: SessionState) -> Sequence[Command]:
+            if self._begins(state):
+                raise EntryNotFound(entry_id)
+            return [*self._resuming(state), RemoveEntry(self._clock.ulid(), entry_id)]
+
         written = await self._change(
             self._stream(session_id, guard.get("user_id")),
-            self._always(lambda write_id: RemoveEntry(write_id, entry_id)),
+            commands_for,
             "remove_entry",
             {"entry_id": entry_id},
             guard,

@@ -165,8 +165,7 @@ class Core:
     def _opening(self, stream: Stream, state: SessionState, config: MemoryConfig | None = None) -> list[Command]:
         """Return the command that begins the session's life, or resumes it, unless it lives (http W-60)."""
         if not self._begins(state):
-            expired = state.working.ttl_seconds is not None and state.has_expired(self._clock.now())
-            return [RestoreSession(self._clock.ulid())] if expired else []
+            return self._resuming(state)
         return [
             OpenSession(
                 write_id=self._clock.ulid(),
@@ -177,6 +176,11 @@ class Core:
                 anew=True,
             )
         ]
+
+    def _resuming(self, state: SessionState) -> list[Command]:
+        """Return the command that resumes an expired session before it is written to; none for one that lives."""
+        expired = state.working.ttl_seconds is not None and state.has_expired(self._clock.now())
+        return [RestoreSession(self._clock.ulid())] if expired and not self._begins(state) else []
 
     def _begins(self, state: SessionState) -> bool:
         """Tell whether what is written now is the first of another life."""

@@ -52,6 +52,7 @@ class Keeping(Reading):
             data = {} if begins else state.working.data
             changed = {key: _merged(data.get(key), value) for key, value in wanted.items() if value is not None}
             removed = tuple(key for key, value in wanted.items() if value is None)
+            check_value({key: data[key] for key in data if key not in removed} | changed, field="data")
             return [*opening, ChangeData(self._clock.ulid(), changed, removed, begins)]
 
         written = await self._change(stream, commands_for, "patch_data", {"patch": wanted}, guard)

@@ -106,9 +106,15 @@ class Managing(Core):
         session is left as it is (R-000-14).
         """
         check_flag(end, field="end")
+
+        async def commands_for(state: SessionState) -> Sequence[Command]:
+            if self._begins(state) and state.opened and not end:
+                return []  # it has expired, and nothing of it is shown
+            return [*self._resuming(state), ClearSession(self._clock.ulid(), end)]
+
         written = await self._change(
             self._stream(session_id, guard.get("user_id")),
-            self._always(lambda write_id: ClearSession(write_id, end)),
+            commands_for,
             "clear_session",
             {"end": end},
             guard,
@@ -133,7 +139,8 @@ class Managing(Core):
         stream = self._stream(session_id, guard.get("user_id"))
 
         async def commands_for(state: SessionState) -> Sequence[Command]:
-            return self._opening(stream, state, wanted) or [ChangeConfig(self._clock.ulid(), wanted)]
+            opening = self._opening(stream, state, wanted)
+            return opening if self._begins(state) else [*opening, ChangeConfig(self._clock.ulid(), wanted)]
 
         body = {"config": memory_config.dump(wanted)}
         written = await self._change(stream, commands_for, "configure", body, guard)
@@ -152,7 +159,8 @@ class Managing(Core):
         async def commands_for(state: SessionState) -> Sequence[Command]:
             changed = memory_config.update(state.config if state.opened else self._config, changes)
             check_usable(changed)
-            return self._opening(stream, state, changed) or [ChangeConfig(self._clock.ulid(), changed)]
+            opening = self._opening(stream, state, changed)
+            return opening if self._begins(state) else [*opening, ChangeConfig(self._clock.ulid(), changed)]
 
         return (await self._writer.write(stream, commands_for)).state.config
 

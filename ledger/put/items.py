@@ -10,6 +10,7 @@ from ledger.put.omissions import hidden_by, leaving
 from ledger.put.past import PastItem
 from ledger.put.recognition import Known, Placed, Says, Sent, recognise
 from ledger.put.seen import Marked, Seen, ServedView, Strict, Unmarked
+from ledger.put.then import NOTHING_THEN, Then
 from projections import ranges
 
 S = TypeVar("S", bound=Sent)
@@ -40,16 +41,6 @@ class ListChanges(msgspec.Struct, Generic[S], frozen=True):
     recognised: bool = False
 
 
-class Then(msgspec.Struct, frozen=True):
-    """The list at the version a marked writer saw: what each item said, by id, in order."""
-
-    says: dict[str, Says]
-    versions: frozenset[int]
-
-
-NOTHING_THEN = Then({}, frozenset())
-
-
 def compare(
     sent: Sequence[S],
     active: Sequence[Known],
@@ -62,7 +53,7 @@ def compare(
 ) -> ListChanges[S]:
     """Return what the items *sent* do to those that are *active* at *version*."""
     placed = recognise(sent, active, past, unmarked=isinstance(seen, Unmarked))
-    gone = leaving(placed, active, seen, then=then.versions, hidden=hidden_by(views, placed, seen))
+    gone = leaving(placed, active, seen, then=then, hidden=hidden_by(views, placed, seen))
     shown = [change for one in placed if (change := _wanted(one, seen, then, past)) is not None]
     kept, moved = _in_place(shown, seen, then)
     listed = {one.active.version for one in placed if one.active is not None}

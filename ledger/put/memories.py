@@ -7,9 +7,10 @@ from msgspec.structs import replace
 
 from ledger.events import Event, MemoryAdded, MemoryEdited, MemoryFields, MemoryRemoved
 from ledger.put.body import BodyMemory
-from ledger.put.items import NOTHING_THEN, Change, ListChanges, Then
+from ledger.put.items import Change, ListChanges
 from ledger.put.recognition import Known
 from ledger.put.seen import Marked, Seen
+from ledger.put.then import NOTHING_THEN, Then
 from ledger.state import SessionState
 from projections.working_memory import Memory
 
@@ -17,7 +18,7 @@ from projections.working_memory import Memory
 def known_memory(memory: Memory) -> Known:
     """Return *memory* as the comparison sees it."""
     says = (memory.fields.text, memory.fields.memory_type)
-    return Known(memory.version, memory.memory_id, memory.write_id, says, memory.listed, memory.restored)
+    return Known(memory.version, memory.memory_id, memory.write_id, says, memory.listed)
 
 
 def memories_then(seen: Seen) -> Then:
@@ -65,8 +66,7 @@ def _added(
     elif change.past is not None and change.past.fields is not None:
         name, persisted_at = change.past.item_id, change.past.persisted_at
         fields = _merged(change, change.past.fields, name, seen)
-    known = memory is not None or change.past is not None
-    return MemoryAdded(write_id=write_id, memory_id=name, fields=fields, persisted_at=persisted_at, restored=known)
+    return MemoryAdded(write_id=write_id, memory_id=name, fields=fields, persisted_at=persisted_at)
 
 
 def _merged(change: Change[BodyMemory], current: MemoryFields, name: str, seen: Seen) -> MemoryFields:

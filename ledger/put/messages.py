@@ -7,9 +7,10 @@ import msgspec
 
 from ledger.events import EntryAdded, EntryEdited, EntryRemoved, Event
 from ledger.put.body import BodyMessage
-from ledger.put.items import NOTHING_THEN, Change, ListChanges, Then
+from ledger.put.items import Change, ListChanges
 from ledger.put.recognition import Known
 from ledger.put.seen import Marked, Seen
+from ledger.put.then import NOTHING_THEN, Then
 from ledger.state import SessionState
 from projections import ranges
 from projections.entries import Entry
@@ -29,9 +30,7 @@ Counting: TypeAlias = Callable[[str | None, str], Counted]
 
 def known_entry(entry: Entry) -> Known:
     """Return *entry* as the comparison sees it."""
-    return Known(
-        entry.version, entry.entry_id, entry.write_id, (entry.role, entry.content), entry.listed, entry.restored
-    )
+    return Known(entry.version, entry.entry_id, entry.write_id, (entry.role, entry.content), entry.listed)
 
 
 def entries_then(seen: Seen) -> Then:
@@ -113,7 +112,6 @@ def _moved(added: EntryAdded, entry: Entry, state: SessionState) -> EntryAdded:
         arguments=entry.arguments,
         created_at=entry.created_at,
         metadata=entry.metadata,
-        restored=True,
         persisted_at=flags.persisted_at(entry.version),
         extracted=ranges.contains(flags.extracted, entry.version),
     )
@@ -143,6 +141,5 @@ def _arrived(added: EntryAdded, change: Change[BodyMessage], new_id: Callable[[]
         created_at=past.created_at,
         persisted_at=past.persisted_at,
         extracted=past.extracted,
-        restored=True,
         listed=added.listed,
     )

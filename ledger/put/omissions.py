@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from ledger.events import Listed, Ranges
 from ledger.put.recognition import Known, Placed, Sent
 from ledger.put.seen import Marked, Seen, ServedView, Strict, Unmarked
+from ledger.put.then import Then
 from projections import ranges
 
 
@@ -13,24 +14,24 @@ def leaving(
     active: Sequence[Known],
     seen: Seen,
     *,
-    then: frozenset[int],
+    then: Then,
     hidden: Ranges = (),
 ) -> list[Known]:
     """Return the active items that are not in the body and leave.
 
-    *then* are the versions of the items active at the version a marked writer saw, *hidden* those that a view left out.
+    *then* is the list a marked writer saw, *hidden* are the versions that a view left out.
     """
     listed = {one.active.version for one in placed if one.active is not None}
     omitted = [item for item in active if item.version not in listed]
     if isinstance(seen, Strict):
         return [item for item in omitted if not ranges.contains(seen.left_out, item.version)]
     replaces = isinstance(seen, Unmarked) and bool(placed) and all(_is_new(one) for one in placed)
-    writes = _writes(placed, active)
+    writes = _writes(placed, active, then)
     return [
         item
         for item in omitted
         if not ranges.contains(hidden, item.version)
-        and (replaces or item.version in then or any(_vouches(*write, item) for write in writes))
+        and (replaces or item.version in then.versions or any(_vouches(*write, item) for write in writes))
     ]
 
 
@@ -48,16 +49,19 @@ def _is_new(one: Placed[Sent]) -> bool:
     return one.active is None and one.past is None
 
 
-def _writes(placed: Sequence[Placed[Sent]], active: Sequence[Known]) -> list[tuple[str, int, Listed | None]]:
+def _writes(
+    placed: Sequence[Placed[Sent]], active: Sequence[Known], then: Then
+) -> list[tuple[str, int, Listed | None]]:
     """Return the writes that brought what the body lists: id, a version, and what their writers had listed.
 
-    Not of what was restored or moved: who lists that may know it from before.
+    What a marked writer saw proves no more than that it saw it, also if it has been moved since.
 
     Only the first item of a write says what was listed; once it has left, an omission stays that might have gone.
     """
-    known = [item for one in placed if (item := one.active or one.past) is not None and not item.restored]
+    known = [item for one in placed if (item := one.active or one.past) is not None]
     listings = {item.write_id: item.listed for item in (*active, *known) if item.listed is not None}
-    newest = {item.write_id: item.version for item in known}
+    proofs = [item for item in known if item.item_id not in then.says or item.version in then.versions]
+    newest = {item.write_id: item.version for item in proofs}
     return [(write_id, version, listings.get(write_id)) for write_id, version in newest.items()]
 
 

@@ -22,7 +22,6 @@ class PastItem(msgspec.Struct, frozen=True, kw_only=True):
     says: tuple[str, str]
     earlier: tuple[tuple[str, str], ...] = ()
     listed: Listed | None = None
-    restored: bool = False
     created_at: datetime | None = None
     persisted_at: datetime | None = None
     extracted: bool = False

@@ -30,17 +30,13 @@ S_co = TypeVar("S_co", bound=Sent, covariant=True)
 
 
 class Known(msgspec.Struct, frozen=True):
-    """An active item: its place, the write it came with, and what that write's body listed, if it says so.
-
-    One that was *restored*, or moved, was known before that write.
-    """
+    """An active item: its place, the write it came with, and what that write's body listed, if it says so."""
 
     version: int
     item_id: str
     write_id: str
     says: Says
     listed: Listed | None = None
-    restored: bool = False
 
 
 class Placed(msgspec.Struct, Generic[S_co], frozen=True):

@@ -36,7 +36,7 @@ from ledger.stores.in_memory_jobs import InMemoryJobs
 from ledger.stores.in_memory_search import InMemorySearch
 from ledger.stores.in_memory_serving import InMemoryServing
 
-MAX_EVENTS = 10_000
+MAX_EVENTS = 32_000
 SESSION_INDEX = "session_index"
 
 

@@ -114,7 +114,6 @@ class Written:
                         says=(one.role, one.content),
                         earlier=(*earlier.earlier, earlier.says) if earlier else (),
                         listed=one.listed,
-                        restored=one.restored,
                         created_at=one.created_at,
                     )
                 case EntryEdited(entry_id=name, content=content, role=role) if name in entries:

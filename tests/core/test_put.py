@@ -221,6 +221,18 @@ def test_W_54_without_the_proof_a_stale_writer_would_delete(monkeypatch: pytest.
     assert omissions.leaving is not everything
 
 
+def test_W_54_what_came_back_together_vouches_as_what_came_together() -> None:
+    one = session("a b c")
+    one.record([SessionCleared(write_id="x", ended=True)])
+    one.put("a b c")
+    one.put("a c")
+    assert one.names == "a c"
+    two = session("a b c")
+    two.put("c a b")
+    two.put("c b")
+    assert two.names == "c b", "a and b were moved by one write"
+
+
 def test_W_56_an_edit_is_applied_and_a_stale_copy_is_not() -> None:
     one = session("a b")
     assert types(one.put("a=new b")) == [EntryEdited]

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from ledger.errors import InvalidInput, SessionNotFound, VersionConflict, VersionNotFound
+from ledger.errors import EntryNotFound, InvalidInput, SessionNotFound, VersionConflict, VersionNotFound
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from tests.core.driver import SetClock
@@ -75,6 +75,36 @@ async def test_an_expired_session_comes_back_where_it_is_to(store: Store, namesp
     assert [entry.content for entry in state.window.entries] == ["hello", "still here?"]
     assert state.working.data == {"k": 1}
     assert len(await ledger.get_events("s", type="session.restored")) == 1
+
+
+@pytest.mark.parametrize("reconstruct", [False, True], ids=["gone", "comes back"])
+async def test_no_write_revives_an_expired_session_by_itself(store: Store, namespace: str, reconstruct: bool) -> None:
+    """W-21, W-60: it is resumed by an event that says so, or what was in it is not there."""
+    clock = SetClock()
+    ledger = opened(store, namespace, clock, reconstruct=reconstruct)
+    await ledger.add_user_message("s", "hello", entry_id="m")
+    await ledger.set_expiry("s", 60)
+    clock.moment = (await ledger.get_state("s")).working.expires_at + timedelta(days=1)
+    version = (await ledger.get_state("s")).version
+    if reconstruct:
+        await ledger.edit_entry("s", "m", "edited")
+        await ledger.remove_entry("s", "m")
+        assert len(await ledger.get_events("s", type="session.restored", after_version=version)) >= 1
+        return
+    for write in (ledger.edit_entry("s", "m", "edited"), ledger.remove_entry("s", "m")):
+        with pytest.raises(EntryNotFound):
+            await write
+    await ledger.clear_session("s")
+    assert (await ledger.get_state("s")).version == version
+
+
+async def test_patches_keep_to_the_limits_of_json_together(store: Store, namespace: str) -> None:
+    """Trust N-2."""
+    ledger = opened(store, namespace)
+    await ledger.patch_data("s", {f"a{number}": 1 for number in range(600)})
+    with pytest.raises(InvalidInput, match="data"):
+        await ledger.patch_data("s", {f"b{number}": 1 for number in range(600)})
+    assert len(await ledger.get_data("s")) == 600
 
 
 async def test_a_lifetime_is_checked(store: Store, namespace: str) -> None:

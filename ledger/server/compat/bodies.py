@@ -228,6 +228,21 @@ def check_messages(messages: list[MessageBody], *, now: datetime, future_s: int,
             raise InvalidInput(
                 "future_timestamp", f"created_at cannot be more than {future_s} seconds in the future", field=field
             )
+    check_ids([message.id for message in messages], "messages")
     for message in messages:
         if not message.content.strip():
             raise InvalidInput("blank_message", f"Message content cannot be empty (message ID: {message.id})")
+
+
+def check_ids(ids: list[str | None], field: str) -> None:
+    """Refuse an id that is listed twice: only one of the two could be kept.
+
+    Raises:
+        InvalidInput: ``duplicate_id``.
+    """
+    seen: set[str] = set()
+    for index, name in enumerate(ids):
+        if name is not None and name in seen:
+            raise InvalidInput("duplicate_id", "another one before it has this id", field=f"{field}.{index}.id")
+        if name is not None:
+            seen.add(name)

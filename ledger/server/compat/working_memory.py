@@ -15,7 +15,7 @@ from ledger.ports import IndexedSession
 from ledger.results import Precondition
 from ledger.server.callers import Caller, Reader, Writer
 from ledger.server.compat import shapes
-from ledger.server.compat.bodies import WorkingMemoryBody, check_messages, check_sizes
+from ledger.server.compat.bodies import WorkingMemoryBody, check_ids, check_messages, check_sizes
 from ledger.server.compat.limits import ContextLimit, LimitOf, begins_with
 from ledger.server.compat.locating import Locator, Place
 from ledger.server.compat.models import Acknowledged, Sessions, WorkingMemoryOut
@@ -98,6 +98,7 @@ async def put_session(
     idempotency_key: Annotated[str | None, Header()] = None,
 ) -> Response:
     """Bring a session to what the body says, as far as its writer knew what that changes. Source: http W-16, W-51."""
+    caller.require("read")  # the answer is the whole session
     settings = service.settings
     check_messages(
         sent.messages,
@@ -106,6 +107,7 @@ async def put_session(
         timestamps=settings.require_message_timestamps,
     )
     check_sizes(sent)
+    check_ids([memory.id for memory in sent.memories], "memories")
     body = sent.body()
     if not body.ttl_sent and ttl_seconds is not None:
         body = msgspec.structs.replace(body, ttl_seconds=ttl_seconds, ttl_sent=True)

@@ -43,6 +43,7 @@ async def patch_data(
     response: Response,
 ) -> Data:
     """Merge a patch (RFC 7396) into the session's own JSON object; patches of other keys at the same time survive."""
+    caller.require("read")  # the answer is the whole object
     with conditions.hold():
         done = await session.ledger.patch_data(patch=body, **session.names, **await conditions.guard(session))
     tag(response, done.version, replayed=done.replayed)

@@ -31,7 +31,7 @@ from ledger.events import NewEvent
 from ledger.ports import Appended, AppendRequest, Receipt
 from ledger.stores.postgres import arrays
 
-MAX_EVENTS: Final = 10_000
+MAX_EVENTS: Final = 32_000
 
 _NAME: Final = b"ledger_append"
 _STATEMENT: Final = b"""

@@ -181,3 +181,12 @@ def test_what_a_reader_has_already_is_not_sent_again(api: httpx.Client, session:
         assert (same.status_code, same.content, same.headers["etag"]) == (304, b"", etag)
     api.patch(f"/v1/sessions/{session}/data", json={"k": 1})
     assert api.get(path, headers={"If-None-Match": etag}).status_code == 200
+
+
+def test_an_id_that_is_listed_twice_is_refused(api: httpx.Client, session: str) -> None:
+    """Only one of the two could be kept."""
+    answer = put(api, session, messages=[said("first", id="x"), said("second", id="x")])
+    assert (answer.status_code, answer.json()["detail"][0]["type"]) == (422, "duplicate_id")
+    answer = put(api, session, memories=[{"id": "m", "text": "one"}, {"id": "m", "text": "two"}])
+    assert answer.status_code == 422
+    assert api.get(f"/v1/working-memory/{session}").status_code == 404
