@@ -63,6 +63,7 @@ COMMANDS = {
     "db stop": ["db", "stop"],
     "db status": ["db", "status"],
     "db upgrade": ["db", "upgrade"],
+    "db login": ["db", "login", "app"],
     "db restore": ["db", "restore", "transcript.json"],
     "db prune": ["db", "prune"],
 }
