@@ -69,7 +69,9 @@ COMMANDS = {
 }
 EMBEDDED_ONLY = ("db start", "db stop", "db status")
 #: What works on a database of one's own.
-CONNECTING = [name for name in COMMANDS if name not in {"demo", *EMBEDDED_ONLY}]
+CONNECTING = [
+    name for name in COMMANDS if name not in {"demo", "db login", *EMBEDDED_ONLY}
+]  # a login wants a password first
 READING = ["show", "timeline", "context", "stats", "config"]
 
 
