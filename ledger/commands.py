@@ -8,15 +8,20 @@ import msgspec
 from ledger.errors import FailureReason
 from ledger.events import (
     ContextRendered,
+    EntriesExtracted,
+    EntriesIndexed,
     EntryAdded,
+    Extraction,
     ForkedFrom,
     ImportedFrom,
+    JsonObject,
+    MemoryPromoted,
     Method,
     ModelOutput,
     Pass,
     PlannedCall,
-    Role,
 )
+from ledger.put.changes import PutSession
 from projections.config import MemoryConfig
 from projections.entries import Entry
 from projections.strategies.base import CompactionPlan
@@ -32,6 +37,8 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
     config: MemoryConfig
     imported_from: ImportedFrom | None = None
     forked_from: ForkedFrom | None = None
+    #: Begin another life although one is open: it has expired, which the state does not know.
+    anew: bool = False
 
 
 class AddEntries(msgspec.Struct, frozen=True):

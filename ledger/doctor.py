@@ -25,7 +25,20 @@ _CACHES = (
     "search_entries",
     "search_terms",
     "search_embeddings",
+    "served_views",
     "jobs",
+    "records",
+    "record_accesses",
+    "record_embeddings",
+)
+_CALLED_BY_THE_APPLICATION = (
+    "append",
+    "create_namespace",
+    "find_token",
+    "namespace_ids",
+    "prune_requests",
+    "search",
+    "search_records",
 )
 #: The condition of the policies (trust D-7), as every PostgreSQL from 15 on writes it out.
 _NAMESPACE_IS_SET = (

@@ -252,6 +252,15 @@ class NothingGained(Conflict):
         super().__init__("the summary would be no shorter than what it stands for; nothing left the window")
 
 
+class SeveralSessions(Conflict):
+    """Several sessions match the names that were given; name the user or the namespace too."""
+
+    code = "several_sessions"
+
+    def __init__(self) -> None:
+        super().__init__("several sessions have this id; give user_id and namespace too")
+
+
 class PreconditionFailed(Conflict):
     """The session is not at the version that ``If-Match`` or ``If-None-Match`` names."""
 

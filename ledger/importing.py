@@ -138,23 +138,22 @@ class FileImport:
             InvalidInput: one name was given for several sessions.
         """
         contents = check(lines())
-        heads = contents.trailer.heads
+        heads = contents.sessions
         sessions = [head for head in heads if head.session_id not in NO_SESSIONS]
         if session_id is not None and len(heads) > 1:
             raise InvalidInput("several_sessions", f"the file holds {len(heads)} sessions", field="session")
         if session_id is not None and not sessions:
             raise InvalidInput("no_session", "the file holds no session to name", field="session")
-        targets: dict[UUID, Stream] = {}
-        for head in heads:
-            named = kept_stream if head.session_id in NO_SESSIONS else named_stream
-            target = named(self._namespace, session_id or head.session_id, head.user_id if user_id is None else user_id)
-            if not await self._is_there(target, head, contents):
-                targets[head.stream_id] = target
-        if len(set(targets.values())) < len(targets):
+        places = {head.stream_id: self._target(head, session_id, user_id) for head in heads}
+        wanted = {head.stream_id for head in heads if not await self._is_there(places[head.stream_id], head, contents)}
+        if len({places[stream_id] for stream_id in wanted}) < len(wanted):
             raise InvalidInput("several_sessions", "several of its sessions would get the same name", field="user")
-        added = sum(contents.entries[stream_id] for stream_id in targets)
-        if targets:
-            await self._store.append_all(_Again(lambda: self._copies(lines, contents, targets)))
+        if contents.header.session in wanted:  # a fork's whole history becomes its copy's own
+            wanted = set(contents.entries)
+            places = dict.fromkeys(wanted, next(iter(places.values())))
+        added = sum(contents.entries[stream_id] for stream_id in wanted)
+        if wanted:
+            await self._store.append_all(_Again(lambda: self._copies(lines, contents, wanted, places)))
         names = tuple(session_id or head.session_id for head in sessions)
         return Imported(
             sessions=len(sessions),
@@ -162,6 +161,11 @@ class FileImport:
             skipped=sum(contents.entries.values()) - added,
             session_ids=names,
         )
+
+    def _target(self, head: Head, session_id: str | None, user_id: str | None) -> Stream:
+        """Return the stream that a stream of the file becomes."""
+        named = kept_stream if head.session_id in NO_SESSIONS else named_stream
+        return named(self._namespace, session_id or head.session_id, head.user_id if user_id is None else user_id)
 
     async def _is_there(self, target: Stream, head: Head, contents: Contents) -> bool:
         version, _ = await self._store.head(target)

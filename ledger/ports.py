@@ -14,6 +14,7 @@ import msgspec
 from ledger.events import NewEvent, Ranges, StoredEvent
 from ledger.ids import Stream
 from ledger.job_ports import JobStore
+from ledger.record_ports import RecordStore
 from ledger.search_ports import EmbeddingStore, SearchStore
 from ledger.serving_ports import ServedViews, SessionFinder
 from projections.prompts import SummaryRequest
@@ -336,7 +337,10 @@ class Store(
     SessionIndexStore,
     SearchStore,
     EmbeddingStore,
+    SessionFinder,
+    ServedViews,
     JobStore,
+    RecordStore,
     Protocol,
 ):
     """Everything a ledger keeps."""

@@ -54,5 +54,6 @@ def restore(
                 progress(done, trailer.events)
         if page:
             restoring.put(page)
+        restoring.note_forks(header.parents)
     sessions = sum(head.session_id not in NO_SESSIONS for head in trailer.heads)
     return Restored(header.namespace, sessions, trailer.events)

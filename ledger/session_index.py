@@ -120,7 +120,7 @@ def row_of(stream: Stream, state: SessionState) -> IndexedSession:
         status="live" if state.opened else "ended",
         created_at=to_datetime(state.created_us),
         updated_at=to_datetime(state.updated_us),
-        expires_at=state.working.expires_at if state.opened else None,
+        expires_at=state.working.expires_at,
         entries=stats.total_entries,
         active=stats.active_entries,
         summaries=stats.summaries,

@@ -137,12 +137,14 @@ def _forked(state: SessionState, event: RecordedEvent, payload: SessionOpened) -
         version=event.version,
         write_id=payload.write_id,
         opened=True,
+        life=event.version,
         created_us=event.recorded_us,
         updated_us=event.recorded_us,
         config=_config(payload, event.version),
         summaries=_summaries(state, event),
         compactions=replace(_compactions(state, event), in_flight=()),
         progress=_progress(state, payload),
+        working=_working(state.working, event, state.window),
     )
 
 

@@ -29,12 +29,14 @@ from ledger.log_entries import EntryRecord, LoggedEvent, LogPage
 from ledger.memory import MemoryLedger
 from ledger.memory.trying import ConfigLike, Point
 from ledger.ports import IndexedSession, LifeStatus
+from ledger.records.blocking import SyncLongTermMemory
 from ledger.results import (
     Added,
     AddedEntry,
     Configured,
     Context,
     EntryFields,
+    Forked,
     Guard,
     ImportedState,
     Notification,

@@ -72,6 +72,7 @@ class _ItemOnly(msgspec.Struct):
 
 
 _item_only = msgspec.json.Decoder(_ItemOnly)
+_origin_only = msgspec.json.Decoder(_OriginOnly)
 #: Type → the field that names what the event is about. A promotion has two: it is about the memory.
 _FILED: Final = {
     name: next(field for field in ("entry_id", "memory_id", "record_id") if field in cls.__struct_fields__)

@@ -13,7 +13,7 @@ import msgspec
 
 from ledger.canonical import canonical_json
 from ledger.codec import SALT_BYTES, decode, encode
-from ledger.commands import Command
+from ledger.commands import Command, OpenSession
 from ledger.errors import IdempotencyMismatch, LedgerError, Unavailable, Unreadable, VersionConflict
 from ledger.events import (
     ConfigChanged,

@@ -450,6 +450,21 @@ $$;
 ALTER FUNCTION ledger.create_namespace(p_namespace_id uuid, p_namespace text) OWNER TO ledger_owner;
 
 --
+-- Name: find_token(text); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE FUNCTION ledger.find_token(p_key_id text) RETURNS TABLE(token_hash bytea, name text, scopes text[], namespaces text[], expires_at timestamp with time zone, revoked_at timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'ledger', 'pg_temp'
+    AS $$
+    SELECT t.token_hash, t.name, t.scopes, t.namespaces, t.expires_at, t.revoked_at
+    FROM ledger.api_tokens t WHERE t.key_id = p_key_id
+$$;
+
+
+ALTER FUNCTION ledger.find_token(p_key_id text) OWNER TO ledger_owner;
+
+--
 -- Name: fork_point(uuid, uuid, bigint); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
 --
 
@@ -911,6 +926,32 @@ CREATE VIEW ledger.events_readable WITH (security_invoker='true') AS
 ALTER VIEW ledger.events_readable OWNER TO ledger_owner;
 
 --
+-- Name: jobs; Type: TABLE; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE TABLE ledger.jobs (
+    namespace_id uuid NOT NULL,
+    projection_version integer NOT NULL,
+    stream_id uuid NOT NULL,
+    due_at timestamp with time zone NOT NULL,
+    leased_until timestamp with time zone,
+    attempts integer DEFAULT 0 NOT NULL,
+    kind text NOT NULL,
+    work ledger.short_text NOT NULL,
+    user_id ledger.short_text NOT NULL,
+    session_id ledger.short_text NOT NULL,
+    leased_by ledger.short_text,
+    last_error ledger.short_text,
+    CONSTRAINT jobs_kind_check CHECK ((kind = ANY (ARRAY['compact'::text, 'extract'::text, 'promote'::text, 'index'::text])))
+)
+WITH (fillfactor='50');
+
+ALTER TABLE ONLY ledger.jobs FORCE ROW LEVEL SECURITY;
+
+
+ALTER TABLE ledger.jobs OWNER TO ledger_owner;
+
+--
 -- Name: projection_checkpoints; Type: TABLE; Schema: ledger; Owner: ledger_owner
 --
 
@@ -1065,6 +1106,25 @@ ALTER TABLE ONLY ledger.search_terms FORCE ROW LEVEL SECURITY;
 ALTER TABLE ledger.search_terms OWNER TO ledger_owner;
 
 --
+-- Name: served_views; Type: TABLE; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE TABLE ledger.served_views (
+    namespace_id uuid NOT NULL,
+    stream_id uuid NOT NULL,
+    view ledger.short_text NOT NULL,
+    version ledger.ordinal NOT NULL,
+    first_version ledger.ordinal NOT NULL,
+    left_out bigint[] NOT NULL,
+    served_at timestamp with time zone NOT NULL
+);
+
+ALTER TABLE ONLY ledger.served_views FORCE ROW LEVEL SECURITY;
+
+
+ALTER TABLE ledger.served_views OWNER TO ledger_owner;
+
+--
 -- Name: session_index; Type: TABLE; Schema: ledger; Owner: ledger_owner
 --
 
@@ -1153,6 +1213,14 @@ ALTER TABLE ONLY ledger.events
 
 
 --
+-- Name: jobs jobs_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ONLY ledger.jobs
+    ADD CONSTRAINT jobs_pkey PRIMARY KEY (namespace_id, projection_version, stream_id, kind);
+
+
+--
 -- Name: namespaces namespaces_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
 --
 
@@ -1225,6 +1293,14 @@ ALTER TABLE ONLY ledger.search_terms
 
 
 --
+-- Name: served_views served_views_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ONLY ledger.served_views
+    ADD CONSTRAINT served_views_pkey PRIMARY KEY (namespace_id, stream_id, view);
+
+
+--
 -- Name: session_index session_index_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
 --
 
@@ -1267,6 +1343,13 @@ CREATE INDEX events_item_id ON ledger.events USING btree (namespace_id, stream_i
 --
 
 CREATE INDEX events_recorded_at ON ledger.events USING brin (recorded_at);
+
+
+--
+-- Name: jobs_due_at; Type: INDEX; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE INDEX jobs_due_at ON ledger.jobs USING btree (namespace_id, projection_version, due_at);
 
 
 --
@@ -1380,6 +1463,12 @@ ALTER TABLE ledger.append_requests ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ledger.events ENABLE ROW LEVEL SECURITY;
 
 --
+-- Name: jobs; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ledger.jobs ENABLE ROW LEVEL SECURITY;
+
+--
 -- Name: append_requests namespace_isolation; Type: POLICY; Schema: ledger; Owner: ledger_owner
 --
 
@@ -1391,6 +1480,13 @@ CREATE POLICY namespace_isolation ON ledger.append_requests USING ((array_positi
 --
 
 CREATE POLICY namespace_isolation ON ledger.events USING ((array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), ','::text))::uuid[] AS string_to_array), namespace_id) IS NOT NULL));
+
+
+--
+-- Name: jobs namespace_isolation; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY namespace_isolation ON ledger.jobs USING ((array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), ','::text))::uuid[] AS string_to_array), namespace_id) IS NOT NULL));
 
 
 --
@@ -1454,6 +1550,13 @@ CREATE POLICY namespace_isolation ON ledger.search_entries USING ((array_positio
 --
 
 CREATE POLICY namespace_isolation ON ledger.search_terms USING ((array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), ','::text))::uuid[] AS string_to_array), namespace_id) IS NOT NULL));
+
+
+--
+-- Name: served_views namespace_isolation; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY namespace_isolation ON ledger.served_views USING ((array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), ','::text))::uuid[] AS string_to_array), namespace_id) IS NOT NULL));
 
 
 --
@@ -1560,6 +1663,12 @@ ALTER TABLE ledger.search_entries ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ledger.search_terms ENABLE ROW LEVEL SECURITY;
 
 --
+-- Name: served_views; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ledger.served_views ENABLE ROW LEVEL SECURITY;
+
+--
 -- Name: session_index; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
 --
 
@@ -1589,6 +1698,13 @@ CREATE POLICY verifier_reads ON ledger.append_requests FOR SELECT TO ledger_veri
 --
 
 CREATE POLICY verifier_reads ON ledger.events FOR SELECT TO ledger_verifier USING (true);
+
+
+--
+-- Name: jobs verifier_reads; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY verifier_reads ON ledger.jobs FOR SELECT TO ledger_verifier USING (true);
 
 
 --
@@ -1655,6 +1771,13 @@ CREATE POLICY verifier_reads ON ledger.search_terms FOR SELECT TO ledger_verifie
 
 
 --
+-- Name: served_views verifier_reads; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY verifier_reads ON ledger.served_views FOR SELECT TO ledger_verifier USING (true);
+
+
+--
 -- Name: session_index verifier_reads; Type: POLICY; Schema: ledger; Owner: ledger_owner
 --
 
@@ -1718,6 +1841,14 @@ REVOKE ALL ON FUNCTION ledger.append_noted(p_namespace_id uuid, p_clock timestam
 
 REVOKE ALL ON FUNCTION ledger.create_namespace(p_namespace_id uuid, p_namespace text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ledger.create_namespace(p_namespace_id uuid, p_namespace text) TO ledger_app;
+
+
+--
+-- Name: FUNCTION find_token(p_key_id text); Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+REVOKE ALL ON FUNCTION ledger.find_token(p_key_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.find_token(p_key_id text) TO ledger_app;
 
 
 --
@@ -1831,6 +1962,14 @@ GRANT SELECT ON TABLE ledger.events_readable TO ledger_verifier;
 
 
 --
+-- Name: TABLE jobs; Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ledger.jobs TO ledger_app;
+GRANT SELECT ON TABLE ledger.jobs TO ledger_verifier;
+
+
+--
 -- Name: TABLE projection_checkpoints; Type: ACL; Schema: ledger; Owner: ledger_owner
 --
 
@@ -1884,6 +2023,14 @@ GRANT SELECT ON TABLE ledger.search_entries TO ledger_verifier;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ledger.search_terms TO ledger_app;
 GRANT SELECT ON TABLE ledger.search_terms TO ledger_verifier;
+
+
+--
+-- Name: TABLE served_views; Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ledger.served_views TO ledger_app;
+GRANT SELECT ON TABLE ledger.served_views TO ledger_verifier;
 
 
 --

@@ -17,6 +17,7 @@ from ledger.memory.adding import Adding
 from ledger.memory.auditing import Auditing
 from ledger.memory.carrying import Carrying
 from ledger.memory.forking import Forking
+from ledger.memory.keeping import Keeping
 from ledger.memory.managing import Managing
 from ledger.memory.searching import Searching
 from ledger.memory.trying import Trying
@@ -31,7 +32,7 @@ from projections.config import MemoryConfig
 __all__ = ["MemoryLedger"]
 
 
-class MemoryLedger(Adding, Managing, Forking, Trying, Auditing, Searching, Carrying):
+class MemoryLedger(Adding, Keeping, Managing, Forking, Trying, Auditing, Searching, Carrying):
     """Sessions of one namespace; made by `open`, which also closes it.
 
     Reading methods take ``version`` or ``at`` (a moment) to look back: they answer as they did then.

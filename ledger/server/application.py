@@ -1,17 +1,14 @@
 """The application: routers, and what becomes of a request that no route takes."""
 
-from functools import partial
-
 from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 import ledger
 from ledger.errors import LedgerError
-from ledger.server import health, native, problems, redirects
+from ledger.server import compat, health, native, problems, redirects
 from ledger.server.authentication import authenticator_of
 from ledger.server.metrics import Metrics
-from ledger.server.native.described import described
 from ledger.server.rates import Rates
 from ledger.server.service import Service
 from ledger.server.settings import ServiceSettings
@@ -32,9 +29,9 @@ def create_app(service: Service, settings: ServiceSettings) -> FastAPI:
     app.state.rates = Rates(per_second=settings.rate_limit_per_s, burst=settings.rate_limit_burst)
     app.state.metrics = Metrics() if settings.metrics else None
     app.include_router(health.router)
+    app.include_router(compat.router)
     app.include_router(redirects.router)
     app.include_router(native.router)
-    app.openapi = partial(described, app)  # type: ignore[method-assign]  # FastAPI knows no other way
     app.add_exception_handler(HTTPException, _unrouted)
     app.add_exception_handler(LedgerError, _refused)
     app.add_exception_handler(Exception, _crashed)

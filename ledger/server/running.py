@@ -13,6 +13,9 @@ from ledger.errors import Unavailable
 from ledger.server import logs, tracing
 from ledger.server.application import create_app
 from ledger.server.background import background
+from ledger.server.guard import Guard
+from ledger.server.observing import Log, Observer, Watcher
+from ledger.server.protocol import guarded_protocol
 from ledger.server.service import Service
 from ledger.server.settings import ServiceSettings
 from ledger.settings import Settings
@@ -53,10 +56,26 @@ async def serve(settings: Settings, service_settings: ServiceSettings, *, say: C
         Unavailable: the address cannot be listened on.
         DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: the database cannot be used.
     """
-    async with Service.open(settings, service_settings) as service, background(service, settings):
-        server = uvicorn.Server(configuration(service, service_settings))
-        say(f"listening on http://{service_settings.host}:{service_settings.port}")
-        await server.serve()
+    with _listening(service_settings) as listener:
+        host, port = listener.getsockname()[:2]
+        async with Service.open(settings, service_settings) as service, background(service, settings):
+            logs.configure(service_settings.log_level)
+            if service_settings.auth_mode == "none":
+                say("authentication is off (AUTH_MODE=none): whoever reaches this address may do everything")
+            say(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}")
+            config = configuration(service, service_settings)
+            await GracefulServer(config, service.stopping).serve(sockets=[listener])
+
+
+@contextmanager
+def _listening(settings: ServiceSettings) -> Iterator[socket.socket]:
+    try:
+        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+        listener = socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+    except OSError as fault:
+        raise Unavailable(f"cannot listen on port {settings.port}: {fault.strerror or 'bad address'}") from fault
+    with listener:
+        yield listener
 
 
 def configuration(service: Service, settings: ServiceSettings) -> uvicorn.Config:

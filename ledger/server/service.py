@@ -11,6 +11,7 @@ from ledger.clock import SystemClock
 from ledger.embedders import configured_embedder
 from ledger.opening import open_store
 from ledger.ports import Clock, Store
+from ledger.records import LongTermMemory
 from ledger.server.bells import Bells
 from ledger.server.settings import ServiceSettings
 from ledger.server.spaces import Spaces
@@ -27,9 +28,14 @@ class Service:
     long_term: LongTermMemory
     clock: Clock
     settings: ServiceSettings
-    bells: Bells
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the service takes no more requests; streams end by themselves then."""
+    bells: Bells = field(init=False)
+    """What wakes streams."""
+
+    def __post_init__(self) -> None:
+        """Hear the appends of the store."""
+        object.__setattr__(self, "bells", Bells(self.store))
 
     @classmethod
     @asynccontextmanager
@@ -65,7 +71,7 @@ class Service:
             own, namespaces=(), clock=moment, language=settings.search_language, embedder=embedder
         )
         try:
-            yield cls(store=own, spaces=spaces, clock=moment, settings=service_settings, bells=Bells(own))
+            yield cls(store=own, spaces=spaces, long_term=long_term, clock=moment, settings=service_settings)
         finally:
             await spaces.close()
             for client in (summarizer, embedder):

@@ -32,7 +32,9 @@ from ledger.ports import (
     StreamHead,
     StreamWrite,
 )
+from ledger.put import ServedView
 from ledger.stores.in_memory_jobs import InMemoryJobs
+from ledger.stores.in_memory_records import InMemoryRecords
 from ledger.stores.in_memory_search import InMemorySearch
 from ledger.stores.in_memory_serving import InMemoryServing
 
@@ -88,6 +90,10 @@ class InMemoryStore:
         self.pieces_to_embed = searching.pieces_to_embed
         self.save_embeddings = searching.save_embeddings
         self.search_similar = searching.search_similar
+        serving = InMemoryServing(self._spaces)
+        self.find_sessions = serving.find_sessions
+        self.note_view = serving.note_view
+        self.served_views = serving.served_views
         jobs = InMemoryJobs(self._spaces, self._clock)
         self.changed_sessions = jobs.changed_sessions
         self.save_jobs = jobs.save_jobs
@@ -97,6 +103,19 @@ class InMemoryStore:
         self.leave_job = jobs.leave_job
         self.list_jobs = jobs.list_jobs
         self.revive_jobs = jobs.revive_jobs
+        records = InMemoryRecords(self._spaces, self._clock)
+        self.record_events = records.record_events
+        self.save_records = records.save_records
+        self.prune_records = records.prune_records
+        self.record_spaces = records.record_spaces
+        self.find_records = records.find_records
+        self.duplicate_records = records.duplicate_records
+        self.search_records = records.search_records
+        self.touch_records = records.touch_records
+        self.seed_accesses = records.seed_accesses
+        self.embeds_records = records.embeds_records
+        self.records_to_embed = records.records_to_embed
+        self.save_record_embeddings = records.save_record_embeddings
 
     async def append(self, request: AppendRequest) -> Appended:
         """See `ports.Appender.append`."""
@@ -169,6 +188,8 @@ class InMemoryStore:
         if not write.events:
             return []
         space.names.setdefault(write.stream.stream_id, write.stream)
+        if write.ended is not None:
+            space.ended[write.stream.stream_id] = write.ended
         if write.forked_from is not None:
             parent, version = write.forked_from
             space.parents[write.stream.stream_id] = (parent.stream_id, version)
@@ -382,6 +403,21 @@ class InMemoryStore:
         if after is not None:
             newest = [row for row in newest if _newest_first(row.updated_at, row.stream_id) > _newest_first(*after)]
         return newest[:limit]
+
+    async def live_index(
+        self, namespace_id: UUID, build: int, *, user_id: str | None, moment: datetime, limit: int
+    ) -> tuple[int, list[IndexedSession]]:
+        """See `ports.SessionIndexStore.live_index`."""
+        space = self._spaces.get(namespace_id)
+        rows = [
+            row
+            for row in (space.index.get(build, {}).values() if space else ())
+            if row.status == "live"
+            and (row.expires_at is None or row.expires_at > moment)
+            and (user_id is None or row.user_id == user_id)
+        ]
+        rows.sort(key=lambda row: (-to_microseconds(row.updated_at), row.session_id, row.stream_id))
+        return len(rows), rows[:limit]
 
     async def prune_requests(self, namespace_id: UUID, *, days: int) -> int:
         """See `job_ports.Housekeeping.prune_requests`; nothing here grows as old."""

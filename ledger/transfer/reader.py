@@ -12,7 +12,8 @@ from ledger.chain import ZERO_HASH, event_hash
 from ledger.codec import decode_payload, stored_json
 from ledger.errors import ImportRefused, InvalidInput, LedgerError
 from ledger.events import ConfigChanged, EntryAdded, SessionOpened, StoredEvent
-from ledger.ids import namespace_id
+from ledger.forks import owner_of
+from ledger.ids import Stream, namespace_id
 from ledger.names import check_name, kept_stream, named_stream
 from ledger.strict_json import TRANSCRIPT, parse
 from ledger.transfer.lines import FORMAT, FORMAT_VERSION, EventLine, Head, Header, Trailer
@@ -83,6 +84,7 @@ class Reader:
         header = self.header = self._header(next(numbered, (1, b""))[1], digest)
         space = namespace_id(header.namespace)
         heads: dict[UUID, tuple[int, bytes]] = {}
+        points = _points(header)
         kinds: dict[UUID, set[bool]] = {}  # does the stream hold events about records, or others?
         count, position, number = 0, 0, 1
         for number, line in numbered:
@@ -108,6 +110,8 @@ class Reader:
             if event_hash(event, previous) != event.hash:
                 raise ImportRefused("hash_mismatch", "the event's hash does not follow from its content", line=number)
             heads[event.stream_id] = (event.version, event.hash)
+            if (event.stream_id, event.version) in points:
+                points[event.stream_id, event.version] = event.hash
             kinds.setdefault(event.stream_id, set()).add(event.type.startswith("record."))
             count, position = count + 1, event.position
             yield event

@@ -3,7 +3,7 @@
 from ledger.stores.postgres.migration import run_sql
 
 revision = "0006"
-down_revision = "0002"
+down_revision = "0005"
 branch_labels = None
 depends_on = None
 

@@ -3,7 +3,7 @@
 from ledger.stores.postgres.migration import run_sql
 
 revision = "0007"
-down_revision = "0002"
+down_revision = "0006"
 branch_labels = None
 depends_on = None
 

@@ -42,7 +42,7 @@ def go_on(session: Driven, steps: list[Step]) -> None:
 
 def held(session: Driven) -> tuple[Any, ...]:
     """Return what a session is, less what tells a fork from its parent: when it began, and its first event."""
-    state = replace(at_rest(session.state), created_us=0, opened=True)
+    state = replace(at_rest(session.state), created_us=0, opened=True, life=0)
     shown = context_text(window_of(state, hints(session)))
     return state, HISTORY.fold(session.events), LINEAGE.fold(session.events), shown
 
@@ -61,7 +61,9 @@ def check_fork(config: dict[str, Any], before: list[Step], place: float, after: 
         forked_from=ForkedFrom(session_id="session", version=version),
     )
     fork = continued(prefix, opening, alone=False)
-    copy = continued(prefix, ConfigChanged(write_id="w", config=now), alone=True)
+    kept = SESSION.fold(prefix).working
+    neutral = ConfigChanged(write_id="w", config=now, extraction=kept.extraction, tokens=kept.tokens)
+    copy = continued(prefix, neutral, alone=True)
     assert fork.state.opened
     assert fork.state.compactions.in_flight == ()
     assert held(fork) == held(copy)

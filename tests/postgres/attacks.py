@@ -69,7 +69,7 @@ def _swap(one: int, other: int, *tables: str) -> str:
 _COLUMNS: Final = (
     "event_id = gen_random_uuid()",
     "type = 'entry.edited'",
-    "schema_version = 2",
+    "schema_version = 3",
     "codec = 0",
     "occurred_at = occurred_at + interval '1 microsecond'",
     "recorded_at = recorded_at - interval '1 microsecond'",

@@ -88,10 +88,11 @@ LAWS: Final = {
         UNION ALL SELECT nspname FROM pg_namespace n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
         WHERE n.nspname = 'ledger' AND a.grantee = 0
     """,
-    "the application calls six functions": """
+    "the application calls seven functions": """
         SELECT proname FROM pg_proc p WHERE p.pronamespace = 'ledger'::regnamespace
         AND has_function_privilege('ledger_app', p.oid, 'EXECUTE')
-        <> (proname IN ('append', 'create_namespace', 'namespace_ids', 'prune_requests', 'search', 'search_records'))
+        <> (proname IN ('append', 'create_namespace', 'find_token', 'namespace_ids', 'prune_requests', 'search',
+            'search_records'))
     """,
     "what the application may call has its owner's rights": """
         SELECT proname FROM pg_proc p WHERE p.pronamespace = 'ledger'::regnamespace
@@ -101,7 +102,8 @@ LAWS: Final = {
         SELECT c.relname FROM pg_class c, unnest('{INSERT,UPDATE,DELETE,TRUNCATE,REFERENCES,TRIGGER}'::text[]) AS may
         WHERE c.relnamespace = 'ledger'::regnamespace AND c.relkind IN ('r', 'p', 'v')
         AND c.relname NOT IN ('snapshots', 'projection_checkpoints', 'session_index', 'search_entries', 'search_terms',
-            'search_embeddings', 'jobs')
+            'search_embeddings', 'served_views', 'records', 'record_accesses', 'record_embeddings',
+            'jobs')
         AND has_table_privilege('ledger_app', c.oid, may)
     """,
     "tokens are for the owner alone": """
@@ -146,7 +148,7 @@ BREACHES: Final = {
     "everything belongs to the owner": "ALTER FUNCTION ledger.append OWNER TO postgres",
     "functions have their search path pinned": "ALTER FUNCTION ledger.append SET search_path = ledger, public",
     "PUBLIC has nothing": "GRANT EXECUTE ON FUNCTION ledger.append TO PUBLIC",
-    "the application calls six functions": "GRANT EXECUTE ON FUNCTION ledger.append_noted TO ledger_app",
+    "the application calls seven functions": "GRANT EXECUTE ON FUNCTION ledger.append_noted TO ledger_app",
     "what the application may call has its owner's rights": "ALTER FUNCTION ledger.append_noted SECURITY DEFINER",
     "the application only reads the log": "GRANT INSERT ON ledger.events TO ledger_app",
     "tokens are for the owner alone": "GRANT SELECT (key_id), SELECT ON ledger.api_tokens TO ledger_app",

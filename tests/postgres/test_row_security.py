@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 
 import psycopg
 import pytest
@@ -11,6 +11,7 @@ from ledger.events import MemoryFields
 from ledger.ids import Stream, namespace_id
 from ledger.job_ports import JOBS, DueJob, SessionJobs
 from ledger.ports import Snapshot
+from ledger.put import ServedView
 from ledger.record_ports import RECORDS_PROJECTION
 from ledger.search_ports import SEARCH, StreamChange
 from ledger.stores.postgres import PostgresStore, Target
@@ -36,7 +37,11 @@ TABLES = (
     "search_entries",
     "search_terms",
     "search_embeddings",
+    "served_views",
     "jobs",
+    "records",
+    "record_accesses",
+    "record_embeddings",
     "events_readable",
 )
 
@@ -53,7 +58,9 @@ def database(server: Server, quiet_database: str) -> str:
             await store.begin_build(stream.namespace_id, "session_index", 1, bytes(32))
             await store.save_index(stream.namespace_id, 1, 3, [a_row(stream)])
             await index_a_word(store, stream)
+            await store.note_view(stream, ServedView(3, 2, ((1, 1),)), now=datetime.now(UTC))  # noqa: TID251 - any
             await keep_a_job(store, stream)
+            await remember(store, stream)
         await store.close()
 
     asyncio.run(fill())
@@ -176,6 +183,7 @@ WRITABLE = (
     "search_entries",
     "search_terms",
     "search_embeddings",
+    "served_views",
     "jobs",
 )
 

@@ -174,7 +174,7 @@ async def test_a_rewrite_in_which_everything_fits_is_not_found(
 
 async def test_what_a_newer_release_wrote_is_no_tampering(log: AttackedLog, url: str) -> None:
     note = an_event(item_id="note-1")
-    newer = replace(note, type="entry.added", schema_version=2, event_id=an_event().event_id)
+    newer = replace(note, type="entry.added", schema_version=3, event_id=an_event().event_id)
     await append(log.store, log.two, note, newer)
     assert (await verify_namespace(log.store, log.namespace)).ok
     sealed = replace(newer, schema_version=1, codec=2, event_id=an_event().event_id)

@@ -58,7 +58,7 @@ def running(
                 change(config)
                 server = GracefulServer(config, service.stopping)
                 serving = asyncio.create_task(server.serve())
-                while not server.started and not serving.done():  # noqa: ASYNC110 - uvicorn sets no event
+                while not server.started and not serving.done():
                     await asyncio.sleep(0.005)
                 if serving.done():
                     await serving

@@ -22,7 +22,6 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from ledger.server import native
-from ledger.server.native.described import described
 from tests.server.conftest import Running
 
 CHECKS: Final[list[CheckFunction]] = [
@@ -46,7 +45,7 @@ def lines(context: Any, value: Any) -> bytes:
 def document() -> dict[str, Any]:
     app = FastAPI(title="native", version="1")
     app.include_router(native.router)
-    return described(app)
+    return app.openapi()
 
 
 def operations(document: dict[str, Any]) -> list[APIOperation]:

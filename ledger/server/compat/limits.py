@@ -10,7 +10,7 @@ from ledger.errors import InvalidInput
 from ledger.server.settings import ServiceSettings
 from projections import config as memory_config
 from projections.config import MemoryConfig
-from projections.model_windows import window_tokens
+from projections.model_windows import NAMED
 from projections.strategies.progressive import DEFAULT_WINDOW
 
 _KEPT: Final = Decimal("0.4")
@@ -32,7 +32,7 @@ class ContextLimit(msgspec.Struct, frozen=True):
         """The limit L: the window, else that of the model, else 16,000."""
         if self.context_window is not None:
             return self.context_window
-        return window_tokens(self.model_name) or DEFAULT_WINDOW
+        return NAMED.get(self.model_name or "", DEFAULT_WINDOW)
 
 
 def limit_of(
@@ -44,7 +44,7 @@ def limit_of(
     Raises:
         InvalidInput: ``unknown_model`` (http W-42).
     """
-    if model_name is not None and window_tokens(model_name) is None:
+    if model_name is not None and model_name not in NAMED:
         raise InvalidInput("unknown_model", "no model of this name is known here", field="model_name")
     return ContextLimit(context_window_max or None, model_name)
 

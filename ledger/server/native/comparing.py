@@ -10,7 +10,6 @@ from ledger.events import JsonObject
 from ledger.memory.trying import Point as LibraryPoint
 from ledger.server.callers import Reader
 from ledger.server.ledgers import ServiceOf
-from ledger.server.native.described import ASKS
 from ledger.server.native.sessions import SessionOf, never_future
 from ledger.server.native.shapes import EntryShape, MemoryShape, Shape, SummaryShape
 from ledger.server.routes import native_router
@@ -113,7 +112,7 @@ class Diff(Shape):
     versions: NumberChange
 
 
-@router.post("/diff", responses=ASKS, operation_id="diff")
+@router.post("/diff", operation_id="diff")
 async def diff(session: SessionOf, body: DiffWish, caller: Reader, service: ServiceOf) -> Diff:
     """Compare two points of a session, or the session with what it would be under another config; writes nothing."""
     before, after = _points(body, service)

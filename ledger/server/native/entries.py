@@ -11,7 +11,6 @@ from ledger.events import JsonObject
 from ledger.memory.adding import BATCH_ENTRIES
 from ledger.names import check_entry_id
 from ledger.server.callers import Caller, Reader, Writer
-from ledger.server.native.described import READS, WRITES
 from ledger.server.native.sessions import ConditionsOf, SessionOf, tag
 from ledger.server.native.shapes import EntryShape, Fate, Shape, Time, entry_fields
 from ledger.server.routes import native_router
@@ -131,7 +130,7 @@ class AtVersion(Shape):
     version: int
 
 
-@router.post("", status_code=201, responses=WRITES, operation_id="add_entries")
+@router.post("", status_code=201, operation_id="add_entries")
 async def add(
     session: SessionOf, caller: Writer, body: NewEntries, conditions: ConditionsOf, response: Response
 ) -> AddedEntries:
@@ -169,7 +168,7 @@ async def add(
     )
 
 
-@router.get("/{entry_id}", responses=READS, operation_id="get_entry")
+@router.get("/{entry_id}", operation_id="get_entry")
 async def show(session: SessionOf, entry_id: EntryId, caller: Reader, response: Response) -> EntryWithHistory:
     """Show an entry and everything recorded about it, also one that was removed, covered or cleared."""
     found = await session.ledger.get_entry(entry_id=check_entry_id(entry_id, field="entry_id"), **session.names)
@@ -193,7 +192,7 @@ async def show(session: SessionOf, entry_id: EntryId, caller: Reader, response: 
     )
 
 
-@router.patch("/{entry_id}", responses=WRITES, operation_id="edit_entry")
+@router.patch("/{entry_id}", operation_id="edit_entry")
 async def edit(
     session: SessionOf,
     entry_id: EntryId,
@@ -215,7 +214,7 @@ async def edit(
     return AtVersion(version=version)
 
 
-@router.delete("/{entry_id}", responses=WRITES, operation_id="remove_entry")
+@router.delete("/{entry_id}", operation_id="remove_entry")
 async def remove(
     session: SessionOf, entry_id: EntryId, caller: Writer, conditions: ConditionsOf, response: Response
 ) -> AtVersion:

@@ -10,7 +10,6 @@ from ledger.events import JsonObject
 from ledger.log_entries import LoggedEvent
 from ledger.names import check_entry_id
 from ledger.server.callers import Reader
-from ledger.server.native.described import READS
 from ledger.server.native.sessions import SessionOf, tag
 from ledger.server.native.shapes import Shape, Time
 from ledger.server.routes import native_router
@@ -66,7 +65,7 @@ class Events(Shape):
     version: int
 
 
-@router.get("/events", responses=READS, operation_id="list_events")
+@router.get("/events", operation_id="list_events")
 async def events(
     session: SessionOf,
     caller: Reader,

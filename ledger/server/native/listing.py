@@ -14,7 +14,6 @@ from ledger.ports import IndexedSession, LifeStatus
 from ledger.server.callers import Reader
 from ledger.server.ledgers import LedgerOf, ServiceOf
 from ledger.server.native.cursors import cursors_of
-from ledger.server.native.described import READS
 from ledger.server.native.shapes import Shape, Time
 from ledger.server.routes import native_router
 from ledger.server.strict_body import Limit
@@ -46,7 +45,7 @@ class Sessions(Shape):
     next_cursor: str | None = Field(description="Goes on after this page; null at the end.")
 
 
-@router.get("/v1/sessions", responses=READS, operation_id="list_sessions")
+@router.get("/v1/sessions", operation_id="list_sessions")
 async def list_sessions(
     ledger: LedgerOf,
     caller: Reader,

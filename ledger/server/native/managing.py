@@ -10,7 +10,6 @@ from ledger.errors import CompactionFailed, CompactionUnderWay, NothingGained, S
 from ledger.events import JsonObject, Ranges
 from ledger.server.callers import Reader, Writer
 from ledger.server.ledgers import ServiceOf
-from ledger.server.native.described import READS, WRITES
 from ledger.server.native.entries import AtVersion
 from ledger.server.native.reading import ExtractionShape
 from ledger.server.native.sessions import ConditionsOf, SessionOf, tag
@@ -92,7 +91,9 @@ class ConfigShape(Shape):
         )
 
 
-_COMPACTS: Final = {**WRITES, 202: {"model": UnderWay, "description": "It goes on in the background."}}
+_COMPACTS: Final[dict[int | str, dict[str, Any]]] = {
+    202: {"model": UnderWay, "description": "It goes on in the background."}
+}
 
 
 @router.post("/compact", responses=_COMPACTS, response_model=Compaction, operation_id="compact")
@@ -142,7 +143,7 @@ async def compact(
     return _compaction(done)
 
 
-@router.post("/clear", responses=WRITES, operation_id="clear")
+@router.post("/clear", operation_id="clear")
 async def clear(session: SessionOf, caller: Writer, conditions: ConditionsOf, response: Response) -> AtVersion:
     """Empty window and summaries; the session stays live, and config, data, memories and lifetime stay."""
     with conditions.hold():
@@ -153,7 +154,7 @@ async def clear(session: SessionOf, caller: Writer, conditions: ConditionsOf, re
     return AtVersion(version=version)
 
 
-@router.get("/config", responses=READS, operation_id="get_config")
+@router.get("/config", operation_id="get_config")
 async def show_config(session: SessionOf, caller: Reader, response: Response) -> ConfigShape:
     """Show the memory config."""
     state = await session.state()
@@ -161,7 +162,7 @@ async def show_config(session: SessionOf, caller: Reader, response: Response) ->
     return ConfigShape.of(state, state.version)
 
 
-@router.put("/config", responses=WRITES, operation_id="put_config")
+@router.put("/config", operation_id="put_config")
 async def put_config(
     session: SessionOf, body: NewConfig, caller: Writer, conditions: ConditionsOf, response: Response
 ) -> ConfigShape:

@@ -8,7 +8,6 @@ from starlette.responses import Response
 from ledger.names import check_entry_id
 from ledger.server.callers import Reader
 from ledger.server.ledgers import ServiceOf
-from ledger.server.native.described import READS
 from ledger.server.native.entries import EntryId
 from ledger.server.native.reading import AtMoment, VersionOf, when
 from ledger.server.native.sessions import SessionOf, never_future, tag
@@ -109,7 +108,7 @@ class DerivedShape(Shape):
     contexts: list[dict[str, Any]] = Field(description="Contexts that were recorded.")
 
 
-@router.post("/verify", responses=READS, operation_id="verify")
+@router.post("/verify", operation_id="verify")
 async def verify(session: SessionOf, caller: Reader, response: Response) -> Verdict:
     """Recompute every hash from payload bytes, and replay the session from its first event."""
     report = await session.ledger.verify(**session.names)
@@ -133,7 +132,7 @@ async def verify(session: SessionOf, caller: Reader, response: Response) -> Verd
     )
 
 
-@router.get("/seen", responses=READS, operation_id="seen")
+@router.get("/seen", operation_id="seen")
 async def seen(
     session: SessionOf, caller: Reader, service: ServiceOf, version: VersionOf = None, at: AtMoment = None
 ) -> SeenShape:
@@ -142,7 +141,7 @@ async def seen(
     return SeenShape.model_validate(plain(found))
 
 
-@router.get("/entries/{entry_id}/derived", responses=READS, operation_id="derived")
+@router.get("/entries/{entry_id}/derived", operation_id="derived")
 async def derived(session: SessionOf, entry_id: EntryId, caller: Reader) -> DerivedShape:
     """Show every summary and recorded context that an entry reached (trust P-17)."""
     name = check_entry_id(entry_id, field="entry_id")

@@ -14,7 +14,6 @@ from ledger.errors import InvalidInput
 from ledger.events import JsonObject, to_datetime
 from ledger.server.callers import Reader
 from ledger.server.ledgers import ServiceOf
-from ledger.server.native.described import READS
 from ledger.server.native.sessions import SessionOf, never_future, tag
 from ledger.server.native.shapes import (
     EntryShape,
@@ -146,7 +145,7 @@ class Stats(Shape):
     expires_at: Time | None
 
 
-@router.get("/state", responses=READS, operation_id="get_state")
+@router.get("/state", operation_id="get_state")
 async def state(
     session: SessionOf,
     caller: Reader,
@@ -198,7 +197,7 @@ async def state(
     )
 
 
-@router.get("/context", responses=READS, operation_id="get_context")
+@router.get("/context", operation_id="get_context")
 async def context(
     session: SessionOf,
     caller: Reader,
@@ -231,7 +230,7 @@ async def context(
     )
 
 
-@router.get("/stats", responses=READS, operation_id="get_stats")
+@router.get("/stats", operation_id="get_stats")
 async def stats(
     session: SessionOf,
     caller: Reader,

@@ -7,7 +7,6 @@ from pydantic import ConfigDict, Field
 from ledger.memory.searching import MOST_AROUND, MOST_FOUND
 from ledger.server.callers import Reader
 from ledger.server.ledgers import LedgerOf
-from ledger.server.native.described import ASKS
 from ledger.server.native.shapes import EntryShape, Shape, SummaryShape
 from ledger.server.routes import native_router
 from ledger.server.strict_body import StrictBody
@@ -51,7 +50,7 @@ class Hits(Shape):
     results: list[Hit]
 
 
-@router.post("/v1/search", responses=ASKS, operation_id="search")
+@router.post("/v1/search", operation_id="search")
 async def search(body: Search, ledger: LedgerOf, caller: Reader) -> Hits:
     """Find the entries and summaries that answer a query best, by words and, where configured, by meaning."""
     wanted: dict[str, Any] = body.model_dump()

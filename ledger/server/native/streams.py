@@ -20,7 +20,6 @@ from ledger.log_entries import LoggedEvent
 from ledger.server.bells import Bell
 from ledger.server.callers import Reader
 from ledger.server.ledgers import LedgerOf, ServiceOf
-from ledger.server.native.described import problems
 from ledger.server.native.events import EventShape
 from ledger.server.native.sessions import SessionOf
 from ledger.server.routes import native_router
@@ -41,7 +40,6 @@ LastEventId: TypeAlias = Annotated[
 ]
 
 _STREAMS: Final[dict[int | str, dict[str, Any]]] = {
-    **problems(),
     200: {
         "description": "Events: `id` is the place, `event` the type, `data` the event as JSON.",
         "content": {

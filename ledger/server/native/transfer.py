@@ -9,7 +9,6 @@ from starlette.responses import Response, StreamingResponse
 
 from ledger.errors import ImportRefused, SessionNotFound
 from ledger.server.callers import Importer, Reader
-from ledger.server.native.described import problems
 from ledger.server.native.sessions import SessionOf, tag
 from ledger.server.native.shapes import Shape
 from ledger.server.problems import STATUS_OF_CODE
@@ -21,7 +20,6 @@ router = native_router(prefix="/v1/sessions/{session_id}", tags=["transfer"])
 LINES: Final = "application/jsonl"
 _MEDIA_TYPES: Final = frozenset({LINES, "application/x-ndjson"})
 _EXPORTS: Final[dict[int | str, dict[str, Any]]] = {
-    **problems(),
     200: {"description": "A header, the events, and a trailer, a line each.", "content": {LINES: {}}},
 }
 _BODY: Final[dict[str, Any]] = {
@@ -64,7 +62,7 @@ async def export(session: SessionOf, caller: Reader, response: Response) -> Line
 @router.post(
     "/import",
     status_code=201,
-    responses={**problems(409, 415, 507), 200: {"model": ImportedShape, "description": "It was there already."}},
+    responses={200: {"model": ImportedShape, "description": "It was there already."}},
     openapi_extra=_BODY,
     operation_id="import_session",
 )

@@ -9,10 +9,13 @@ from ledger.stores.postgres.checkpoints import Checkpoints
 from ledger.stores.postgres.connections import Connector, Login, Pool, Target
 from ledger.stores.postgres.embedding import Embedding
 from ledger.stores.postgres.faults import translated
+from ledger.stores.postgres.finding_records import FindingRecords
 from ledger.stores.postgres.jobs import Jobs
+from ledger.stores.postgres.keeping_records import KeepingRecords
 from ledger.stores.postgres.reading import Reading
 from ledger.stores.postgres.revisions import require_newest
 from ledger.stores.postgres.searching import Searching
+from ledger.stores.postgres.serving import Serving
 from ledger.stores.postgres.token_finder import TokenFinder
 
 __all__ = ["Login", "PostgresStore", "Target"]
@@ -54,8 +57,17 @@ class PostgresStore:
         self.list_index = caches.list_index
         self.live_index = caches.live_index
         self.prune_requests = caches.prune_requests
+        self._serve(Serving(self._pool))
+        self._search(Searching(self._pool))
+        self._keep_records(reading)
+
+    def _serve(self, serving: Serving) -> None:
+        self.find_sessions = serving.find_sessions
+        self.note_view = serving.note_view
+        self.served_views = serving.served_views
         self.find_token = TokenFinder(self._pool).find_token
-        searching = Searching(self._pool)
+
+    def _search(self, searching: Searching) -> None:
         embedding = Embedding(self._pool, searching)
         self.index_pieces = searching.index_pieces
         self.prune_pieces = searching.prune_pieces
@@ -65,7 +77,24 @@ class PostgresStore:
         self.pieces_to_embed = embedding.pieces_to_embed
         self.save_embeddings = embedding.save_embeddings
         self.search_similar = embedding.search_similar
-        jobs = Jobs(self._pool)
+        self._share_jobs(Jobs(self._pool))
+
+    def _keep_records(self, reading: Reading) -> None:
+        records, found = KeepingRecords(self._pool), FindingRecords(self._pool)
+        self.record_events = reading.record_events
+        self.save_records = records.save_records
+        self.prune_records = records.prune_records
+        self.touch_records = records.touch_records
+        self.seed_accesses = records.seed_accesses
+        self.embeds_records = records.embeds_records
+        self.save_record_embeddings = records.save_record_embeddings
+        self.record_spaces = found.record_spaces
+        self.find_records = found.find_records
+        self.duplicate_records = found.duplicate_records
+        self.search_records = found.search_records
+        self.records_to_embed = found.records_to_embed
+
+    def _share_jobs(self, jobs: Jobs) -> None:
         self.changed_sessions = jobs.changed_sessions
         self.save_jobs = jobs.save_jobs
         self.prune_jobs = jobs.prune_jobs

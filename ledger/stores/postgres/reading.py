@@ -20,6 +20,7 @@ from ledger.events import Ranges, StoredEvent
 from ledger.forks import Part, parts_of, placed
 from ledger.ids import Stream
 from ledger.ports import EarlierRequest, NamespaceInfo, Receipt, Snapshot, StreamHead
+from ledger.record_ports import RecordEvents
 from ledger.stores.postgres import faults, tables
 from ledger.stores.postgres.arrays import POSTGRES_EPOCH_US
 from ledger.stores.postgres.connections import Driver, Pool

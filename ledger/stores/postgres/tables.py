@@ -195,6 +195,18 @@ search_embeddings = sa.Table(
     sa.Column("embedding", Vector, nullable=False),
 )
 
+served_views = sa.Table(
+    "served_views",
+    metadata,
+    sa.Column("namespace_id", UUID, primary_key=True),
+    sa.Column("stream_id", UUID, primary_key=True),
+    sa.Column("view", sa.Text, primary_key=True),
+    sa.Column("version", sa.BigInteger, nullable=False),
+    sa.Column("first_version", sa.BigInteger, nullable=False),
+    sa.Column("left_out", sa.ARRAY(sa.BigInteger), nullable=False),
+    sa.Column("served_at", TIMESTAMP(timezone=True), nullable=False),
+)
+
 records = sa.Table(
     "records",
     metadata,

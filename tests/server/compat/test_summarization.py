@@ -11,8 +11,8 @@ from tests.server.compat.test_working_memory import put, said, texts
 from tests.server.conftest import Running, running
 from tests.summarizers.endpoint import Endpoint, hang, raw, says, serving, status
 
-#: "user: " and 38 words are 40 tokens.
-WORDS = " ".join(["word"] * 38)
+#: "user: ", 37 words and a number are 41 tokens.
+WORDS = " ".join(["word"] * 37)
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def api(summarizing: Running, namespace: str) -> Iterator[httpx.Client]:
 
 
 def many(count: int, start: int = 0) -> list[dict]:
-    return [said(f"{WORDS} {number}"[7:], id=f"m{number}") for number in range(start, start + count)]
+    return [said(f"{WORDS} {number:03}", id=f"m{number}") for number in range(start, start + count)]
 
 
 def put_within(api: httpx.Client, session: str, window: int, messages: list[dict], **body) -> dict:
@@ -63,10 +63,6 @@ def put_within(api: httpx.Client, session: str, window: int, messages: list[dict
     return answer.json()
 
 
-def tokens(answer: dict) -> int:
-    return sum(40 for _ in answer["messages"])
-
-
 def test_C13_nothing_at_the_threshold_and_a_summary_above_it(
     api: httpx.Client, endpoint: Endpoint, session: str
 ) -> None:
@@ -75,10 +71,10 @@ def test_C13_nothing_at_the_threshold_and_a_summary_above_it(
     assert (before["context"], len(before["messages"]), len(endpoint.asked)) == (None, 17, 0)
     after = put_within(api, session, 1000, [*many(17), *many(1, 17)])
     assert after["context"] == "A summary."
-    assert [message["id"] for message in after["messages"]] == [f"m{n}" for n in range(8, 18)]
+    assert [message["id"] for message in after["messages"]] == [f"m{n}" for n in range(9, 18)]
     assert after["tokens"] == 127, "what the model used"
     lines = [line for line in endpoint.prompts[-1].splitlines() if line.startswith("user: ")]
-    assert [line.rpartition(" ")[2] for line in lines] == [str(n) for n in range(8)], "oldest first"
+    assert [line.rpartition(" ")[2] for line in lines] == [f"{n:03}" for n in range(9)], "oldest first"
     endpoint.answers(says("A second summary."))
     again = put_within(api, session, 1000, [*after["messages"], *many(9, 18)])
     assert again["context"] == "A second summary."
@@ -139,7 +135,7 @@ def test_W_45_a_slow_model_is_waited_for_a_while_and_works_on_in_the_background(
             now = client.get(f"/v1/working-memory/{session}").json()
             if now["context"]:
                 break
-        assert (now["context"], len(now["messages"])) == ("A late summary.", 10)
+        assert (now["context"], len(now["messages"])) == ("A late summary.", 9)
 
 
 def test_B3_a_session_deleted_while_it_is_summarised_stays_deleted(
