@@ -1,31 +1,65 @@
 """From settings to a store: the embedded server, started and migrated if it is new, or the user's own."""
 
 import asyncio
-from contextlib import suppress
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Final
 
 import psycopg
 from psycopg import errors, sql
 
-from ledger.errors import DatabaseUnavailable
+from ledger.errors import DatabaseUnavailable, LedgerError
 from ledger.ports import Store
 from ledger.settings import Settings
 from ledger.stores.embedded import DATABASE, EmbeddedServer
 from ledger.stores.postgres import PostgresStore, Target
 
+log = logging.getLogger("ledger")
 
-async def open_store(settings: Settings, *, group_commit: bool = True, allow_unsafe: bool = False) -> Store:
-    """Return the store that *settings* name.
+_LOOK_AGAIN_S: Final = 0.5
+
+
+async def open_store(
+    settings: Settings, *, group_commit: bool = True, allow_unsafe: bool = False, served: bool = False
+) -> Store:
+    """Return the store that *settings* name; of one that is *served*, no statement and no lock is waited for long.
 
     Raises:
         DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: see `PostgresStore.open`.
     """
     if settings.database_url is not None:
-        target = Target(settings.database_url, allow_unsafe=allow_unsafe)
+        target = Target(settings.database_url, allow_unsafe=allow_unsafe, served=served)
     else:
         server = EmbeddedServer(settings.data_dir)
         await asyncio.to_thread(prepare, server)
-        target = Target(server.url, embedded=True, allow_unsafe=allow_unsafe)
+        target = Target(server.url, embedded=True, allow_unsafe=allow_unsafe, served=served)
     return await PostgresStore.open(target, group_commit=group_commit)
+
+
+@asynccontextmanager
+async def kept_running(settings: Settings) -> AsyncIterator[None]:
+    """Start the embedded server again should it die while the context lasts; nobody else would (trust P-13)."""
+    if settings.database_url is not None:
+        yield
+        return
+    watch = asyncio.create_task(_watch(EmbeddedServer(settings.data_dir)))
+    try:
+        yield
+    finally:
+        watch.cancel()
+        with suppress(asyncio.CancelledError):
+            await watch
+
+
+async def _watch(server: EmbeddedServer) -> None:
+    while True:
+        await asyncio.sleep(_LOOK_AGAIN_S)
+        try:
+            if await asyncio.to_thread(server.revive):
+                log.warning("the embedded PostgreSQL had died and was started again")
+        except LedgerError as fault:
+            log.error("the embedded PostgreSQL died: %s", fault)
 
 
 def prepare(server: EmbeddedServer) -> None:

@@ -71,11 +71,11 @@ class States:
         if moment is not None:
             version = await self._store.version_at(stream, moment)
             if not version:
-                raise VersionNotFound(f"session {stream.session_id!r} had no events at that moment")
+                raise VersionNotFound("the session had no events at that moment")
         if version is None:
             return await self.current(stream)
         if not 1 <= version <= head:
-            raise VersionNotFound(f"session {stream.session_id!r} has versions 1 to {head}")
+            raise VersionNotFound(f"the session has versions 1 to {head}")
         known = self.known(stream)
         if known is not None and known.version == version:
             return known

@@ -106,8 +106,8 @@ def plan_manual(state: SessionState, key: str | None, *, force: bool, keep_token
     else:
         compaction = state.config.compaction(key)
     if compaction is None:
-        named = f"no compaction {key!r}" if key else "no compaction"
-        raise InvalidInput("no_compaction", f"the memory config has {named}; add one with update_config", field="key")
+        named = "no compaction of that key" if key else "no compaction"
+        raise InvalidInput("no_compaction", f"the memory config has {named}; change the config to add one", field="key")
     if state.compactions.running(compaction.key):
         raise CompactionInProgress(compaction.key)
     strategy = COMPACTIONS[compaction.type]

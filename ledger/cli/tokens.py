@@ -54,6 +54,10 @@ def add(
     scopes = tuple(dict.fromkeys(scope or ["read", "write"]))
     if not set(scopes) <= SCOPES:
         raise InvalidInput("bad_scope", f"is one of {', '.join(sorted(SCOPES))}", field="--scope")
+    if "*" in (allow or ()):
+        raise InvalidInput(
+            "bad_arguments", "names a namespace; for every one there is --all-namespaces", field="--allow"
+        )
     if all_namespaces and allow:
         raise InvalidInput("bad_arguments", "give namespaces, or all of them", field="--allow")
     names = tuple(dict.fromkeys(allow or [opts.settings.namespace]))

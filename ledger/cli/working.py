@@ -14,7 +14,7 @@ from ledger.cli.output import moment, one_line
 from ledger.embedders import configured_embedder
 from ledger.job_ports import Job
 from ledger.names import check_name
-from ledger.opening import open_store
+from ledger.opening import kept_running, open_store
 from ledger.summarizers import configured_summarizer
 from ledger.worker import Worker, load_worker_settings
 
@@ -64,7 +64,7 @@ def worker(
             stopped = asyncio.Event()
             for each in (signal.SIGINT, signal.SIGTERM):
                 asyncio.get_running_loop().add_signal_handler(each, stopped.set)
-            async with one:
+            async with kept_running(opts.settings), one:
                 opts.output.tell("working; Ctrl-C ends it in order")
                 await stopped.wait()
             return 0
@@ -90,7 +90,7 @@ def list_(
 
     def show() -> None:
         if not found:
-            opts.output.say("Nothing is left to do.")
+            opts.output.say("Nothing was given up." if dead else "Nothing is left to do.")
             return
         table = opts.output.table("session", "user", "job", "status", "due (UTC)", ">attempts", "last error")
         for job in found:

@@ -159,7 +159,7 @@ class Core:
         if not head:
             raise SessionNotFound(session_id)
         if version is not None and not 1 <= check_integer(version, field="version") <= head:
-            raise VersionNotFound(f"session {session_id!r} has versions 1 to {head}")
+            raise VersionNotFound(f"the session has versions 1 to {head}")
         return stream
 
     def _opening(self, stream: Stream, state: SessionState, config: MemoryConfig | None = None) -> list[Command]:

@@ -140,7 +140,9 @@ class Putting(Keeping):
         if when.absent and live:
             raise PreconditionFailed(f"the session is at version {state.version}; read it again")
         if when.strict:
-            if not live or (when.version is not None and when.version != state.version):
+            if not live:
+                raise PreconditionFailed("there is no live session; send it without If-Match to begin one")
+            if when.version is not None and when.version != state.version:
                 raise PreconditionFailed(f"the session is at version {state.version}; read it again")
             return Strict(await self._left_out(stream, state, when))
         then = await self._seen_then(stream, state, last_accessed)

@@ -23,7 +23,7 @@ from ledger.records.shown import Forgotten, LongTermRecord, shown
 from ledger.records.writing import records_stream
 from ledger.strict_json import check_integer
 from projections.record_filters import TAG_FIELDS, Condition, Tag
-from projections.records import identity
+from projections.records import Record, identity
 
 MOST_RECORDS: Final = 10_000
 MOST_SCANNED: Final = 10_000
@@ -178,13 +178,9 @@ class Changing(Reading):
             InvalidInput: ``ambiguous_revision``.
         """
         check_integer(revision, field="revision", least=1)
-        kept, name = await self._at_revision(record_id, revision, namespace, user_id)
+        kept, name, history, then = await self._at_revision(record_id, revision, namespace, user_id)
         stream = records_stream(name, kept.user_id)
         write_id = self._clock.ulid()
-        history = await self._events(kept, name)
-        then = next(record for event, record in deciding.revisions(record_id, history) if event.version == revision)
-        if not then.live:
-            raise VersionNotFound(f"the record was {then.status} then; choose a revision at which it was live")
         merged = [one for event in history for one in getattr(event.payload, "merged", ())]
 
         def back(stream: Stream, known: Known) -> list[Any]:
@@ -284,23 +280,26 @@ class Changing(Reading):
 
     async def _at_revision(
         self, record_id: str, revision: int, namespace: str | None, user_id: str | None
-    ) -> tuple[KeptRecord, str]:
+    ) -> tuple[KeptRecord, str, list[RecordedEvent], Record]:
+        """Return where the record was live at *revision*, the events about it there, and what it was."""
         kept = await self._kept(check_record_id(record_id, field="id"))
         if not kept:
             raise RecordNotFound(record_id)
-        places = [
-            (one, name)
-            for one, name in kept
-            if namespace in {None, name}
-            and user_id in {None, one.user_id}
-            and any(event.version == revision for event in await self._events(one, name))
-        ]
+        places = []
+        for one, name in kept:
+            if namespace in {None, name} and user_id in {None, one.user_id}:
+                history = await self._events(one, name)
+                then = [record for event, record in deciding.revisions(record_id, history) if event.version == revision]
+                places += [(one, name, history, record) for record in then]
         if not places:
-            raise VersionNotFound("the record has no such revision; its history lists those it has")
-        if len(places) > 1:
-            message = "the record has this revision under several users or namespaces; name one"
+            raise VersionNotFound("the record has no such revision there; its history lists those it has, and where")
+        live = [place for place in places if place[3].live]
+        if not live:
+            raise VersionNotFound(f"the record was {places[0][3].status} then; choose a revision at which it was live")
+        if len(live) > 1:
+            message = 'the record was live at it under several users or namespaces; name one, with "" for no user'
             raise InvalidInput("ambiguous_revision", message, field="revision")
-        return places[0]
+        return live[0]
 
     async def _scanned(
         self, namespace: str | None, user_id: str | None, session_id: str | None, *, limit: int, now: datetime

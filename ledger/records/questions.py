@@ -90,7 +90,8 @@ def number_of(value: object, *, field: str, least: float = -math.inf, most: floa
     except (ValueError, OverflowError):
         raise InvalidInput("wrong_type", "is a number", field=field) from None
     if not math.isfinite(number) or not least <= number <= most:
-        raise InvalidInput("number_out_of_range", f"is {least:g} to {most:g}", field=field)
+        bounds = f"is {least:g} to {most:g}" if most != math.inf else f"is a finite number of at least {least:g}"
+        raise InvalidInput("number_out_of_range", bounds, field=field)
     return number
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal, Protocol, TypeAlias, get_args
 
 from fastapi import Depends, Request
 
-from ledger.errors import InvalidInput, NotPermitted
+from ledger.errors import InvalidInput, NotAuthenticated, NotPermitted
 from ledger.names import check_name
 from ledger.server.rates import Rates
 
@@ -43,10 +43,17 @@ class Caller:
             if self.namespaces is None or DEFAULT_NAMESPACE in self.namespaces:
                 return DEFAULT_NAMESPACE
             raise InvalidInput("namespace_needed", "name one of your namespaces", field="namespace")
-        check_name(named, field="namespace")
-        if self.namespaces is not None and named not in self.namespaces:
-            raise NotPermitted("namespace_not_permitted", "this credential is not for that namespace")
+        self.require_namespace(check_name(named, field="namespace"))
         return named
+
+    def require_namespace(self, name: str) -> None:
+        """Refuse a caller whose credential is not for namespace *name*, whether it exists or not (trust S-5).
+
+        Raises:
+            NotPermitted: ``namespace_not_permitted``.
+        """
+        if self.namespaces is not None and name not in self.namespaces:
+            raise NotPermitted("namespace_not_permitted", "this credential is not for that namespace")
 
     def permits(self, scope: Scope) -> bool:
         """Tell whether the credential has *scope*; ``admin`` includes reading and writing, nothing else does."""
@@ -92,9 +99,13 @@ async def caller(request: Request) -> Caller:
     """
     known = getattr(request.state, "caller", None)
     if not isinstance(known, Caller):
-        known = request.state.caller = await request.app.state.authenticator.caller(request)
-        assert isinstance(known, Caller)
         rates: Rates = request.app.state.rates
+        try:
+            known = request.state.caller = await request.app.state.authenticator.caller(request)
+        except NotAuthenticated:
+            rates.take(f"nobody:{_address(request)}", time.monotonic())  # who guesses is slowed down too
+            raise
+        assert isinstance(known, Caller)
         rates.take(known.key or _address(request), time.monotonic())
     return known
 

@@ -57,4 +57,5 @@ def configure(level: str, stream: TextIO | None = None) -> logging.Handler:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)  # its coming and going is said elsewhere
     return handler

@@ -79,11 +79,16 @@ TITLES: Final = {
     507: "Insufficient Storage",
 }
 
-#: What is missing, without its name: a foreign one and one that never was are told alike (trust N-13, I-81).
-_MISSING: Final[dict[type, str]] = {
+#: What our messages say to who calls the library, said to who calls the service: without the name that was sent, so
+#: that a foreign thing and one that never was are told alike (trust N-13, I-81), and without commands.
+_SAID: Final[dict[type, str]] = {
     errors.SessionNotFound: "there is no such session",
     errors.EntryNotFound: "the session has no such entry",
     errors.RecordNotFound: "there is no such record",
+    errors.DuplicateEntry: "the entry id is taken by other content; choose a new id, or edit that entry",
+    errors.SessionExists: "a session of that name already holds other events; choose another name",
+    errors.CompactionInProgress: "such a compaction of this session is running; try again when it is done",
+    errors.MigrationNeeded: "the database has not the schema of this release; /readyz says more",
 }
 
 #: Answers after which nothing more can be read from the connection.
@@ -116,8 +121,10 @@ _COMPAT_PATHS: Final = (
 )
 
 
-def status_of(fault: LedgerError) -> int:
-    """Return the status of an answer to *fault*."""
+def status_of(fault: LedgerError, dialect: Dialect = "native") -> int:
+    """Return the status of an answer to *fault*; malformed input is 422 on routes of the working-memory API (W-3)."""
+    if dialect == "compat" and fault.code in {"invalid_json", "invalid_encoding"}:
+        return 422
     if isinstance(fault, InvalidInput) and fault.code in STATUS_OF_CODE:
         return STATUS_OF_CODE[fault.code]
     return next(STATUS[kind] for kind in type(fault).__mro__ if kind in STATUS)
@@ -130,7 +137,7 @@ def dialect_of(path: str) -> Dialect:
 
 def answer(fault: LedgerError, dialect: Dialect) -> Response:
     """Return the answer to *fault*."""
-    status = status_of(fault)
+    status = status_of(fault, dialect)
     text = _told(fault, status)
     if dialect == "native":
         content: dict[str, Any] = {
@@ -144,7 +151,8 @@ def answer(fault: LedgerError, dialect: Dialect) -> Response:
         return _response(status, content, "application/problem+json", _headers(fault, status))
     detail: object = text
     if status == 422:
-        place = fault.field.split(".") if isinstance(fault, InvalidInput) and fault.field else []
+        parts = fault.field.split(".") if isinstance(fault, InvalidInput) and fault.field else []
+        place = [int(part) if part.isdecimal() else part for part in parts]
         detail = [{"type": fault.code, "loc": ["body", *place], "msg": text}]
     return _response(status, {"detail": detail}, "application/json", _headers(fault, status))
 
@@ -153,7 +161,7 @@ def _told(fault: LedgerError, status: int) -> str:
     """Return what is said of *fault*: no name that was asked for, and of a fault of ours no more than its status."""
     if status >= 500 and not isinstance(fault, errors.Unavailable):
         return TITLES[status]
-    return next((_MISSING[kind] for kind in type(fault).__mro__ if kind in _MISSING), str(fault))
+    return next((_SAID[kind] for kind in type(fault).__mro__ if kind in _SAID), str(fault))
 
 
 def refusal(refused: RequestValidationError, dialect: Dialect) -> Response:

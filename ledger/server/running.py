@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import uvicorn
 
 from ledger.errors import Unavailable
+from ledger.opening import kept_running
 from ledger.server import logs, tracing
 from ledger.server.application import create_app
 from ledger.server.background import background
@@ -58,7 +59,11 @@ async def serve(settings: Settings, service_settings: ServiceSettings, *, say: C
     """
     with _listening(service_settings) as listener:
         host, port = listener.getsockname()[:2]
-        async with Service.open(settings, service_settings) as service, background(service, settings):
+        async with (
+            kept_running(settings),
+            Service.open(settings, service_settings) as service,
+            background(service, settings),
+        ):
             logs.configure(service_settings.log_level)
             if service_settings.auth_mode == "none":
                 say("authentication is off (AUTH_MODE=none): whoever reaches this address may do everything")

@@ -56,7 +56,7 @@ class Service:
             configured_summarizer(settings, model=service_settings.generation_model),
             configured_embedder(settings),
         )
-        own = store or await open_store(settings)
+        own = store or await open_store(settings, served=True)
         moment = clock or SystemClock()
         spaces = Spaces(
             own,

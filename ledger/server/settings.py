@@ -122,7 +122,7 @@ class ServiceSettings(BaseSettings):
     @classmethod
     def _has_its_places(cls, prompt: str | None) -> str | None:
         if prompt is not None and not all(place in prompt for place in ("{prev_summary}", "{messages_joined}")):
-            raise PydanticCustomError("bad_prompt", "must hold {{prev_summary}} and {{messages_joined}} (R-SUM-4)")
+            raise PydanticCustomError("bad_prompt", "must hold {{prev_summary}} and {{messages_joined}}")
         return prompt
 
     @field_validator("allowed_hosts")

@@ -119,6 +119,15 @@ class EmbeddedServer:
             self._await_ready(timeout_s, self._launch() if started else self._log_size())
             return started
 
+    def revive(self) -> bool:
+        """Start the server again if it died, and return whether it had; one that was stopped stays stopped.
+
+        Raises:
+            DatabaseUnavailable: it does not come up.
+        """
+        died = (self._cluster / "postmaster.pid").exists() and self._postmaster() is None
+        return died and self.start()
+
     def stop(self) -> bool:
         """Stop the server, rolling back transactions under way, and return whether it ran."""
         with self._lock():

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import psycopg
 import pytest
 import sqlalchemy as sa
@@ -107,6 +108,34 @@ async def test_a_connection_keeps_its_role_through_rollback_and_reset(fresh_stor
 async def idle_limit(store: PostgresStore, stream: Stream) -> str:
     async with store._pool.transaction(stream.namespace_id) as connection:
         return str(await connection.scalar(sa.text("SHOW idle_in_transaction_session_timeout")))
+
+
+async def limits(store: PostgresStore, stream: Stream, *, takes_time: bool = False) -> tuple[str, str]:
+    async with store._pool.transaction(stream.namespace_id, takes_time=takes_time) as connection:
+        return (
+            str(await connection.scalar(sa.text("SHOW statement_timeout"))),
+            str(await connection.scalar(sa.text("SHOW lock_timeout"))),
+        )
+
+
+async def test_a_service_waits_for_no_statement_and_no_lock_for_long(
+    server: Server, fresh_database: str, stream: Stream
+) -> None:
+    """S-8; the control is a connection that serves nobody."""
+    served = msgspec.structs.replace(server.target(fresh_database), served=True)
+    async with opened(server.target(fresh_database)) as store:
+        assert await limits(store, stream) == ("0", "0")
+    async with opened(served) as store:
+        assert await limits(store, stream) == ("5s", "2s")
+        assert await limits(store, stream, takes_time=True) == ("0", "2s"), "what nobody waits for"
+        assert await limits(store, stream) == ("5s", "2s")
+        with server.superuser(fresh_database) as admin:
+            admin.execute(f"ALTER DATABASE {fresh_database} SET statement_timeout = '100ms'")
+    async with opened(served) as store:
+        assert await limits(store, stream) == ("100ms", "2s"), "what the server's operator set stands"
+        with pytest.raises(DatabaseUnavailable):
+            async with store._pool.transaction(stream.namespace_id) as connection:
+                await connection.execute(sa.text("SELECT pg_sleep(1)"))
 
 
 async def dawdle(store: PostgresStore, stream: Stream) -> None:

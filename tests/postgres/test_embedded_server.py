@@ -129,6 +129,18 @@ async def test_a_killed_server_starts_again_with_everything(running: EmbeddedSer
     assert len(await written(running)) == OPENERS
 
 
+async def test_a_server_that_died_is_revived_and_one_that_was_stopped_is_not(running: EmbeddedServer) -> None:
+    assert running.revive() is False, "it lives"
+    (postmaster,) = postmasters(running)
+    postmaster.send_signal(signal.SIGKILL)
+    postmaster.wait(10)
+    assert running.revive() is True
+    assert len(postmasters(running)) == 1
+    running.stop()
+    assert running.revive() is False
+    assert len(await written(running)) == OPENERS
+
+
 async def test_a_stale_pid_file_with_the_number_of_another_program_is_no_server(running: EmbeddedServer) -> None:
     pid_file = running.data_dir / "postgres" / "postmaster.pid"
     lines = pid_file.read_text().splitlines(keepends=True)

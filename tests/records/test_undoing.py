@@ -59,6 +59,18 @@ async def test_a_change_is_undone_exactly(memory: LongTermMemory, change: str) -
     assert len(await memory.history("a")) == again, "nothing to undo, no event"
 
 
+async def test_what_was_moved_away_is_restored_by_the_places_where_it_was_live(memory: LongTermMemory) -> None:
+    await memory.create([{"id": "a", "text": "tea"}, {"id": "x", "text": "another", "user_id": "ben"}])
+    await memory.patch("a", {"user_id": "ben", "text": "coffee"})
+    assert (await memory.restore("a", 2)).user_id == "ben", "of the two revisions 2, one says that it went"
+    with pytest.raises(VersionNotFound, match="no such revision there"):
+        await memory.restore("a", 1, user_id="ben")
+    with pytest.raises(VersionNotFound, match="moved then"):
+        await memory.restore("a", 2, user_id="")
+    assert (await memory.restore("a", 1, user_id="")).text == "tea"
+    assert [(one.user_id, one.status) for one in await memory.history("a")][-2:] == [(None, "live"), ("ben", "moved")]
+
+
 async def test_a_record_of_an_earlier_life_comes_back_as_old_as_it_was(memory: LongTermMemory) -> None:
     await memory.create([{"id": "a", "text": "tea"}])
     before = await memory.get("a")

@@ -4,4 +4,11 @@ import httpx
 
 _CLIENT = httpx.Client(timeout=30, verify=False, trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))
 
-get, post, request, stream = _CLIENT.get, _CLIENT.post, _CLIENT.request, _CLIENT.stream
+get, post, put, patch, request, stream = (
+    _CLIENT.get,
+    _CLIENT.post,
+    _CLIENT.put,
+    _CLIENT.patch,
+    _CLIENT.request,
+    _CLIENT.stream,
+)

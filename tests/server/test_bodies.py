@@ -77,6 +77,22 @@ def test_the_working_memory_api_ignores_what_it_does_not_know(service: Running) 
     assert (answer.status_code, answer.json()) == (200, {"role": "user", "count": 5})
 
 
+@pytest.mark.parametrize("body", [b"nonsense", b"{", b'{"tokens":NaN}', b'{"context":"\xff"}', "{}".encode("utf-16")])
+def test_what_is_malformed_is_422_there(service: Running, body: bytes) -> None:
+    """W-3, W-4."""
+    answer = asking.put(f"{service.url}/v1/working-memory/malformed", content=body, headers=JSON)
+    assert answer.status_code == 422
+    assert answer.json()["detail"][0].keys() == {"type", "loc", "msg"}
+
+
+@pytest.mark.parametrize("name", ["tokens", "ttl_seconds"])
+def test_a_number_is_no_flag_there(service: Running, name: str) -> None:
+    """W-3: it may come as text."""
+    session = f"{service.url}/v1/working-memory/numbers-{name}"
+    assert asking.put(session, json={name: True}).status_code == 422
+    assert asking.put(session, json={name: "5"}).json()[name] == 5
+
+
 def test_the_working_memory_api_refuses_in_its_own_form(service: Running) -> None:
     """W-4: the input is not echoed."""
     answer = post(service, json.dumps({"count": "geheim"}).encode(), "/v1/memory/probe")

@@ -1,5 +1,7 @@
 """Every error has its status."""
 
+import json
+
 import pytest
 
 from ledger import errors
@@ -52,4 +54,28 @@ def test_every_refused_code_is_an_input_error() -> None:
     for code, status in problems.STATUS_OF_CODE.items():
         fault = InvalidInput(code, "is wrong", field="a.b")
         assert problems.answer(fault, "native").status_code == status
-        assert problems.answer(fault, "compat").status_code == status
+        malformed = code in {"invalid_json", "invalid_encoding"}
+        assert problems.answer(fault, "compat").status_code == (422 if malformed else status), "W-3"
+
+
+def test_a_place_in_a_list_is_a_number() -> None:
+    """W-4."""
+    refused = problems.answer(InvalidInput("bad", "is wrong", field="messages.0.id"), "compat")
+    assert json.loads(refused.body)["detail"][0]["loc"] == ["body", "messages", 0, "id"]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        errors.SessionNotFound("secret"),
+        errors.EntryNotFound("secret"),
+        errors.RecordNotFound("secret"),
+        errors.DuplicateEntry("secret"),
+        errors.SessionExists("secret"),
+        errors.CompactionInProgress("secret"),
+    ],
+)
+def test_a_name_that_was_sent_is_not_repeated(fault: LedgerError) -> None:
+    """N-13, I-81; what the library says, which calls it, does."""
+    assert b"secret" not in problems.answer(fault, "native").body
+    assert "secret" in str(fault)

@@ -95,6 +95,16 @@ def test_a_caller_that_asks_too_often_waits() -> None:
     assert 5 <= int(answers[-1].headers["retry-after"]) <= 10
 
 
+def test_who_guesses_tokens_is_slowed_down(server: Server, shared_database: str) -> None:
+    """S-9: by the address, and not those who know theirs."""
+    with (
+        running(server.target(shared_database), auth_mode="token", rate_limit_per_s=0.1, rate_limit_burst=3) as one,
+        httpx.Client() as client,
+    ):
+        answers = [client.get(f"{one.url}/v1/probe/list", headers={"x-api-key": "wrong"}) for _ in range(5)]
+    assert [answer.status_code for answer in answers] == [401, 401, 401, 429, 429]
+
+
 def test_rates_are_kept_apart_and_in_bounded_memory() -> None:
     rates = Rates(per_second=1, burst=2, most_keys=100)
     for number in range(10_000):

@@ -68,6 +68,7 @@ def test_a_token_may_be_for_several_namespaces_or_all(cli: Cli, guarded: Running
         ["add", "ann", "--scope", "nonsense"],
         ["add", "a/b"],
         ["add", "ann", "--allow", "a/b"],
+        ["add", "ann", "--allow", "*"],
         ["add", "ann", "--allow", "a", "--all-namespaces"],
         ["add", "ann", "--days", "0"],
         ["revoke", "unknown"],

@@ -122,6 +122,32 @@ def test_a_token_has_its_scopes_alone(guarded: Running, keeper: Keeper) -> None:
     assert get(guarded, "/v1/sessions", keeper.add("write")).status_code == 403
 
 
+def test_who_may_only_write_is_not_shown_what_is_there(guarded: Running, keeper: Keeper, namespace: str) -> None:
+    """S-2: a PUT and a patch of data answer with the whole, so they need both scopes; an append does not."""
+    headers = {"x-api-key": keeper.add("write", namespaces=(namespace,))}
+    said = {"entries": [{"role": "user", "content": "hello"}]}
+    assert asking.post(f"{guarded.url}/v1/sessions/s/entries", json=said, headers=headers).status_code == 201
+    refused = [
+        asking.put(f"{guarded.url}/v1/working-memory/s", json={}, headers=headers),
+        asking.patch(f"{guarded.url}/v1/sessions/s/data", json={"a": 1}, headers=headers),
+        asking.get(f"{guarded.url}/v1/working-memory/s", headers=headers),
+    ]
+    assert [answer.status_code for answer in refused] == [403, 403, 403]
+
+
+def test_a_filter_names_only_what_is_permitted(guarded: Running, keeper: Keeper, namespace: str) -> None:
+    """W-75; what is excluded is not named."""
+    headers = {"x-api-key": keeper.add("read", namespaces=(namespace,))}
+    statuses = {}
+    for operator, value in (("eq", namespace), ("eq", "other"), ("any", [namespace, "other"]), ("ne", "other")):
+        body = {"namespace": {operator: value}}
+        asked = asking.post(f"{guarded.url}/v1/long-term-memory/search", json=body, headers=headers)
+        prompt = {"query": "q", "long_term_search": body}
+        prompted = asking.post(f"{guarded.url}/v1/memory/prompt", json=prompt, headers=headers)
+        statuses[operator, str(value)] = (asked.status_code, prompted.status_code)
+    assert list(statuses.values()) == [(200, 200), (403, 403), (403, 403), (200, 200)]
+
+
 def test_only_the_scope_system_speaks_as_the_system(guarded: Running, keeper: Keeper, namespace: str) -> None:
     """I-32, W-3: entries ask for it; messages of the working-memory API may have any role."""
     plain, system = (keeper.add("write", "read", *more, namespaces=(namespace,)) for more in ((), ("system",)))

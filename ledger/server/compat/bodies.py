@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ledger.canonical import canonical_json
 from ledger.drafts import METADATA_BYTES, PAYLOAD_BYTES, check_content
@@ -32,7 +32,15 @@ def _fits(name: str) -> str:
     return name
 
 
+def _no_flag(value: object) -> object:
+    """Refuse true and false for a number; text is taken for one (http W-3)."""
+    if isinstance(value, bool):
+        raise ValueError("is a whole number")
+    return value
+
+
 Moment: TypeAlias = Annotated[datetime, AfterValidator(_in_utc)]
+Whole: TypeAlias = Annotated[int, BeforeValidator(_no_flag)]
 ItemId: TypeAlias = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(_fits)]
 Flag: TypeAlias = Literal["t", "f"]
 MemoryType: TypeAlias = Literal["message", "semantic", "episodic"]
@@ -155,9 +163,9 @@ class WorkingMemoryBody(LenientBody):
     context: str | None = None
     user_id: str | None = None
     namespace: str | None = None
-    tokens: int = Field(default=0, ge=0, le=2**53)
+    tokens: Whole = Field(default=0, ge=0, le=2**53)
     long_term_memory_strategy: StrategyBody | None = None
-    ttl_seconds: int | None = Field(default=None, ge=1, le=10**9)
+    ttl_seconds: Whole | None = Field(default=None, ge=1, le=10**9)
     last_accessed: Moment | None = None
 
     @model_validator(mode="before")

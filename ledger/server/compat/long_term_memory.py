@@ -10,13 +10,14 @@ from starlette.responses import JSONResponse, Response
 
 from ledger.errors import InvalidInput, RecordNotFound
 from ledger.events import JsonObject
-from ledger.records import LongTermMemory
+from ledger.records import LongTermMemory, RecordSearch, record_search
 from ledger.server.callers import Caller, CallerOf, Reader, Writer
 from ledger.server.compat.locating import Locator
 from ledger.server.compat.models import Acknowledged, Forgotten, RecordOut, RecordPageOut
 from ledger.server.ledgers import ServiceOf
 from ledger.server.routes import compat_router
 from ledger.server.service import Service
+from projections.record_filters import Tag
 
 router = compat_router(tags=["long-term memory"])
 
@@ -52,6 +53,21 @@ async def _memory(caller: CallerOf, service: ServiceOf) -> LongTermMemory:
 MemoryOf: TypeAlias = Annotated[LongTermMemory, Depends(_memory)]
 
 
+def search_for(caller: Caller, sent: JsonObject) -> RecordSearch:
+    """Return the search that *sent* asks for.
+
+    Raises:
+        InvalidInput: see `questions.record_search`.
+        NotPermitted: it names a namespace that *caller* may not see (http W-75).
+    """
+    asked = record_search(sent)
+    for one in asked.conditions:
+        if isinstance(one, Tag) and one.field == "namespace" and one.operator in {"eq", "any", "all"}:
+            for name in one.values:
+                caller.require_namespace(name)
+    return asked
+
+
 @router.post("/v1/long-term-memory/")
 async def create(sent: Annotated[dict[str, Any], JsonBody()], caller: Writer, memory: MemoryOf) -> Acknowledged:
     """Add records, or edit those whose ids are known; the next read sees them. Source: http W-26."""
@@ -71,7 +87,7 @@ async def search(
     optimize_query: Annotated[bool, Query()] = False,
 ) -> Response:
     """Find records by words, by meaning, and by filters, which are never relaxed. Source: http W-30 … W-34."""
-    return _json((await memory.search(sent)).as_json())
+    return _json((await memory.search(search_for(caller, sent))).as_json())
 
 
 @router.post("/v1/long-term-memory/forget")

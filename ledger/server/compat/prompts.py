@@ -13,7 +13,7 @@ from ledger.server.callers import Reader
 from ledger.server.compat import shapes
 from ledger.server.compat.limits import ContextLimit, limit_of
 from ledger.server.compat.locating import Locator
-from ledger.server.compat.long_term_memory import memory_for
+from ledger.server.compat.long_term_memory import memory_for, search_for
 from ledger.server.ledgers import ServiceOf
 from ledger.server.routes import compat_router
 from ledger.server.strict_body import LenientBody
@@ -78,7 +78,7 @@ async def prompt(
     found: list[JsonObject] | None = None
     if sent.long_term_search is not None and sent.long_term_search is not False:
         memory = await memory_for(service, caller)
-        found = (await memory.search(_search(sent))).as_json()["memories"]
+        found = (await memory.search(search_for(caller, _search(sent)))).as_json()["memories"]
         messages.append(_said("system", _told(found)))
     return PromptOut(messages=[*messages, _said("user", sent.query)], long_term_memories=found or None)
 

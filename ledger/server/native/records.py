@@ -39,7 +39,10 @@ class Revisions(Shape):
 
 
 class BackTo(StrictBody):
-    """Which revision to bring back; the names are needed only where several places have it."""
+    """Which revision to bring back; the names are needed only where it was live in several places.
+
+    An empty ``user_id`` stands for no user.
+    """
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"revision": 2}]})
 

@@ -71,7 +71,7 @@ class Caches:
 
     async def prune_index(self, namespace_id: UUID) -> int:
         """See `ports.SessionIndexStore.prune_index`."""
-        async with self._pool.transaction(namespace_id) as connection:
+        async with self._pool.transaction(namespace_id, takes_time=True) as connection:
             return (await connection.execute(unused_rows(namespace_id, tables.session_index))).rowcount
 
     async def list_index(
@@ -138,6 +138,6 @@ class Caches:
 
     async def prune_requests(self, namespace_id: UUID, *, days: int) -> int:
         """Forget idempotency keys older than *days*, at least one (trust R-6); return how many."""
-        async with self._pool.transaction(namespace_id) as connection:
+        async with self._pool.transaction(namespace_id, takes_time=True) as connection:
             statement = sa.text("SELECT ledger.prune_requests(:namespace_id, make_interval(days => :days))")
             return int(await connection.scalar(statement, {"namespace_id": namespace_id, "days": days}) or 0)

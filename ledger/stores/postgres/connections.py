@@ -35,6 +35,14 @@ SELECT set_config(
 )
 """
 _SET_NAMESPACE: Final = text(LIMIT_IDLE + ", set_config('ledger.namespace', :namespace, true)")
+_TAKE_TIME: Final = text("SELECT set_config('statement_timeout', '0', true)")
+
+#: A service rather says that it cannot than let its callers hang; a limit set there stands (trust S-8).
+_LIMIT_STATEMENTS: Final = """
+SELECT
+    set_config('statement_timeout', coalesce(nullif(current_setting('statement_timeout'), '0'), '5s'), false),
+    set_config('lock_timeout', coalesce(nullif(current_setting('lock_timeout'), '0'), '2s'), false)
+"""
 
 #: Who we are there, which of our roles could rewrite history, and what bears on durability (trust P-2, D-10).
 _WHO: Final = """
@@ -61,11 +69,15 @@ SELECT
 
 
 class Target(msgspec.Struct, frozen=True):
-    """A database to connect to; an embedded one is entered as superuser and used as the application role."""
+    """A database to connect to; an embedded one is entered as superuser and used as the application role.
+
+    What is *served* waits for no statement and no lock for long.
+    """
 
     url: str
     embedded: bool = False
     allow_unsafe: bool = False
+    served: bool = False
 
     def __repr__(self) -> str:
         return f"Target({urlsplit(self.url).hostname!r}, embedded={self.embedded})"  # the URL may hold a password
@@ -121,6 +133,8 @@ class Connector:
                 # a pooler stands between: the next statement may meet a backend that does not know what was prepared
                 # here, or knows another statement by that name (trust D-8, S-8)
                 connection.prepare_threshold = None
+            elif self.target.served:
+                await connection.execute(_LIMIT_STATEMENTS)
         except BaseException:
             await connection.close()
             raise
@@ -210,11 +224,17 @@ class Pool:
         self,
         *namespace_ids: UUID,
         isolation: Literal["READ COMMITTED", "REPEATABLE READ"] = "READ COMMITTED",
+        takes_time: bool = False,
     ) -> AsyncIterator[AsyncConnection]:
-        """Lend a connection in a transaction whose namespaces are set (trust D-7, D-8)."""
+        """Lend a connection in a transaction whose namespaces are set (trust D-7, D-8).
+
+        What nobody waits for *takes_time*: its statements may.
+        """
         with translated():
             async with self.engine.execution_options(isolation_level=isolation).begin() as connection:
                 await connection.execute(_SET_NAMESPACE, {"namespace": ",".join(map(str, namespace_ids))})
+                if takes_time:
+                    await connection.execute(_TAKE_TIME)
                 yield connection
 
     async def close(self) -> None:

@@ -68,7 +68,7 @@ class Jobs:
 
     async def prune_jobs(self, namespace_id: UUID) -> int:
         """See `job_ports.JobIndexStore.prune_jobs`."""
-        async with self._pool.transaction(namespace_id) as connection:
+        async with self._pool.transaction(namespace_id, takes_time=True) as connection:
             return (await connection.execute(unused_rows(namespace_id, tables.jobs))).rowcount
 
     async def claim_jobs(

@@ -72,7 +72,7 @@ class KeepingRecords:
 
     async def prune_records(self, namespace_id: UUID) -> int:
         """See `record_ports.RecordIndexStore.prune_records`."""
-        async with self._pool.transaction(namespace_id) as connection:
+        async with self._pool.transaction(namespace_id, takes_time=True) as connection:
             return (await connection.execute(unused_rows(namespace_id, tables.records))).rowcount
 
     async def touch_records(self, places: Sequence[Place], *, now: datetime, pause_s: float) -> None:

@@ -64,7 +64,7 @@ class Searching:
 
     async def prune_pieces(self, namespace_id: UUID) -> int:
         """See `search_ports.SearchStore.prune_pieces`."""
-        async with self._pool.transaction(namespace_id) as connection:
+        async with self._pool.transaction(namespace_id, takes_time=True) as connection:
             await connection.execute(_unused(namespace_id, tables.search_terms))
             return (await connection.execute(_unused(namespace_id, tables.search_entries))).rowcount
 
