@@ -8,7 +8,7 @@ another one beside it, which takes its place in one transaction; writers are nev
 meanwhile is folded by whoever reads next.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -169,9 +169,41 @@ class Rebuilt(NamedTuple):
     replaced: tuple[Build, ...]
 
 
-def live_build(projection: StoredProjection, builds: Iterable[Checkpoint]) -> Checkpoint | None:
+def live_build(
+    projection: type[StoredProjection] | StoredProjection, builds: Iterable[Checkpoint]
+) -> Checkpoint | None:
     """Return the build that readers of *projection* use: live, and of its version, whichever code made it."""
     return next((one for one in _own(projection, builds) if one.status == "live"), None)
+
+
+async def live_builds(
+    store: CheckpointStore,
+    spaces: Sequence[UUID],
+    projection: type[StoredProjection] | StoredProjection,
+    catch_up: Callable[[UUID, Checkpoint | None, int], Awaitable[int]],
+) -> dict[UUID, int]:
+    """Return the build to read in each of *spaces* that has events, folded up to its last position.
+
+    One look tells for all of them; only where a build is behind or missing *catch_up* is asked for one, with the
+    namespace, the live build and the last position.
+    """
+    live: dict[UUID, int] = {}
+    for space, (last, checkpoints) in (await store.progress_of_all(spaces) if spaces else {}).items():
+        build = live_build(projection, checkpoints)
+        if build is not None and build.position >= last:
+            live[space] = build.build
+        elif last:
+            live[space] = await catch_up(space, build, last)
+    return live
+
+
+async def still_there(store: CheckpointStore, projection: str, builds: Mapping[UUID, int]) -> bool:
+    """Tell whether none of *builds*, by namespace, was replaced meanwhile."""
+    known = await store.progress_of_all(list(builds)) if builds else {}
+    return all(
+        any((one.projection, one.build) == (projection, build) for one in known[space][1])
+        for space, build in builds.items()
+    )
 
 
 def next_build(projection: StoredProjection, builds: Iterable[Checkpoint]) -> Build:
@@ -210,7 +242,7 @@ def code_digest(name: str, version: int, files: Iterable[Path], *, of: bytes = b
     return digest.digest()
 
 
-def _own(projection: StoredProjection, builds: Iterable[Checkpoint]) -> list[Checkpoint]:
+def _own(projection: type[StoredProjection] | StoredProjection, builds: Iterable[Checkpoint]) -> list[Checkpoint]:
     return [
         one for one in builds if one.projection == projection.name and Build.of(one.build).version == projection.version
     ]

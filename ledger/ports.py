@@ -4,7 +4,7 @@ Two stores implement the store ports and share one conformance suite (`tests/con
 one to read.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 from uuid import UUID
@@ -307,9 +307,12 @@ class SessionIndexStore(Protocol):
         ...
 
     async def live_index(
-        self, namespace_id: UUID, build: int, *, user_id: str | None, moment: datetime, limit: int
+        self, builds: Mapping[UUID, int], *, user_id: str | None, moment: datetime, limit: int
     ) -> tuple[int, list[IndexedSession]]:
-        """Return how many sessions live and have not expired at *moment*, and the *limit* newest, as `list_index`."""
+        """Return how many sessions live and have not expired at *moment*, and the *limit* newest, then by session id.
+
+        *builds* are those to look in, by namespace.
+        """
         ...
 
     async def list_index(

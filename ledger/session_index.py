@@ -74,14 +74,13 @@ class SessionIndex:
             for row in await self._builds.read(self, listed, empty=nothing)
         ]
 
-    async def live(self, *, user_id: str | None, moment: datetime, limit: int) -> tuple[int, list[IndexedSession]]:
-        """Return how many sessions live at *moment*, and the *limit* newest, as of the namespace's newest event."""
-        nobody: tuple[int, list[IndexedSession]] = (0, [])
+    async def build(self) -> int:
+        """Return the build to read, as of the namespace's newest event; 0 where nothing was ever appended."""
 
-        async def listed(build: int) -> tuple[int, list[IndexedSession]]:
-            return await self._store.live_index(self._space, build, user_id=user_id, moment=moment, limit=limit)
+        async def itself(build: int) -> int:
+            return build
 
-        return await self._builds.read(self, listed, empty=nobody)
+        return await self._builds.read(self, itself, empty=0)
 
     async def _row(self, stream: Stream) -> IndexedSession:
         try:

@@ -241,7 +241,7 @@ CREATE FUNCTION ledger.append_checked(p_namespace_id uuid, h_stream_id uuid[], h
     AS $$
 #variable_conflict use_column
 DECLARE
-    c_max_events CONSTANT integer := 10000;
+    c_max_events CONSTANT integer := 32000;
     v_refusals text[];  -- per head: why it takes nothing
     v_earlier record;
     v_first bigint;     -- position of the first event of an earlier attempt …

@@ -15,7 +15,6 @@ from ledger.events import EntryAdded, EntryEdited, EntryRemoved, to_datetime
 from ledger.ids import Stream, request_id
 from ledger.memory.keeping import Keeping, count
 from ledger.names import check_idempotency_key
-from ledger.ports import IndexedSession
 from ledger.put import Body, Marked, PutSession, Remembered, Seen, ServedView, Strict, Unmarked
 from ledger.results import Precondition, Put
 from ledger.state import SessionState, at_rest
@@ -78,11 +77,9 @@ class Putting(Keeping):
         """Return the session's state as of now; version 0 if it has no events."""
         return at_rest(await self._states.current(self._stream(session_id, user_id)))
 
-    async def live_sessions(
-        self, *, user_id: str | None, moment: datetime, limit: int
-    ) -> tuple[int, list[IndexedSession]]:
-        """Return how many sessions live at *moment*, and the *limit* newest of them (http W-15)."""
-        return await self._index.live(user_id=user_id, moment=moment, limit=limit)
+    async def listed(self) -> int:
+        """Return the build of the session index to list from, as of the namespace's newest event."""
+        return await self._index.build()
 
     async def carries_proof(
         self, session_id: str, body: Body, last_accessed: datetime | None, *, user_id: str | None = None

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Final, TypeVar
 from uuid import UUID
 
-from ledger.builds import PAGE, Builds, code_digest, live_build
+from ledger.builds import PAGE, Builds, code_digest, live_builds, still_there
 from ledger.codec import decode
 from ledger.events import RecordedEvent
-from ledger.ports import Clock, Store
+from ledger.ports import Checkpoint, Clock, Store
 from ledger.record_ports import RECORDS_PROJECTION, RecordBuilds, Wanted
 from ledger.search_ports import LANGUAGES, SearchLanguage
 from projections import record_filters, records
@@ -98,33 +98,22 @@ class RecordIndexes:
         """
         while True:
             names = await self._store.record_spaces(spaces) if spaces else {}
-            builds = await self._caught_up(list(names))
+            builds = {}
+            if names:
+                builds = await live_builds(self._store, list(names), self.of(next(iter(names)))[1], self._caught_up)
             answer = await question(builds, names)
-            if await self._are_there(builds):
+            if await still_there(self._store, RECORDS_PROJECTION, builds):
                 return answer
 
-    async def _caught_up(self, spaces: Sequence[UUID]) -> dict[UUID, int]:
-        """Return the build to read in each namespace, folded up to its last position."""
-        known = await self._store.progress_of_all(spaces) if spaces else {}
-        live: dict[UUID, int] = {}
-        for space, (last, checkpoints) in known.items():
-            builds, index = self.of(space)
-            build = live_build(index, checkpoints)
-            at = build.position if build is not None else None
-            while build is not None and at is not None and at < last:
-                at = await index.advance(build.build, limit=PAGE)
-            if build is not None and at is not None:
-                live[space] = build.build
-            else:  # there is none yet, or it was replaced meanwhile
-                live[space] = await builds.read(index, _itself, empty=0)
-        return live
-
-    async def _are_there(self, builds: RecordBuilds) -> bool:
-        known = await self._store.progress_of_all(list(builds)) if builds else {}
-        return all(
-            any((one.projection, one.build) == (RECORDS_PROJECTION, build) for one in known[space][1])
-            for space, build in builds.items()
-        )
+    async def _caught_up(self, space: UUID, build: Checkpoint | None, last: int) -> int:
+        """Return the build to read in a namespace, folded up to its last position."""
+        builds, index = self.of(space)
+        at = build.position if build is not None else None
+        while build is not None and at is not None and at < last:
+            at = await index.advance(build.build, limit=PAGE)
+        if build is not None and at is not None:
+            return build.build
+        return await builds.read(index, _itself, empty=0)  # there is none yet, or it was replaced meanwhile
 
 
 async def _itself(build: int) -> int:

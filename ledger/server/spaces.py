@@ -2,17 +2,20 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from uuid import UUID
 
+from ledger.builds import live_builds, still_there
 from ledger.errors import Unavailable
+from ledger.ids import namespace_id
 from ledger.memory import MemoryLedger
 from ledger.memory.putting import Putting
 from ledger.names import check_name
-from ledger.ports import Clock, Store
+from ledger.ports import Checkpoint, Clock, IndexedSession, Store
 from ledger.prices import load_prices
 from ledger.search_ports import Embedder
+from ledger.session_index import SessionIndex
 from ledger.settings import Settings
 from ledger.summarizers import SummarizerChoice
 
@@ -86,6 +89,26 @@ class Spaces:
         finally:
             place.lent -= 1
             self._make_room()
+
+    async def live_sessions(
+        self, names: Sequence[str], *, user_id: str | None, limit: int
+    ) -> tuple[int, list[IndexedSession]]:
+        """Return how many sessions live in the namespaces of these *names*, and the *limit* newest (http W-15).
+
+        Raises:
+            Unavailable: the service is stopping.
+        """
+        spaces = {namespace_id(name): name for name in names}
+
+        async def caught_up(space: UUID, build: Checkpoint | None, last: int) -> int:
+            async with self.lend(spaces[space]) as ledger:
+                return await ledger.listed()
+
+        while True:
+            builds = await live_builds(self._store, list(spaces), SessionIndex, caught_up)
+            found = await self._store.live_index(builds, user_id=user_id, moment=self._clock.now(), limit=limit)
+            if await still_there(self._store, SessionIndex.name, builds):
+                return found
 
     async def known(self) -> list[str]:
         """Return the names of all namespaces there are, by name."""

@@ -1,6 +1,6 @@
 """The reference store: what `ports` promises, with nothing in the way. Read it to know the semantics."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID, uuid5
 
@@ -405,13 +405,14 @@ class InMemoryStore:
         return newest[:limit]
 
     async def live_index(
-        self, namespace_id: UUID, build: int, *, user_id: str | None, moment: datetime, limit: int
+        self, builds: Mapping[UUID, int], *, user_id: str | None, moment: datetime, limit: int
     ) -> tuple[int, list[IndexedSession]]:
         """See `ports.SessionIndexStore.live_index`."""
-        space = self._spaces.get(namespace_id)
         rows = [
             row
-            for row in (space.index.get(build, {}).values() if space else ())
+            for space, build in builds.items()
+            if space in self._spaces
+            for row in self._spaces[space].index.get(build, {}).values()
             if row.status == "live"
             and (row.expires_at is None or row.expires_at > moment)
             and (user_id is None or row.user_id == user_id)

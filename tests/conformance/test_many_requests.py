@@ -19,7 +19,7 @@ def refused_requests(stream: Stream) -> list[tuple[AppendRequest, type[LedgerErr
         (a_request(a_write(stream, an_event(), expected=9)), VersionConflict),
         (a_request(a_write(stream, an_event()), key="used", body="other"), IdempotencyMismatch),
         (a_request(a_write(forged, an_event())), StreamNameMismatch),
-        (a_request(a_write(stream, *some_events(10_001))), InvalidInput),
+        (a_request(a_write(stream, *some_events(32_001))), InvalidInput),
     ]
 
 

@@ -45,7 +45,9 @@ def without_failures(events: Sequence[RecordedEvent]) -> list[RecordedEvent]:
 def lasting(state: SessionState) -> SessionState:
     """Return *state* less the failure counters and what says how far the log went."""
     state = at_rest(state)
-    return replace(state, version=0, write_id="", updated_us=0, compactions=replace(state.compactions, failures=()))
+    return replace(
+        state, version=0, writes=0, write_id="", updated_us=0, compactions=replace(state.compactions, failures=())
+    )
 
 
 def check_no_trace(events: Sequence[RecordedEvent], projection: Projection[SessionState] = SESSION) -> None:

@@ -141,7 +141,7 @@ async def missed_apart(names: Iterable[str]) -> set[str]:
 
 async def test_without_the_checks_of_entries_and_names_their_tests_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ledger.memory.adding.draft_entry", unchecked)
-    monkeypatch.setattr("ledger.memory.adding.check_idempotency_key", lambda key: key)
+    monkeypatch.setattr("ledger.memory.core.check_idempotency_key", lambda key: key)
     monkeypatch.setattr("ledger.memory.core.named_stream", Stream.of)
     cases = {*ENTRIES, *NAMES, "I-49 entry 57 of 100"}
     assert cases - await missed_apart(cases) == {

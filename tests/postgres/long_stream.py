@@ -1,7 +1,9 @@
 """A log of one long stream among many of one event, quickly made: no hash in it is right."""
 
 from datetime import UTC, datetime
+from hashlib import md5
 from typing import Any
+from uuid import UUID
 
 import psycopg
 
@@ -12,7 +14,11 @@ EVENTS = LONG + SHORT + OTHERS
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 STREAMS = {"long": Stream.of("plans", "long"), "short": Stream.of("plans", "short")}
 
-#: One event a second in every stream, every tenth about an item; a snapshot every ten events of the long one.
+#: The request that made a tenth event of the long stream, and the two events after it in the namespace.
+REQUEST = UUID(md5(b"request 10000", usedforsecurity=False).hexdigest())
+
+#: One event a second in every stream, every tenth about an item; a snapshot every ten events of the long one, and a
+#: request's key for every tenth.
 _FILL = """
     INSERT INTO ledger.namespaces (namespace_id, namespace, last_position) VALUES (%(ns)s, 'plans', %(events)s);
     CREATE TEMPORARY TABLE filling AS
@@ -33,7 +39,11 @@ _FILL = """
     INSERT INTO ledger.payloads SELECT %(ns)s, position, convert_to('{"text": "hello"}', 'UTF8') FROM filling;
     INSERT INTO ledger.snapshots SELECT %(ns)s, %(long)s, 'session', 1, v * 10, sha256(''), '{}'
         FROM generate_series(1, %(length)s / 20) AS v;
-    ANALYZE ledger.namespaces, ledger.streams, ledger.events, ledger.payloads, ledger.snapshots
+    INSERT INTO ledger.append_requests
+        (namespace_id, stream_id, request_id, request_hash, first_position, event_count, recorded_at)
+        SELECT namespace_id, stream_id, md5('request ' || version)::uuid, sha256(''), position, 3, now()
+        FROM ledger.events WHERE stream_id = %(long)s AND version %% 10 = 0;
+    ANALYZE ledger.namespaces, ledger.streams, ledger.events, ledger.payloads, ledger.snapshots, ledger.append_requests
 """
 
 

@@ -19,7 +19,7 @@ from ledger.stores.postgres.reading import _QUERIES
 from tests.conformance.building import a_request, a_write, an_event, append
 from tests.databases import Server
 from tests.postgres.conftest import opened
-from tests.postgres.long_stream import BEGINNING, EVENTS, LONG, SHORT, STREAMS, fill
+from tests.postgres.long_stream import BEGINNING, EVENTS, LONG, REQUEST, SHORT, STREAMS, fill
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("query plans")]
 
@@ -54,6 +54,8 @@ def reads(length: int) -> list[Read]:
         Read("find_items", {"items": items}, {"events": 3, "streams": 1}),
         Read("record_events", page, {"events": 100, "payloads": 100, "streams": 100}),
         Read("head", {}, {"streams": 1}),
+        Read("named", {}, {"streams": 2}),
+        Read("find_request", {"request": REQUEST}, {"append_requests": 1, "events": 3}),
         Read("version_at", {"moment": now, "until": 2**62}, {"events": 11}),
         Read("load_snapshot", {**session, "at_most": 2**62}, {"snapshots": 1, "streams": 1}),
         Read("load_snapshot", {**session, "at_most": middle}, {"snapshots": 1, "streams": 1}),

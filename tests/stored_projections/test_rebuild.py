@@ -23,6 +23,8 @@ from ledger.stores.postgres import PostgresStore
 from tests.databases import Server
 
 ROOT = Path(__file__).parents[2]
+#: The version of the projection that this release has, and the one a later release will have.
+NOW, LATER = SessionIndex.version, SessionIndex.version + 1
 
 
 async def talk(ledger: MemoryLedger, sessions: int, chance: random.Random, entries: int = 30) -> None:
@@ -63,13 +65,13 @@ async def test_a_rebuild_gives_what_the_log_says_and_replaces_what_was_there(
     assert await ledger.projection_builds() == [], "nothing was ever appended"
     await talk(ledger, 5, chance)
     before = await ledger.list_sessions()
-    assert await statuses(ledger) == [(1, 1, "live")]
+    assert await statuses(ledger) == [(NOW, 1, "live")]
     progress: list[tuple[str, int, int]] = []
     (done,) = await ledger.rebuild_projections("session_index", progress=lambda *told: progress.append(told))
     last = (await own(ledger))[0].last_position
     assert (done.build, done.position, done.resumed_at, done.replaced) == (2, last, 0, (1,))
     assert progress[-1] == ("session_index", last, last)
-    assert await statuses(ledger) == [(1, 2, "live")]
+    assert await statuses(ledger) == [(NOW, 2, "live")]
     assert await ledger.list_sessions() == before == await from_the_log(ledger, before)
 
 
@@ -79,7 +81,7 @@ async def test_rows_that_were_spoiled_are_right_again_after_a_rebuild(store: Sto
     await ledger.add_user_message("s", "hello")
     (row,) = await ledger.list_sessions()
     spoiled = replace(row, entries=99)
-    assert await store.save_index(namespace_id(namespace), Build(1, 1).key, 2, [spoiled])
+    assert await store.save_index(namespace_id(namespace), Build(NOW, 1).key, 2, [spoiled])
     assert await ledger.list_sessions() == [spoiled]
     await ledger.rebuild_projections()
     assert await ledger.list_sessions() == [row]
@@ -119,9 +121,9 @@ async def test_readers_see_the_old_build_until_the_new_one_goes_live(
 async def mark(ledger: MemoryLedger, namespace: str) -> list[str]:
     """Spoil the row of one session, so that the old build can be told from the new one."""
     row = (await ledger.list_sessions())[0]
-    position, _ = await ledger._store.index_progress(namespace_id(namespace), Build(1, 1).key)
+    position, _ = await ledger._store.index_progress(namespace_id(namespace), Build(NOW, 1).key)
     assert await ledger._store.save_index(
-        namespace_id(namespace), Build(1, 1).key, position, [replace(row, entries=99)]
+        namespace_id(namespace), Build(NOW, 1).key, position, [replace(row, entries=99)]
     )
     return [row.session_id]
 
@@ -133,7 +135,7 @@ async def test_a_rebuild_that_reads_where_it_writes_is_noticed(
     ledger = MemoryLedger(store, namespace=namespace)
     await talk(ledger, 4, chance)
     whole = len(await ledger.list_sessions())
-    space, build = namespace_id(namespace), Build(1, 1).key
+    space, build = namespace_id(namespace), Build(NOW, 1).key
     await store.go_live(space, "session_index", build, replaces=[build])
     await store.prune_index(space)
     await store.begin_build(space, "session_index", build, ledger._index.code_digest)
@@ -158,7 +160,7 @@ async def test_a_rebuild_goes_on_where_it_was_killed(
     finally:
         process.send_signal(signal.SIGKILL)
         assert await process.wait() == -signal.SIGKILL
-    assert await statuses(ledger) == [(1, 1, "live"), (1, 2, "building")]
+    assert await statuses(ledger) == [(NOW, 1, "live"), (NOW, 2, "building")]
     assert await ledger.list_sessions() == before
     left = (await own(ledger))[1]
     assert 10 <= left.position < left.last_position
@@ -166,7 +168,7 @@ async def test_a_rebuild_goes_on_where_it_was_killed(
     newer = await ledger.list_sessions()
     (done,) = await ledger.rebuild_projections("session_index")
     assert (done.build, done.resumed_at) == (2, left.position)
-    assert await statuses(ledger) == [(1, 2, "live")]
+    assert await statuses(ledger) == [(NOW, 2, "live")]
     assert await ledger.list_sessions() == newer == await from_the_log(ledger, newer)
 
 
@@ -177,8 +179,8 @@ async def test_a_build_that_other_code_began_is_not_gone_on_with(
     await talk(ledger, 3, chance)
     space = namespace_id(namespace)
     before = await ledger.list_sessions()
-    await store.begin_build(space, "session_index", Build(1, 2).key, bytes(32))
-    await store.save_index(space, Build(1, 2).key, 7, [replace(before[0], entries=99)])
+    await store.begin_build(space, "session_index", Build(NOW, 2).key, bytes(32))
+    await store.save_index(space, Build(NOW, 2).key, 7, [replace(before[0], entries=99)])
     known = [(one.build, one.same_code, one.current) for one in await own(ledger)]
     assert known == [(1, True, True), (2, False, False)]
     (done,) = await ledger.rebuild_projections("session_index")
@@ -190,14 +192,14 @@ async def test_a_raised_version_is_built_beside_the_old_one_which_its_readers_ke
     store: Store, namespace: str, chance: random.Random
 ) -> None:
     old, new = MemoryLedger(store, namespace=namespace), MemoryLedger(store, namespace=namespace)
-    new._index.version = 2  # type: ignore[misc]  # as a later release has it
+    new._index.version = LATER  # type: ignore[misc]  # as a later release has it
     await talk(old, 3, chance)
     assert await old.list_sessions() == await new.list_sessions()
-    assert await statuses(old) == [(1, 1, "live"), (2, 1, "live")]
+    assert await statuses(old) == [(NOW, 1, "live"), (LATER, 1, "live")]
     await talk(old, 3, chance)
     assert await old.list_sessions() == await new.list_sessions()
     await new.rebuild_projections()
-    assert await statuses(old) == [(1, 1, "live"), (2, 2, "live")]
+    assert await statuses(old) == [(NOW, 1, "live"), (LATER, 2, "live")]
     assert [one.current for one in await own(new)] == [False, True]
 
 
@@ -208,7 +210,7 @@ async def test_readers_that_come_first_all_make_the_same_build(
     readers = [MemoryLedger(store, namespace=namespace) for _ in range(8)]
     listed = await asyncio.gather(*(reader.list_sessions() for reader in readers))
     assert all(one == listed[0] for one in listed)
-    assert await statuses(readers[0]) == [(1, 1, "live")]
+    assert await statuses(readers[0]) == [(NOW, 1, "live")]
 
 
 async def test_rebuilds_readers_and_writers_at_once_agree_in_the_end(
@@ -250,15 +252,15 @@ def a_checkpoint(build: Build, *, days: int = 0, digest: bytes = b"", status: st
 
 
 def test_numbers_of_builds_begin_again_and_an_old_version_goes_after_a_week(ledger_index: SessionIndex) -> None:
-    taken = [a_checkpoint(Build(1, 999)), a_checkpoint(Build(1, 1)), a_checkpoint(Build(2, 5))]
-    assert next_build(ledger_index, taken) == Build(1, 2)
-    assert next_build(ledger_index, []) == Build(1, 1)
+    taken = [a_checkpoint(Build(NOW, 999)), a_checkpoint(Build(NOW, 1)), a_checkpoint(Build(LATER, 5))]
+    assert next_build(ledger_index, taken) == Build(NOW, 2)
+    assert next_build(ledger_index, []) == Build(NOW, 1)
     assert Build.of(Build(3, 17).key) == Build(3, 17)
-    ledger_index.version = 2  # type: ignore[misc]
-    old = [a_checkpoint(Build(1, 1), days=8), a_checkpoint(Build(1, 2), days=6), a_checkpoint(Build(2, 1))]
-    assert replaced_builds(ledger_index, old, Build(2, 2).key, now=SystemClock().now()) == [
-        Build(2, 1).key,
-        Build(1, 1).key,
+    ledger_index.version = LATER  # type: ignore[misc]
+    old = [a_checkpoint(Build(NOW, 1), days=8), a_checkpoint(Build(NOW, 2), days=6), a_checkpoint(Build(LATER, 1))]
+    assert replaced_builds(ledger_index, old, Build(LATER, 2).key, now=SystemClock().now()) == [
+        Build(LATER, 1).key,
+        Build(NOW, 1).key,
     ]
 
 

@@ -11,7 +11,6 @@ from fastapi import Header, Query
 from starlette.responses import JSONResponse, Response
 
 from ledger.errors import InvalidInput, PreconditionFailed
-from ledger.ports import IndexedSession
 from ledger.results import Precondition
 from ledger.server.callers import Caller, Reader, Writer
 from ledger.server.compat import shapes
@@ -43,17 +42,9 @@ async def list_sessions(
     user_id: _Name = None,
 ) -> Sessions:
     """List sessions that live, the newest first; an id that two users have comes twice. Source: http W-15."""
-    moment = service.clock.now()
-    total = 0
-    rows: list[IndexedSession] = []
-    for name in await Locator(service, caller).permitted(namespace):
-        async with service.spaces.lend(name, caller.actor) as ledger:
-            there, newest = await ledger.live_sessions(user_id=user_id, moment=moment, limit=offset + limit)
-        total += there
-        rows.extend(newest)
-    rows.sort(key=lambda row: row.session_id)
-    rows.sort(key=lambda row: row.updated_at, reverse=True)
-    return Sessions(sessions=[row.session_id for row in rows[offset : offset + limit]], total=total)
+    names = await Locator(service, caller).permitted(namespace)
+    total, rows = await service.spaces.live_sessions(names, user_id=user_id, limit=offset + limit)
+    return Sessions(sessions=[row.session_id for row in rows[offset:]], total=total)
 
 
 @router.get(

@@ -1,6 +1,6 @@
 """What is kept beside the log and may be dropped: snapshots, and the index behind listings."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -112,14 +112,13 @@ class Caches:
             return [IndexedSession(**dict(zip(fields, row, strict=True))) for row in rows]
 
     async def live_index(
-        self, namespace_id: UUID, build: int, *, user_id: str | None, moment: datetime, limit: int
+        self, builds: Mapping[UUID, int], *, user_id: str | None, moment: datetime, limit: int
     ) -> tuple[int, list[IndexedSession]]:
         """See `ports.SessionIndexStore.live_index`."""
         table = tables.session_index.c
         fields = IndexedSession.__struct_fields__
         live = [
-            table.namespace_id == namespace_id,
-            table.projection_version == build,
+            sa.tuple_(table.namespace_id, table.projection_version).in_(list(builds.items())),
             table.status == "live",
             sa.or_(table.expires_at.is_(None), table.expires_at > moment),
         ]
@@ -131,7 +130,7 @@ class Caches:
             .order_by(table.updated_at.desc(), table.session_id, table.stream_id)
             .limit(limit)
         )
-        async with self._pool.transaction(namespace_id) as connection:
+        async with self._pool.transaction(*builds) as connection:
             total = await connection.scalar(sa.select(sa.func.count()).where(*live)) or 0
             rows = await connection.execute(newest)
             return total, [IndexedSession(**dict(zip(fields, row, strict=True))) for row in rows]
