@@ -1,5 +1,6 @@
 """The command ``memory-ledger``."""
 
+import gc
 import signal
 import sys
 from io import TextIOWrapper
@@ -27,8 +28,11 @@ def main() -> None:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # an output may know fewer characters than people use
     try:
+        gc.disable()  # while all is loaded that stays, there is nothing to collect
         from ledger.cli.commands import app  # noqa: PLC0415 - loads everything
 
+        gc.freeze()
+        gc.enable()
         app()
     except KeyboardInterrupt as interruption:
         sys.exit(exit_code_of(interruption))

@@ -6,6 +6,7 @@ order in which they are imported matters.
 
 import os
 import pkgutil
+import random
 import subprocess
 import sys
 
@@ -59,10 +60,15 @@ def failing(*modules: str, path: str = "") -> tuple[str, str]:
     return done.stdout.strip(), done.stderr
 
 
-@pytest.mark.parametrize("half", [0, 1])
-def test_every_module_imports_alone(half: int) -> None:
-    """In two halves, for two processes."""
-    names, said = failing(*MODULES[half::2])
+def test_packages_and_some_of_their_modules_import_alone(seed: int) -> None:
+    packages = {name for name in MODULES if any(other.startswith(f"{name}.") for other in MODULES)}
+    names, said = failing(*packages, *random.Random(seed).sample(MODULES, 30))
+    assert not names, said
+
+
+@pytest.mark.slow
+def test_every_module_imports_alone() -> None:
+    names, said = failing(*MODULES)
     assert not names, said
 
 
