@@ -16,7 +16,8 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 from ledger.errors import Conflict
-from ledger.ports import Checkpoint, CheckpointStore, Clock
+from ledger.index_ports import Checkpoint, CheckpointStore
+from ledger.ports import Clock
 
 T = TypeVar("T")
 

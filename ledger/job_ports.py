@@ -77,7 +77,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class JobIndexStore(Protocol):
-    """The stored projection; *build* as in `ports.Checkpoint`."""
+    """The stored projection; *build* as in `index_ports.Checkpoint`."""
 
     async def changed_sessions(
         self, namespace_id: UUID, projection: str, build: int, *, limit: int

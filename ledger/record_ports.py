@@ -1,7 +1,7 @@
 """What long-term memory needs from a store, and the shapes that pass through. See `ports`.
 
 Everything here may look through several namespaces at once, those that a credential permits; *builds* says which
-build of the projection ``records`` to read in each (see `ports.Checkpoint`).
+build of the projection ``records`` to read in each (see `index_ports.Checkpoint`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -115,7 +115,7 @@ class RecordHits(msgspec.Struct, frozen=True):
 
 
 class RecordIndexStore(Protocol):
-    """Keeping the stored projection; *build* as in `ports.Checkpoint`."""
+    """Keeping the stored projection; *build* as in `index_ports.Checkpoint`."""
 
     async def record_events(self, namespace_id: UUID, *, after: int, limit: int) -> RecordEvents:
         """Return the events about records among the *limit* positions after position *after*."""

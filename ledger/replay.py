@@ -15,7 +15,8 @@ from ledger.codec import decode
 from ledger.errors import LogCorrupted, SessionNotFound, VersionNotFound
 from ledger.events import RecordedEvent
 from ledger.ids import Stream
-from ledger.ports import Snapshot, Store
+from ledger.index_ports import Snapshot
+from ledger.ports import Store
 from ledger.state import SESSION, SessionState, evolve
 
 _PAGE = 5_000

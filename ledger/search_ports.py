@@ -90,7 +90,7 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SearchStore(Protocol):
-    """The stored projection behind search; *build* as in `ports.Checkpoint`, of the projection ``search``."""
+    """The stored projection behind search; *build* as in `index_ports.Checkpoint`, of the projection ``search``."""
 
     async def index_pieces(
         self,

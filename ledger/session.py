@@ -8,8 +8,7 @@ Both are pure: times and ids come in as arguments.
 
 from typing import assert_never
 
-from msgspec.structs import replace
-
+from ledger import compaction_decisions
 from ledger.commands import (
     AddEntries,
     ChangeConfig,
@@ -30,15 +29,11 @@ from ledger.commands import (
     RestoreSession,
     SetExpiry,
 )
-from ledger.errors import CompactionInProgress, DuplicateEntry, EntryNotFound
+from ledger.errors import DuplicateEntry, EntryNotFound
 from ledger.events import (
     CompactionCompleted,
-    CompactionDiscarded,
-    CompactionFailed,
-    CompactionRequested,
     ConfigChanged,
     DataChanged,
-    DiscardReason,
     EntryAdded,
     EntryEdited,
     EntryRemoved,
@@ -52,10 +47,8 @@ from ledger.put import PutSession, changes
 from ledger.put.fields import is_same
 from ledger.state import SessionState, at_rest
 from projections import config, ranges
-from projections.compactions import InFlight
 from projections.entries import Entry
 from projections.stats import Counts
-from projections.strategies import COMPACTIONS
 
 
 def decide(state: SessionState, command: Command) -> list[Event]:
@@ -85,11 +78,11 @@ def decide(state: SessionState, command: Command) -> list[Event]:
         case ChangeConfig():
             return _configure(state, command)
         case RequestCompaction():
-            return _request(state, command)
+            return compaction_decisions.request(state, command)
         case CompleteCompaction():
-            return _complete(state, command)
+            return compaction_decisions.complete(state, command)
         case FailCompaction():
-            return _fail(state, command)
+            return compaction_decisions.fail(state, command)
         case ReplaceState():
             return _replace(state, command)
         case PutSession():
@@ -202,127 +195,6 @@ def _edit(state: SessionState, command: EditEntry) -> list[Event]:
             role=role,
         )
     ]
-
-
-def _request(state: SessionState, command: RequestCompaction) -> list[Event]:
-    plan = command.plan
-    if state.compactions.running(plan.key):
-        raise CompactionInProgress(plan.key)
-    if plan.effect != "overlay" and state.compactions.reserved(plan.covered):
-        return []  # another key holds these entries; it is planned anew later (R-CMP-7)
-    requested = CompactionRequested(
-        write_id=command.write_id,
-        compaction_id=command.compaction_id,
-        key=plan.key,
-        strategy=plan.strategy,
-        config=plan.config,
-        action=plan.action,
-        effect=plan.effect,
-        covered=plan.covered,
-        tokens=plan.tokens,
-        seen_version=plan.seen_version,
-        automatic=plan.automatic,
-        reasons=plan.reasons,
-        folds=plan.folds,
-        target_tokens=plan.target_tokens,
-        calls=command.calls,
-        block=plan.block,
-    )
-    if plan.action == "summarize":
-        return [requested]
-    erased = CompactionCompleted(
-        write_id=command.write_id,
-        compaction_id=command.compaction_id,
-        key=plan.key,
-        strategy=plan.strategy,
-        effect="erase",
-        covered=plan.covered,
-        tokens_before=plan.tokens,
-    )
-    return [requested, erased]
-
-
-def _complete(state: SessionState, command: CompleteCompaction) -> list[Event]:
-    flight = state.compactions.find(command.compaction_id)
-    if flight is None:
-        return []  # somebody else completed it (V-CMP-3)
-    asked, outcome = flight.request, command.outcome
-    reason = _spoiled(state, flight)
-    if reason is not None:
-        return [
-            CompactionDiscarded(
-                write_id=command.write_id, compaction_id=asked.compaction_id, key=asked.key, reason=reason
-            )
-        ]
-    if asked.effect == "replace" and outcome.tokens >= asked.tokens:
-        return [
-            CompactionFailed(
-                write_id=command.write_id,
-                compaction_id=asked.compaction_id,
-                key=asked.key,
-                reason="no_gain",
-                detail=f"the summary has {outcome.tokens} tokens, what it stands for has {asked.tokens}",
-            )
-        ]
-    folded = [found for found in state.summaries.live if found.summary_id in asked.folds]
-    target = asked.target_tokens
-    block = asked.block
-    return [
-        CompactionCompleted(
-            write_id=command.write_id,
-            compaction_id=asked.compaction_id,
-            key=asked.key,
-            strategy=asked.strategy,
-            effect=asked.effect,
-            covered=asked.covered,
-            tokens_before=asked.tokens,
-            folds=asked.folds,
-            summary_id=outcome.summary_id,
-            text=outcome.text,
-            tokens_after=outcome.tokens,
-            tokenizer=outcome.tokenizer,
-            fallback=outcome.fallback,
-            method=outcome.method,
-            model=outcome.model,
-            outputs=outcome.outputs,
-            over_target=target is not None and outcome.tokens > target,
-            trust=outcome.trust,
-            error=outcome.error,
-            # a block whose entries were all removed covers nothing (R-001-7)
-            first_version=min(
-                [*(first for first, _ in asked.covered), *(one.first_version for one in folded)], default=0
-            ),
-            starts_at=outcome.starts_at,
-            ends_at=outcome.ends_at,
-            block=replace(block, first_id=outcome.first_id, last_id=outcome.last_id) if block else None,
-            passes=outcome.passes,
-            ended=outcome.ended,
-        )
-    ]
-
-
-def _fail(state: SessionState, command: FailCompaction) -> list[Event]:
-    flight = state.compactions.find(command.compaction_id)
-    if flight is None:
-        return []
-    reason = _spoiled(state, flight)
-    common = {"write_id": command.write_id, "compaction_id": command.compaction_id, "key": flight.request.key}
-    if reason is not None:
-        return [CompactionDiscarded(**common, reason=reason)]
-    return [CompactionFailed(**common, reason=command.reason, detail=command.detail)]
-
-
-def _spoiled(state: SessionState, flight: InFlight) -> DiscardReason | None:
-    """Return why a result for *flight* comes too late. Source: R-CMP-5, R-001-6."""
-    if flight.spoiled is not None:
-        return flight.spoiled
-    one, block = state.config.compaction(flight.request.key), flight.request.block
-    if block is None:
-        return None
-    fold = COMPACTIONS[one.type].progress if one is not None else None
-    if fold is None or block.number < fold.evicts_before(one, state.progress_of(flight.request.key)):
-        return "evicted"
-    return None
 
 
 def _replace(state: SessionState, command: ReplaceState) -> list[Event]:

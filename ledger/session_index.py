@@ -12,7 +12,8 @@ from ledger.builds import Builds, code_digest
 from ledger.errors import Unreadable
 from ledger.events import to_datetime
 from ledger.ids import Stream, namespace_id
-from ledger.ports import IndexedSession, LifeFilter, Store
+from ledger.index_ports import IndexedSession, LifeFilter
+from ledger.ports import Store
 from ledger.replay import States
 from ledger.state import SessionState
 from ledger.views import stats_of

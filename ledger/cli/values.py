@@ -6,7 +6,7 @@ from ledger.codec import to_builtins
 from ledger.difference import Difference, Side
 from ledger.events import RecordedEvent
 from ledger.finding import Found
-from ledger.ports import IndexedSession
+from ledger.index_ports import IndexedSession
 from ledger.prices import Spending
 from ledger.results import WhatIf
 from projections import config as memory_config

@@ -11,7 +11,8 @@ from ledger import events
 from ledger.builds import code_digest
 from ledger.codec import decode
 from ledger.ids import Stream
-from ledger.ports import Snapshot, Store
+from ledger.index_ports import Snapshot
+from ledger.ports import Store
 from projections import backlog as fold
 from projections import ranges
 from projections.backlog import BACKLOG, Backlog

@@ -10,9 +10,9 @@ from ledger.codec import decode
 from ledger.drafts import check_moment
 from ledger.errors import InvalidInput, SessionNotFound
 from ledger.events import RecordedEvent
+from ledger.index_ports import IndexedSession, LifeFilter, LifeStatus
 from ledger.memory.recording import Recording
 from ledger.names import check_name
-from ledger.ports import IndexedSession, LifeFilter, LifeStatus
 from ledger.results import Context, Rendering, When
 from ledger.state import SessionState, at_rest
 from ledger.strict_json import check_integer

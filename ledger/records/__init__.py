@@ -7,11 +7,11 @@ Each record's changes are events on a stream of its user; what is found is a pro
 a deletion: `LongTermMemory.restore` undoes it. Source: http W-26 … W-35, W-46, W-71.
 """
 
-from ledger.records.changing import Changing
 from ledger.records.deciding import Promotion
 from ledger.records.forgetting import ForgetPolicy
 from ledger.records.index import RecordIndex, RecordIndexes
 from ledger.records.questions import RecordSearch, record_search
+from ledger.records.restoring import Restoring
 from ledger.records.shown import Forgotten, FoundRecord, LongTermRecord, RecordPage, Revision
 from ledger.records.writing import records_stream
 
@@ -32,5 +32,5 @@ __all__ = [
 ]
 
 
-class LongTermMemory(Changing):
+class LongTermMemory(Restoring):
     """The records of all users in some namespaces; `over` gives a service one for each request."""

@@ -7,8 +7,8 @@ from typing import Any, Final
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from ledger.errors import InvalidInput, RecordNotFound, VersionNotFound
-from ledger.events import RecordCreated, RecordDeleted, RecordedEvent
+from ledger.errors import InvalidInput, RecordNotFound
+from ledger.events import RecordCreated
 from ledger.ids import Stream
 from ledger.names import check_name
 from ledger.ports import StreamWrite
@@ -21,9 +21,8 @@ from ledger.records.questions import count_of
 from ledger.records.reading import Reading
 from ledger.records.shown import Forgotten, LongTermRecord, shown
 from ledger.records.writing import records_stream
-from ledger.strict_json import check_integer
 from projections.record_filters import TAG_FIELDS, Condition, Tag
-from projections.records import Record, identity
+from projections.records import identity
 
 MOST_RECORDS: Final = 10_000
 MOST_SCANNED: Final = 10_000
@@ -31,7 +30,7 @@ MOVED: Final = "moved"
 
 
 class Changing(Reading):
-    """Creating, changing, deleting, forgetting, merging, and undoing it."""
+    """Creating, changing, deleting, forgetting and merging."""
 
     async def create(self, records: Sequence[Mapping[str, Any]], *, deduplicate: bool = True) -> None:
         """Add *records*, or edit those whose ids are known; the next read sees them (http W-26).
@@ -164,33 +163,6 @@ class Changing(Reading):
         )
         return (await self._found(query, conditions))[0].total
 
-    async def restore(
-        self, record_id: str, revision: int, *, namespace: str | None = None, user_id: str | None = None
-    ) -> LongTermRecord:
-        """Make the record what it was at *revision*, see `history`, and return it (http W-71).
-
-        That undoes edits, deletions and forgets; what was merged into it since returns; what was moved away since
-        comes back. The names are needed only if the record has that revision in several places.
-
-        Raises:
-            RecordNotFound: there never was such a record.
-            VersionNotFound: it has no such revision, or was not there at it.
-            InvalidInput: ``ambiguous_revision``.
-        """
-        check_integer(revision, field="revision", least=1)
-        kept, name, history, then = await self._at_revision(record_id, revision, namespace, user_id)
-        stream = records_stream(name, kept.user_id)
-        write_id = self._clock.ulid()
-        merged = [one for event in history for one in getattr(event.payload, "merged", ())]
-
-        def back(stream: Stream, known: Known) -> list[Any]:
-            return deciding.restore(record_id, then, known, history, write_id=write_id)
-
-        await self._writer.write([stream], Wanted(record_ids=(record_id, *merged)), back)
-        if kept.record.status == MOVED:
-            await self._undo_move(record_id, stream, history)
-        return await self._shown(record_id, stream)
-
     async def writes_for_promotion(
         self, session: Stream, promotions: Sequence[Promotion], *, write_id: str
     ) -> list[StreamWrite]:
@@ -262,44 +234,6 @@ class Changing(Reading):
         for streams in together:
             await self._writer.write(streams, wanted, moved)
         await self._seed([((there, record_id), kept.last_accessed)], count=kept.access_count)
-
-    async def _undo_move(self, record_id: str, here: Stream, history: Sequence[RecordedEvent]) -> None:
-        """Delete the record where it was moved to from *here*: where the same write created it."""
-        left = [one.payload.write_id for one in history if isinstance(one.payload, RecordDeleted)]
-        write_id = self._clock.ulid()
-        for kept, name in await self._kept(record_id):
-            stream = records_stream(name, kept.user_id)
-            if stream == here or not kept.record.live:
-                continue
-            if any(one.payload.write_id in left for one in await self._events(kept, name)):
-
-                def gone(stream: Stream, known: Known) -> list[Any]:
-                    return deciding.delete(known, [record_id], reason=MOVED, write_id=write_id)
-
-                await self._writer.write([stream], Wanted(record_ids=(record_id,)), gone)
-
-    async def _at_revision(
-        self, record_id: str, revision: int, namespace: str | None, user_id: str | None
-    ) -> tuple[KeptRecord, str, list[RecordedEvent], Record]:
-        """Return where the record was live at *revision*, the events about it there, and what it was."""
-        kept = await self._kept(check_record_id(record_id, field="id"))
-        if not kept:
-            raise RecordNotFound(record_id)
-        places = []
-        for one, name in kept:
-            if namespace in {None, name} and user_id in {None, one.user_id}:
-                history = await self._events(one, name)
-                then = [record for event, record in deciding.revisions(record_id, history) if event.version == revision]
-                places += [(one, name, history, record) for record in then]
-        if not places:
-            raise VersionNotFound("the record has no such revision there; its history lists those it has, and where")
-        live = [place for place in places if place[3].live]
-        if not live:
-            raise VersionNotFound(f"the record was {places[0][3].status} then; choose a revision at which it was live")
-        if len(live) > 1:
-            message = 'the record was live at it under several users or namespaces; name one, with "" for no user'
-            raise InvalidInput("ambiguous_revision", message, field="revision")
-        return live[0]
 
     async def _scanned(
         self, namespace: str | None, user_id: str | None, session_id: str | None, *, limit: int, now: datetime

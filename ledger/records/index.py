@@ -10,7 +10,8 @@ from uuid import UUID
 from ledger.builds import PAGE, Builds, code_digest, live_builds, still_there
 from ledger.codec import decode
 from ledger.events import RecordedEvent
-from ledger.ports import Checkpoint, Clock, Store
+from ledger.index_ports import Checkpoint
+from ledger.ports import Clock, Store
 from ledger.record_ports import RECORDS_PROJECTION, RecordBuilds, Wanted
 from ledger.search_ports import LANGUAGES, SearchLanguage
 from projections import record_filters, records

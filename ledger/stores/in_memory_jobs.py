@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from ledger.events import StoredEvent
 from ledger.ids import Stream
+from ledger.index_ports import Checkpoint
 from ledger.job_ports import JOBS, MOST_ATTEMPTS, Job, JobKind, Outcome, SessionJobs
-from ledger.ports import Checkpoint, Clock
+from ledger.ports import Clock
 
 
 class _Space(Protocol):

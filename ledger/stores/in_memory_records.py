@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from ledger.events import StoredEvent, to_microseconds
 from ledger.ids import Stream
-from ledger.ports import Checkpoint, Clock, NamespaceInfo
+from ledger.index_ports import Checkpoint
+from ledger.ports import Clock, NamespaceInfo
 from ledger.record_ports import (
     MOST_WORDS,
     RECORDS_PROJECTION,

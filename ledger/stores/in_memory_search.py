@@ -9,7 +9,8 @@ import msgspec
 from msgspec.structs import replace
 
 from ledger.ids import Stream
-from ledger.ports import Checkpoint, Clock
+from ledger.index_ports import Checkpoint
+from ledger.ports import Clock
 from ledger.search_ports import SEARCH, Hit, SearchQuery, StreamChange
 from projections import ranges
 from projections.ranking import words

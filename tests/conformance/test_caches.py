@@ -3,7 +3,8 @@
 from datetime import datetime, timedelta
 
 from ledger.ids import Stream
-from ledger.ports import IndexedSession, Snapshot, Store
+from ledger.index_ports import IndexedSession, Snapshot
+from ledger.ports import Store
 from tests.conformance.building import an_event, append, some_events
 
 START = datetime.fromisoformat("2026-01-01T00:00:00+00:00")

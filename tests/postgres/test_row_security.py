@@ -9,8 +9,8 @@ import pytest
 
 from ledger.events import MemoryFields
 from ledger.ids import Stream, namespace_id
+from ledger.index_ports import Snapshot
 from ledger.job_ports import JOBS, DueJob, SessionJobs
-from ledger.ports import Snapshot
 from ledger.put import ServedView
 from ledger.record_ports import RECORDS_PROJECTION
 from ledger.search_ports import SEARCH, StreamChange

@@ -16,8 +16,9 @@ from ledger.builds import Build, next_build, replaced_builds
 from ledger.clock import SystemClock
 from ledger.errors import Conflict, InvalidInput
 from ledger.ids import Stream, namespace_id
+from ledger.index_ports import Checkpoint, IndexedSession
 from ledger.memory import MemoryLedger
-from ledger.ports import Checkpoint, IndexedSession, Store
+from ledger.ports import Store
 from ledger.session_index import SessionIndex, row_of
 from ledger.stores.postgres import PostgresStore
 from tests.databases import Server

@@ -19,7 +19,8 @@ from ledger.chain import ZERO_HASH
 from ledger.events import Ranges, StoredEvent
 from ledger.forks import Part, parts_of, placed
 from ledger.ids import Stream
-from ledger.ports import EarlierRequest, NamespaceInfo, Receipt, Snapshot, StreamHead
+from ledger.index_ports import Snapshot
+from ledger.ports import EarlierRequest, NamespaceInfo, Receipt, StreamHead
 from ledger.record_ports import RecordEvents
 from ledger.stores.postgres import faults, tables
 from ledger.stores.postgres.arrays import POSTGRES_EPOCH_US
@@ -229,7 +230,7 @@ class Reading:
     async def load_snapshot(
         self, stream: Stream, projection: str, projection_version: int, *, at_most: int | None = None
     ) -> Snapshot | None:
-        """See `ports.SnapshotStore.load_snapshot`."""
+        """See `index_ports.SnapshotStore.load_snapshot`."""
         last = _UNLIMITED if at_most is None else at_most
         wanted = {"projection": projection, "projection_version": projection_version}
         newest = {**wanted, "stream": stream.stream_id, "at_most": last}

@@ -1,0 +1,86 @@
+"""Undoing what was done to a record of long-term memory. Source: http W-71."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ledger.errors import InvalidInput, RecordNotFound, VersionNotFound
+from ledger.events import RecordDeleted, RecordedEvent
+from ledger.ids import Stream
+from ledger.record_ports import KeptRecord, Wanted
+from ledger.records import deciding
+from ledger.records.changing import MOVED, Changing
+from ledger.records.deciding import Known
+from ledger.records.drafts import check_record_id
+from ledger.records.shown import LongTermRecord
+from ledger.records.writing import records_stream
+from ledger.strict_json import check_integer
+from projections.records import Record
+
+
+class Restoring(Changing):
+    """Bringing back what a record was."""
+
+    async def restore(
+        self, record_id: str, revision: int, *, namespace: str | None = None, user_id: str | None = None
+    ) -> LongTermRecord:
+        """Make the record what it was at *revision*, see `history`, and return it (http W-71).
+
+        That undoes edits, deletions and forgets; what was merged into it since returns; what was moved away since
+        comes back. The names are needed only if the record has that revision in several places.
+
+        Raises:
+            RecordNotFound: there never was such a record.
+            VersionNotFound: it has no such revision, or was not there at it.
+            InvalidInput: ``ambiguous_revision``.
+        """
+        check_integer(revision, field="revision", least=1)
+        kept, name, history, then = await self._at_revision(record_id, revision, namespace, user_id)
+        stream = records_stream(name, kept.user_id)
+        write_id = self._clock.ulid()
+        merged = [one for event in history for one in getattr(event.payload, "merged", ())]
+
+        def back(stream: Stream, known: Known) -> list[Any]:
+            return deciding.restore(record_id, then, known, history, write_id=write_id)
+
+        await self._writer.write([stream], Wanted(record_ids=(record_id, *merged)), back)
+        if kept.record.status == MOVED:
+            await self._undo_move(record_id, stream, history)
+        return await self._shown(record_id, stream)
+
+    async def _undo_move(self, record_id: str, here: Stream, history: Sequence[RecordedEvent]) -> None:
+        """Delete the record where it was moved to from *here*: where the same write created it."""
+        left = [one.payload.write_id for one in history if isinstance(one.payload, RecordDeleted)]
+        write_id = self._clock.ulid()
+        for kept, name in await self._kept(record_id):
+            stream = records_stream(name, kept.user_id)
+            if stream == here or not kept.record.live:
+                continue
+            if any(one.payload.write_id in left for one in await self._events(kept, name)):
+
+                def gone(stream: Stream, known: Known) -> list[Any]:
+                    return deciding.delete(known, [record_id], reason=MOVED, write_id=write_id)
+
+                await self._writer.write([stream], Wanted(record_ids=(record_id,)), gone)
+
+    async def _at_revision(
+        self, record_id: str, revision: int, namespace: str | None, user_id: str | None
+    ) -> tuple[KeptRecord, str, list[RecordedEvent], Record]:
+        """Return where the record was live at *revision*, the events about it there, and what it was."""
+        kept = await self._kept(check_record_id(record_id, field="id"))
+        if not kept:
+            raise RecordNotFound(record_id)
+        places = []
+        for one, name in kept:
+            if namespace in {None, name} and user_id in {None, one.user_id}:
+                history = await self._events(one, name)
+                then = [record for event, record in deciding.revisions(record_id, history) if event.version == revision]
+                places += [(one, name, history, record) for record in then]
+        if not places:
+            raise VersionNotFound("the record has no such revision there; its history lists those it has, and where")
+        live = [place for place in places if place[3].live]
+        if not live:
+            raise VersionNotFound(f"the record was {places[0][3].status} then; choose a revision at which it was live")
+        if len(live) > 1:
+            message = 'the record was live at it under several users or namespaces; name one, with "" for no user'
+            raise InvalidInput("ambiguous_revision", message, field="revision")
+        return live[0]
