@@ -16,9 +16,9 @@ import msgspec
 
 from ledger.codec import decode
 from ledger.commands import Command, CompleteCompaction, FailCompaction, RequestCompaction
+from ledger.compaction_result import CompactionResult, result_of, told
 from ledger.dialogue import Dialogue, begin
 from ledger.errors import (
-    CompactionFailed,
     CompactionInProgress,
     CompactionUnderWay,
     LedgerError,
@@ -29,7 +29,6 @@ from ledger.events import (
     CompactionDiscarded,
     CompactionRequested,
     PlannedCall,
-    Ranges,
     RecordedEvent,
     to_datetime,
 )
@@ -49,7 +48,6 @@ from projections.entries import Entry
 from projections.history import HISTORY
 from projections.prompts import SummaryRequest
 from projections.strategies.base import CompactionConfig, CompactionPlan
-from projections.summaries import Summary, summary_of
 
 log = logging.getLogger("ledger")
 
@@ -63,26 +61,6 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True):
     force: bool = False
     keep_tokens: int | None = None
     model: str | None = None
-
-
-class CompactionResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a compaction did; handlers of ``compressed`` get it (R-CMP-11)."""
-
-    compaction_id: str
-    key: str
-    summary: Summary | None
-    entries_compressed: int
-    original_tokens: int
-    summary_tokens: int
-    version: int
-    covered: Ranges = ()
-    method: str | None = None
-    replayed: bool = False
-
-    @property
-    def tokens_saved(self) -> int:
-        """Original tokens less those of the summary."""
-        return self.original_tokens - self.summary_tokens
 
 
 class _Job(msgspec.Struct, frozen=True):
@@ -203,7 +181,7 @@ class Compactor:
             raise
         if not task.done():
             raise CompactionUnderWay(requested.job.asked.compaction_id)
-        return _told(task.result())
+        return told(task.result())
 
     async def _result_of(self, stream: Stream, request: RecordedEvent, wait_s: float | None) -> CompactionResult:
         """Return what came of a *request* recorded before, in this process or another."""
@@ -215,7 +193,7 @@ class Compactor:
         for stored in await self._store.read_stream(stream, after=request.version):
             event = decode(stored)
             if isinstance(event.payload, _OUTCOMES) and event.payload.compaction_id == asked.compaction_id:
-                return msgspec.structs.replace(_told(event), replayed=True)
+                return msgspec.structs.replace(told(event), replayed=True)
         raise CompactionUnderWay(asked.compaction_id)
 
     async def settle(self, stream: Stream | None = None) -> None:
@@ -280,7 +258,7 @@ class Compactor:
         if asked.action == "erase":
             erased = payloads[-1]
             assert isinstance(erased, CompactionCompleted)
-            done = _result(written.events[-1], erased)
+            done = result_of(written.events[-1], erased)
             self._completed(stream, done)
             return _Requested(written.state, done=done)
         compaction, dialogue, tokenizer = planned[0]
@@ -338,7 +316,7 @@ class Compactor:
             return None
         event = written.events[0]
         if isinstance(event.payload, CompactionCompleted):
-            self._completed(job.stream, _result(event, event.payload))
+            self._completed(job.stream, result_of(event, event.payload))
         if then_from is not None:
             queue = job.asked.block is not None and isinstance(event.payload, CompactionCompleted)
             await self.evaluate(job.stream, written.state, skip=then_from if queue else then_from + 1)
@@ -381,31 +359,4 @@ def _planned_call(request: SummaryRequest) -> PlannedCall:
         template_hash=request.template_hash,
         model=request.model,
         parameters=request.parameters or None,
-    )
-
-
-def _told(outcome: RecordedEvent | None) -> CompactionResult:
-    """Return the result in *outcome*.
-
-    Raises:
-        CompactionFailed: there is none.
-    """
-    if outcome is None or not isinstance(outcome.payload, CompactionCompleted):
-        reason = getattr(outcome.payload, "reason", "error") if outcome else "error"
-        detail = getattr(outcome.payload, "detail", "") if outcome else ""
-        raise CompactionFailed(reason, detail or "it came too late")
-    return _result(outcome, outcome.payload)
-
-
-def _result(event: RecordedEvent, payload: CompactionCompleted) -> CompactionResult:
-    return CompactionResult(
-        compaction_id=payload.compaction_id,
-        key=payload.key,
-        summary=summary_of(event, payload, payload.summary_id) if payload.summary_id else None,
-        entries_compressed=ranges.size(payload.covered),
-        original_tokens=payload.tokens_before,
-        summary_tokens=payload.tokens_after,
-        version=event.version,
-        covered=payload.covered,
-        method=payload.method,
     )

@@ -15,7 +15,7 @@ from psycopg import sql
 from ledger.cli.app import app, command, options, run
 from ledger.cli.output import Output, one_line
 from ledger.codec import decode
-from ledger.compactor import CompactionResult
+from ledger.compaction_result import CompactionResult
 from ledger.ids import Stream
 from ledger.importers import Conversation, documents, read
 from ledger.memory import MemoryLedger

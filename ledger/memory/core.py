@@ -11,7 +11,8 @@ from ledger.canonical import canonical_json
 from ledger.chain import request_hash
 from ledger.clock import SystemClock
 from ledger.commands import Command, OpenSession, RestoreSession
-from ledger.compactor import CompactionResult, Compactor
+from ledger.compaction_result import CompactionResult
+from ledger.compactor import Compactor
 from ledger.drafts import EntryDraft
 from ledger.errors import InvalidInput, SessionNotFound, Unavailable, VersionNotFound
 from ledger.events import EntryAdded

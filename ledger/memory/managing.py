@@ -6,7 +6,8 @@ from functools import partial
 from typing import Any, Unpack
 
 from ledger.commands import ChangeConfig, ClearSession, Command
-from ledger.compactor import CompactionResult, Wish
+from ledger.compaction_result import CompactionResult
+from ledger.compactor import Wish
 from ledger.errors import InvalidInput
 from ledger.events import SessionCleared
 from ledger.ids import Stream

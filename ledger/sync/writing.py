@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from anyio import to_thread
 
-from ledger.compactor import CompactionResult
+from ledger.compaction_result import CompactionResult
 from ledger.drafts import EntryDraft
 from ledger.events import JsonObject, ToolStatus
 from ledger.results import (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from ledger import snapshots
-from ledger.compactor import CompactionResult
+from ledger.compaction_result import CompactionResult
 from ledger.memory import MemoryLedger
 from ledger.results import Added, AddedEntry
 from ledger.state import SESSION

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from ledger.codec import decode
-from ledger.compactor import CompactionResult
+from ledger.compaction_result import CompactionResult
 from ledger.errors import IdempotencyMismatch, SessionNotFound
 from ledger.events import ContextRendered, RecordedEvent
 from ledger.ids import Stream

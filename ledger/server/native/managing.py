@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 from pydantic import ConfigDict, Field, WithJsonSchema
 from starlette.responses import JSONResponse, Response
 
-from ledger.compactor import CompactionResult
+from ledger.compaction_result import CompactionResult
 from ledger.errors import CompactionFailed, CompactionUnderWay, NothingGained, SessionNotFound
 from ledger.events import JsonObject, Ranges
 from ledger.server.callers import Reader, Writer

@@ -1,0 +1,56 @@
+"""What a compaction did, as its caller is told."""
+
+import msgspec
+
+from ledger.errors import CompactionFailed
+from ledger.events import CompactionCompleted, Ranges, RecordedEvent
+from projections import ranges
+from projections.summaries import Summary, summary_of
+
+
+class CompactionResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a compaction did; handlers of ``compressed`` get it (R-CMP-11)."""
+
+    compaction_id: str
+    key: str
+    summary: Summary | None
+    entries_compressed: int
+    original_tokens: int
+    summary_tokens: int
+    version: int
+    covered: Ranges = ()
+    method: str | None = None
+    replayed: bool = False
+
+    @property
+    def tokens_saved(self) -> int:
+        """Original tokens less those of the summary."""
+        return self.original_tokens - self.summary_tokens
+
+
+def told(outcome: RecordedEvent | None) -> CompactionResult:
+    """Return the result in *outcome*.
+
+    Raises:
+        CompactionFailed: there is none.
+    """
+    if outcome is None or not isinstance(outcome.payload, CompactionCompleted):
+        reason = getattr(outcome.payload, "reason", "error") if outcome else "error"
+        detail = getattr(outcome.payload, "detail", "") if outcome else ""
+        raise CompactionFailed(reason, detail or "it came too late")
+    return result_of(outcome, outcome.payload)
+
+
+def result_of(event: RecordedEvent, payload: CompactionCompleted) -> CompactionResult:
+    """Return what *event*, with its *payload*, says was done."""
+    return CompactionResult(
+        compaction_id=payload.compaction_id,
+        key=payload.key,
+        summary=summary_of(event, payload, payload.summary_id) if payload.summary_id else None,
+        entries_compressed=ranges.size(payload.covered),
+        original_tokens=payload.tokens_before,
+        summary_tokens=payload.tokens_after,
+        version=event.version,
+        covered=payload.covered,
+        method=payload.method,
+    )
