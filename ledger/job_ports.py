@@ -107,6 +107,10 @@ class JobIndexStore(Protocol):
 class JobQueue(Protocol):
     """Sharing the work: by the clock of the store, so that those of the workers need not agree."""
 
+    async def spaces_with_due_jobs(self, namespace_ids: Sequence[UUID], *, kinds: Sequence[JobKind]) -> set[UUID]:
+        """Return those of the namespaces in which a claim may get a job, of whichever build."""
+        ...
+
     async def claim_jobs(
         self, namespace_id: UUID, build: int, *, by: str, kinds: Sequence[JobKind], lease_s: float, limit: int
     ) -> list[Job]:

@@ -164,6 +164,10 @@ class NamespaceReader(Protocol):
         """Return what is known of a namespace; none if nothing was ever appended."""
         ...
 
+    async def namespaces(self, namespace_ids: Sequence[UUID]) -> "dict[UUID, NamespaceInfo]":
+        """Return the names and counters of several namespaces, those there are."""
+        ...
+
     async def namespace_ids(self) -> list[UUID]:
         """Return the ids of all namespaces, whatever the caller may see of them (trust D-7)."""
         ...

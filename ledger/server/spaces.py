@@ -4,6 +4,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import Final
 from uuid import UUID
 
 from ledger.builds import live_builds, still_there
@@ -19,6 +20,8 @@ from ledger.search_ports import Embedder
 from ledger.session_index import SessionIndex
 from ledger.settings import Settings
 from ledger.summarizers import SummarizerChoice
+
+_ASKED_AT_ONCE: Final = 500
 
 
 class ServedLedger(MemoryLedger, Putting):
@@ -113,11 +116,10 @@ class Spaces:
 
     async def known(self) -> list[str]:
         """Return the names of all namespaces there are, by name."""
-        for each in await self._store.namespace_ids():
-            if each not in self._names:
-                info = await self._store.namespace(each)
-                if info is not None:
-                    self._names[each] = info.namespace
+        new = [each for each in await self._store.namespace_ids() if each not in self._names]
+        for at in range(0, len(new), _ASKED_AT_ONCE):
+            found = await self._store.namespaces(new[at : at + _ASKED_AT_ONCE])
+            self._names.update((space, info.namespace) for space, info in found.items())
         return sorted(self._names.values())
 
     async def close(self) -> None:

@@ -98,6 +98,7 @@ class InMemoryStore:
         self.changed_sessions = jobs.changed_sessions
         self.save_jobs = jobs.save_jobs
         self.prune_jobs = jobs.prune_jobs
+        self.spaces_with_due_jobs = jobs.spaces_with_due_jobs
         self.claim_jobs = jobs.claim_jobs
         self.renew_job = jobs.renew_job
         self.leave_job = jobs.leave_job
@@ -283,6 +284,11 @@ class InMemoryStore:
         """See `ports.NamespaceReader.namespace`."""
         space = self._spaces.get(namespace_id)
         return msgspec.structs.replace(space.info, last_position=len(space.log)) if space else None
+
+    async def namespaces(self, namespace_ids: Sequence[UUID]) -> dict[UUID, NamespaceInfo]:
+        """See `ports.NamespaceReader.namespaces`."""
+        found = {each: await self.namespace(each) for each in namespace_ids}
+        return {each: info for each, info in found.items() if info is not None}
 
     async def namespace_ids(self) -> list[UUID]:
         """See `ports.NamespaceReader.namespace_ids`."""

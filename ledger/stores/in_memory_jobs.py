@@ -1,7 +1,7 @@
 """The reference of `job_ports`: background work in dictionaries."""
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Protocol
 from uuid import UUID
 
@@ -79,19 +79,21 @@ class InMemoryJobs:
         gone = [key for key in self._jobs if key[0] == namespace_id and key[1] not in known]
         return sum(len(self._jobs.pop(key)) for key in gone)
 
+    async def spaces_with_due_jobs(self, namespace_ids: Sequence[UUID], *, kinds: Sequence[JobKind]) -> set[UUID]:
+        """See `job_ports.JobQueue.spaces_with_due_jobs`."""
+        now = self._clock.now()
+        return {
+            space
+            for (space, _), kept in self._jobs.items()
+            if space in namespace_ids and any(_is_due(job, kinds, now) for job in kept.values())
+        }
+
     async def claim_jobs(
         self, namespace_id: UUID, build: int, *, by: str, kinds: Sequence[JobKind], lease_s: float, limit: int
     ) -> list[Job]:
         """See `job_ports.JobQueue.claim_jobs`."""
         kept, now = self._jobs.get((namespace_id, build), {}), self._clock.now()
-        due = [
-            job
-            for job in kept.values()
-            if job.kind in kinds
-            and job.due_at <= now
-            and (job.leased_until is None or job.leased_until <= now)
-            and (job.attempts < MOST_ATTEMPTS or job.leased_by is not None)
-        ]
+        due = [job for job in kept.values() if _is_due(job, kinds, now)]
         claimed = [
             replace(
                 job,
@@ -152,6 +154,16 @@ class InMemoryJobs:
 
     def _put(self, job: Job) -> None:
         self._jobs[job.namespace_id, job.build][job.stream_id, job.kind] = job
+
+
+def _is_due(job: Job, kinds: Sequence[JobKind], now: datetime) -> bool:
+    """Tell whether *job* may be claimed."""
+    return (
+        job.kind in kinds
+        and job.due_at <= now
+        and (job.leased_until is None or job.leased_until <= now)
+        and (job.attempts < MOST_ATTEMPTS or job.leased_by is not None)
+    )
 
 
 def _anew(old: Job, new: Job) -> Job:

@@ -13,10 +13,10 @@ from uuid import UUID
 
 from ledger.clock import SystemClock
 from ledger.errors import LedgerError, SummarizerFailed, Unreadable
-from ledger.ids import Stream
+from ledger.ids import Stream, namespace_id
 from ledger.job_ports import Job, JobKind, Outcome
 from ledger.jobs import WorkPlan
-from ledger.ports import Clock, Store
+from ledger.ports import Clock, NamespaceInfo, Store
 from ledger.search_ports import Embedder, SearchLanguage
 from ledger.settings import Settings
 from ledger.summarizers import SummarizerChoice, chosen_summarizer
@@ -38,6 +38,7 @@ _TASKS: Final[Mapping[JobKind, Callable[[Site, Stream], Awaitable[Ending]]]] = {
 _LONGEST_WAIT_S: Final = 1_800.0
 _MOST_SITES: Final = 64  # each with a cache of sessions
 _HOST_CHARACTERS: Final = 100
+_ASKED_AT_ONCE: Final = 500  # what row security compares grows with the square
 
 
 class Worker:
@@ -77,8 +78,9 @@ class Worker:
         )
         self._kinds = self._settings.kinds(extracts=self._tools.extracts)
         self._only = None if namespaces is None else tuple(dict.fromkeys(namespaces))
-        self._names: dict[UUID, str] = {}
         self._sites: OrderedDict[str, Site] = OrderedDict()
+        #: The last position of each namespace when its jobs were claimed, and when what readers look at was kept up.
+        self._looked: dict[str, int] = {}
         self._kept_up: dict[str, int] = {}
         #: What is under way: where, and whether it is a job.
         self._tasks: dict[asyncio.Task[None], tuple[Site, bool]] = {}
@@ -162,9 +164,9 @@ class Worker:
     async def _round(self) -> int:
         """Begin what is due, as far as there is room; return how much that was."""
         begun = 0
-        for namespace in await self._namespaces():
+        for info in await self._to_look_at():
             try:
-                begun += await self._begin(self._site(namespace))
+                begun += await self._begin(self._site(info.namespace), info.last_position)
             except LedgerError as fault:  # of this namespace, or of all; the next round tries again
                 log.warning("no work was found in a namespace: %s", fault.code)
             except Exception:  # one namespace does not keep the others from being looked after
@@ -172,26 +174,35 @@ class Worker:
         await self._close_idle()
         return begun
 
-    async def _namespaces(self) -> list[str]:
-        """Return the names of the namespaces to look at, in another order each time, so that none is always last."""
+    async def _to_look_at(self) -> list[NamespaceInfo]:
+        """Return the namespaces where something was appended since they were looked at, or where a job is due.
+
+        They come in another order each time, so that none is always last. Two questions for many namespaces tell.
+        """
+        store = self._tools.store
+        infos: dict[UUID, NamespaceInfo] = {}
+        due: set[UUID] = set()
         try:
-            found = await self._tools.store.namespace_ids()
-            for each in found:
-                if each not in self._names and (info := await self._tools.store.namespace(each)) is not None:
-                    self._names[each] = info.namespace
+            spaces = await store.namespace_ids() if self._only is None else [namespace_id(name) for name in self._only]
+            for at in range(0, len(spaces), _ASKED_AT_ONCE):
+                some = spaces[at : at + _ASKED_AT_ONCE]
+                infos.update(await store.namespaces(some))
+                due |= await store.spaces_with_due_jobs(some, kinds=self._kinds)
         except LedgerError as fault:
             log.warning("namespaces could not be listed: %s", fault.code)
             return []
-        known = sorted(self._names.values())
-        wanted = known if self._only is None else [name for name in known if name in self._only]
+        wanted = [info for space, info in infos.items() if space in due or not self._is_done(info)]
+        wanted.sort(key=lambda info: info.namespace)
         first = self._turn % len(wanted) if wanted else 0
         self._turn += 1
         return [*wanted[first:], *wanted[:first]]
 
-    async def _begin(self, site: Site) -> int:
-        info = await self._tools.store.namespace(site.space)
-        if info is not None and self._kept_up.get(site.namespace) != info.last_position:
-            self._keep_up(site, info.last_position)
+    def _is_done(self, info: NamespaceInfo) -> bool:
+        return {self._looked.get(info.namespace, 0), self._kept_up.get(info.namespace, 0)} == {info.last_position}
+
+    async def _begin(self, site: Site, position: int) -> int:
+        if self._kept_up.get(site.namespace) != position:
+            self._keep_up(site, position)
         room = self._settings.concurrency - sum(is_job for _, is_job in self._tasks.values())
         if room <= 0 or self._stopping:
             return 0
@@ -204,6 +215,7 @@ class Worker:
             )
 
         jobs = await site.ask_jobs(claimed, empty=nothing)
+        self._looked[site.namespace] = position
         for job in jobs:
             self._start(site, self._attempt(site, job), is_job=True)
         return len(jobs)

@@ -1,8 +1,13 @@
-"""The command, loaded once and forked for each call: starting Python anew is most of what a short command takes."""
+"""The command, loaded once and forked for each call: starting Python anew is most of what a short command takes.
+
+A second command beside it runs a Python file in such a child.
+"""
 
 import array
+import gc
 import json
 import os
+import runpy
 import select
 import signal
 import socket
@@ -15,13 +20,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+#: The command that runs a file.
+SCRIPT = "python-script"
+
 _CLIENT = """\
 #!{python} -IS
 import array, json, os, socket, sys
 with socket.socket(socket.AF_UNIX) as server:
     server.connect({path!r})
     server.sendmsg([b"."], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0, 1, 2]))])
-    server.sendall(json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]).encode())
+    server.sendall(json.dumps([{name!r}, sys.argv[1:], os.getcwd(), dict(os.environ)]).encode())
     server.shutdown(socket.SHUT_WR)
     os._exit(int(server.recv(16) or b"70"))
 """
@@ -30,10 +38,12 @@ with socket.socket(socket.AF_UNIX) as server:
 @contextmanager
 def forked_command(folder: Path) -> Iterator[Path]:
     """Start the server, and yield a folder with a ``memory-ledger`` that asks it."""
-    path, command = folder / "socket", folder / "bin" / "memory-ledger"
-    command.parent.mkdir()
-    command.write_text(_CLIENT.format(python=sys.executable, path=str(path)))
-    command.chmod(command.stat().st_mode | stat.S_IXUSR)
+    path, commands = folder / "socket", folder / "bin"
+    commands.mkdir()
+    for name in ("memory-ledger", SCRIPT):
+        command = commands / name
+        command.write_text(_CLIENT.format(python=sys.executable, path=str(path), name=name))
+        command.chmod(command.stat().st_mode | stat.S_IXUSR)
     with subprocess.Popen(
         # not by -m, which a command would give as its own name
         [sys.executable, "-c", f"from tests.docs.forked_command import serve; serve({str(path)!r})"],
@@ -43,7 +53,7 @@ def forked_command(folder: Path) -> Iterator[Path]:
         try:
             assert server.stdout is not None
             assert server.stdout.readline() == b"ready\n"
-            yield command.parent
+            yield commands
         finally:
             server.terminate()
 
@@ -52,6 +62,7 @@ def serve(path: str) -> None:
     """Run each command that is asked for in a child of this process."""
     from ledger.cli import commands  # noqa: F401, PLC0415 - loads everything
 
+    gc.freeze()  # so that collecting garbage copies no page of this process in its children
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(path)
@@ -72,17 +83,20 @@ def _run(asked: socket.socket) -> None:
     _, passed, *_ = asked.recvmsg(1, socket.CMSG_SPACE(3 * array.array("i").itemsize))
     descriptors = array.array("i", passed[0][2])
     request = b"".join(iter(lambda: asked.recv(1 << 16), b""))
-    arguments, folder, environment = json.loads(request)
+    name, arguments, folder, environment = json.loads(request)
     for number, descriptor in enumerate(descriptors):
         os.dup2(descriptor, number)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
-    sys.argv = ["memory-ledger", *arguments]
+    sys.argv = [name, *arguments] if name != SCRIPT else arguments
     threading.Thread(target=_end_with, args=(asked,), daemon=True).start()
     code = 0
     try:
-        main()
+        if name == SCRIPT:
+            runpy.run_path(arguments[0], run_name="__main__")
+        else:
+            main()
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except BaseException:  # noqa: BLE001 - as the interpreter ends with it

@@ -9,20 +9,32 @@ from pathlib import Path
 
 import pytest
 
+from ledger.opening import prepare
 from ledger.stores.embedded import EmbeddedServer
 from tests.databases import server_folder
-from tests.docs.forked_command import forked_command
+from tests.docs.forked_command import SCRIPT, forked_command
 from tests.docs.pages import PAGES, ROOT, Block, blocks, name_of
 
-_RUNNABLE = {"python": [sys.executable], "sh": ["bash", "-euo", "pipefail"]}
+_RUNNABLE = {"python": [SCRIPT], "sh": ["bash", "-euo", "pipefail"]}
 _SILENT = {"sql", "json", "toml", "ini", "text", ""}  # tried in test_strategies, and INI in tests/pgbouncer
 _WITH_CODE = [page for page in PAGES if any(block.language in _RUNNABLE and block.runs for block in blocks(page))]
 
 
+@pytest.fixture(scope="module")
+def new_data() -> Iterator[Path]:
+    """A data directory as it is after the first start, to be copied: making one takes longer than most pages."""
+    with server_folder() as folder:
+        server = EmbeddedServer(folder / "data")
+        prepare(server)
+        server.stop()
+        yield server.data_dir
+
+
 @pytest.fixture
-def reader() -> Iterator[Path]:
+def reader(new_data: Path) -> Iterator[Path]:
     """A newcomer's empty folder, with the examples beside it and a data directory of their own."""
     with server_folder() as folder, tempfile.TemporaryDirectory(prefix="reader-") as desk:
+        subprocess.run(["cp", "-a", f"{new_data}/.", folder], check=True)
         (Path(desk) / "examples").symlink_to(ROOT / "examples")
         (Path(desk) / "data").symlink_to(folder)
         yield Path(desk)

@@ -97,9 +97,9 @@ def running(
 
 
 @pytest.fixture(scope="session")
-def service(server: Server, shared_database: str) -> Iterator[Running]:
+def service(server: Server) -> Iterator[Running]:
     """One service for all tests that keep to namespaces of their own; without authentication."""
-    with running(server.target(shared_database)) as one:
+    with server.fresh() as database, running(server.target(database)) as one:
         yield one
 
 

@@ -1,4 +1,4 @@
-"""The queue that workers share, on each store; and a worker over time. Source: trust M-1, issue part 5."""
+"""The queue that workers share, on each store; and a worker over time. Source: trust M-1, http W-48."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -10,6 +10,7 @@ from ledger.job_ports import JOBS, MOST_ATTEMPTS, DueJob, Job, Outcome, SessionJ
 from ledger.ports import Store
 from ledger.stores.postgres import PostgresStore
 from ledger.summarizers.openai import OpenAISummarizer
+from ledger.worker.site import Site
 from tests.conformance.building import an_event, append
 from tests.databases import Server
 from tests.summarizers.endpoint import Endpoint, hang, says, status
@@ -229,12 +230,56 @@ async def test_one_broken_namespace_does_not_keep_the_others_from_being_looked_a
     both._only = (good.namespace, bad.namespace)
     begin = both._begin
 
-    async def broken(site: object) -> int:
-        if site.namespace == bad.namespace:  # type: ignore[attr-defined]
+    async def broken(site: Site, position: int) -> int:
+        if site.namespace == bad.namespace:
             raise RuntimeError("a fault of ours")
-        return await begin(site)  # type: ignore[arg-type]
+        return await begin(site, position)
 
     monkeypatch.setattr(both, "_begin", broken)
     assert await both.run_once() == 1
     assert await good.texts() == ["Mia lives in Oslo"]
     await both.stop()
+
+
+async def test_where_nothing_changed_and_nothing_is_due_nothing_is_looked_at(
+    store: Store, namespace: str, endpoint: Endpoint, model: OpenAISummarizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker may have thousands of namespaces; what is appended, and what becomes due, is noticed all the same."""
+    endpoint.answers(finds(OSLO))
+    scenes = [Scene(store, f"{namespace}-{number}") for number in range(3)]
+    for scene in scenes:
+        await scene.say("I moved to Oslo")
+    one = worker(store, namespace, model)
+    one._only = tuple(scene.namespace for scene in scenes)
+    looked_at: list[str] = []
+    begin = one._begin
+
+    async def counted(site: Site, position: int) -> int:
+        looked_at.append(site.namespace)
+        return await begin(site, position)
+
+    monkeypatch.setattr(one, "_begin", counted)
+    assert await one.run_once() == 3
+    looked_at.clear()
+    assert await one.run_once() == 0
+    assert looked_at == []
+    await scenes[1].say("I moved to Rome")
+    await one.run_once()
+    assert set(looked_at) == {scenes[1].namespace}
+    await one.stop()
+
+
+async def test_namespaces_where_a_job_is_due_are_told_from_the_others(store: Store, namespace: str) -> None:
+    due, later, taken = (Queue(store, f"{namespace}-{number}") for number in range(3))
+    future = datetime(2999, 1, 1, tzinfo=UTC)
+    await due.put(DueJob(kind="promote", work="w", due_at=PAST))
+    await later.put(DueJob(kind="promote", work="w", due_at=future))
+    await taken.put(DueJob(kind="promote", work="w", due_at=PAST))
+    assert len(await taken.claim(lease_s=600)) == 1
+    spaces = [one.stream.namespace_id for one in (due, later, taken)]
+    assert await store.spaces_with_due_jobs(spaces, kinds=["promote"]) == {spaces[0]}
+    assert await store.spaces_with_due_jobs(spaces[1:], kinds=["promote"]) == set()
+    assert await store.spaces_with_due_jobs(spaces, kinds=["extract"]) == set()
+    assert await store.spaces_with_due_jobs([], kinds=["promote"]) == set()
+    named = await store.namespaces([*spaces, Stream.of("nowhere", "s").namespace_id])
+    assert {info.namespace for info in named.values()} == {f"{namespace}-{number}" for number in range(3)}

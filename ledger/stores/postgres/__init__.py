@@ -43,6 +43,7 @@ class PostgresStore:
         self.named = reading.named
         self.read_namespace = reading.read_namespace
         self.namespace = reading.namespace
+        self.namespaces = reading.namespaces
         self.namespace_ids = reading.namespace_ids
         self.overview = reading.overview
         self.load_snapshot = reading.load_snapshot
@@ -98,6 +99,7 @@ class PostgresStore:
         self.changed_sessions = jobs.changed_sessions
         self.save_jobs = jobs.save_jobs
         self.prune_jobs = jobs.prune_jobs
+        self.spaces_with_due_jobs = jobs.spaces_with_due_jobs
         self.claim_jobs = jobs.claim_jobs
         self.renew_job = jobs.renew_job
         self.leave_job = jobs.leave_job

@@ -71,6 +71,23 @@ class Jobs:
         async with self._pool.transaction(namespace_id, takes_time=True) as connection:
             return (await connection.execute(unused_rows(namespace_id, tables.jobs))).rowcount
 
+    async def spaces_with_due_jobs(self, namespace_ids: Sequence[UUID], *, kinds: Sequence[JobKind]) -> set[UUID]:
+        """See `job_ports.JobQueue.spaces_with_due_jobs`."""
+        now = sa.func.clock_timestamp()
+        wanted = (
+            sa.select(_JOBS.namespace_id)
+            .distinct()
+            .where(
+                _JOBS.namespace_id.in_(namespace_ids),
+                _JOBS.kind.in_(kinds),
+                _JOBS.due_at <= now,
+                sa.or_(_JOBS.leased_until.is_(None), _JOBS.leased_until <= now),
+                sa.or_(_JOBS.attempts < MOST_ATTEMPTS, _JOBS.leased_by.is_not(None)),
+            )
+        )
+        async with self._pool.transaction(*namespace_ids) as connection:
+            return set(await connection.scalars(wanted))
+
     async def claim_jobs(
         self, namespace_id: UUID, build: int, *, by: str, kinds: Sequence[JobKind], lease_s: float, limit: int
     ) -> list[Job]:

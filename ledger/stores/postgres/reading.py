@@ -149,6 +149,15 @@ class Reading:
             row = (await connection.execute(_namespace_query(namespace_id))).one_or_none()
             return NamespaceInfo(row[0], row[1], row[2]) if row else None
 
+    async def namespaces(self, namespace_ids: Sequence[UUID]) -> dict[UUID, NamespaceInfo]:
+        """See `ports.NamespaceReader.namespaces`."""
+        table = tables.namespaces.c
+        wanted = sa.select(table.namespace_id, table.namespace, table.ledger_id, table.last_position).where(
+            table.namespace_id.in_(namespace_ids)
+        )
+        async with self._pool.transaction(*namespace_ids) as connection:
+            return {row[0]: NamespaceInfo(*row[1:]) for row in await connection.execute(wanted)}
+
     async def overview(self, namespace_id: UUID) -> tuple[NamespaceInfo, list[StreamHead]] | None:
         """See `ports.NamespaceReader.overview`."""
         table = tables.streams.c
