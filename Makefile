@@ -6,6 +6,9 @@ UV := $(shell command -v uv 2>/dev/null)
 STAMP := $(VENV)/installed
 PIN := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header
 
+# every command is a new process: compiling the same modules again for each would be half of its time
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-slow test-pgbouncer check bench fix schema lock lock-image clean
 
@@ -58,7 +61,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 ifdef UV
-	$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements.lock
 	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 else
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock

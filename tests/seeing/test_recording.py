@@ -82,6 +82,8 @@ async def test_every_context_that_was_ever_recorded_is_proved(config: str, seed:
 async def test_each_line_and_message_is_traced_to_its_entry_or_summary(seed: int) -> None:
     ledger = MemoryLedger(InMemoryStore(), namespace="planted", config=CONFIGS["folds"])
     marks = await live(ledger, random.Random(seed), turns=25)
+    await ledger.add_user_message("s", "something to show, should all else have been cleared")
+    await ledger.get_context("s", record=True)
     told = await ledger.seen("s")
     by_mark = {mark: name for name, mark in marks.items()}
     entries = {one.entry_id: one.version for one in await ledger.get_active_entries("s")}

@@ -97,9 +97,16 @@ def running(
 
 
 @pytest.fixture(scope="session")
-def service(server: Server) -> Iterator[Running]:
+def shared_database(server: Server) -> Iterator[str]:
+    """A database for these tests alone: some list the sessions of every namespace there is."""
+    with server.fresh() as name:
+        yield name
+
+
+@pytest.fixture(scope="session")
+def service(server: Server, shared_database: str) -> Iterator[Running]:
     """One service for all tests that keep to namespaces of their own; without authentication."""
-    with server.fresh() as database, running(server.target(database)) as one:
+    with running(server.target(shared_database)) as one:
         yield one
 
 

@@ -1,4 +1,4 @@
-"""The service works in the background itself, unless it is told not to. Source: issue part 5."""
+"""The service works in the background itself, unless it is told not to. Source: http W-48."""
 
 import asyncio
 

@@ -1,6 +1,6 @@
 """A worker that is killed between claim and completion: nothing is lost, nothing is done twice.
 
-Source: issue "Must show", http W-48, trust F-2, F-12, P-14.
+Source: http W-48, trust F-2, F-12, P-14.
 """
 
 import asyncio
