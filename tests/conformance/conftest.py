@@ -26,7 +26,15 @@ def shared_database_15(server_15: Server) -> Iterator[str]:
         yield name
 
 
-@pytest.fixture(params=["in_memory", *(pytest.param(name, marks=pytest.mark.postgres) for name in CONFIGURATIONS)])
+#: What two others say each half of is left to the slow run.
+SLOW = {"postgres_15_alone"}
+PARAMS = [
+    pytest.param(name, marks=[pytest.mark.postgres, *([pytest.mark.slow] if name in SLOW else [])])
+    for name in CONFIGURATIONS
+]
+
+
+@pytest.fixture(params=["in_memory", *PARAMS])
 async def store(request: pytest.FixtureRequest) -> AsyncIterator[Store]:
     """Each store in turn, in each of its configurations."""
     if request.param == "in_memory":

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import pytest
 
 from ledger.memory import MemoryLedger
-from ledger.ports import Store
+from ledger.stores.postgres import PostgresStore
 
-pytestmark = pytest.mark.data
+pytestmark = [pytest.mark.data, pytest.mark.postgres]
 
 BUDGET = 2_000
 _PLAIN = str.maketrans({0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0x2013: "-", 0x2014: "-"})
@@ -66,11 +66,13 @@ def plain(text: str) -> str:
 
 
 @pytest.fixture
-async def told(store: Store, namespace: str, data: Path) -> AsyncIterator[tuple[MemoryLedger, list[Question]]]:
+async def told(
+    postgres_store: PostgresStore, namespace: str, data: Path
+) -> AsyncIterator[tuple[MemoryLedger, list[Question]]]:
     """A ledger with one session for each scenario, and the questions."""
     messages = messages_of(data / "bfcl_memory")
     config = {"profile": "none", "window": {"type": "recall", "max_tokens": BUDGET}}
-    async with MemoryLedger.open(namespace=namespace, store=store, config=config) as ledger:
+    async with MemoryLedger.open(namespace=namespace, store=postgres_store, config=config) as ledger:
         for scenario, texts in messages.items():
             await ledger.add_entries(scenario, [{"role": "user", "content": text} for text in texts])
         yield ledger, questions_of(data / "bfcl_memory", messages)
