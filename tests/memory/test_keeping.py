@@ -190,3 +190,18 @@ async def test_a_patch_an_expiry_and_a_restore_can_be_repeated_under_a_key(store
         assert getattr(again, "version", again) == getattr(first, "version", first)
     with pytest.raises(VersionConflict):
         await ledger.patch_data("s", {"k": 2}, expected_version=1)
+
+
+async def test_a_replay_shows_what_came_back_once(store: Store, namespace: str) -> None:
+    """What a restore or a PUT adds again had never left the window of a config that compacts nothing."""
+    config = {"maxEntries": 6, "recentWindow": 2, "minEntriesToCompress": 1}
+    async with MemoryLedger.open(store=store, namespace=namespace, config=config) as ledger:
+        for number in range(8):
+            await ledger.add_user_message("s", f"message {number} {'and more ' * 20}", entry_id=f"e{number}")
+        await ledger.settle("s")
+        assert len(await ledger.get_active_entries("s")) < 8
+        await ledger.restore("s", version=7)
+        await ledger.settle("s")
+        everything = await ledger.what_if("s", {"profile": "none", "window": {"type": "full"}})
+        shown = [entry.entry_id for entry in everything.window.entries]
+    assert sorted(shown) == [f"e{number}" for number in range(6)], "those of version 7, each once"
