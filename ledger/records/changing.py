@@ -246,7 +246,8 @@ class Changing(Reading):
         return [hit.kept for hit in hits.hits], names
 
     async def _shown(self, record_id: str, stream: Stream) -> LongTermRecord:
-        for kept, name in await self._kept(record_id):
+        there = self.over([stream.namespace_id])  # which may be new since the caller's namespaces were told
+        for kept, name in await there._kept(record_id):  # noqa: SLF001 - a class may build its own kind
             if kept.stream_id == stream.stream_id and kept.record.live:
                 return shown(kept, namespace=self._shown_name(name))
         raise RecordNotFound(record_id)

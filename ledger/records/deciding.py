@@ -38,6 +38,9 @@ class Promotion(msgspec.Struct, frozen=True, kw_only=True):
     record_id: str
     fields: MemoryFields
     source: RecordSource | None = None
+    yields: bool = False
+    """Whether a record that is none of its session has the better right to the id: an id of a message is chosen by the
+    session alone."""
 
 
 def create(
@@ -70,6 +73,8 @@ def promote(known: Known, promotions: Iterable[Promotion], *, write_id: str) -> 
     now = {one.record_id: one.fields for one in known.values() if one.live}
     events: list[RecordEvent] = []
     for one in promotions:
+        if one.yields and _is_of_another(now.get(one.record_id), one.fields):
+            continue
         events += _put(one.record_id, now.get(one.record_id), one.fields, write_id=write_id, source=one.source)
         now[one.record_id] = one.fields
     return events
@@ -159,6 +164,13 @@ def revisions(record_id: str, history: Sequence[RecordedEvent]) -> list[tuple[Re
 def _with_age(record: Record) -> MemoryFields:
     """Return what *record* says, and since when: in another life it was stored at another moment."""
     return replace(record.fields, created_at=record.created_at)
+
+
+def _is_of_another(before: MemoryFields | None, fields: MemoryFields) -> bool:
+    """Tell whether *before* is something else than an earlier text of *fields*."""
+    if before is None:
+        return False
+    return (before.extraction_strategy, before.session_id) != (fields.extraction_strategy, fields.session_id)
 
 
 def _put(

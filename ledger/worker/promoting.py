@@ -111,4 +111,4 @@ def _of_message(entry: Entry, stream: Stream) -> Promotion:
         extraction_strategy=MESSAGE,
     )
     source = RecordSource(stream.session_id, ((entry.version, entry.version),), stream.user_id)
-    return Promotion(record_id=entry.entry_id, fields=fields, source=source)
+    return Promotion(record_id=entry.entry_id, fields=fields, source=source, yields=True)

@@ -129,6 +129,15 @@ async def test_a_record_moves_to_another_user_and_another_namespace(
     ]
 
 
+async def test_a_record_may_move_to_a_namespace_that_was_not_there(
+    memory: LongTermMemory, over: Callable[..., LongTermMemory], namespace: str
+) -> None:
+    await memory.create([a_record()])
+    moved = await memory.patch("r", {"namespace": f"{namespace}-new"})
+    assert moved.namespace == f"{namespace}-new"
+    assert (await over("-new").get("r")).id == "r"
+
+
 async def test_deleting_counts_what_was_there(memory: LongTermMemory) -> None:
     await memory.create([a_record("a"), a_record("b", "other", user_id="mia"), a_record("c", "third")])
     assert await memory.delete(["a", "b", "nobody", "a"]) == 2

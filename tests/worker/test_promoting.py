@@ -130,6 +130,20 @@ async def test_each_message_becomes_a_record_where_that_is_asked_for(
     assert await work(store, namespace, index_all_messages_in_long_term_memory=True) == 0
 
 
+async def test_a_message_takes_no_id_from_another_record(scene: Scene, store: Store, namespace: str) -> None:
+    """Sessions choose the ids of messages each for itself; a later text of the same message is an edit (W-50)."""
+    await scene.memory.create([{"id": "1", "text": "An important fact", "user_id": "mia", "pinned": True}])
+    for session, name in (("s", "1"), ("s", "2"), ("other", "2"), ("other", "3")):
+        await scene.ledger.add_user_message(session, f"{name} in {session}", user_id="mia", entry_id=name)
+    await work(store, namespace, index_all_messages_in_long_term_memory=True)
+    assert await scene.texts() == ["An important fact", "user: 2 in s", "user: 3 in other"] or (
+        await scene.texts() == ["An important fact", "user: 2 in other", "user: 3 in other"]
+    ), "whichever session was first"
+    (fact,) = [one for one in await scene.records() if one.id == "1"]
+    assert fact.pinned
+    assert len(await scene.memory.history("2")) == 1
+
+
 async def test_without_long_term_memory_nothing_goes_there(scene: Scene, store: Store, namespace: str) -> None:
     """W-35."""
     await scene.say("hello")
