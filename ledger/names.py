@@ -47,7 +47,11 @@ def check_name(name: object, *, field: str, may_be_empty: bool = False) -> str:
         raise InvalidInput("bad_name", "must not be empty", field=field)
     spaces = any(character.isspace() and character != " " for character in name)
     if _REFUSED.search(name) or name in {".", ".."} or name != name.strip() or spaces:
-        raise InvalidInput("bad_name", "has a character that names may not have (trust N-3)", field=field)
+        raise InvalidInput(
+            "bad_name",
+            "holds a slash, a control or an invisible character",
+            field=field,
+        )
     if len(name) > NAME_CHARACTERS or len(name.encode()) > NAME_BYTES:
         raise InvalidInput("bad_name", f"has more than {NAME_CHARACTERS} characters or {NAME_BYTES} bytes", field=field)
     return name

@@ -28,21 +28,27 @@ class Caller:
     namespaces: frozenset[str] | None
     key: str = ""
 
+    @property
+    def home(self) -> str | None:
+        """The namespace of a request that names none: the only permitted one, else the default one, else none."""
+        if self.namespaces is not None and len(self.namespaces) == 1:
+            return min(self.namespaces)
+        return DEFAULT_NAMESPACE if self.namespaces is None or DEFAULT_NAMESPACE in self.namespaces else None
+
     def namespace(self, named: str | None) -> str:
         """Return the namespace of a request that named *named*, or none (W-75).
 
-        None named: the only permitted one, else the default one.
+        None named: `home`.
 
         Raises:
             NotPermitted: it is not permitted, whether it exists or not (trust S-5).
             InvalidInput: ``bad_name``, or several are permitted and none was named.
         """
         if named is None:
-            if self.namespaces is not None and len(self.namespaces) == 1:
-                return min(self.namespaces)
-            if self.namespaces is None or DEFAULT_NAMESPACE in self.namespaces:
-                return DEFAULT_NAMESPACE
-            raise InvalidInput("namespace_needed", "name one of your namespaces", field="namespace")
+            home = self.home
+            if home is None:
+                raise InvalidInput("namespace_needed", "name one of your namespaces", field="namespace")
+            return home
         self.require_namespace(check_name(named, field="namespace"))
         return named
 

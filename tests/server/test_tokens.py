@@ -133,6 +133,15 @@ def test_who_may_only_write_is_not_shown_what_is_there(guarded: Running, keeper:
         asking.get(f"{guarded.url}/v1/working-memory/s", headers=headers),
     ]
     assert [answer.status_code for answer in refused] == [403, 403, 403]
+    fact = {"memories": [{"id": f"{namespace}-fact", "text": "hidden"}]}
+    assert asking.post(f"{guarded.url}/v1/long-term-memory/", json=fact, headers=headers).status_code == 200
+    record = f"{guarded.url}/v1/long-term-memory/{namespace}-fact"
+    refused = [
+        asking.patch(record, json={"text": "x"}, headers=headers),
+        asking.post(f"{record}/restore", json={"revision": 1}, headers=headers),
+        asking.post(f"{guarded.url}/v1/long-term-memory/forget", json={"policy": {}}, headers=headers),
+    ]
+    assert [answer.status_code for answer in refused] == [403, 403, 403]
 
 
 def test_a_filter_names_only_what_is_permitted(guarded: Running, keeper: Keeper, namespace: str) -> None:
@@ -146,6 +155,18 @@ def test_a_filter_names_only_what_is_permitted(guarded: Running, keeper: Keeper,
         prompted = asking.post(f"{guarded.url}/v1/memory/prompt", json=prompt, headers=headers)
         statuses[operator, str(value)] = (asked.status_code, prompted.status_code)
     assert list(statuses.values()) == [(200, 200), (403, 403), (403, 403), (200, 200)]
+
+
+def test_a_session_is_looked_for_in_all_that_is_permitted(guarded: Running, keeper: Keeper, namespace: str) -> None:
+    """W-14, W-75: also by who names no namespace and has several; and a memory names none that is not."""
+    headers = {"x-api-key": keeper.add("read", "write", namespaces=(f"{namespace}-a", f"{namespace}-b"))}
+    session = f"{guarded.url}/v1/working-memory/{namespace}"
+    memory = {"id": "m", "text": "x", "namespace": "other"}
+    there = {"namespace": f"{namespace}-b"}
+    assert asking.put(session, params=there, json={"memories": [memory]}, headers=headers).status_code == 403
+    assert asking.put(session, params=there, json={"context": "c"}, headers=headers).status_code == 200
+    assert asking.get(session, headers=headers).json()["namespace"] == f"{namespace}-b"
+    assert asking.put(session, json={"context": "d"}, headers=headers).status_code == 422
 
 
 def test_only_the_scope_system_speaks_as_the_system(guarded: Running, keeper: Keeper, namespace: str) -> None:

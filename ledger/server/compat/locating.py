@@ -55,7 +55,8 @@ class Locator:
         Raises:
             SeveralSessions: several match.
         """
-        exact = await self._look(self._caller.namespace(namespace), user_id or "", session_id)
+        home = self._caller.home if namespace is None else self._caller.namespace(namespace)
+        exact = None if home is None else await self._look(home, user_id or "", session_id)
         if exact is not None and not exact.expired:
             return exact
         candidates = await self.candidates(session_id, namespace=namespace, user_id=user_id)

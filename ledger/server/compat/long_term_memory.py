@@ -103,6 +103,7 @@ async def forget(
     user_agent: Annotated[str, Header()] = "",
 ) -> Forgotten:
     """Delete what a policy does not keep, or say what would go. Source: http W-28."""
+    caller.require("read")  # the answer names records
     if dry_run is None:  # which an old client leaves out exactly when it is false
         dry_run = _OLD_CLIENT.match(user_agent) is None
     done = await memory.forget(
@@ -148,6 +149,7 @@ async def patch(
     memory_id: str, sent: Annotated[dict[str, Any], JsonBody()], caller: Writer, memory: MemoryOf
 ) -> Response:
     """Change fields of a record; nulls change nothing. Source: http W-27."""
+    caller.require("read")  # the answer is the whole record
     if sent.get("namespace") is not None:
         sent = _placed(sent, caller)
     try:

@@ -1,7 +1,7 @@
 """What clients are answered: every documented key, nulls included. Source: http W-6 … W-9, W-18, W-29, W-40."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import msgspec
@@ -21,6 +21,8 @@ from projections.usage import context_usage, fitting, most_recent
 from projections.working_memory import Memory
 
 DEFAULT_NAMESPACE: Final = "default"
+#: The published client takes no message that was said later than this after now.
+_FURTHEST_AHEAD: Final = timedelta(seconds=300)
 
 
 class View(msgspec.Struct, frozen=True):
@@ -91,10 +93,16 @@ def message(entry: Entry, state: SessionState) -> JsonObject:
         "role": entry.role,
         "content": entry.content,
         "id": entry.entry_id,
-        "created_at": moment(entry.moment),
+        "created_at": moment(_said_at(entry)),
         "persisted_at": moment(flags.persisted_at(entry.version)) if flags.persisted else None,
         "discrete_memory_extracted": "t" if ranges.contains(flags.extracted, entry.version) else "f",
     }
+
+
+def _said_at(entry: Entry) -> datetime:
+    """Return when an entry was said, as far as its client may claim; clients refuse to read what is in the future."""
+    recorded = to_datetime(entry.recorded_us)
+    return entry.moment if entry.moment - recorded <= _FURTHEST_AHEAD else recorded
 
 
 def memory(one: Memory) -> JsonObject:

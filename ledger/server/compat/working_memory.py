@@ -10,8 +10,8 @@ from fastapi import Body as JsonBody
 from fastapi import Header, Query
 from starlette.responses import JSONResponse, Response
 
-from ledger.errors import InvalidInput, PreconditionFailed
-from ledger.results import Precondition
+from ledger.errors import InvalidInput, PreconditionFailed, VersionConflict
+from ledger.results import Guard, Precondition
 from ledger.server.callers import Caller, Reader, Writer
 from ledger.server.compat import shapes
 from ledger.server.compat.bodies import WorkingMemoryBody, check_ids, check_messages, check_sizes
@@ -99,6 +99,9 @@ async def put_session(
     )
     check_sizes(sent)
     check_ids([memory.id for memory in sent.memories], "memories")
+    for memory in sent.memories:
+        if memory.namespace is not None:
+            caller.require_namespace(memory.namespace)
     body = sent.body()
     if not body.ttl_sent and ttl_seconds is not None:
         body = msgspec.structs.replace(body, ttl_seconds=ttl_seconds, ttl_sent=True)
@@ -139,12 +142,24 @@ async def delete_session(
     service: ServiceOf,
     user_id: _Name = None,
     namespace: _Name = None,
+    if_match: Annotated[str | None, Header()] = None,
 ) -> Acknowledged:
     """End a session's life; its history stays, and so do records of long-term memory. Source: http W-19."""
+    when = _precondition(if_match, None)
     place = await Locator(service, caller).find_one(session_id, namespace=namespace, user_id=user_id)
+    if when.strict and place is None:
+        raise PreconditionFailed("there is no live session")
     if place is not None:
+        guard: Guard = {"user_id": place.user_id}
+        if when.version is not None:
+            guard["expected_version"] = when.version
         async with service.spaces.lend(place.namespace, caller.actor) as ledger:
-            await ledger.clear_session(session_id, end=True, user_id=place.user_id)
+            try:
+                await ledger.clear_session(session_id, end=True, **guard)
+            except VersionConflict as conflict:
+                if when.version is None:
+                    raise
+                raise PreconditionFailed(f"the session is at version {conflict.current}; read it again") from conflict
     return Acknowledged(status="ok")
 
 

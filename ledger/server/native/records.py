@@ -61,6 +61,7 @@ async def history(memory_id: str, caller: Reader, memory: MemoryOf) -> Response:
 @router.post("/restore", response_model=RecordOut, operation_id="restore_record")
 async def restore(memory_id: str, body: BackTo, caller: Writer, memory: MemoryOf) -> Response:
     """Make a record what it was at a revision: edits, merges, forgets and deletions are undone."""
+    caller.require("read")  # the answer is the whole record
     if body.namespace is not None:
         check_name(caller.namespace(body.namespace), field="namespace")
     record = await memory.restore(memory_id, body.revision, namespace=body.namespace, user_id=body.user_id)

@@ -303,6 +303,30 @@ def test_C24_paths_match_byte_for_byte(api: httpx.Client, method: str, path: str
         assert answer.json() == {"detail": "Not Found"}
 
 
+def test_a_delete_holds_to_its_version(api: httpx.Client, session: str) -> None:
+    """W-52, for the one route that ends a session."""
+    path = f"/v1/working-memory/{session}"
+    assert api.delete(path, headers={"if-match": "*"}).status_code == 412
+    stale = put(api, session, messages=[said("hello")]).headers["etag"]
+    now = put(api, session, context="c").headers["etag"]
+    assert api.delete(path, headers={"if-match": stale}).status_code == 412
+    assert api.get(path).status_code == 200
+    assert api.delete(path, headers={"if-match": now}).status_code == 200
+    assert api.get(path).status_code == 404
+
+
+async def test_a_time_that_is_far_ahead_is_no_trouble_for_the_client(
+    client: MemoryAPIClient, api: httpx.Client, session: str
+) -> None:
+    """Trust I-44: what a native client claims is stored; the published one refuses to read such a time."""
+    entry = {"role": "user", "content": "x", "created_at": "2099-01-01T00:00:00Z"}
+    assert api.post(f"/v1/sessions/{session}/entries", json={"entries": [entry]}).status_code == 201
+    _, found = await client.get_or_create_working_memory(session)
+    found.messages.append(MemoryMessage(role="assistant", content="y", id="y"))
+    stored = await client.put_working_memory(session, found)
+    assert [message.content for message in stored.messages] == ["x", "y"]
+
+
 async def test_a_message_keeps_what_the_client_said_of_it(client: MemoryAPIClient, session: str) -> None:
     """W-6, W-18."""
     at = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
