@@ -117,14 +117,19 @@ def use_up_the_log(server: Server) -> None:
 async def test_a_server_that_crashes_for_want_of_room_has_kept_what_was_acknowledged(
     disk: Path, cramped: Victim, store: Store, namespace: str
 ) -> None:
-    """Where its own log finds no room PostgreSQL ends itself, and may have to be started again."""
+    """Where its own log finds no room PostgreSQL ends itself, and may have to be started again.
+
+    That it ended is seen by a connection that did nothing: what the server writes about itself needs room as well.
+    """
     stream = Stream.of(namespace, "session-1")
     receipts: list[Receipt] = [*(await append(store, stream, *some_events(5))).receipts]
-    with filled(disk):
-        use_up_the_log(cramped.server)
-        with pytest.raises(Unavailable):
-            await append_until_full(store, stream, receipts)
-    assert "PANIC" in cramped.log
+    with cramped.server.superuser(DATABASE) as bystander:
+        with filled(disk):
+            use_up_the_log(cramped.server)
+            with pytest.raises(Unavailable):
+                await append_until_full(store, stream, receipts)
+        with pytest.raises(psycopg.OperationalError):
+            bystander.execute("SELECT 1")
     await asyncio.to_thread(cramped.start)
     receipts += (await append(store, stream, *some_events(5))).receipts
     assert len(await assert_whole(store, namespace, receipts)) == len(receipts)

@@ -35,11 +35,6 @@ class Victim:
         """The folder of its socket."""
         return self._embedded.socket_dir
 
-    @property
-    def log(self) -> str:
-        """What the server has written about itself."""
-        return self._embedded._log.read_text()
-
     def kill(self) -> None:
         """Kill the postmaster and everything it started, which leaves them no time for anything."""
         postmaster = self._postmaster()
