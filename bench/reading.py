@@ -5,11 +5,11 @@ from msgspec.structs import replace
 
 from bench.measure import Result, Work, at_least, at_most, interleaved, ratio
 from bench.setting import TOKENIZER, Setting, fill, fresh_namespace, ledger_over, plain_session
-from ledger import whatif
 from ledger.codec import decode
 from ledger.ids import namespace_id
 from ledger.ports import Store
-from ledger.state import SESSION, SessionState, evolve
+from ledger.session.state import SESSION, SessionState, evolve
+from ledger.whatif import replaying
 from projections import config as memory_config
 from projections.window import ActiveEntries
 
@@ -115,7 +115,7 @@ async def what_if(setting: Setting) -> list[Result]:
             config = memory_config.load(configs[name])
 
             async def work() -> object:
-                return whatif.replay(batches, config)
+                return replaying.replay(batches, config)
 
             return work
 

@@ -11,7 +11,7 @@ from bench.measure import Result, at_least, at_most, interleaved, ratio
 from bench.setting import Setting, fresh_namespace, ledger_over
 from ledger.ids import namespace_id
 from ledger.memory import MemoryLedger
-from ledger.search_ports import SEARCH, SearchQuery
+from ledger.ports.search import SEARCH, SearchQuery
 
 _ROUNDS = 3
 _ENTRIES = 100_000

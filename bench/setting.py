@@ -12,12 +12,12 @@ import msgspec
 from bench.plain import PlainTable
 from ledger import MemoryLedger
 from ledger.clock import SystemClock
-from ledger.drafts import EntryDraft
 from ledger.events import EntryAdded, NewEvent
 from ledger.ids import Stream, namespace_id
 from ledger.importers import documents, read
 from ledger.ports import AppendRequest, Store, StreamWrite
-from ledger.replay import States
+from ledger.replay.states import States
+from ledger.session.drafts import EntryDraft
 from ledger.stores.postgres import PostgresStore, Target
 from ledger.tokenizers import entry_event
 from ledger.writing import Writer

@@ -13,10 +13,10 @@ from ledger.events import EntryAdded, RecordedEvent
 from ledger.importers import documents, read
 from ledger.memory import MemoryLedger
 from ledger.prices import load_prices, spending
-from ledger.state import SessionState
+from ledger.session.state import SessionState
 from ledger.stores.in_memory import InMemoryStore
 from ledger.strict_json import parse
-from ledger.whatif import replay
+from ledger.whatif.replaying import replay
 from projections import config as memory_config
 from projections.entries import Entry
 from projections.strategies import COMPACTIONS, WINDOWS

@@ -5,11 +5,11 @@ from typing import Any, Literal, TypeAlias, TypedDict
 
 import msgspec
 
-from ledger.difference import Difference
 from ledger.events import CompactionCompleted, JsonObject
+from ledger.history.difference import Difference
 from ledger.prices import Spending
-from ledger.rehearsing import Answers
-from ledger.state import SessionState
+from ledger.session.state import SessionState
+from ledger.whatif.rehearsing import Answers
 from projections import rendering
 from projections.config import MemoryConfig
 from projections.entries import Entry

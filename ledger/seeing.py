@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ledger.canonical import canonical_json
 from ledger.events import ContextRendered, JsonObject, Ranges, RecordedEvent
 from ledger.results import Context
-from ledger.state import SessionState
+from ledger.session.state import SessionState
 from projections import config
 from projections.entries import Entry
 from projections.history import History

@@ -7,7 +7,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ledger.errors import InvalidInput
-from ledger.search_ports import SearchLanguage
+from ledger.ports.search import SearchLanguage
 
 
 class Settings(BaseSettings):

@@ -21,9 +21,9 @@ import platformdirs
 import tiktoken
 
 from ledger.canonical import canonical_json
-from ledger.drafts import EntryDraft
 from ledger.events import EntryAdded
 from ledger.ports import Count, Countable, Tokenizer
+from ledger.session.drafts import EntryDraft
 
 _VOCABULARIES: Final = {
     "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",

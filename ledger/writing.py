@@ -13,7 +13,6 @@ import msgspec
 
 from ledger.canonical import canonical_json
 from ledger.codec import SALT_BYTES, decode, encode
-from ledger.commands import Command, OpenSession
 from ledger.errors import IdempotencyMismatch, LedgerError, Unavailable, Unreadable, VersionConflict
 from ledger.events import (
     ConfigChanged,
@@ -28,9 +27,10 @@ from ledger.events import (
 )
 from ledger.ids import Stream
 from ledger.ports import AppendRequest, Clock, Receipt, Store, StreamWrite
-from ledger.replay import States
-from ledger.session import decide
-from ledger.state import SessionState
+from ledger.replay.states import States
+from ledger.session.commands import Command, OpenSession
+from ledger.session.decisions import decide
+from ledger.session.state import SessionState
 from projections.ranges import ranges_of
 
 log = logging.getLogger("ledger")

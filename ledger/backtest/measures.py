@@ -12,10 +12,11 @@ from ledger.backtest.questions import Question, Transcript
 from ledger.backtest.turns import asked_at, split_pairs, tool_pairs
 from ledger.events import EntryAdded, RecordedEvent
 from ledger.prices import Prices, Spending, spending
-from ledger.state import SESSION, SessionState
+from ledger.session.state import SESSION, SessionState
+from ledger.session.views import window_of
 from ledger.tokenizers import TOKENIZERS
-from ledger.views import window_of
-from ledger.whatif import Replayed, cache_of, replay
+from ledger.whatif.answers import cache_of
+from ledger.whatif.replaying import Replayed, replay
 from projections import ranges
 from projections.config import MemoryConfig
 from projections.entries import Entry

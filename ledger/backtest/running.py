@@ -24,7 +24,7 @@ from ledger.backtest.questions import Question
 from ledger.canonical import canonical_json
 from ledger.events import RecordedEvent
 from ledger.prices import Prices
-from ledger.snapshots import code_digest
+from ledger.replay.snapshots import code_digest
 from projections import config as memory_config
 from projections.config import MemoryConfig
 
@@ -160,9 +160,9 @@ def _keys(session: Session, plan: Plan) -> list[str]:
 @cache
 def _code() -> str:
     """Return a digest of the code that replays and measures."""
-    here = Path(__file__).parent
+    core = Path(__file__).parents[1]
     digest = sha256(code_digest())
-    for path in (*sorted(here.glob("*.py")), *(here.parent / name for name in ("whatif.py", "views.py", "session.py"))):
+    for path in sorted(path for name in ("backtest", "session", "whatif") for path in (core / name).glob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

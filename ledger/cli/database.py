@@ -93,7 +93,7 @@ def login(
 @command(db)
 def restore(file: Annotated[str, typer.Argument(metavar="FILE", help="An export of a whole namespace.")]) -> None:
     """Put an exported namespace back, every byte as it was, where nothing of that name is."""
-    from ledger.restoring import restore as put_back  # noqa: PLC0415 - rare
+    from ledger.transfer.restoring import restore as put_back  # noqa: PLC0415 - rare
 
     opts = options()
     url = opts.settings.database_url

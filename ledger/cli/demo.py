@@ -15,13 +15,13 @@ from psycopg import sql
 from ledger.cli.app import app, command, options, run
 from ledger.cli.output import Output, one_line
 from ledger.codec import decode
-from ledger.compaction_result import CompactionResult
+from ledger.compaction.result import CompactionResult
 from ledger.ids import Stream
 from ledger.importers import Conversation, documents, read
 from ledger.memory import MemoryLedger
 from ledger.opening import prepare
 from ledger.results import Context
-from ledger.state import SESSION
+from ledger.session.state import SESSION
 from ledger.stores.embedded import DATABASE, EmbeddedServer
 from ledger.stores.postgres import PostgresStore, Target
 from ledger.verify import Report, verify_namespace

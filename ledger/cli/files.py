@@ -16,8 +16,8 @@ from ledger.cli.arguments import UserOption, opened
 from ledger.cli.source import lines, spooled
 from ledger.errors import InvalidInput, StorageFull
 from ledger.importers import documents, read, renamed, session_name_of
-from ledger.importing import Imported
 from ledger.memory import MemoryLedger
+from ledger.transfer.importing import Imported
 from ledger.transfer.reader import is_ours
 
 

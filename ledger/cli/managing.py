@@ -8,7 +8,7 @@ import typer
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import AtOption, SessionArgument, UserOption, opened, timestamp, when
 from ledger.cli.source import read_bounded
-from ledger.compaction_result import CompactionResult
+from ledger.compaction.result import CompactionResult
 from ledger.errors import InvalidInput
 from ledger.results import Forked
 from ledger.strict_json import BODY, parse

@@ -14,9 +14,9 @@ from ledger.cli.values import entry_value, event_value, session_value, summary_v
 from ledger.errors import NotFound, Unreadable
 from ledger.events import RecordedEvent
 from ledger.ids import Stream
-from ledger.index_ports import IndexedSession
 from ledger.memory import MemoryLedger
-from ledger.session_index import row_of
+from ledger.ports.indexes import IndexedSession
+from ledger.replay.session_index import row_of
 from projections.history import Past
 from projections.prompts import label
 from projections.summaries import Summary

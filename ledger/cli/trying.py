@@ -8,8 +8,8 @@ from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import AtOption, SessionArgument, UserOption, config_in, opened, point, when
 from ledger.cli.output import Output, one_line
 from ledger.cli.values import difference_value, what_if_value
-from ledger.difference import Difference, Side
 from ledger.errors import InvalidInput
+from ledger.history.difference import Difference, Side
 from ledger.memory.trying import Point
 from ledger.results import WhatIf
 from projections import config as memory_config

@@ -3,12 +3,12 @@
 from typing import Any
 
 from ledger.codec import to_builtins
-from ledger.difference import Difference, Side
 from ledger.events import RecordedEvent
-from ledger.finding import Found
-from ledger.index_ports import IndexedSession
+from ledger.history.difference import Difference, Side
+from ledger.ports.indexes import IndexedSession
 from ledger.prices import Spending
 from ledger.results import WhatIf
+from ledger.search.finding import Found
 from projections import config as memory_config
 from projections.entries import Entry
 from projections.history import Past

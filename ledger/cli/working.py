@@ -12,9 +12,9 @@ from rich.text import Text
 from ledger.cli.app import Options, app, command, jobs, options, run
 from ledger.cli.output import moment, one_line
 from ledger.embedders import configured_embedder
-from ledger.job_ports import Job
 from ledger.names import check_name
 from ledger.opening import kept_running, open_store
+from ledger.ports.jobs import Job
 from ledger.summarizers import configured_summarizer
 from ledger.worker import Worker, load_worker_settings
 

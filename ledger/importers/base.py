@@ -11,9 +11,9 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from ledger.canonical import canonical_json
-from ledger.drafts import METADATA_BYTES, EntryDraft, draft_entry
 from ledger.errors import ImportRefused, InvalidInput
 from ledger.events import JsonObject
+from ledger.session.drafts import METADATA_BYTES, EntryDraft, draft_entry
 from ledger.strict_json import TRANSCRIPT, parse
 
 _NAME_REFUSED: Final = re.compile(r"[^A-Za-z0-9._:@+=,~-]+")

@@ -8,11 +8,11 @@ from typing import Final
 import msgspec
 
 from ledger import events
-from ledger.builds import code_digest
 from ledger.codec import decode
 from ledger.ids import Stream
-from ledger.index_ports import Snapshot
 from ledger.ports import Store
+from ledger.ports.indexes import Snapshot
+from ledger.replay.builds import code_digest
 from projections import backlog as fold
 from projections import ranges
 from projections.backlog import BACKLOG, Backlog

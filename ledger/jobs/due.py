@@ -7,9 +7,9 @@ from typing import Final
 import msgspec
 
 from ledger.events import Ranges, to_datetime
-from ledger.job_ports import DueJob
-from ledger.state import SessionState
-from ledger.views import plan_automatic
+from ledger.ports.jobs import DueJob
+from ledger.session.state import SessionState
+from ledger.session.views import plan_automatic
 from projections import ranges
 from projections.backlog import Backlog
 

@@ -5,17 +5,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from ledger import snapshots
-from ledger.builds import code_digest
 from ledger.errors import Unreadable
 from ledger.ids import Stream, namespace_id
-from ledger.job_ports import JOBS, SessionJobs
 from ledger.jobs import due
 from ledger.jobs.backlogs import Backlogs, fold_digest
 from ledger.jobs.due import WorkPlan, due_jobs
 from ledger.ports import Store
-from ledger.replay import States
-from ledger.state import SESSION
+from ledger.ports.jobs import JOBS, SessionJobs
+from ledger.replay import snapshots
+from ledger.replay.builds import code_digest
+from ledger.replay.states import States
+from ledger.session.state import SESSION
 
 log = logging.getLogger("ledger")
 
@@ -24,7 +24,7 @@ _PAGE: Final = 500  # events whose sessions are looked at in one transaction
 
 
 class JobIndex:
-    """The jobs of one namespace; a `builds.StoredProjection`."""
+    """The jobs of one namespace; a `replay.builds.StoredProjection`."""
 
     name: Final = JOBS
     keeps: Final = "what is left to do in the background, for workers"
@@ -51,13 +51,13 @@ class JobIndex:
         return code_digest(self.name, self.version, files, of=snapshots.code_digest() + fold_digest())
 
     async def advance(self, build: int, *, limit: int) -> int | None:
-        """See `builds.StoredProjection.advance`; jobs are of a session's newest state, so they may be ahead."""
+        """See `replay.builds.StoredProjection.advance`; jobs are of a session's newest state, so they may be ahead."""
         after, position, changed = await self._store.changed_sessions(self._space, JOBS, build, limit=min(limit, _PAGE))
         sessions = [await self._session(Stream.of(self._namespace, session, user)) for user, session in changed]
         return await self._store.save_jobs(self._space, build, sessions, after=after, position=position)
 
     async def prune(self) -> int:
-        """See `builds.StoredProjection.prune`."""
+        """See `replay.builds.StoredProjection.prune`."""
         return await self._store.prune_jobs(self._space)
 
     async def _session(self, stream: Stream) -> SessionJobs:

@@ -23,8 +23,8 @@ from ledger.memory.searching import Searching
 from ledger.memory.trying import Trying
 from ledger.opening import open_store
 from ledger.ports import Store
+from ledger.ports.search import Embedder
 from ledger.prices import load_prices
-from ledger.search_ports import Embedder
 from ledger.settings import load_settings
 from ledger.summarizers import SummarizerChoice, configured_summarizer
 from projections.config import MemoryConfig

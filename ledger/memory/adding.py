@@ -6,15 +6,15 @@ from typing import Any, Unpack
 import msgspec
 
 from ledger.codec import decode
-from ledger.commands import AddEntries, Command, EditEntry, RemoveEntry
-from ledger.drafts import EntryDraft, check_content, check_filled, check_metadata, draft_entry
 from ledger.errors import EntryNotFound, InvalidInput
 from ledger.events import EntryAdded, EntryEdited, EntryRemoved, JsonObject, Listed, RecordedEvent, ToolStatus
 from ledger.ids import Stream
 from ledger.memory.core import Core, version_of
 from ledger.ports import Receipt
 from ledger.results import Added, AddedEntry, EntryFields, Guard, Version
-from ledger.state import SessionState
+from ledger.session.commands import AddEntries, Command, EditEntry, RemoveEntry
+from ledger.session.drafts import EntryDraft, check_content, check_filled, check_metadata, draft_entry
+from ledger.session.state import SessionState
 from ledger.strict_json import check_integer
 from ledger.tokenizers import TOKENIZERS
 from ledger.writing import Written

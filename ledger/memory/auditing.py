@@ -7,14 +7,14 @@ from ledger import seeing
 from ledger.codec import decode
 from ledger.errors import EntryNotFound, InvalidInput
 from ledger.events import ContextRendered, EntryAdded, RecordedEvent
+from ledger.history.log import EntryRecord, LoggedEvent, LogPage, read_entry, read_feed, read_log
 from ledger.ids import namespace_id
-from ledger.log_entries import EntryRecord, LoggedEvent, LogPage, read_entry, read_feed, read_log
 from ledger.memory.reading import Reading
 from ledger.names import check_entry_id
+from ledger.replay.stored_projections import BuildStatus, RebuiltProjection, StoredProjectionInfo
 from ledger.results import When
 from ledger.seeing import Derived, Seen
-from ledger.state import SESSION, at_rest
-from ledger.stored_projections import BuildStatus, RebuiltProjection, StoredProjectionInfo
+from ledger.session.state import SESSION, at_rest
 from ledger.strict_json import check_integer
 from projections.lineage import LINEAGE
 

@@ -3,17 +3,17 @@
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
-from ledger import state_transfer
-from ledger.commands import Command
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
-from ledger.exporting import export_lines
 from ledger.importers import Conversation
-from ledger.importing import Imported, Lines
 from ledger.memory.reading import Reading
 from ledger.results import ImportedState
-from ledger.state import SessionState
-from ledger.views import stats_of
+from ledger.session.commands import Command
+from ledger.session.state import SessionState
+from ledger.session.views import stats_of
+from ledger.transfer import session_state
+from ledger.transfer.exporting import export_lines
+from ledger.transfer.importing import Imported, Lines
 
 
 class Carrying(Reading):
@@ -27,7 +27,7 @@ class Carrying(Reading):
         """
         state = await self.get_state(session_id, user_id=user_id)
         history = await self.get_history(session_id, version=state.version, user_id=user_id)
-        return state_transfer.export_state(session_id, state, history)
+        return session_state.export_state(session_id, state, history)
 
     async def import_session(
         self,
@@ -48,7 +48,7 @@ class Carrying(Reading):
             state, name = session_id, session_id.get("sessionId")
         if state is None or name is None:
             raise InvalidInput("missing_field", "give a session id and a state, or a state with its own", field="state")
-        state_transfer.check_shape(state)
+        session_state.check_shape(state)
         stream = self._stream(name, user_id)
         current = await self._states.current(stream)
         if current.version and _same(await self.export_session(name, user_id=user_id), state):
@@ -57,7 +57,7 @@ class Carrying(Reading):
 
         async def commands_for(now: SessionState) -> Sequence[Command]:
             write_id = self._clock.ulid()
-            command, total = state_transfer.import_state(
+            command, total = session_state.import_state(
                 state,
                 write_id=write_id,
                 added=lambda draft: self._event(draft, write_id, now),

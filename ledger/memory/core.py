@@ -6,35 +6,35 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ledger.builds import Builds
 from ledger.canonical import canonical_json
 from ledger.chain import request_hash
 from ledger.clock import SystemClock
-from ledger.commands import Command, OpenSession, RestoreSession
-from ledger.compaction_result import CompactionResult
-from ledger.compactor import Compactor
-from ledger.drafts import EntryDraft
+from ledger.compaction.compactor import Compactor
+from ledger.compaction.result import CompactionResult
+from ledger.compaction.summarizing import DEADLINE_S
 from ledger.errors import InvalidInput, SessionNotFound, Unavailable, VersionNotFound
 from ledger.events import EntryAdded
-from ledger.finding import Finder
 from ledger.ids import Stream, namespace_id, request_id
-from ledger.importing import FileImport
-from ledger.knowledge import check_usable
 from ledger.names import check_idempotency_key, check_name, named_stream
 from ledger.ports import Clock, Store
+from ledger.ports.search import Embedder, SearchLanguage
 from ledger.prices import Prices, load_prices
 from ledger.records import LongTermMemory, RecordIndex
-from ledger.replay import States
+from ledger.replay.builds import Builds
+from ledger.replay.session_index import SessionIndex
+from ledger.replay.states import States
+from ledger.replay.stored_projections import StoredProjections
 from ledger.results import Guard, Notification, Version
-from ledger.search_index import SearchIndex
-from ledger.search_ports import Embedder, SearchLanguage
-from ledger.session_index import SessionIndex
-from ledger.state import SessionState
-from ledger.stored_projections import StoredProjections
+from ledger.search.finding import Finder
+from ledger.search.index import SearchIndex
+from ledger.search.knowledge import check_usable
+from ledger.session.commands import Command, OpenSession, RestoreSession
+from ledger.session.drafts import EntryDraft
+from ledger.session.state import SessionState
 from ledger.strict_json import check_integer
-from ledger.summarizing import DEADLINE_S
 from ledger.tokenizers import entry_event
-from ledger.whatif import Known
+from ledger.transfer.importing import FileImport
+from ledger.whatif.answers import Known
 from ledger.writing import CommandsFor, Idempotency, Writer, Written
 from projections import config as memory_config
 from projections.config import MemoryConfig

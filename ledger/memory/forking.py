@@ -4,14 +4,14 @@ from datetime import datetime
 
 from ledger.canonical import canonical_json
 from ledger.chain import request_hash
-from ledger.commands import OpenSession
-from ledger.drafts import check_moment
 from ledger.errors import SessionExists, VersionConflict
 from ledger.events import ForkedFrom
 from ledger.ids import request_id
 from ledger.memory.reading import Reading
 from ledger.names import check_idempotency_key
 from ledger.results import Forked
+from ledger.session.commands import OpenSession
+from ledger.session.drafts import check_moment
 from ledger.writing import Idempotency
 
 

@@ -6,17 +6,17 @@ from typing import Any, Unpack
 
 import msgspec
 
-from ledger.commands import ChangeConfig, ChangeData, Command, OpenSession, SetExpiry
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject, SessionOpened
+from ledger.history.items import remembered
 from ledger.ids import Stream
 from ledger.memory.reading import Reading
-from ledger.past_items import remembered
-from ledger.put import Body, BodyMemory, BodyMessage, Counted, PutSession, Remembered, Strict, ids_in_doubt
-from ledger.put.fields import context_of
 from ledger.results import Guard, PatchedData, Version, When
-from ledger.session import decide
-from ledger.state import SessionState
+from ledger.session.commands import ChangeConfig, ChangeData, Command, OpenSession, SetExpiry
+from ledger.session.decisions import decide
+from ledger.session.put import Body, BodyMemory, BodyMessage, Counted, PutSession, Remembered, Strict, ids_in_doubt
+from ledger.session.put.fields import context_of
+from ledger.session.state import SessionState
 from ledger.strict_json import check_integer, check_value
 from ledger.tokenizers import TOKENIZERS
 from projections.config import MemoryConfig

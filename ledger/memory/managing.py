@@ -5,19 +5,19 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Unpack
 
-from ledger.commands import ChangeConfig, ClearSession, Command
-from ledger.compaction_result import CompactionResult
-from ledger.compactor import Wish
+from ledger.compaction.compactor import Wish
+from ledger.compaction.result import CompactionResult
 from ledger.errors import InvalidInput
 from ledger.events import SessionCleared
 from ledger.ids import Stream
-from ledger.knowledge import check_usable
 from ledger.memory.core import Core, check_guard, version_of
 from ledger.results import Configured, Guard, Notification, Version
-from ledger.state import SessionState
+from ledger.search.knowledge import check_usable
+from ledger.session.commands import ChangeConfig, ClearSession, Command
+from ledger.session.state import SessionState
+from ledger.session.views import plan_manual
 from ledger.strict_json import check_flag, check_integer
 from ledger.summarizers import SummarizerChoice, chosen_summarizer
-from ledger.views import plan_manual
 from projections import config as memory_config
 from projections.config import MemoryConfig
 from projections.strategies.base import CompactionPlan

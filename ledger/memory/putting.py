@@ -9,15 +9,15 @@ import msgspec
 
 from ledger.canonical import canonical_json
 from ledger.chain import request_hash
-from ledger.commands import Command
 from ledger.errors import PreconditionFailed
 from ledger.events import EntryAdded, EntryEdited, EntryRemoved, to_datetime
 from ledger.ids import Stream, request_id
 from ledger.memory.keeping import Keeping, count
 from ledger.names import check_idempotency_key
-from ledger.put import Body, Marked, PutSession, Remembered, Seen, ServedView, Strict, Unmarked
 from ledger.results import Precondition, Put
-from ledger.state import SessionState, at_rest
+from ledger.session.commands import Command
+from ledger.session.put import Body, Marked, PutSession, Remembered, Seen, ServedView, Strict, Unmarked
+from ledger.session.state import SessionState, at_rest
 from ledger.writing import Idempotency
 from projections.config import MemoryConfig
 from projections.strategies.progressive import Progressive

@@ -7,16 +7,16 @@ from uuid import UUID
 
 from ledger import verify
 from ledger.codec import decode
-from ledger.drafts import check_moment
 from ledger.errors import InvalidInput, SessionNotFound
 from ledger.events import RecordedEvent
-from ledger.index_ports import IndexedSession, LifeFilter, LifeStatus
 from ledger.memory.recording import Recording
 from ledger.names import check_name
+from ledger.ports.indexes import IndexedSession, LifeFilter, LifeStatus
 from ledger.results import Context, Rendering, When
-from ledger.state import SessionState, at_rest
+from ledger.session.drafts import check_moment
+from ledger.session.state import SessionState, at_rest
+from ledger.session.views import metrics_of, stats_of, window_of
 from ledger.strict_json import check_integer
-from ledger.views import metrics_of, stats_of, window_of
 from projections.entries import Entry
 from projections.history import HISTORY, History
 from projections.projection import Projection

@@ -3,14 +3,14 @@
 from msgspec.structs import replace
 
 from ledger.codec import decode
-from ledger.commands import Command, RecordContext
-from ledger.drafts import check_moment
 from ledger.events import ContextRendered
 from ledger.ids import Stream
 from ledger.memory.core import Core
 from ledger.results import Context, RecordedContext, Rendering
 from ledger.seeing import rendered, shown_again
-from ledger.state import SessionState, at_rest
+from ledger.session.commands import Command, RecordContext
+from ledger.session.drafts import check_moment
+from ledger.session.state import SessionState, at_rest
 from projections.history import HISTORY
 
 

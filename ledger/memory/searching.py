@@ -1,10 +1,10 @@
 """Searching what was ever said."""
 
 from ledger.errors import InvalidInput
-from ledger.finding import Found
 from ledger.memory.core import Core
 from ledger.names import check_name
-from ledger.search_ports import SearchQuery
+from ledger.ports.search import SearchQuery
+from ledger.search.finding import Found
 from ledger.strict_json import check_flag, check_integer
 
 MOST_FOUND = 1_000

@@ -8,20 +8,21 @@ from typing import Any, TypeAlias, Unpack, get_args
 from msgspec.structs import replace
 
 from ledger.codec import decode
-from ledger.commands import ChangeConfig, Command
-from ledger.comparing import Changes, compare, covered_by
-from ledger.difference import Difference, Seen, diff
 from ledger.errors import EntryNotFound, InvalidInput
 from ledger.events import CompactionCompleted, EntryAdded, Ranges, RecordedEvent
-from ledger.knowledge import check_usable
+from ledger.history.comparing import Changes, compare, covered_by
+from ledger.history.difference import Difference, Seen, diff
 from ledger.memory.reading import Reading
-from ledger.rehearsing import Answers, author_of, recorded, rehearse, tried
 from ledger.results import WhatIf, When
-from ledger.state import SessionState
+from ledger.search.knowledge import check_usable
+from ledger.session.commands import ChangeConfig, Command
+from ledger.session.state import SessionState
+from ledger.session.views import window_of
 from ledger.strict_json import check_flag
 from ledger.summarizers import SummarizerChoice, chosen_summarizer
-from ledger.views import window_of
-from ledger.whatif import OnMiss, Replay, Replayed, cache_of
+from ledger.whatif.answers import OnMiss, cache_of
+from ledger.whatif.rehearsing import Answers, author_of, recorded, rehearse, tried
+from ledger.whatif.replaying import Replay, Replayed
 from projections import config as memory_config
 from projections import ranges
 from projections.config import MemoryConfig

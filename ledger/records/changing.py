@@ -12,7 +12,7 @@ from ledger.events import RecordCreated
 from ledger.ids import Stream
 from ledger.names import check_name
 from ledger.ports import StreamWrite
-from ledger.record_ports import KeptRecord, RecordAccess, RecordBuilds, RecordQuery, Wanted
+from ledger.ports.records import KeptRecord, RecordAccess, RecordBuilds, RecordQuery, Wanted
 from ledger.records import deciding
 from ledger.records.deciding import Known, Promotion
 from ledger.records.drafts import RecordDraft, check_record_id, fields_of, record_changes, record_draft

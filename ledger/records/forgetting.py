@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from ledger.errors import InvalidInput
-from ledger.record_ports import KeptRecord
+from ledger.ports.records import KeptRecord
 from ledger.records.drafts import check_record_id
 from ledger.records.questions import count_of, number_of
 from projections.recency import DAY_S, Recency

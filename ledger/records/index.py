@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Final, TypeVar
 from uuid import UUID
 
-from ledger.builds import PAGE, Builds, code_digest, live_builds, still_there
 from ledger.codec import decode
 from ledger.events import RecordedEvent
-from ledger.index_ports import Checkpoint
 from ledger.ports import Clock, Store
-from ledger.record_ports import RECORDS_PROJECTION, RecordBuilds, Wanted
-from ledger.search_ports import LANGUAGES, SearchLanguage
+from ledger.ports.indexes import Checkpoint
+from ledger.ports.records import RECORDS_PROJECTION, RecordBuilds, Wanted
+from ledger.ports.search import LANGUAGES, SearchLanguage
+from ledger.replay.builds import PAGE, Builds, code_digest, live_builds, still_there
 from projections import record_filters, records
 from projections.records import Record
 
@@ -23,7 +23,7 @@ VERSION: Final = 1  # raise it when a row's meaning changes: the index is then b
 
 
 class RecordIndex:
-    """The records of one namespace, a row each; a `builds.StoredProjection`."""
+    """The records of one namespace, a row each; a `replay.builds.StoredProjection`."""
 
     name: Final = RECORDS_PROJECTION
     keeps: Final = "a row per record of long-term memory, for look-ups and search"
@@ -46,7 +46,7 @@ class RecordIndex:
         return code_digest(self.name, self.version, files)
 
     async def advance(self, build: int, *, limit: int) -> int | None:
-        """See `builds.StoredProjection.advance`.
+        """See `replay.builds.StoredProjection.advance`.
 
         Raises:
             UnknownEvent: a newer release wrote about a record here.
@@ -72,7 +72,7 @@ class RecordIndex:
         )
 
     async def prune(self) -> int:
-        """See `builds.StoredProjection.prune`."""
+        """See `replay.builds.StoredProjection.prune`."""
         return await self._store.prune_records(self._space)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from ledger.errors import InvalidInput
-from ledger.record_ports import SearchMode
+from ledger.ports.records import SearchMode
 from ledger.strict_json import NUMBER_CHARACTERS
 from projections.recency import Recency
 from projections.record_filters import Condition, parse

@@ -16,14 +16,14 @@ from ledger.events import RecordedEvent
 from ledger.ids import Stream, namespace_id
 from ledger.names import check_name
 from ledger.ports import Clock, Store
-from ledger.record_ports import KeptRecord, Place, RecordBuilds, RecordHits, RecordQuery, Wanted
+from ledger.ports.records import KeptRecord, Place, RecordBuilds, RecordHits, RecordQuery, Wanted
+from ledger.ports.search import Embedder, SearchLanguage
 from ledger.records.deciding import revisions
 from ledger.records.drafts import check_record_id
 from ledger.records.index import RecordIndexes
 from ledger.records.questions import RecordSearch, record_search
 from ledger.records.shown import LongTermRecord, RecordPage, Revision, found, shown
 from ledger.records.writing import RecordWriter, records_stream
-from ledger.search_ports import Embedder, SearchLanguage
 from projections.ranges import ranges_of
 from projections.record_filters import Condition, Tag, tag_matches
 

@@ -6,7 +6,7 @@ from typing import Any
 from ledger.errors import InvalidInput, RecordNotFound, VersionNotFound
 from ledger.events import RecordDeleted, RecordedEvent
 from ledger.ids import Stream
-from ledger.record_ports import KeptRecord, Wanted
+from ledger.ports.records import KeptRecord, Wanted
 from ledger.records import deciding
 from ledger.records.changing import MOVED, Changing
 from ledger.records.deciding import Known

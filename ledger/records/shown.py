@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from ledger.events import JsonObject
-from ledger.record_ports import KeptRecord, RecordHit
+from ledger.ports.records import KeptRecord, RecordHit
 from projections.records import memory_hash
 
 

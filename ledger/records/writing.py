@@ -14,11 +14,11 @@ from ledger.errors import Unavailable, VersionConflict
 from ledger.events import RecordEvent
 from ledger.ids import Stream
 from ledger.ports import AppendRequest, Clock, Store, StreamWrite
-from ledger.record_ports import KeptRecord, RecordBuilds, Wanted
+from ledger.ports.records import KeptRecord, RecordBuilds, Wanted
 from ledger.records.deciding import Known, Promotion, promote
 from ledger.records.drafts import placed
 from ledger.records.index import RecordIndexes
-from ledger.replay import States
+from ledger.replay.states import States
 from ledger.writing import Writer
 from projections.records import RECORDS, Record
 

@@ -7,17 +7,17 @@ from contextlib import asynccontextmanager
 from typing import Final
 from uuid import UUID
 
-from ledger.builds import live_builds, still_there
 from ledger.errors import Unavailable
 from ledger.ids import namespace_id
-from ledger.index_ports import Checkpoint, IndexedSession
 from ledger.memory import MemoryLedger
 from ledger.memory.putting import Putting
 from ledger.names import check_name
 from ledger.ports import Clock, Store
+from ledger.ports.indexes import Checkpoint, IndexedSession
+from ledger.ports.search import Embedder
 from ledger.prices import load_prices
-from ledger.search_ports import Embedder
-from ledger.session_index import SessionIndex
+from ledger.replay.builds import live_builds, still_there
+from ledger.replay.session_index import SessionIndex
 from ledger.settings import Settings
 from ledger.summarizers import SummarizerChoice
 

@@ -18,9 +18,9 @@ from ledger.errors import (
 )
 from ledger.events import Ranges, StoredEvent, to_microseconds
 from ledger.ids import Stream
-from ledger.index_ports import Checkpoint, IndexedSession, Snapshot
 from ledger.ports import Appended, AppendRequest, Clock, EarlierRequest, NamespaceInfo, Receipt, StreamHead, StreamWrite
-from ledger.put import ServedView
+from ledger.ports.indexes import Checkpoint, IndexedSession, Snapshot
+from ledger.session.put import ServedView
 from ledger.stores.in_memory_indexes import InMemoryIndexes
 from ledger.stores.in_memory_jobs import InMemoryJobs
 from ledger.stores.in_memory_records import InMemoryRecords

@@ -9,8 +9,8 @@ import msgspec
 
 from ledger.events import StoredEvent, to_microseconds
 from ledger.ids import Stream
-from ledger.index_ports import Checkpoint, IndexedSession, LifeFilter, Snapshot
 from ledger.ports import Clock
+from ledger.ports.indexes import Checkpoint, IndexedSession, LifeFilter, Snapshot
 
 SESSION_INDEX: Final = "session_index"
 
@@ -27,7 +27,7 @@ class _Space(Protocol):
 
 
 class InMemoryIndexes:
-    """See `index_ports`."""
+    """See `ports.indexes`."""
 
     def __init__(self, spaces: Mapping[UUID, _Space], clock: Clock) -> None:
         self._spaces = spaces

@@ -1,4 +1,4 @@
-"""The reference of `job_ports`: background work in dictionaries."""
+"""The reference of `ports.jobs`: background work in dictionaries."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from ledger.events import StoredEvent
 from ledger.ids import Stream
-from ledger.index_ports import Checkpoint
-from ledger.job_ports import JOBS, MOST_ATTEMPTS, Job, JobKind, Outcome, SessionJobs
 from ledger.ports import Clock
+from ledger.ports.indexes import Checkpoint
+from ledger.ports.jobs import JOBS, MOST_ATTEMPTS, Job, JobKind, Outcome, SessionJobs
 
 
 class _Space(Protocol):
@@ -23,7 +23,7 @@ class _Space(Protocol):
 
 
 class InMemoryJobs:
-    """The `job_ports.JobStore` of the store; nothing is awaited, so nobody sees the middle."""
+    """The `ports.jobs.JobStore` of the store; nothing is awaited, so nobody sees the middle."""
 
     def __init__(self, spaces: Mapping[UUID, _Space], clock: Clock) -> None:
         self._spaces = spaces

@@ -1,4 +1,4 @@
-"""Long-term memory of the reference store: what `record_ports` promises, with nothing in the way."""
+"""Long-term memory of the reference store: what `ports.records` promises, with nothing in the way."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from ledger.events import StoredEvent, to_microseconds
 from ledger.ids import Stream
-from ledger.index_ports import Checkpoint
 from ledger.ports import Clock, NamespaceInfo
-from ledger.record_ports import (
+from ledger.ports.indexes import Checkpoint
+from ledger.ports.records import (
     MOST_WORDS,
     RECORDS_PROJECTION,
     KeptRecord,
@@ -47,7 +47,7 @@ class _Access(msgspec.Struct, frozen=True):
 
 
 class InMemoryRecords:
-    """The `record_ports.RecordStore` of the store."""
+    """The `ports.records.RecordStore` of the store."""
 
     def __init__(self, spaces: Mapping[UUID, Space], clock: Clock) -> None:
         self._spaces = spaces
@@ -57,7 +57,7 @@ class InMemoryRecords:
         self._meanings: dict[tuple[str, Place], tuple[str, Sequence[float]]] = {}
 
     async def record_events(self, namespace_id: UUID, *, after: int, limit: int) -> RecordEvents:
-        """See `record_ports.RecordIndexStore.record_events`."""
+        """See `ports.records.RecordIndexStore.record_events`."""
         space = self._spaces.get(namespace_id)
         page = space.log[after : after + limit] if space else []
         if space is None or not page:
@@ -77,7 +77,7 @@ class InMemoryRecords:
         position: int,
         language: str,
     ) -> int | None:
-        """See `record_ports.RecordIndexStore.save_records`."""
+        """See `ports.records.RecordIndexStore.save_records`."""
         space = self._spaces.get(namespace_id)
         built = space.checkpoints.get((RECORDS_PROJECTION, build)) if space else None
         if space is None or built is None or built.position != after:
@@ -94,13 +94,13 @@ class InMemoryRecords:
         return position
 
     async def prune_records(self, namespace_id: UUID) -> int:
-        """See `record_ports.RecordIndexStore.prune_records`."""
+        """See `ports.records.RecordIndexStore.prune_records`."""
         builds = self._spaces[namespace_id].checkpoints if namespace_id in self._spaces else {}
         gone = [key for key in self._rows if key[0] == namespace_id and (RECORDS_PROJECTION, key[1]) not in builds]
         return sum(len(self._rows.pop(key)) for key in gone)
 
     async def record_spaces(self, namespace_ids: Sequence[UUID]) -> dict[UUID, str]:
-        """See `record_ports.RecordReader.record_spaces`."""
+        """See `ports.records.RecordReader.record_spaces`."""
         known = {one: self._spaces[one] for one in namespace_ids if one in self._spaces}
         return {
             one: space.info.namespace
@@ -109,7 +109,7 @@ class InMemoryRecords:
         }
 
     async def find_records(self, builds: RecordBuilds, wanted: Wanted) -> list[KeptRecord]:
-        """See `record_ports.RecordReader.find_records`."""
+        """See `ports.records.RecordReader.find_records`."""
         found = [
             one
             for one in self._all(builds)
@@ -122,7 +122,7 @@ class InMemoryRecords:
         return sorted(found, key=lambda one: one.place)
 
     async def duplicate_records(self, builds: RecordBuilds, *, user_id: str | None = None) -> list[KeptRecord]:
-        """See `record_ports.RecordReader.duplicate_records`."""
+        """See `ports.records.RecordReader.duplicate_records`."""
         scope = [
             one
             for one in self._live(builds)
@@ -133,7 +133,7 @@ class InMemoryRecords:
         return sorted(several, key=lambda one: (*one.place[:2], one.record.created_at, one.record.record_id))
 
     async def search_records(self, builds: RecordBuilds, query: RecordQuery) -> RecordHits:
-        """See `record_ports.RecordSearchStore.search_records`."""
+        """See `ports.records.RecordSearchStore.search_records`."""
         scores = None if query.text is None else self._scores(builds, query)
         hits = [
             RecordHit(one, None if scores is None else scores[one.place])
@@ -147,7 +147,7 @@ class InMemoryRecords:
         return RecordHits(len(ranked), ranked[query.offset : query.offset + query.limit])
 
     async def touch_records(self, places: Sequence[Place], *, now: datetime, pause_s: float) -> None:
-        """See `record_ports.RecordAccessStore.touch_records`."""
+        """See `ports.records.RecordAccessStore.touch_records`."""
         for place in set(places):
             before = self._accesses.get(place)
             if before is None or not before.count or before.last <= now - timedelta(seconds=pause_s):
@@ -155,23 +155,23 @@ class InMemoryRecords:
                 self._accesses[place] = _Access(last, before.count + 1 if before else 1)
 
     async def seed_accesses(self, accesses: Sequence[RecordAccess]) -> None:
-        """See `record_ports.RecordAccessStore.seed_accesses`."""
+        """See `ports.records.RecordAccessStore.seed_accesses`."""
         for one in accesses:
             self._accesses.setdefault(one.place, _Access(one.last_accessed, one.access_count))
 
     async def embeds_records(self) -> bool:
-        """See `record_ports.RecordEmbeddingStore.embeds_records`."""
+        """See `ports.records.RecordEmbeddingStore.embeds_records`."""
         return True
 
     async def records_to_embed(self, builds: RecordBuilds, model: str, *, limit: int) -> list[KeptRecord]:
-        """See `record_ports.RecordEmbeddingStore.records_to_embed`."""
+        """See `ports.records.RecordEmbeddingStore.records_to_embed`."""
         left = [one for one in self._live(builds) if self._meaning(model, one) is None]
         return sorted(left, key=lambda one: (one.record.created_at, one.record.record_id, one.stream_id))[:limit]
 
     async def save_record_embeddings(
         self, model: str, embeddings: Sequence[tuple[KeptRecord, Sequence[float]]]
     ) -> None:
-        """See `record_ports.RecordEmbeddingStore.save_record_embeddings`."""
+        """See `ports.records.RecordEmbeddingStore.save_record_embeddings`."""
         for one, vector in embeddings:
             self._meanings[model, one.place] = (one.record.fields.text, vector)
 

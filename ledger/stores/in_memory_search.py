@@ -9,9 +9,9 @@ import msgspec
 from msgspec.structs import replace
 
 from ledger.ids import Stream
-from ledger.index_ports import Checkpoint
 from ledger.ports import Clock
-from ledger.search_ports import SEARCH, Hit, SearchQuery, StreamChange
+from ledger.ports.indexes import Checkpoint
+from ledger.ports.search import SEARCH, Hit, SearchQuery, StreamChange
 from projections import ranges
 from projections.ranking import words
 from projections.search import Change, Erase, Fold, Forget, Piece, Put, Withdraw
@@ -96,7 +96,7 @@ class PieceIndex:
         ]
 
     def search(self, query: SearchQuery) -> list[Hit]:
-        """See `search_ports.SearchStore.search`."""
+        """See `ports.search.SearchStore.search`."""
         scores = {self._places[number]: score for number, score in self._ranking.search(query.text, len(self._pieces))}
         hits = [one.as_hit(scores[one.place]) for one in self.asked(query) if one.place in scores]
         return sorted(hits, key=_best_first)[: query.limit]
@@ -127,7 +127,7 @@ class Space(Protocol):
 
 
 class InMemorySearch:
-    """The `search_ports.SearchStore` and `search_ports.EmbeddingStore` of the store."""
+    """The `ports.search.SearchStore` and `ports.search.EmbeddingStore` of the store."""
 
     def __init__(self, spaces: Mapping[UUID, Space], clock: Clock) -> None:
         self._spaces = spaces
@@ -145,7 +145,7 @@ class InMemorySearch:
         position: int,
         language: str,
     ) -> int | None:
-        """See `search_ports.SearchStore.index_pieces`."""
+        """See `ports.search.SearchStore.index_pieces`."""
         space = self._spaces.get(namespace_id)
         built = space.checkpoints.get((SEARCH, build)) if space else None
         if space is None or built is None or built.position != after:
@@ -159,29 +159,29 @@ class InMemorySearch:
         return position
 
     async def prune_pieces(self, namespace_id: UUID) -> int:
-        """See `search_ports.SearchStore.prune_pieces`."""
+        """See `ports.search.SearchStore.prune_pieces`."""
         builds = self._spaces[namespace_id].checkpoints if namespace_id in self._spaces else {}
         gone = [key for key in self._indexes if key[0] == namespace_id and (SEARCH, key[1]) not in builds]
         return sum(len(self._indexes.pop(key).of(None)) for key in gone)
 
     async def search(self, namespace_id: UUID, build: int, query: SearchQuery) -> list[Hit]:
-        """See `search_ports.SearchStore.search`."""
+        """See `ports.search.SearchStore.search`."""
         return self._index(namespace_id, build).search(query)
 
     async def findable(
         self, stream: Stream, build: int, versions: Sequence[int], *, include_erased: bool = False
     ) -> set[int]:
-        """See `search_ports.SearchStore.findable`."""
+        """See `ports.search.SearchStore.findable`."""
         there = self._index(stream.namespace_id, build).of(stream)
         found = {one.piece.version for one in there if one.piece.kind == "entry" and (include_erased or not one.erased)}
         return found.intersection(versions)
 
     async def embeds(self) -> bool:
-        """See `search_ports.EmbeddingStore.embeds`."""
+        """See `ports.search.EmbeddingStore.embeds`."""
         return True
 
     async def pieces_to_embed(self, namespace_id: UUID, build: int, model: str, *, limit: int) -> list[Hit]:
-        """See `search_ports.EmbeddingStore.pieces_to_embed`."""
+        """See `ports.search.EmbeddingStore.pieces_to_embed`."""
         index = self._index(namespace_id, build)
         left = [
             one.as_hit(0.0)
@@ -193,13 +193,13 @@ class InMemorySearch:
     async def save_embeddings(
         self, namespace_id: UUID, model: str, embeddings: Sequence[tuple[Hit, Sequence[float]]]
     ) -> None:
-        """See `search_ports.EmbeddingStore.save_embeddings`."""
+        """See `ports.search.EmbeddingStore.save_embeddings`."""
         self._vectors.update({(namespace_id, model, hit.place): vector for hit, vector in embeddings})
 
     async def search_similar(
         self, namespace_id: UUID, build: int, query: SearchQuery, model: str, vector: Sequence[float]
     ) -> list[Hit]:
-        """See `search_ports.EmbeddingStore.search_similar`."""
+        """See `ports.search.EmbeddingStore.search_similar`."""
         index = self._index(namespace_id, build)
         near = [
             one.as_hit(_cosine(vector, kept))

@@ -6,8 +6,8 @@ from typing import Protocol
 from uuid import UUID
 
 from ledger.ids import Stream
-from ledger.put import ServedView
-from ledger.serving_ports import Found
+from ledger.ports.serving import Found
+from ledger.session.put import ServedView
 
 
 class _Space(Protocol):
@@ -19,7 +19,7 @@ class _Space(Protocol):
 
 
 class InMemoryServing:
-    """See `serving_ports`."""
+    """See `ports.serving`."""
 
     def __init__(self, spaces: Mapping[UUID, _Space]) -> None:
         self._spaces = spaces

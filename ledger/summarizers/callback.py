@@ -16,7 +16,7 @@ from projections.prompts import SummaryRequest, fence_token
 
 
 class Callback:
-    """A `ports.Summarizer` around a function; a sync one runs in a thread, so that it blocks nobody.
+    """A `ports.models.Summarizer` around a function; a sync one runs in a thread, so that it blocks nobody.
 
     It is called with the prompt, the conversation in it fenced; and with ``target_tokens`` if it takes that.
     """

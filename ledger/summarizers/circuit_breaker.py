@@ -13,7 +13,7 @@ PAUSE_S: Final = 30.0
 
 
 class CircuitBreaker:
-    """A `ports.Summarizer` that asks another one, unless that failed *failures* times in a row just now."""
+    """A `ports.models.Summarizer` that asks another one, unless that failed *failures* times in a row just now."""
 
     def __init__(
         self,

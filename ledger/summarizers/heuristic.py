@@ -13,7 +13,7 @@ _SPACES: Final = re.compile(r"\s+")
 
 
 class Heuristic:
-    """A `ports.Summarizer` that reads the entries themselves."""
+    """A `ports.models.Summarizer` that reads the entries themselves."""
 
     method = "heuristic"
     model: str | None = None

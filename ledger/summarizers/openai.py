@@ -13,7 +13,7 @@ _NO_KEY: Final = "none"  # the client insists on one; a model on one's own machi
 
 
 class OpenAISummarizer:
-    """A `ports.Summarizer` over ``/chat/completions``; needs the ``[openai]`` extra.
+    """A `ports.models.Summarizer` over ``/chat/completions``; needs the ``[openai]`` extra.
 
     The endpoint is the operator's: it comes from here or from the settings, never from a session's config.
     *timeout_s* bounds a call with its retries.

@@ -6,16 +6,16 @@ from typing import TypeVar, Unpack
 from uuid import UUID
 
 from ledger.events import RecordedEvent
-from ledger.index_ports import IndexedSession, LifeStatus
-from ledger.log_entries import EntryRecord, LoggedEvent, LogPage
+from ledger.history.log import EntryRecord, LoggedEvent, LogPage
+from ledger.ports.indexes import IndexedSession, LifeStatus
+from ledger.replay.stored_projections import BuildStatus, RebuiltProjection, StoredProjectionInfo
 from ledger.results import (
     Context,
     Rendering,
     When,
 )
 from ledger.seeing import Derived, Seen
-from ledger.state import SessionState
-from ledger.stored_projections import BuildStatus, RebuiltProjection, StoredProjectionInfo
+from ledger.session.state import SessionState
 from ledger.sync.calling import Calling
 from projections.entries import Entry
 from projections.history import History

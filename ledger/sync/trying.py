@@ -3,22 +3,22 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Unpack
 
-from ledger.comparing import Changes
-from ledger.difference import Difference
 from ledger.events import JsonObject
-from ledger.finding import Found
+from ledger.history.comparing import Changes
+from ledger.history.difference import Difference
 from ledger.importers import Conversation
-from ledger.importing import Imported, Lines
 from ledger.memory.trying import ConfigLike, Point
 from ledger.results import (
     ImportedState,
     WhatIf,
     When,
 )
+from ledger.search.finding import Found
 from ledger.summarizers import SummarizerChoice
 from ledger.sync.calling import Calling
+from ledger.transfer.importing import Imported, Lines
 from ledger.verify import Report
-from ledger.whatif import OnMiss
+from ledger.whatif.answers import OnMiss
 from projections.config import MemoryConfig
 
 

@@ -7,8 +7,7 @@ from typing import Any, Unpack
 
 from anyio import to_thread
 
-from ledger.compaction_result import CompactionResult
-from ledger.drafts import EntryDraft
+from ledger.compaction.result import CompactionResult
 from ledger.events import JsonObject, ToolStatus
 from ledger.results import (
     Added,
@@ -22,6 +21,7 @@ from ledger.results import (
     Version,
     When,
 )
+from ledger.session.drafts import EntryDraft
 from ledger.summarizers import SummarizerChoice
 from ledger.sync.calling import Calling
 from projections.config import MemoryConfig

@@ -9,13 +9,13 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from ledger.commands import Command
 from ledger.errors import Unavailable, VersionConflict
 from ledger.ids import Stream
 from ledger.ports import AppendRequest, StreamWrite
 from ledger.records import Promotion
-from ledger.session import decide
-from ledger.state import SessionState
+from ledger.session.commands import Command
+from ledger.session.decisions import decide
+from ledger.session.state import SessionState
 from ledger.worker.site import Site
 from projections.backlog import Backlog
 

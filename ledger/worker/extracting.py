@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import Final
 
-from ledger.commands import MarkExtracted
+from ledger.compaction.summarizing import answer_of, cleaned
 from ledger.events import EntriesExtracted, Extraction, MemoryFields, ModelOutput, Ranges, RecordSource
 from ledger.extraction import ExtractedMemory, extraction_request, longest_memory, memories_in
+from ledger.history.entries import read_entries
 from ledger.ids import Stream
-from ledger.past_entries import read_entries
 from ledger.records import Promotion
-from ledger.state import SessionState
-from ledger.summarizing import answer_of, cleaned
+from ledger.session.commands import MarkExtracted
+from ledger.session.state import SessionState
 from ledger.worker.completing import Ending, Made, complete
 from ledger.worker.site import Site
 from projections import backlog as backlogs

@@ -5,12 +5,12 @@ from typing import Final
 from msgspec.structs import replace
 
 from ledger.codec import decode
-from ledger.commands import MarkIndexed, PromoteMemory
 from ledger.events import EntriesIndexed, MemoryAdded, MemoryEdited, MemoryFields, MemoryPromoted, RecordSource
+from ledger.history.entries import read_entries
 from ledger.ids import Stream
-from ledger.past_entries import read_entries
 from ledger.records import Promotion
-from ledger.state import SessionState
+from ledger.session.commands import MarkIndexed, PromoteMemory
+from ledger.session.state import SessionState
 from ledger.worker.completing import Ending, Made, complete
 from ledger.worker.site import Site
 from projections import backlog as backlogs

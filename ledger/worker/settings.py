@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ledger.errors import InvalidInput
-from ledger.job_ports import JobKind
+from ledger.ports.jobs import JobKind
 
 _PREFIX: Final = "MEMORY_LEDGER_WORKER_"
 

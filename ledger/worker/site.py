@@ -7,20 +7,20 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from ledger.builds import Builds
-from ledger.compactor import Compactor
+from ledger.compaction.compactor import Compactor
+from ledger.compaction.summarizing import DEADLINE_S
 from ledger.errors import EmbedderFailed, Unavailable
-from ledger.finding import Finder
 from ledger.ids import Stream, namespace_id
 from ledger.jobs import Backlogs, JobIndex, WorkPlan
 from ledger.ports import Clock, Store, Summarizer
+from ledger.ports.search import Embedder, SearchLanguage
 from ledger.records import LongTermMemory, RecordIndexes
-from ledger.replay import States
-from ledger.search_index import SearchIndex
-from ledger.search_ports import Embedder, SearchLanguage
-from ledger.session_index import SessionIndex
-from ledger.state import SessionState
-from ledger.summarizing import DEADLINE_S
+from ledger.replay.builds import Builds
+from ledger.replay.session_index import SessionIndex
+from ledger.replay.states import States
+from ledger.search.finding import Finder
+from ledger.search.index import SearchIndex
+from ledger.session.state import SessionState
 from ledger.writing import Writer
 from projections.backlog import Backlog
 

@@ -14,10 +14,10 @@ from uuid import UUID
 from ledger.clock import SystemClock
 from ledger.errors import LedgerError, SummarizerFailed, Unreadable
 from ledger.ids import Stream, namespace_id
-from ledger.job_ports import Job, JobKind, Outcome
 from ledger.jobs import WorkPlan
 from ledger.ports import Clock, NamespaceInfo, Store
-from ledger.search_ports import Embedder, SearchLanguage
+from ledger.ports.jobs import Job, JobKind, Outcome
+from ledger.ports.search import Embedder, SearchLanguage
 from ledger.settings import Settings
 from ledger.summarizers import SummarizerChoice, chosen_summarizer
 from ledger.worker.compacting import compact

@@ -3,8 +3,8 @@
 from datetime import datetime, timedelta
 
 from ledger.ids import Stream
-from ledger.index_ports import IndexedSession, Snapshot
 from ledger.ports import Store
+from ledger.ports.indexes import IndexedSession, Snapshot
 from tests.conformance.building import an_event, append, some_events
 
 START = datetime.fromisoformat("2026-01-01T00:00:00+00:00")

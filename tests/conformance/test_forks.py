@@ -9,8 +9,8 @@ from ledger.chain import event_hash
 from ledger.errors import VersionConflict, VersionNotFound
 from ledger.events import StoredEvent, to_datetime
 from ledger.ids import Stream
-from ledger.index_ports import Snapshot
 from ledger.ports import Store, StreamWrite
+from ledger.ports.indexes import Snapshot
 from tests.conformance.building import a_request, a_write, an_event, append, fork, some_events
 
 

@@ -6,8 +6,8 @@ from uuid import uuid5
 import msgspec
 
 from ledger.ids import Stream
-from ledger.index_ports import LifeFilter, LifeStatus
 from ledger.ports import Store
+from ledger.ports.indexes import LifeFilter, LifeStatus
 from tests.conformance.building import a_request, a_write, an_event, append, some_events
 from tests.conformance.test_caches import DIGEST, START, a_row
 

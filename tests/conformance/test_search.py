@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from ledger.errors import InvalidInput, SessionNotFound
-from ledger.finding import Found
 from ledger.ids import namespace_id
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.search_ports import SEARCH, StreamChange
+from ledger.ports.search import SEARCH, StreamChange
+from ledger.search.finding import Found
 from projections.search import PIECE_CHARACTERS, Put
 
 SMALL = {"maxEntries": 3, "recentWindow": 1, "minEntriesToCompress": 1}

@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from ledger import snapshots
-from ledger.compaction_result import CompactionResult
+from ledger.compaction.result import CompactionResult
 from ledger.memory import MemoryLedger
+from ledger.replay import snapshots
 from ledger.results import Added, AddedEntry
-from ledger.state import SESSION
+from ledger.session.state import SESSION
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
 from tests.conformance.twins import SESSION_ID, START, Twin, check_folds, check_twins

@@ -12,7 +12,7 @@ from ledger.events import RecordedEvent
 from ledger.ids import Stream, ulid
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.state import SESSION, SessionState, at_rest
+from ledger.session.state import SESSION, SessionState, at_rest
 
 START = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
 SESSION_ID = "session-1"

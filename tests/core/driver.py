@@ -8,14 +8,14 @@ from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
-from ledger.commands import CompleteCompaction, FailCompaction, RequestCompaction
-from ledger.dialogue import Dialogue, begin
+from ledger.compaction.dialogue import Dialogue, begin
+from ledger.compaction.summarizing import carry_out
 from ledger.errors import SummarizerFailed
 from ledger.events import CompactionCompleted, CompactionRequested, Event, Ranges
 from ledger.ports import Summarizer, SummaryText
-from ledger.summarizing import carry_out
+from ledger.session.commands import CompleteCompaction, FailCompaction, RequestCompaction
+from ledger.session.views import plan_automatic, plan_manual
 from ledger.tokenizers import TOKENIZERS
-from ledger.views import plan_automatic, plan_manual
 from projections import ranges
 from projections.history import HISTORY
 from projections.prompts import SummaryRequest

@@ -5,7 +5,6 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from ledger.commands import OpenSession
 from ledger.events import (
     EntryAdded,
     EntryEdited,
@@ -16,7 +15,9 @@ from ledger.events import (
     MemoryRemoved,
     RecordedEvent,
 )
-from ledger.put import (
+from ledger.session.commands import OpenSession
+from ledger.session.decisions import decide
+from ledger.session.put import (
     Body,
     BodyMessage,
     Counted,
@@ -29,8 +30,7 @@ from ledger.put import (
     Unmarked,
     ids_in_doubt,
 )
-from ledger.session import decide
-from ledger.state import SESSION, SessionState
+from ledger.session.state import SESSION, SessionState
 from projections import config
 
 CONFIG = config.load({"profile": "working_memory"})

@@ -3,11 +3,11 @@
 from itertools import count
 from uuid import UUID
 
-from ledger.commands import AddEntries, Command, OpenSession
 from ledger.errors import LedgerError
 from ledger.events import EntryAdded, Event, RecordedEvent
-from ledger.session import decide
-from ledger.state import SESSION
+from ledger.session.commands import AddEntries, Command, OpenSession
+from ledger.session.decisions import decide
+from ledger.session.state import SESSION
 from projections import config
 from tests.core.notation import batches, entry
 

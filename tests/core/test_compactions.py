@@ -5,15 +5,6 @@ from itertools import pairwise
 import pytest
 from msgspec.structs import replace
 
-from ledger.commands import (
-    ChangeConfig,
-    ClearSession,
-    CompleteCompaction,
-    EditEntry,
-    FailCompaction,
-    RemoveEntry,
-    RequestCompaction,
-)
 from ledger.errors import CompactionInProgress
 from ledger.events import (
     CompactionCompleted,
@@ -23,8 +14,17 @@ from ledger.events import (
     EntryAdded,
     EntryRemoved,
 )
-from ledger.state import at_rest
-from ledger.views import plan_manual, stats_of
+from ledger.session.commands import (
+    ChangeConfig,
+    ClearSession,
+    CompleteCompaction,
+    EditEntry,
+    FailCompaction,
+    RemoveEntry,
+    RequestCompaction,
+)
+from ledger.session.state import at_rest
+from ledger.session.views import plan_manual, stats_of
 from projections import config
 from tests.core.driver import Driven, Scripted, exact, raises, text_of, too_long
 

@@ -20,8 +20,8 @@ from ledger.events import (
     MemoryRemoved,
     SessionCleared,
 )
-from ledger.put import Body, BodyMemory, BodyMessage, ServedView, Strict, omissions
-from ledger.put.fields import context_of
+from ledger.session.put import Body, BodyMemory, BodyMessage, ServedView, Strict, omissions
+from ledger.session.put.fields import context_of
 from tests.core.put_cases import Written, message
 
 
@@ -212,7 +212,7 @@ def test_W_54_without_the_proof_a_stale_writer_would_delete(monkeypatch: pytest.
         listed = {one.active.version for one in placed if one.active is not None}
         return [item for item in active if item.version not in listed]
 
-    monkeypatch.setattr("ledger.put.items.leaving", everything)
+    monkeypatch.setattr("ledger.session.put.items.leaving", everything)
     one = session()
     seen = one.version
     one.put("a b c d", seen)

@@ -3,12 +3,12 @@
 import pytest
 from msgspec.structs import replace
 
-from ledger.commands import AddEntries, ChangeConfig, ClearSession, EditEntry, OpenSession, RemoveEntry
 from ledger.errors import DuplicateEntry, EntryNotFound
 from ledger.events import EntryAdded, EntryEdited, EntryRemoved, SessionCleared, SessionOpened
-from ledger.session import decide
-from ledger.state import SESSION, SessionState
-from ledger.views import stats_of, window_of
+from ledger.session.commands import AddEntries, ChangeConfig, ClearSession, EditEntry, OpenSession, RemoveEntry
+from ledger.session.decisions import decide
+from ledger.session.state import SESSION, SessionState
+from ledger.session.views import stats_of, window_of
 from projections import config
 from projections.history import HISTORY
 from projections.stats import SessionStats

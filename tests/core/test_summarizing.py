@@ -5,13 +5,13 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
-from ledger.drafts import CONTENT_BYTES
+from ledger.compaction.summarizing import carry_out, usable
 from ledger.errors import SummarizerFailed
 from ledger.ports import SummaryText
+from ledger.session.drafts import CONTENT_BYTES
+from ledger.session.views import plan_manual
 from ledger.summarizers.heuristic import Heuristic, describe
-from ledger.summarizing import carry_out, usable
 from ledger.tokenizers import TOKENIZERS
-from ledger.views import plan_manual
 from tests.core.driver import Driven, Scripted, SetClock
 from tests.core.specification import given
 

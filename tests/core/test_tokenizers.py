@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ledger.drafts import EntryDraft, draft_entry
 from ledger.errors import InvalidInput
 from ledger.events import EntryAdded
+from ledger.session.drafts import EntryDraft, draft_entry
+from ledger.session.views import plan_manual
 from ledger.tokenizers import TOKENIZERS, Exact, encoding, entry_event
-from ledger.views import plan_manual
 from projections.strategies.token_threshold import TokenThreshold
 from tests.core.specification import given
 

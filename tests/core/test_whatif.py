@@ -4,10 +4,11 @@ from functools import cache
 
 import pytest
 
-from ledger.commands import EditEntry, RemoveEntry
 from ledger.errors import SummaryMissing
-from ledger.views import stats_of, window_of
-from ledger.whatif import Replayed, cache_of, replay
+from ledger.session.commands import EditEntry, RemoveEntry
+from ledger.session.views import stats_of, window_of
+from ledger.whatif.answers import cache_of
+from ledger.whatif.replaying import Replayed, replay
 from projections import config
 from tests.core.driver import Driven, Scripted, exact
 

@@ -18,7 +18,7 @@ from ledger.canonical import canonical_json
 from ledger.codec import PLAIN, SALT_BYTES, SALTED, SEALED, decode, decode_payload, encode, stored_json
 from ledger.errors import LogCorrupted, UnknownEvent
 from ledger.events import EVENT_TYPES, Event, OpaqueEvent, RecordedEvent, StoredEvent
-from ledger.state import SESSION
+from ledger.session.state import SESSION
 from ledger.upcasts import STEPS, upcast
 from projections.history import HISTORY
 from projections.timeline import describe

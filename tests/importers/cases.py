@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ledger.drafts import EntryDraft
 from ledger.importers import Conversation, documents, read
+from ledger.session.drafts import EntryDraft
 
 SAMPLES = Path(__file__).parent / "samples"
 

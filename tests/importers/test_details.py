@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from ledger.drafts import EntryDraft
 from ledger.importers import Conversation
 from ledger.importers.base import EMPTY, moment
+from ledger.session.drafts import EntryDraft
 from tests.importers.cases import CASES, conversations_of
 
 

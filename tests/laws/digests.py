@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 
-from ledger.views import stats_of, window_of
-from ledger.whatif import cache_of, replay
+from ledger.session.views import stats_of, window_of
+from ledger.whatif.answers import cache_of
+from ledger.whatif.replaying import replay
 from projections import config as memory_config
 from projections.rendering import context_text
 from projections.strategies import WINDOWS

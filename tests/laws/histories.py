@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from ledger.commands import ClearSession, EditEntry, RemoveEntry
 from ledger.events import CompactionCompleted, CompactionDiscarded, CompactionFailed
-from ledger.state_transfer import export_state, import_state
+from ledger.session.commands import ClearSession, EditEntry, RemoveEntry
 from ledger.tokenizers import entry_event
+from ledger.transfer.session_state import export_state, import_state
 from projections.entries import Entry
 from projections.history import HISTORY
 from projections.prompts import SummaryRequest

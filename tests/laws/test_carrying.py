@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ledger.events import CompactionCompleted, EntryAdded, Event
-from ledger.state import at_rest
-from ledger.views import window_of
+from ledger.session.state import at_rest
+from ledger.session.views import window_of
 from projections.history import HISTORY
 from projections.ranges import versions
 from projections.rendering import context_text

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ledger import state as session_state
 from ledger.events import ConfigChanged, EntryAdded, ForkedFrom, RecordedEvent, SessionOpened
-from ledger.state import SESSION, SessionState, at_rest
-from ledger.views import window_of
+from ledger.session import state as session_state
+from ledger.session.state import SESSION, SessionState, at_rest
+from ledger.session.views import window_of
 from projections import config as memory_config
 from projections.history import HISTORY
 from projections.lineage import LINEAGE

@@ -18,7 +18,7 @@ from ledger.events import (
     RecordedEvent,
     SessionCleared,
 )
-from ledger.state import SESSION, SessionState, at_rest
+from ledger.session.state import SESSION, SessionState, at_rest
 from projections import ranges
 from projections.projection import Projection
 from projections.strategies import COMPACTIONS

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ledger.commands import ChangeConfig
 from ledger.events import CompactionCompleted, Event, RecordedEvent, SessionCleared
-from ledger.state import SESSION, SessionState, at_rest
-from ledger.views import stats_of, window_of
-from ledger.whatif import cache_of, replay
+from ledger.session.commands import ChangeConfig
+from ledger.session.state import SESSION, SessionState, at_rest
+from ledger.session.views import stats_of, window_of
+from ledger.whatif.answers import cache_of
+from ledger.whatif.replaying import replay
 from projections import config as memory_config
 from projections import ranges
 from projections.history import HISTORY

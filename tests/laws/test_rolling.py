@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ledger.state import SessionState, at_rest
+from ledger.session.state import SessionState, at_rest
 from projections.strategies import rolling_blocks
 from projections.strategies.rolling import Rolling, shown_items
 from projections.strategies.rolling_blocks import Blocks, RollingBlocks

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 from msgspec.structs import replace
 
-from ledger.views import window_of
+from ledger.session.views import window_of
 from projections import config
 from projections.strategies.base import Hints, Recalled
 from tests.core.driver import Driven

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ledger.state import at_rest
-from ledger.views import stats_of, window_of
+from ledger.session.state import at_rest
+from ledger.session.views import stats_of, window_of
 from projections.entries import Entry
 from projections.strategies import WINDOWS
 from projections.strategies.full import place

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from ledger import snapshots
 from ledger.errors import (
     IdempotencyMismatch,
     InvalidInput,
@@ -18,7 +17,8 @@ from ledger.errors import (
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.state import at_rest
+from ledger.replay import snapshots
+from ledger.session.state import at_rest
 from ledger.stores.in_memory import InMemoryStore
 from projections.entries import Entry
 from tests.memory.conftest import SMALL, contents, talk

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from ledger.index_ports import IndexedSession
 from ledger.memory import MemoryLedger
+from ledger.ports.indexes import IndexedSession
 from tests.memory.conftest import SMALL, talk
 
 

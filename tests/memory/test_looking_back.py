@@ -11,8 +11,8 @@ from ledger.events import EntryAdded, RecordedEvent
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.state import SESSION, at_rest
-from ledger.views import stats_of, window_of
+from ledger.session.state import SESSION, at_rest
+from ledger.session.views import stats_of, window_of
 from projections.history import HISTORY
 from projections.projection import Projection
 from projections.rendering import context_text

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from ledger.drafts import EntryDraft
 from ledger.errors import DuplicateEntry, InvalidInput, LedgerError, VersionConflict
 from ledger.ids import Stream, namespace_id
 from ledger.memory import MemoryLedger
+from ledger.session.drafts import EntryDraft
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
 from tests.memory import refusals

@@ -15,8 +15,8 @@ import sqlalchemy as sa
 
 from ledger.errors import DatabaseUnavailable
 from ledger.ids import Stream
-from ledger.index_ports import Snapshot
 from ledger.ports import AppendRequest
+from ledger.ports.indexes import Snapshot
 from ledger.stores.postgres import PostgresStore, appending
 from ledger.stores.postgres.connections import LIMIT_IDLE, Driver
 from tests.conformance.building import a_request, a_write, an_event, append, some_events

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from ledger.ids import Stream
-from ledger.index_ports import Snapshot
+from ledger.ports.indexes import Snapshot
 from ledger.stores.postgres import Target
 from ledger.stores.postgres.reading import _QUERIES
 from tests.conformance.building import a_request, a_write, an_event, append

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from ledger.errors import ImportRefused, LedgerError, NamespaceExists, NotAllowed
-from ledger.exporting import export_lines
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.restoring import restore
+from ledger.transfer.exporting import export_lines
+from ledger.transfer.restoring import restore
 from tests.conformance.building import a_request, a_write, an_event, append, some_events
 from tests.conformance.whole_log import assert_whole, whole_log
 from tests.databases import Server

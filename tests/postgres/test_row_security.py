@@ -9,11 +9,11 @@ import pytest
 
 from ledger.events import MemoryFields
 from ledger.ids import Stream, namespace_id
-from ledger.index_ports import Snapshot
-from ledger.job_ports import JOBS, DueJob, SessionJobs
-from ledger.put import ServedView
-from ledger.record_ports import RECORDS_PROJECTION
-from ledger.search_ports import SEARCH, StreamChange
+from ledger.ports.indexes import Snapshot
+from ledger.ports.jobs import JOBS, DueJob, SessionJobs
+from ledger.ports.records import RECORDS_PROJECTION
+from ledger.ports.search import SEARCH, StreamChange
+from ledger.session.put import ServedView
 from ledger.stores.postgres import PostgresStore, Target
 from projections.records import Record
 from projections.search import Piece, Put

@@ -4,9 +4,9 @@ from decimal import Decimal
 
 import pytest
 
-from ledger.commands import ChangeConfig
 from ledger.errors import InvalidInput
 from ledger.events import ConfigChanged
+from ledger.session.commands import ChangeConfig
 from projections.config import MemoryConfig, dump, load, update
 from projections.strategies import COMPACTIONS, WINDOWS
 from tests.core.specification import given

@@ -6,7 +6,7 @@ import pytest
 
 from ledger.events import JsonObject
 from ledger.memory import MemoryLedger
-from ledger.views import window_of
+from ledger.session.views import window_of
 from projections.entries import Entry
 from projections.formatters import FORMATTERS, DefaultFormatter
 from projections.summaries import Summary

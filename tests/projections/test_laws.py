@@ -14,7 +14,7 @@ from ledger.errors import UnknownConfig, UnknownEvent
 from ledger.events import Event, OpaqueEvent, RecordedEvent, SessionOpened
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
-from ledger.state import SESSION
+from ledger.session.state import SESSION
 from ledger.stores.in_memory import InMemoryStore
 from projections.history import HISTORY
 from projections.lineage import LINEAGE

@@ -2,11 +2,11 @@
 
 import pytest
 
-from ledger.commands import ClearSession
 from ledger.errors import InvalidInput
 from ledger.events import CompactionCompleted, to_datetime
 from ledger.memory import MemoryLedger
-from ledger.views import metrics_of, stats_of
+from ledger.session.commands import ClearSession
+from ledger.session.views import metrics_of, stats_of
 from projections.stats import Metrics
 from tests.core.driver import Driven, Scripted, raises, text_of
 

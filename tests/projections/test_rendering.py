@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from ledger.results import Context
-from ledger.state import at_rest
-from ledger.views import window_of
+from ledger.session.state import at_rest
+from ledger.session.views import window_of
 from projections.rendering import chat_messages, context_text, rolling_shape, summary_as_message
 from tests.core.driver import Driven, Scripted, exact
 from tests.core.specification import given

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from ledger.builds import Build
 from ledger.ids import Stream, namespace_id
 from ledger.ports import AppendRequest, Store, StreamWrite
-from ledger.record_ports import RECORDS_PROJECTION
+from ledger.ports.records import RECORDS_PROJECTION
+from ledger.replay.builds import Build
 from projections.records import RECORDS, Record
 from tests.conformance.building import some_events
 

@@ -10,7 +10,7 @@ import pytest
 from ledger.errors import InvalidInput
 from ledger.events import MemoryFields, to_microseconds
 from ledger.ports import Store
-from ledger.record_ports import KeptRecord, RecordQuery
+from ledger.ports.records import KeptRecord, RecordQuery
 from ledger.records import records_stream
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import record_conditions

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ledger.errors import InvalidInput
-from ledger.record_ports import KeptRecord
+from ledger.ports.records import KeptRecord
 from ledger.records import ForgetPolicy, LongTermMemory, records_stream
 from ledger.records.forgetting import forgotten
 from projections.records import Record

@@ -11,7 +11,7 @@ from ledger.events import MemoryFields
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.record_ports import Wanted
+from ledger.ports.records import Wanted
 from ledger.records import LongTermMemory
 from ledger.records.writing import RecordWriter
 from ledger.writing import Writer

@@ -10,7 +10,7 @@ from ledger.embedders.openai import OpenAIEmbedder
 from ledger.errors import InvalidInput
 from ledger.events import to_microseconds
 from ledger.ports import Store
-from ledger.record_ports import RecordQuery, SearchMode
+from ledger.ports.records import RecordQuery, SearchMode
 from ledger.records import LongTermMemory, RecordPage, record_search, records_stream
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import finding_records

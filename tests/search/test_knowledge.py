@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger import knowledge
 from ledger.errors import Unavailable
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
+from ledger.search import knowledge
 from ledger.stores.in_memory import InMemoryStore
 from tests.core.driver import Scripted
 

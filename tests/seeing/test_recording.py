@@ -7,14 +7,14 @@ import pytest
 from msgspec.structs import replace
 
 from ledger.codec import decode
-from ledger.compaction_result import CompactionResult
+from ledger.compaction.result import CompactionResult
 from ledger.errors import IdempotencyMismatch, SessionNotFound
 from ledger.events import ContextRendered, RecordedEvent
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.seeing import seen
-from ledger.state import SESSION, SessionState, at_rest
+from ledger.session.state import SESSION, SessionState, at_rest
 from ledger.stores.in_memory import InMemoryStore
 from projections.lineage import LINEAGE
 from tests.seeing.planted import CONFIGS, live, marked

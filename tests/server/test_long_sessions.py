@@ -9,7 +9,7 @@ import pytest
 
 from ledger.server.compat import shapes
 from ledger.server.compat.shapes import View
-from ledger.state import SessionState
+from ledger.session.state import SessionState
 from tests.server.conftest import Running
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]

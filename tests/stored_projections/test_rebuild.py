@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ledger import builds
-from ledger.builds import Build, next_build, replaced_builds
 from ledger.clock import SystemClock
 from ledger.errors import Conflict, InvalidInput
 from ledger.ids import Stream, namespace_id
-from ledger.index_ports import Checkpoint, IndexedSession
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.session_index import SessionIndex, row_of
+from ledger.ports.indexes import Checkpoint, IndexedSession
+from ledger.replay import builds
+from ledger.replay.builds import Build, next_build, replaced_builds
+from ledger.replay.session_index import SessionIndex, row_of
 from ledger.stores.postgres import PostgresStore
 from tests.databases import Server
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from ledger.commands import ChangeConfig
 from ledger.errors import NotEnoughEntries
+from ledger.session.commands import ChangeConfig
 from projections import config
 from tests.core.driver import Driven, Scripted
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ledger.views import window_of
+from ledger.session.views import window_of
 from tests.core.driver import Driven
 
 #: Closed interactions of 30, 80, 40 and 10 tokens; the second has a tool message.

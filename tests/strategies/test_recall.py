@@ -3,7 +3,7 @@
 import pytest
 
 from ledger.events import KnowledgeSource
-from ledger.views import window_of
+from ledger.session.views import window_of
 from projections.history import HISTORY
 from projections.recalling import hints_for, hints_of, homes_of
 from projections.rendering import chat_messages, context_text

@@ -2,11 +2,11 @@
 
 import pytest
 
-from ledger.commands import ChangeConfig, ClearSession, RemoveEntry
 from ledger.errors import NotEnoughEntries
 from ledger.events import CompactionCompleted, CompactionDiscarded, CompactionFailed, CompactionRequested
-from ledger.state import SESSION, at_rest
-from ledger.views import stats_of, window_of
+from ledger.session.commands import ChangeConfig, ClearSession, RemoveEntry
+from ledger.session.state import SESSION, at_rest
+from ledger.session.views import stats_of, window_of
 from projections import config, ranges
 from projections.strategies.rolling import shown_items
 from tests.core.driver import Driven, Scripted, exact

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from ledger.views import window_of
+from ledger.session.views import window_of
 from projections import config
 from tests.core.driver import Driven
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ledger.views import stats_of, window_of
+from ledger.session.views import stats_of, window_of
 from projections.summaries import Summary
 from tests.core.driver import Driven, Scripted, text_of
 

@@ -7,7 +7,7 @@ import pytest
 
 from ledger.errors import NotEnoughEntries
 from ledger.events import CompactionCompleted, CompactionFailed, CompactionRequested
-from ledger.views import plan_automatic, plan_manual, stats_of, window_of
+from ledger.session.views import plan_automatic, plan_manual, stats_of, window_of
 from projections import ranges
 from projections.prompts import transcript
 from projections.strategies.token_threshold import DEFAULT_PROMPT, eligible

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ledger.drafts import draft_entry
+from ledger.session.drafts import draft_entry
 from ledger.summarizers.heuristic import Heuristic, describe
 from projections.entries import Entry
 from projections.prompts import SummaryRequest

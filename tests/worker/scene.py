@@ -6,14 +6,14 @@ from typing import Any
 
 from ledger.clock import SystemClock
 from ledger.codec import decode
-from ledger.commands import ChangeConfig
 from ledger.events import Event, Extraction, MemoryAdded, MemoryFields, RecordedEvent
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import AppendRequest, Store
 from ledger.records import LongTermMemory, RecordSearch, records_stream
 from ledger.records.shown import LongTermRecord
-from ledger.replay import States
+from ledger.replay.states import States
+from ledger.session.commands import ChangeConfig
 from ledger.settings import Settings
 from ledger.summarizers import SummarizerChoice
 from ledger.worker import Worker, WorkerSettings, load_worker_settings

@@ -6,7 +6,7 @@ import pytest
 
 from ledger.events import MemoryEdited, MemoryFields, MemoryRemoved
 from ledger.ports import Store
-from ledger.replay import States
+from ledger.replay.states import States
 from ledger.worker.promoting import promote
 from ledger.worker.site import Site
 from tests.worker.scene import Scene, work, worker

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from ledger.ids import Stream
-from ledger.job_ports import JOBS, MOST_ATTEMPTS, DueJob, Job, Outcome, SessionJobs
 from ledger.ports import Store
+from ledger.ports.jobs import JOBS, MOST_ATTEMPTS, DueJob, Job, Outcome, SessionJobs
 from ledger.stores.postgres import PostgresStore
 from ledger.summarizers.openai import OpenAISummarizer
 from ledger.worker.site import Site

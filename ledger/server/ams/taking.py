@@ -26,8 +26,8 @@ from ledger.server.compat.bodies import WorkingMemoryBody, check_messages
 from ledger.server.compat.limits import ContextLimit, begins_with
 from ledger.server.settings import ServiceSettings
 from ledger.server.spaces import ServedLedger, Spaces
+from ledger.session.state import SessionState
 from ledger.settings import Settings
-from ledger.state import SessionState
 
 #: Who the events say wrote them; by it a repetition knows what nobody has gone on with.
 ACTOR: Final = "import-ams"

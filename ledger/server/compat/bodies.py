@@ -6,11 +6,11 @@ from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ledger.canonical import canonical_json
-from ledger.drafts import METADATA_BYTES, PAYLOAD_BYTES, check_content
 from ledger.errors import InvalidInput
 from ledger.events import Extraction, JsonObject, MemoryFields
-from ledger.put import Body, BodyMemory, BodyMessage
 from ledger.server.strict_body import LenientBody
+from ledger.session.drafts import METADATA_BYTES, PAYLOAD_BYTES, check_content
+from ledger.session.put import Body, BodyMemory, BodyMessage
 
 MOST_MESSAGES: Final = 10_000
 _ID_BYTES: Final = 512

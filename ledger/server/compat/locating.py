@@ -8,7 +8,7 @@ from ledger.errors import SeveralSessions
 from ledger.ids import namespace_id
 from ledger.server.callers import Caller
 from ledger.server.service import Service
-from ledger.state import SessionState
+from ledger.session.state import SessionState
 
 
 class Place(msgspec.Struct, frozen=True):

@@ -8,7 +8,6 @@ from pydantic import BaseModel, Field
 
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
-from ledger.put.fields import context_of
 from ledger.server.callers import Reader
 from ledger.server.compat import shapes
 from ledger.server.compat.limits import ContextLimit, limit_of
@@ -17,6 +16,7 @@ from ledger.server.compat.long_term_memory import memory_for, search_for
 from ledger.server.ledgers import ServiceOf
 from ledger.server.routes import compat_router
 from ledger.server.strict_body import LenientBody
+from ledger.session.put.fields import context_of
 
 router = compat_router(tags=["prompt"])
 

@@ -8,10 +8,10 @@ import msgspec
 
 from ledger.events import JsonObject, MemoryFields, to_datetime
 from ledger.memory.putting import stamp_of
-from ledger.put import ServedView
-from ledger.put.fields import context_of, shown_data
 from ledger.server.compat.limits import ContextLimit
-from ledger.state import SessionState
+from ledger.session.put import ServedView
+from ledger.session.put.fields import context_of, shown_data
+from ledger.session.state import SessionState
 from projections import ranges
 from projections.entries import Entry
 from projections.records import memory_hash

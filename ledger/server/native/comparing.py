@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, WithJsonSchema
 
-from ledger.comparing import Changes
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
+from ledger.history.comparing import Changes
 from ledger.memory.trying import Point as LibraryPoint
 from ledger.server.callers import Reader
 from ledger.server.ledgers import ServiceOf

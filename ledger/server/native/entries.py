@@ -19,7 +19,7 @@ from ledger.strict_json import INT_MAX
 
 router = native_router(prefix="/v1/sessions/{session_id}/entries", tags=["entries"])
 
-#: How an entry is described; what it may hold is checked where all doors check it, in `ledger.drafts`.
+#: How an entry is described; what it may hold is checked where all doors check it, in `ledger.session.drafts`.
 _ENTRY_SCHEMA: Final[JsonObject] = {
     "type": "object",
     "properties": {

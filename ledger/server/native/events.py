@@ -7,7 +7,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from ledger.events import JsonObject
-from ledger.log_entries import LoggedEvent
+from ledger.history.log import LoggedEvent
 from ledger.names import check_entry_id
 from ledger.server.callers import Reader
 from ledger.server.native.sessions import SessionOf, tag

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 from pydantic import ConfigDict, Field, WithJsonSchema
 from starlette.responses import JSONResponse, Response
 
-from ledger.compaction_result import CompactionResult
+from ledger.compaction.result import CompactionResult
 from ledger.errors import CompactionFailed, CompactionUnderWay, NothingGained, SessionNotFound
 from ledger.events import JsonObject, Ranges
 from ledger.server.callers import Reader, Writer
@@ -16,7 +16,7 @@ from ledger.server.native.sessions import ConditionsOf, SessionOf, tag
 from ledger.server.native.shapes import Shape
 from ledger.server.routes import native_router
 from ledger.server.strict_body import StrictBody
-from ledger.state import SessionState
+from ledger.session.state import SessionState
 from ledger.strict_json import INT_MAX
 from projections import config as memory_config
 

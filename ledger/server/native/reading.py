@@ -8,10 +8,9 @@ from msgspec.structs import replace
 from pydantic import Field
 from starlette.responses import Response
 
-from ledger.comparing import context_of
-from ledger.drafts import check_moment
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject, to_datetime
+from ledger.history.comparing import context_of
 from ledger.server.callers import Reader
 from ledger.server.ledgers import ServiceOf
 from ledger.server.native.sessions import SessionOf, never_future, tag
@@ -28,7 +27,8 @@ from ledger.server.native.shapes import (
 )
 from ledger.server.routes import native_router
 from ledger.server.strict_body import whole_number
-from ledger.state import SessionState
+from ledger.session.drafts import check_moment
+from ledger.session.state import SessionState
 from projections.fitting import fitted, hidden
 from projections.model_windows import window_tokens
 from projections.ranges import contains

@@ -9,13 +9,13 @@ from typing import Annotated, Final, TypeAlias, TypedDict
 from fastapi import Depends, Header, Path, Query
 from starlette.responses import Response
 
-from ledger.drafts import check_moment
 from ledger.errors import InvalidInput, PreconditionFailed, SessionNotFound, VersionConflict
 from ledger.memory import MemoryLedger
 from ledger.names import check_idempotency_key, check_name
 from ledger.server.ledgers import LedgerOf
 from ledger.server.service import Service
-from ledger.state import SessionState
+from ledger.session.drafts import check_moment
+from ledger.session.state import SessionState
 from ledger.strict_json import INT_MAX
 
 _ETAG: Final = re.compile(r'(W/)?"([0-9]{1,19})"')

@@ -8,7 +8,7 @@ import msgspec
 from pydantic import BaseModel, ConfigDict, PlainSerializer, WithJsonSchema
 
 from ledger.events import JsonObject, Kind, Ranges, ToolStatus, to_datetime
-from ledger.state import SessionState
+from ledger.session.state import SessionState
 from projections.entries import Entry
 from projections.summaries import Summary
 from projections.working_memory import Memory

@@ -15,8 +15,8 @@ from starlette.responses import StreamingResponse
 
 from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput, LedgerError
+from ledger.history.log import LoggedEvent
 from ledger.ids import namespace_id
-from ledger.log_entries import LoggedEvent
 from ledger.server.bells import Bell
 from ledger.server.callers import Reader
 from ledger.server.ledgers import LedgerOf, ServiceOf

@@ -22,7 +22,7 @@ _QUEUE_UP: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
 
 
 class Appending:
-    """The `ports.Appender` of the store.
+    """The `ports.log.Appender` of the store.
 
     Appends ride out a restart of the server: they are sent again, recognised if the first attempt was
     committed, until it has been away for *patience_s*. From then on each is tried once, so that those who wait

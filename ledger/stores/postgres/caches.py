@@ -8,20 +8,20 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from ledger.ids import Stream
-from ledger.index_ports import IndexedSession, LifeFilter, Snapshot
+from ledger.ports.indexes import IndexedSession, LifeFilter, Snapshot
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.checkpoints import moved_on, sessions_changed, unused_rows
 from ledger.stores.postgres.connections import Pool
 
 
 class Caches:
-    """The writing half of `index_ports.SnapshotStore`, and the `index_ports.SessionIndexStore` of the store."""
+    """The writing half of `ports.indexes.SnapshotStore`, and the `ports.indexes.SessionIndexStore` of the store."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def save_snapshot(self, stream: Stream, snapshot: Snapshot) -> None:
-        """See `index_ports.SnapshotStore.save_snapshot`."""
+        """See `ports.indexes.SnapshotStore.save_snapshot`."""
         row = {
             "namespace_id": stream.namespace_id,
             "stream_id": stream.stream_id,
@@ -42,7 +42,7 @@ class Caches:
     async def index_progress(
         self, namespace_id: UUID, build: int, *, limit: int | None = None
     ) -> tuple[int, list[tuple[str, str]]]:
-        """See `index_ports.SessionIndexStore.index_progress`."""
+        """See `ports.indexes.SessionIndexStore.index_progress`."""
         async with self._pool.transaction(namespace_id) as connection:
             _, until, changed = await sessions_changed(
                 connection, namespace_id, tables.session_index.name, build, limit=limit
@@ -50,7 +50,7 @@ class Caches:
             return until, changed
 
     async def save_index(self, namespace_id: UUID, build: int, position: int, rows: Sequence[IndexedSession]) -> bool:
-        """See `index_ports.SessionIndexStore.save_index`."""
+        """See `ports.indexes.SessionIndexStore.save_index`."""
         index = tables.session_index
         async with self._pool.transaction(namespace_id) as connection:
             # first, so that a build which is being replaced is either written to before that or not at all
@@ -70,7 +70,7 @@ class Caches:
             return True
 
     async def prune_index(self, namespace_id: UUID) -> int:
-        """See `index_ports.SessionIndexStore.prune_index`."""
+        """See `ports.indexes.SessionIndexStore.prune_index`."""
         async with self._pool.transaction(namespace_id, takes_time=True) as connection:
             return (await connection.execute(unused_rows(namespace_id, tables.session_index))).rowcount
 
@@ -84,7 +84,7 @@ class Caches:
         after: tuple[datetime, UUID] | None = None,
         limit: int = 100,
     ) -> list[IndexedSession]:
-        """See `index_ports.SessionIndexStore.list_index`."""
+        """See `ports.indexes.SessionIndexStore.list_index`."""
         table = tables.session_index.c
         fields = IndexedSession.__struct_fields__
         wanted = (
@@ -114,7 +114,7 @@ class Caches:
     async def live_index(
         self, builds: Mapping[UUID, int], *, user_id: str | None, moment: datetime, limit: int
     ) -> tuple[int, list[IndexedSession]]:
-        """See `index_ports.SessionIndexStore.live_index`."""
+        """See `ports.indexes.SessionIndexStore.live_index`."""
         table = tables.session_index.c
         fields = IndexedSession.__struct_fields__
         live = [

@@ -8,7 +8,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql.dml import ReturningUpdate
 
-from ledger.index_ports import Checkpoint
+from ledger.ports.indexes import Checkpoint
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
 
@@ -24,20 +24,20 @@ _CHECKPOINTS = sa.select(
 
 
 class Checkpoints:
-    """The `index_ports.CheckpointStore` of the store."""
+    """The `ports.indexes.CheckpointStore` of the store."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def projection_progress(self, namespace_id: UUID) -> tuple[int, list[Checkpoint]]:
-        """See `index_ports.CheckpointStore.projection_progress`."""
+        """See `ports.indexes.CheckpointStore.projection_progress`."""
         wanted = _CHECKPOINTS.where(_BUILDS.c.namespace_id == namespace_id)
         async with self._pool.transaction(namespace_id) as connection:
             last = await connection.scalar(last_position(namespace_id)) or 0
             return last, [_checkpoint(row) for row in (await connection.execute(wanted)).mappings()]
 
     async def progress_of_all(self, namespace_ids: Sequence[UUID]) -> dict[UUID, tuple[int, list[Checkpoint]]]:
-        """See `index_ports.CheckpointStore.progress_of_all`."""
+        """See `ports.indexes.CheckpointStore.progress_of_all`."""
         spaces = tables.namespaces.c
         lasts = sa.select(spaces.namespace_id, spaces.last_position).where(spaces.namespace_id.in_(namespace_ids))
         wanted = _CHECKPOINTS.add_columns(_BUILDS.c.namespace_id).where(_BUILDS.c.namespace_id.in_(namespace_ids))
@@ -51,7 +51,7 @@ class Checkpoints:
             return found
 
     async def begin_build(self, namespace_id: UUID, projection: str, build: int, code_digest: bytes) -> None:
-        """See `index_ports.CheckpointStore.begin_build`."""
+        """See `ports.indexes.CheckpointStore.begin_build`."""
         begun = insert(_BUILDS).values(
             namespace_id=namespace_id,
             projection=projection,
@@ -65,7 +65,7 @@ class Checkpoints:
             await connection.execute(begun.on_conflict_do_nothing())
 
     async def go_live(self, namespace_id: UUID, projection: str, build: int, *, replaces: Sequence[int] = ()) -> None:
-        """See `index_ports.CheckpointStore.go_live`."""
+        """See `ports.indexes.CheckpointStore.go_live`."""
         built = (
             sa.update(_BUILDS)
             .where(the_build(namespace_id, projection, build))

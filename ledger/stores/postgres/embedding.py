@@ -6,7 +6,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from ledger.search_ports import Hit, SearchQuery
+from ledger.ports.search import Hit, SearchQuery
 from ledger.stores.postgres.connections import Pool
 from ledger.stores.postgres.searching import QUERIES, Searching, asked
 
@@ -14,21 +14,21 @@ _PUT: Final = sa.text(QUERIES["put_embeddings"])
 
 
 class Embedding:
-    """The `search_ports.EmbeddingStore` of the store."""
+    """The `ports.search.EmbeddingStore` of the store."""
 
     def __init__(self, pool: Pool, searching: Searching) -> None:
         self._pool = pool
         self._searching = searching
 
     async def pieces_to_embed(self, namespace_id: UUID, build: int, model: str, *, limit: int) -> list[Hit]:
-        """See `search_ports.EmbeddingStore.pieces_to_embed`."""
+        """See `ports.search.EmbeddingStore.pieces_to_embed`."""
         wanted = {"model": model, "limit": limit}
         return await self._searching.hits("pieces_to_embed", namespace_id, build, wanted)
 
     async def save_embeddings(
         self, namespace_id: UUID, model: str, embeddings: Sequence[tuple[Hit, Sequence[float]]]
     ) -> None:
-        """See `search_ports.EmbeddingStore.save_embeddings`."""
+        """See `ports.search.EmbeddingStore.save_embeddings`."""
         rows = {
             "namespace": namespace_id,
             "model": model,
@@ -44,7 +44,7 @@ class Embedding:
     async def search_similar(
         self, namespace_id: UUID, build: int, query: SearchQuery, model: str, vector: Sequence[float]
     ) -> list[Hit]:
-        """See `search_ports.EmbeddingStore.search_similar`."""
+        """See `ports.search.EmbeddingStore.search_similar`."""
         wanted = {**asked(query), "model": model, "vector": written(vector), "dimensions": len(vector)}
         return await self._searching.hits("search_similar", namespace_id, build, wanted)
 

@@ -7,7 +7,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from ledger.record_ports import (
+from ledger.ports.records import (
     MOST_WORDS,
     KeptRecord,
     RecordBuilds,
@@ -41,13 +41,13 @@ _WITH_ACCESSES: Final = tables.records.outerjoin(_ACCESS, sa.and_(*(_ACCESS.c[na
 
 
 class FindingRecords:
-    """The reading half of `record_ports.RecordStore`."""
+    """The reading half of `ports.records.RecordStore`."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def record_spaces(self, namespace_ids: Sequence[UUID]) -> dict[UUID, str]:
-        """See `record_ports.RecordReader.record_spaces`."""
+        """See `ports.records.RecordReader.record_spaces`."""
         spaces, streams = tables.namespaces.c, tables.streams.c
         holding = sa.select(streams.namespace_id).where(
             streams.session_id == RECORDS, streams.namespace_id.in_(namespace_ids)
@@ -57,7 +57,7 @@ class FindingRecords:
             return {row[0]: row[1] for row in await connection.execute(wanted)}
 
     async def find_records(self, builds: RecordBuilds, wanted: Wanted) -> list[KeptRecord]:
-        """See `record_ports.RecordReader.find_records`."""
+        """See `ports.records.RecordReader.find_records`."""
         either: list[sa.ColumnElement[bool]] = []
         if wanted.record_ids:
             either.append(_ROW.record_id.in_(wanted.record_ids))
@@ -71,7 +71,7 @@ class FindingRecords:
         return await self._kept(builds, found.order_by(_ROW.namespace_id, _ROW.stream_id, _ID))
 
     async def duplicate_records(self, builds: RecordBuilds, *, user_id: str | None = None) -> list[KeptRecord]:
-        """See `record_ports.RecordReader.duplicate_records`."""
+        """See `ports.records.RecordReader.duplicate_records`."""
         scope = [_in(builds), _ROW.live, _ROW.extraction_strategy != "message"]
         if user_id is not None:
             scope.append(_ROW.user_id == user_id)
@@ -83,13 +83,13 @@ class FindingRecords:
         return await self._kept(builds, sa.select(told).where(told.c.times > 1).order_by(*order))
 
     async def records_to_embed(self, builds: RecordBuilds, model: str, *, limit: int) -> list[KeptRecord]:
-        """See `record_ports.RecordEmbeddingStore.records_to_embed`."""
+        """See `ports.records.RecordEmbeddingStore.records_to_embed`."""
         there = sa.exists().where(*_its_meaning(model))
         found = sa.select(*_COLUMNS).select_from(_WITH_ACCESSES).where(_in(builds), _ROW.live, ~there)
         return await self._kept(builds, found.order_by(_ROW.created_at, _ID, _ROW.stream_id).limit(limit))
 
     async def search_records(self, builds: RecordBuilds, query: RecordQuery) -> RecordHits:
-        """See `record_ports.RecordSearchStore.search_records`."""
+        """See `ports.records.RecordSearchStore.search_records`."""
         source, score = (_WITH_ACCESSES, None) if query.text is None else _scored(builds, query)
         shown = sa.null() if score is None else score
         found = (

@@ -8,7 +8,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from ledger.job_ports import JOBS, MOST_ATTEMPTS, Job, JobKind, Outcome, SessionJobs
+from ledger.ports.jobs import JOBS, MOST_ATTEMPTS, Job, JobKind, Outcome, SessionJobs
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.checkpoints import moved_on, sessions_changed, the_build, unused_rows
 from ledger.stores.postgres.connections import Pool
@@ -36,7 +36,7 @@ _SHOWN: Final = (
 
 
 class Jobs:
-    """The `job_ports.JobStore` of the store."""
+    """The `ports.jobs.JobStore` of the store."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -44,14 +44,14 @@ class Jobs:
     async def changed_sessions(
         self, namespace_id: UUID, projection: str, build: int, *, limit: int
     ) -> tuple[int, int, list[tuple[str, str]]]:
-        """See `job_ports.JobIndexStore.changed_sessions`."""
+        """See `ports.jobs.JobIndexStore.changed_sessions`."""
         async with self._pool.transaction(namespace_id) as connection:
             return await sessions_changed(connection, namespace_id, projection, build, limit=limit)
 
     async def save_jobs(
         self, namespace_id: UUID, build: int, sessions: Sequence[SessionJobs], *, after: int, position: int
     ) -> int | None:
-        """See `job_ports.JobIndexStore.save_jobs`."""
+        """See `ports.jobs.JobIndexStore.save_jobs`."""
         at = sa.select(tables.projection_checkpoints.c.position).where(the_build(namespace_id, JOBS, build))
         async with self._pool.transaction(namespace_id) as connection:
             # first, so that of two that fold the same events only one writes
@@ -67,12 +67,12 @@ class Jobs:
             return position
 
     async def prune_jobs(self, namespace_id: UUID) -> int:
-        """See `job_ports.JobIndexStore.prune_jobs`."""
+        """See `ports.jobs.JobIndexStore.prune_jobs`."""
         async with self._pool.transaction(namespace_id, takes_time=True) as connection:
             return (await connection.execute(unused_rows(namespace_id, tables.jobs))).rowcount
 
     async def spaces_with_due_jobs(self, namespace_ids: Sequence[UUID], *, kinds: Sequence[JobKind]) -> set[UUID]:
-        """See `job_ports.JobQueue.spaces_with_due_jobs`."""
+        """See `ports.jobs.JobQueue.spaces_with_due_jobs`."""
         now = sa.func.clock_timestamp()
         wanted = (
             sa.select(_JOBS.namespace_id)
@@ -91,7 +91,7 @@ class Jobs:
     async def claim_jobs(
         self, namespace_id: UUID, build: int, *, by: str, kinds: Sequence[JobKind], lease_s: float, limit: int
     ) -> list[Job]:
-        """See `job_ports.JobQueue.claim_jobs`."""
+        """See `ports.jobs.JobQueue.claim_jobs`."""
         asked = {
             "namespace_id": namespace_id,
             "build": build,
@@ -106,7 +106,7 @@ class Jobs:
             return sorted((_job(namespace_id, build, row) for row in rows), key=lambda job: job.due_at)
 
     async def renew_job(self, job: Job, *, lease_s: float) -> bool:
-        """See `job_ports.JobQueue.renew_job`."""
+        """See `ports.jobs.JobQueue.renew_job`."""
         until = sa.func.clock_timestamp() + sa.func.make_interval(0, 0, 0, 0, 0, 0, lease_s)
         statement = (
             sa.update(tables.jobs).where(*_the_job(job), _JOBS.leased_by == job.leased_by).values(leased_until=until)
@@ -115,7 +115,7 @@ class Jobs:
             return (await connection.execute(statement)).rowcount > 0
 
     async def leave_job(self, job: Job, outcome: Outcome) -> None:
-        """See `job_ports.JobQueue.leave_job`."""
+        """See `ports.jobs.JobQueue.leave_job`."""
         noted = {
             "namespace_id": job.namespace_id,
             "build": job.build,
@@ -131,7 +131,7 @@ class Jobs:
             await connection.execute(_LEAVE, noted)
 
     async def list_jobs(self, namespace_id: UUID, build: int, *, dead: bool = False, limit: int = 100) -> list[Job]:
-        """See `job_ports.JobList.list_jobs`."""
+        """See `ports.jobs.JobList.list_jobs`."""
         wanted = (
             sa.select(*_SHOWN)
             .where(_JOBS.namespace_id == namespace_id, _JOBS.projection_version == build)
@@ -144,7 +144,7 @@ class Jobs:
             return [_job(namespace_id, build, row) for row in (await connection.execute(wanted)).mappings()]
 
     async def revive_jobs(self, namespace_id: UUID, build: int) -> int:
-        """See `job_ports.JobList.revive_jobs`."""
+        """See `ports.jobs.JobList.revive_jobs`."""
         statement = (
             sa.update(tables.jobs)
             .where(

@@ -13,7 +13,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ledger.canonical import canonical_json
-from ledger.record_ports import RECORDS_PROJECTION, KeptRecord, Place, RecordAccess
+from ledger.ports.records import RECORDS_PROJECTION, KeptRecord, Place, RecordAccess
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.checkpoints import moved_on, the_build, unused_rows
 from ledger.stores.postgres.connections import Pool
@@ -37,7 +37,7 @@ def record_of(stored: bytes) -> Record:
 
 
 class KeepingRecords:
-    """The writing half of `record_ports.RecordStore`."""
+    """The writing half of `ports.records.RecordStore`."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -53,7 +53,7 @@ class KeepingRecords:
         position: int,
         language: str,
     ) -> int | None:
-        """See `record_ports.RecordIndexStore.save_records`."""
+        """See `ports.records.RecordIndexStore.save_records`."""
         embeds = await self.embeds_records()
         builds = tables.projection_checkpoints.c
         at = sa.select(builds.position).where(the_build(namespace_id, RECORDS_PROJECTION, build))
@@ -71,12 +71,12 @@ class KeepingRecords:
             return position
 
     async def prune_records(self, namespace_id: UUID) -> int:
-        """See `record_ports.RecordIndexStore.prune_records`."""
+        """See `ports.records.RecordIndexStore.prune_records`."""
         async with self._pool.transaction(namespace_id, takes_time=True) as connection:
             return (await connection.execute(unused_rows(namespace_id, tables.records))).rowcount
 
     async def touch_records(self, places: Sequence[Place], *, now: datetime, pause_s: float) -> None:
-        """See `record_ports.RecordAccessStore.touch_records`."""
+        """See `ports.records.RecordAccessStore.touch_records`."""
         if not places:
             return
         ordered = sorted(set(places))  # two readers of the same records take their rows in the same order
@@ -91,7 +91,7 @@ class KeepingRecords:
             await connection.execute(_TOUCH, touched)
 
     async def seed_accesses(self, accesses: Sequence[RecordAccess]) -> None:
-        """See `record_ports.RecordAccessStore.seed_accesses`."""
+        """See `ports.records.RecordAccessStore.seed_accesses`."""
         rows = [
             {
                 "namespace_id": one.namespace_id,
@@ -108,7 +108,7 @@ class KeepingRecords:
             await connection.execute(insert(tables.record_accesses).values(rows).on_conflict_do_nothing())
 
     async def embeds_records(self) -> bool:
-        """See `record_ports.RecordEmbeddingStore.embeds_records`."""
+        """See `ports.records.RecordEmbeddingStore.embeds_records`."""
         if self._embeds is None:
             with translated():
                 async with self._pool.readers.use() as driver:
@@ -120,7 +120,7 @@ class KeepingRecords:
     async def save_record_embeddings(
         self, model: str, embeddings: Sequence[tuple[KeptRecord, Sequence[float]]]
     ) -> None:
-        """See `record_ports.RecordEmbeddingStore.save_record_embeddings`."""
+        """See `ports.records.RecordEmbeddingStore.save_record_embeddings`."""
         if not embeddings:
             return
         kept = sorted(embeddings, key=lambda pair: pair[0].place)

@@ -19,9 +19,9 @@ from ledger.chain import ZERO_HASH
 from ledger.events import Ranges, StoredEvent
 from ledger.forks import Part, parts_of, placed
 from ledger.ids import Stream
-from ledger.index_ports import Snapshot
 from ledger.ports import EarlierRequest, NamespaceInfo, Receipt, StreamHead
-from ledger.record_ports import RecordEvents
+from ledger.ports.indexes import Snapshot
+from ledger.ports.records import RecordEvents
 from ledger.stores.postgres import faults, tables
 from ledger.stores.postgres.arrays import POSTGRES_EPOCH_US
 from ledger.stores.postgres.connections import Driver, Pool
@@ -34,7 +34,7 @@ _QUERIES: Final = {path.stem: path.read_text() for path in (Path(__file__).paren
 
 
 class Reading:
-    """The `ports.StreamReader`, `ports.StreamLocator` and `ports.NamespaceReader` of the store."""
+    """The `ports.log.StreamReader`, `ports.log.StreamLocator` and `ports.log.NamespaceReader` of the store."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -43,7 +43,7 @@ class Reading:
     async def read_stream(
         self, stream: Stream, *, after: int = 0, until: int | None = None, limit: int | None = None
     ) -> list[StoredEvent]:
-        """See `ports.StreamReader.read_stream`."""
+        """See `ports.log.StreamReader.read_stream`."""
         last = _UNLIMITED if until is None else until
         at_most = _UNLIMITED if limit is None else limit
         parts = self._forks.get(stream.stream_id)
@@ -56,7 +56,7 @@ class Reading:
         return await self._events_of(parts, stream.namespace_id, ((after + 1, last),), at_most)
 
     async def read_versions(self, stream: Stream, wanted: Ranges) -> list[StoredEvent]:
-        """See `ports.StreamReader.read_versions`."""
+        """See `ports.log.StreamReader.read_versions`."""
         if not wanted:
             return []
         firsts, lasts = [first for first, _ in wanted], [last for _, last in wanted]
@@ -80,7 +80,7 @@ class Reading:
         )
 
     async def find_items(self, stream: Stream, item_ids: Sequence[str]) -> dict[str, list[int]]:
-        """See `ports.StreamReader.find_items`."""
+        """See `ports.log.StreamReader.find_items`."""
         rows = await self._items(stream.namespace_id, stream.stream_id, item_ids)
         if rows and rows[-1][0] is None:
             older = [
@@ -100,12 +100,12 @@ class Reading:
         return await self._rows("find_items", namespace_id, wanted)
 
     async def head(self, stream: Stream) -> tuple[int, bytes]:
-        """See `ports.StreamLocator.head`."""
+        """See `ports.log.StreamLocator.head`."""
         rows = await self._rows("head", stream.namespace_id, {"stream": stream.stream_id})
         return (rows[0][0], bytes(rows[0][1])) if rows else (0, ZERO_HASH)
 
     async def lineage(self, stream: Stream) -> list[StreamHead]:
-        """See `ports.StreamLocator.lineage`."""
+        """See `ports.log.StreamLocator.lineage`."""
         rows = await self._rows("lineage", stream.namespace_id, {"stream": stream.stream_id})
         lineage = [StreamHead(row[0], row[1], row[2], row[3], bytes(row[4]), row[5], row[6]) for row in rows]
         self._forks.pop(stream.stream_id, None)
@@ -122,7 +122,7 @@ class Reading:
         return self._forks.get(stream.stream_id)
 
     async def version_at(self, stream: Stream, moment: datetime) -> int:
-        """See `ports.StreamLocator.version_at`."""
+        """See `ports.log.StreamLocator.version_at`."""
         version = await self._version_at(stream.namespace_id, Part(stream.stream_id, 0, _UNLIMITED), moment)
         if not version:
             for part in reversed((await self._parts(stream) or ())[:-1]):
@@ -135,22 +135,22 @@ class Reading:
         return int(rows[0][0]) if rows else 0
 
     async def named(self, namespace_id: UUID, stream_ids: Sequence[UUID]) -> dict[UUID, tuple[str, str]]:
-        """See `ports.StreamLocator.named`."""
+        """See `ports.log.StreamLocator.named`."""
         rows = await self._rows("named", namespace_id, {"streams": list(stream_ids)})
         return {row[0]: (row[1], row[2]) for row in rows}
 
     async def read_namespace(self, namespace_id: UUID, *, after: int = 0, limit: int = 1_000) -> list[StoredEvent]:
-        """See `ports.NamespaceReader.read_namespace`."""
+        """See `ports.log.NamespaceReader.read_namespace`."""
         return await self._events("read_namespace", namespace_id, {"after": after, "limit": limit})
 
     async def namespace(self, namespace_id: UUID) -> NamespaceInfo | None:
-        """See `ports.NamespaceReader.namespace`."""
+        """See `ports.log.NamespaceReader.namespace`."""
         async with self._pool.transaction(namespace_id) as connection:
             row = (await connection.execute(_namespace_query(namespace_id))).one_or_none()
             return NamespaceInfo(row[0], row[1], row[2]) if row else None
 
     async def namespaces(self, namespace_ids: Sequence[UUID]) -> dict[UUID, NamespaceInfo]:
-        """See `ports.NamespaceReader.namespaces`."""
+        """See `ports.log.NamespaceReader.namespaces`."""
         table = tables.namespaces.c
         wanted = sa.select(table.namespace_id, table.namespace, table.ledger_id, table.last_position).where(
             table.namespace_id.in_(namespace_ids)
@@ -159,7 +159,7 @@ class Reading:
             return {row[0]: NamespaceInfo(*row[1:]) for row in await connection.execute(wanted)}
 
     async def overview(self, namespace_id: UUID) -> tuple[NamespaceInfo, list[StreamHead]] | None:
-        """See `ports.NamespaceReader.overview`."""
+        """See `ports.log.NamespaceReader.overview`."""
         table = tables.streams.c
         heads = (
             sa.select(

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ledger.ids import Stream
-from ledger.search_ports import SEARCH, Hit, SearchQuery, StreamChange
+from ledger.ports.search import SEARCH, Hit, SearchQuery, StreamChange
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.checkpoints import moved_on, the_build
 from ledger.stores.postgres.connections import Pool
@@ -22,14 +22,14 @@ _PUT: Final = sa.text(QUERIES["put_pieces"])
 
 
 class Searching:
-    """The `search_ports.SearchStore` of the store."""
+    """The `ports.search.SearchStore` of the store."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._embeds: bool | None = None
 
     async def embeds(self) -> bool:
-        """See `search_ports.EmbeddingStore.embeds`."""
+        """See `ports.search.EmbeddingStore.embeds`."""
         if self._embeds is None:
             rows = await self.rows("SELECT to_regclass('ledger.search_embeddings') IS NOT NULL", {})
             self._embeds = bool(rows[0][0])
@@ -45,7 +45,7 @@ class Searching:
         position: int,
         language: str,
     ) -> int | None:
-        """See `search_ports.SearchStore.index_pieces`."""
+        """See `ports.search.SearchStore.index_pieces`."""
         embeds = await self.embeds()
         at = sa.select(tables.projection_checkpoints.c.position).where(the_build(namespace_id, SEARCH, build))
         async with self._pool.transaction(namespace_id) as connection:
@@ -63,19 +63,19 @@ class Searching:
             return position
 
     async def prune_pieces(self, namespace_id: UUID) -> int:
-        """See `search_ports.SearchStore.prune_pieces`."""
+        """See `ports.search.SearchStore.prune_pieces`."""
         async with self._pool.transaction(namespace_id, takes_time=True) as connection:
             await connection.execute(_unused(namespace_id, tables.search_terms))
             return (await connection.execute(_unused(namespace_id, tables.search_entries))).rowcount
 
     async def search(self, namespace_id: UUID, build: int, query: SearchQuery) -> list[Hit]:
-        """See `search_ports.SearchStore.search`."""
+        """See `ports.search.SearchStore.search`."""
         return await self.hits("search", namespace_id, build, asked(query))
 
     async def findable(
         self, stream: Stream, build: int, versions: Sequence[int], *, include_erased: bool = False
     ) -> set[int]:
-        """See `search_ports.SearchStore.findable`."""
+        """See `ports.search.SearchStore.findable`."""
         wanted = {
             "namespace": str(stream.namespace_id),
             "build": build,

@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from ledger.ids import Stream
-from ledger.put import ServedView
-from ledger.serving_ports import Found
+from ledger.ports.serving import Found
+from ledger.session.put import ServedView
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
 
@@ -22,7 +22,7 @@ _MOST_NOTED: Final = 4_096
 
 
 class Serving:
-    """The `serving_ports.SessionFinder` and `serving_ports.ServedViews` of the store."""
+    """The `ports.serving.SessionFinder` and `ports.serving.ServedViews` of the store."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -31,7 +31,7 @@ class Serving:
     async def find_sessions(
         self, namespace_ids: Sequence[UUID], session_id: str, *, user_id: str | None = None
     ) -> list[Found]:
-        """See `serving_ports.SessionFinder.find_sessions`."""
+        """See `ports.serving.SessionFinder.find_sessions`."""
         if not namespace_ids:
             return []
         streams = tables.streams.c
@@ -46,7 +46,7 @@ class Serving:
             return [Found(*row) for row in await connection.execute(wanted)]
 
     async def note_view(self, stream: Stream, view: ServedView, *, now: datetime) -> None:
-        """See `serving_ports.ServedViews.note_view`."""
+        """See `ports.serving.ServedViews.note_view`."""
         key = stream.stream_id, view.key
         noted = self._noted.get(key)
         if noted is not None and noted <= now < noted + _FRESH:
@@ -79,7 +79,7 @@ class Serving:
             self._noted.popitem(last=False)
 
     async def served_views(self, stream: Stream, *, now: datetime) -> list[ServedView]:
-        """See `serving_ports.ServedViews.served_views`."""
+        """See `ports.serving.ServedViews.served_views`."""
         table = tables.served_views.c
         wanted = sa.select(table.version, table.first_version, table.left_out).where(
             _of(stream), table.served_at >= now - KEPT

@@ -1,0 +1,98 @@
+"""A strategy's talk with its summarizer, step by step; who asks the model, and how, is up to the caller.
+
+Pure: the same answers give the same questions and the same summary, live and in a replay (R-WIF-1).
+"""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from ledger.errors import SummarizerFailed
+from ledger.session.state import SessionState
+from ledger.tokenizers import TOKENIZERS
+from projections.entries import Entry
+from projections.prompts import SummaryRequest
+from projections.strategies import COMPACTIONS
+from projections.strategies.base import CompactionConfig, CompactionPlan, Digest, Material, SummarizerConfig
+
+
+class Dialogue:
+    """The questions of one compaction; *first* is the first one, or the digest if there is nothing to ask."""
+
+    def __init__(
+        self,
+        compaction: CompactionConfig,
+        defaults: SummarizerConfig,
+        material: Material,
+        *,
+        model: str | None,
+        instead: str | None = None,
+    ) -> None:
+        summarise = COMPACTIONS[compaction.type].summarise
+        assert summarise is not None, "a strategy that only erases asks nobody"
+        self.material = material
+        self._model = model
+        self._instead = instead
+        self._steps = summarise(compaction, defaults, material)
+        self.first = self._step(None)
+
+    def answer(self, text: str) -> SummaryRequest | Digest:
+        """Return the next question after the answer *text*, or what came of it all.
+
+        Raises:
+            SummarizerFailed: the strategy can make nothing of it.
+        """
+        return self._step(text)
+
+    def fail(self, failure: SummarizerFailed) -> SummaryRequest | Digest:
+        """Return what the strategy does about a call that failed.
+
+        Raises:
+            SummarizerFailed: it can do nothing.
+        """
+        try:
+            return self._own(self._steps.throw(failure))
+        except StopIteration as ended:
+            return _digest(ended)
+
+    def _step(self, text: str | None) -> SummaryRequest | Digest:
+        try:
+            return self._own(next(self._steps) if text is None else self._steps.send(text))
+        except StopIteration as ended:
+            return _digest(ended)
+
+    def _own(self, request: SummaryRequest) -> SummaryRequest:
+        """Return *request* with the summarizer's own model, where the config names none."""
+        return replace(request, model=self._instead or request.model or self._model)
+
+
+def _digest(ended: StopIteration) -> Digest:
+    digest = ended.value
+    assert isinstance(digest, Digest)
+    return digest
+
+
+def begin(
+    state: SessionState,
+    plan: CompactionPlan,
+    entries: Sequence[Entry],
+    *,
+    model: str | None,
+    instead: str | None = None,
+) -> Dialogue:
+    """Return the dialogue of *plan*, made on *state*, about *entries*, what it covers, oldest first.
+
+    *model* is asked where the config names none, *instead* in any case.
+    """
+    compaction = state.config.compaction(plan.key)
+    assert compaction is not None
+    tokenizer = TOKENIZERS[state.config.tokenizer]
+    opening = state.window.opening if COMPACTIONS[compaction.type].sees_opening else None
+    material = Material(
+        tuple(entries),
+        tuple(summary for summary in state.summaries.live if summary.summary_id in plan.folds),
+        plan.target_tokens,
+        count=lambda text: tokenizer.count_text(text).tokens,
+        opening=opening.content if opening else "",
+    )
+    return Dialogue(compaction, state.config.summarizer, material, model=model, instead=instead)

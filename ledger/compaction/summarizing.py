@@ -1,0 +1,262 @@
+"""Carrying out a compaction plan: what the summarizer is asked, and what of its answer is taken.
+
+Nothing here touches the store: no transaction can be open during a model call (trust M-1).
+"""
+
+import asyncio
+import re
+from collections.abc import Generator, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import Final, cast, get_args
+
+from msgspec.structs import replace
+
+from ledger.compaction.dialogue import Dialogue
+from ledger.errors import FailureReason, InvalidInput, SummarizerFailed
+from ledger.events import CompactionRequested, Method, ModelOutput
+from ledger.ports import Clock, Summarizer, SummaryText, Tokenizer
+from ledger.session.commands import Outcome
+from ledger.session.drafts import CONTENT_BYTES
+from ledger.strict_json import INT_MAX, check_text
+from ledger.summarizers.heuristic import heuristic_text
+from projections.entries import Entry
+from projections.prompts import SummaryRequest
+from projections.strategies.base import Digest
+from projections.summaries import Summary
+
+DEADLINE_S: Final = 60.0
+
+_THOUGHT: Final = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_REFUSAL: Final = re.compile(
+    r"\W*(?:(?:i['\u2019]?m|i am) (?:sorry|unable|not able)|"
+    r"i (?:cannot|can['\u2019]t|can not|won['\u2019]t)|as an ai\b|"
+    r"no prior (?:history|conversation|context))",
+    re.IGNORECASE,
+)
+#: From the least to the most trusted; a summary is worth as little as the least of what went in (trust M-4).
+_TRUST: Final = ("external", "model", "user", "operator")
+
+
+async def carry_out(
+    asked: CompactionRequested,
+    dialogue: Dialogue,
+    summarizer: Summarizer,
+    *,
+    on_failure: str,
+    tokenizer: Tokenizer,
+    clock: Clock,
+    deadline_s: float = DEADLINE_S,
+) -> Outcome:
+    """Return the checked and counted outcome of one compaction; *summarizer* answers each call.
+
+    Raises:
+        SummarizerFailed: nothing usable came, and the config asks for no heuristic instead.
+    """
+    talk = converse(
+        asked,
+        dialogue,
+        method=cast(Method, summarizer.method),
+        on_failure=on_failure,
+        tokenizer=tokenizer,
+        summary_id=clock.ulid(),
+    )
+    try:
+        request = next(talk)
+        while True:
+            try:
+                answer = await answer_of(summarizer, request, deadline_s)
+            except SummarizerFailed as failure:
+                request = talk.throw(failure)
+            else:
+                request = talk.send(answer)
+    except StopIteration as ended:
+        return cast(Outcome, ended.value)
+
+
+def converse(
+    asked: CompactionRequested,
+    dialogue: Dialogue,
+    *,
+    method: Method,
+    on_failure: str,
+    tokenizer: Tokenizer,
+    summary_id: str,
+) -> Generator[SummaryRequest, SummaryText, Outcome]:
+    """Yield what a summarizer is to be asked, be sent its answers, and return the outcome; pure.
+
+    A call that failed is thrown in as `SummarizerFailed`. The heuristic is asked for nothing (R-SUM-9).
+
+    Raises:
+        SummarizerFailed: nothing usable came, and the config asks for no heuristic instead.
+    """
+    entries, folded = dialogue.material.entries, dialogue.material.folded
+    common = Outcome(
+        summary_id=summary_id,
+        trust=trust_of(entries, folded),
+        starts_at=min(_moments(entries, [summary.starts_at for summary in folded]), default=None),
+        ends_at=max(_moments(entries, [summary.ends_at for summary in folded]), default=None),
+        first_id=entries[0].entry_id if entries else None,
+        last_id=entries[-1].entry_id if entries else None,
+    )
+    if not entries and not folded:
+        return replace(common, summary_id=None)
+    if method == "heuristic":
+        return _without_a_model(asked, dialogue, common, tokenizer)
+    try:
+        return (yield from _with_a_model(asked, dialogue, common, tokenizer, method))
+    except SummarizerFailed as failure:
+        if on_failure != "heuristic":
+            raise
+        instead = _without_a_model(asked, dialogue, common, tokenizer)
+        return replace(instead, error=f"{failure.reason}: {failure}")
+
+
+def _without_a_model(asked: CompactionRequested, dialogue: Dialogue, common: Outcome, tokenizer: Tokenizer) -> Outcome:
+    text = heuristic_text(dialogue.material.entries, [summary.text for summary in dialogue.material.folded])
+    return replace(_checked(asked, text, common, tokenizer), method="heuristic")
+
+
+def _with_a_model(
+    asked: CompactionRequested, dialogue: Dialogue, common: Outcome, tokenizer: Tokenizer, method: Method
+) -> Generator[SummaryRequest, SummaryText, Outcome]:
+    outputs: list[ModelOutput] = []
+    model: str | None = None
+    step = dialogue.first
+    while isinstance(step, SummaryRequest):
+        try:
+            answer = yield step
+            text = cleaned(answer.text)
+        except SummarizerFailed as failure:
+            step = dialogue.fail(failure)
+            continue
+        model = step.model
+        outputs.append(
+            ModelOutput(
+                request_hash=step.request_hash,
+                text=answer.text,
+                input_tokens=answer.input_tokens,
+                output_tokens=answer.output_tokens,
+            )
+        )
+        step = dialogue.answer(text)
+    checked, ended = _checked_digest(asked, step, common, tokenizer)
+    return replace(
+        checked,
+        method=method,
+        model=model,
+        # an answer that is the summary is not kept twice
+        outputs=tuple(replace(output, text=None) if output.text == checked.text else output for output in outputs),
+        passes=step.passes,
+        ended=ended,
+    )
+
+
+def _checked_digest(
+    asked: CompactionRequested, digest: Digest, common: Outcome, tokenizer: Tokenizer
+) -> tuple[Outcome, str | None]:
+    """Return the text, checked, and how it ended: of several passes the last one that can stand (R-COD-5)."""
+    try:
+        return _checked(asked, digest.text, common, tokenizer), digest.ended
+    except SummarizerFailed:
+        for earlier in reversed(digest.passes[:-1]):
+            with suppress(SummarizerFailed):
+                return _checked(asked, earlier.summary, common, tokenizer), "partial"
+        raise
+
+
+def _checked(asked: CompactionRequested, text: str, common: Outcome, tokenizer: Tokenizer) -> Outcome:
+    text = usable(text)
+    count = tokenizer.count_text(text)
+    if asked.effect == "replace" and count.tokens >= asked.tokens:
+        raise SummarizerFailed("no_gain", f"{count.tokens} tokens for what had {asked.tokens}")
+    return replace(common, text=text, tokens=count.tokens, tokenizer=count.tokenizer, fallback=count.fallback)
+
+
+def _moments(entries: Sequence[Entry], others: Sequence[datetime | None]) -> list[datetime]:
+    return [*(entry.moment for entry in entries), *(moment for moment in others if moment is not None)]
+
+
+async def answer_of(summarizer: Summarizer, request: SummaryRequest, deadline_s: float) -> SummaryText:
+    """Return the raw answer of *summarizer*; whatever goes wrong is a `SummarizerFailed`."""
+    try:
+        async with asyncio.timeout(deadline_s):
+            return _as_declared(await summarizer.summarize(request))
+    except SummarizerFailed as fault:
+        raise _storable(fault) from fault
+    except TimeoutError as fault:
+        raise SummarizerFailed("timeout", f"no answer within {deadline_s:g} seconds") from fault
+    except Exception as fault:
+        raise SummarizerFailed("error", f"the summarizer raised {type(fault).__name__}") from fault
+
+
+def _as_declared(answer: object) -> SummaryText:
+    """Return an *answer* that is what the port promises, since the types of others do not hold at run time.
+
+    A value of another type would be stored, and no release could read the event again.
+    """
+    if not isinstance(answer, SummaryText) or not isinstance(answer.text, str):
+        raise SummarizerFailed("invalid_output", "the summarizer gave something else than text")
+    return replace(answer, input_tokens=_count(answer.input_tokens), output_tokens=_count(answer.output_tokens))
+
+
+def _count(tokens: object) -> int | None:
+    counted = isinstance(tokens, int) and not isinstance(tokens, bool) and 0 <= tokens <= INT_MAX
+    return cast(int, tokens) if counted else None
+
+
+def _storable(fault: SummarizerFailed) -> SummarizerFailed:
+    """Return *fault* with a reason we know, in words that can be stored."""
+    reason: FailureReason = fault.reason if fault.reason in get_args(FailureReason) else "error"
+    return SummarizerFailed(reason, str(fault).encode(errors="replace").decode().replace("\x00", "?")[:500])
+
+
+def cleaned(answer: str) -> str:
+    """Return the text of an untrusted *answer*: thoughts removed, stripped, fit to be stored; it may be empty.
+
+    Raises:
+        SummarizerFailed: ``invalid_output``.
+
+    Source: R-SUM-5, trust M-3.
+    """
+    if len(answer) > 2 * CONTENT_BYTES:
+        raise SummarizerFailed("invalid_output", f"the answer has {len(answer)} characters")
+    text = _THOUGHT.sub("", answer).strip()
+    try:
+        if text:
+            check_text(text, field="summary")
+    except InvalidInput as fault:
+        raise SummarizerFailed("invalid_output", str(fault)) from fault
+    if len(text.encode()) > CONTENT_BYTES:
+        raise SummarizerFailed("invalid_output", f"the answer is longer than {CONTENT_BYTES} bytes")
+    return text
+
+
+def usable(answer: str) -> str:
+    """Return *answer*, cleaned, if it may stand for entries.
+
+    Raises:
+        SummarizerFailed: ``empty`` or ``invalid_output``.
+
+    Source: R-CMP-6, trust M-3, I-53.
+    """
+    text = cleaned(answer)
+    if not text:
+        raise SummarizerFailed("empty", "the answer is empty")
+    if _REFUSAL.match(text):
+        raise SummarizerFailed("invalid_output", "the answer is a refusal, not a summary")
+    return text
+
+
+def trust_of(entries: Sequence[Entry], folded: Sequence[Summary]) -> str:
+    """Return the lowest trust among what goes into a summary (trust M-4)."""
+    labels = [_trust(entry) for entry in entries] + [summary.trust or _TRUST[0] for summary in folded]
+    return min(labels, key=_TRUST.index, default=_TRUST[0])
+
+
+def _trust(entry: Entry) -> str:
+    if entry.kind in {"tool_result", "context"}:
+        return "external"
+    if entry.role == "assistant":
+        return "model"
+    return "user" if entry.role == "user" else "operator"

@@ -1,0 +1,92 @@
+"""What differs between two states of a session: what was shown, and at which price. Source: R-WIF-8.
+
+The states may be two versions of what was recorded, or one of them what would have been under another config.
+"""
+
+import msgspec
+
+from ledger.events import Ranges
+from ledger.prices import Spending
+from ledger.session.state import SessionState
+from ledger.session.views import stats_of, window_of
+from projections.entries import Entry
+from projections.stats import SessionStats
+from projections.strategies.base import NO_HINTS, Hints
+from projections.summaries import Summary
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """A state, what a search brings to its window, and what its compactions cost since the session began."""
+
+    state: SessionState
+    hints: Hints = NO_HINTS
+    spent: Spending = Spending()
+    what_if: bool = False
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the two states."""
+
+    version: int
+    what_if: bool
+    stats: SessionStats
+    spent: Spending
+    window_tokens: int
+    only_entries: tuple[Entry, ...]
+    only_summaries: tuple[Summary, ...]
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """Both sides with what only they show; *edited* entries are shown by both with different text."""
+
+    before: Side
+    after: Side
+    edited: tuple[tuple[Entry, Entry], ...]
+    config_changed: bool
+
+    @property
+    def empty(self) -> bool:
+        """Whether the model would have been shown the same."""
+        sides = (self.before, self.after)
+        return not self.edited and not any(side.only_entries or side.only_summaries for side in sides)
+
+
+def diff(before: Seen, after: Seen) -> Difference:
+    """Return what differs between two states, by the windows their own configs give."""
+    one, other = (window_of(seen.state, seen.hints) for seen in (before, after))
+    entries = [{entry.version: entry for entry in window.entries} for window in (one, other)]
+    summaries = [{_identity(summary): summary for summary in window.summaries} for window in (one, other)]
+    return Difference(
+        before=_side(before, one.tokens, entries[0], entries[1], summaries[0], summaries[1]),
+        after=_side(after, other.tokens, entries[1], entries[0], summaries[1], summaries[0]),
+        edited=tuple(
+            (entry, entries[1][version])
+            for version, entry in entries[0].items()
+            if version in entries[1] and entries[1][version].content != entry.content
+        ),
+        config_changed=before.state.config != after.state.config,
+    )
+
+
+def _identity(summary: Summary) -> tuple[str, Ranges, int, str]:
+    """Return what makes two summaries the same: not their ids, which a replay makes anew. Source: R-WIF-9."""
+    return summary.key, summary.covered, summary.first_version, summary.text
+
+
+def _side(
+    seen: Seen,
+    tokens: int,
+    entries: dict[int, Entry],
+    other_entries: dict[int, Entry],
+    summaries: dict[tuple[str, Ranges, int, str], Summary],
+    other_summaries: dict[tuple[str, Ranges, int, str], Summary],
+) -> Side:
+    return Side(
+        version=seen.state.version,
+        what_if=seen.what_if,
+        stats=stats_of(seen.state),
+        spent=seen.spent,
+        window_tokens=tokens,
+        only_entries=tuple(entry for version, entry in entries.items() if version not in other_entries),
+        only_summaries=tuple(found for identity, found in summaries.items() if identity not in other_summaries),
+    )

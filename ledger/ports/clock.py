@@ -1,0 +1,21 @@
+"""Where time and ids come from."""
+
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+
+class Clock(Protocol):
+    """Time and the ids made from it."""
+
+    def now(self) -> datetime:
+        """Return the moment, in UTC."""
+        ...
+
+    def event_id(self) -> UUID:
+        """Return a new UUIDv7 (trust H-6)."""
+        ...
+
+    def ulid(self) -> str:
+        """Return a new ULID, for entries, batches and summaries."""
+        ...

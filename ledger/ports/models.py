@@ -1,0 +1,75 @@
+"""What counts tokens and writes summaries. What embeds stands with what is searched, in `search`."""
+
+from typing import Protocol, runtime_checkable
+
+import msgspec
+
+from projections.prompts import SummaryRequest
+
+
+class Countable(Protocol):
+    """What a tokenizer looks at: an entry, or a draft of one."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def role(self) -> str: ...
+    @property
+    def content(self) -> str: ...
+    @property
+    def tool_name(self) -> str | None: ...
+    @property
+    def tool_call_id(self) -> str | None: ...
+    @property
+    def arguments(self) -> object: ...
+
+
+class Count(msgspec.Struct, frozen=True):
+    """A token count, the name of the tokenizer that made it, and whether it stood in for another (R-TOK-2)."""
+
+    tokens: int
+    tokenizer: str
+    fallback: bool = False
+
+
+class Tokenizer(Protocol):
+    """Counts tokens. Source: R-TOK-1."""
+
+    def count(self, item: Countable) -> Count:
+        """Return the count of one entry."""
+        ...
+
+    def count_text(self, text: str) -> Count:
+        """Return the count of a summary."""
+        ...
+
+
+class SummaryText(msgspec.Struct, frozen=True):
+    """What a summarizer answered, and what it cost in tokens if it says so."""
+
+    text: str
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+@runtime_checkable
+class Summarizer(Protocol):
+    """Writes the text of a summary. Source: R-SUM-1."""
+
+    @property
+    def method(self) -> str:
+        """``llm``, ``callback`` or ``heuristic``: recorded with each summary."""
+        ...
+
+    @property
+    def model(self) -> str | None:
+        """The model used when a request names none."""
+        ...
+
+    async def summarize(self, request: SummaryRequest) -> SummaryText:
+        """Return the answer; whoever calls checks it.
+
+        Raises:
+            SummarizerFailed: with one of the reasons of R-CMP-3.
+        """
+        ...

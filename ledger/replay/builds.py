@@ -1,0 +1,253 @@
+"""Builds of stored projections: the one readers use, and the one being made beside it (DESIGN §6).
+
+    building ──── advance, page by page, resumed after a crash ────▶ live ──── replaced ────▶ pruned
+
+A build is a set of rows under a number of its own, and a checkpoint: the position it is folded up to. Readers
+ask the live build of their version, and catch it up first, so that they see their own writes. A rebuild makes
+another one beside it, which takes its place in one transaction; writers are never waited for, and what they add
+meanwhile is folded by whoever reads next.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Final, NamedTuple, Protocol, TypeVar
+from uuid import UUID
+
+from ledger.errors import Conflict
+from ledger.ports import Clock
+from ledger.ports.indexes import Checkpoint, CheckpointStore
+
+T = TypeVar("T")
+
+#: Builds of one version are numbered below this; see `Build`.
+NUMBERS: Final = 1_000
+#: Events folded between two checkpoints of a build.
+PAGE: Final = 2_000
+#: Builds of older versions that nobody has caught up for so long are replaced with those of today.
+_RETIRED_AFTER: Final = timedelta(days=7)
+
+
+class Build(NamedTuple):
+    """What a build's key says: the version of its projection, and which build of that version it is, from 1."""
+
+    version: int
+    number: int
+
+    @property
+    def key(self) -> int:
+        """The number that rows and checkpoint are kept under, as ``projection_version``."""
+        return self.version * NUMBERS + self.number
+
+    @classmethod
+    def of(cls, key: int) -> "Build":
+        """Return the build of *key*."""
+        return cls(*divmod(key, NUMBERS))
+
+
+class StoredProjection(Protocol):
+    """A projection kept in a table, with rows per build.
+
+    Raise *version* when the meaning of a row changes: readers then use only builds of the new version, while
+    older releases go on with theirs.
+    """
+
+    @property
+    def name(self) -> str:
+        """Its stable name, that of its checkpoints."""
+
+    @property
+    def version(self) -> int:
+        """The version of its meaning, from 1."""
+
+    @property
+    def keeps(self) -> str:
+        """What its rows are, in a few words."""
+
+    @property
+    def code_digest(self) -> bytes:
+        """SHA-256 of the code that makes its rows; a build begun by other code is not gone on with."""
+
+    async def advance(self, build: int, *, limit: int) -> int | None:
+        """Fold up to *limit* events after the checkpoint of *build*; return the position reached.
+
+        Rows and checkpoint change in one transaction; folding the same events twice changes nothing. None if
+        *build* is none any more: then nothing was written.
+        """
+
+    async def prune(self) -> int:
+        """Delete the rows of builds that are none any more; return how many."""
+
+
+Progress = Callable[[int, int], None]
+
+
+class Builds:
+    """The builds in one namespace."""
+
+    def __init__(self, store: CheckpointStore, clock: Clock, *, namespace_id: UUID) -> None:
+        self._store = store
+        self._clock = clock
+        self._space = namespace_id
+
+    async def read(self, projection: StoredProjection, question: Callable[[int], Awaitable[T]], *, empty: T) -> T:
+        """Return what *question* finds in the live build, as of the namespace's newest event.
+
+        *empty* is the answer where nothing was ever appended. The question is asked again if the build was
+        replaced meanwhile, so that nobody sees rows being pruned.
+        """
+        while True:
+            last, builds = await self._store.projection_progress(self._space)
+            if not last:
+                return empty
+            live = live_build(projection, builds)
+            if live is None:
+                # all who look now make the same build; a page that two of them fold is there once
+                await self._make(projection, last, builds)
+                continue
+            if live.position < last and not await self._catch_up(projection, live.build, last):
+                continue
+            answer = await question(live.build)
+            _, builds = await self._store.projection_progress(self._space)
+            if any(one.build == live.build for one in _own(projection, builds)):
+                return answer
+
+    async def rebuild(
+        self, projection: StoredProjection, *, progress: Progress = lambda done, total: None, page: int = PAGE
+    ) -> "Rebuilt":
+        """Make a build from the first event on and let it go live; go on with one that was interrupted.
+
+        *progress* gets (position reached, last position) after each page.
+        """
+        return await self._make(projection, *await self.checkpoints(), progress=progress, page=page)
+
+    async def checkpoints(self) -> tuple[int, list[Checkpoint]]:
+        """Return the namespace's last position, and all builds."""
+        return await self._store.projection_progress(self._space)
+
+    async def _make(
+        self,
+        projection: StoredProjection,
+        last: int,
+        builds: Sequence[Checkpoint],
+        *,
+        progress: Progress = lambda done, total: None,
+        page: int = PAGE,
+    ) -> "Rebuilt":
+        begun = next((one for one in _own(projection, builds) if _resumable(projection, one)), None)
+        build = begun.build if begun else next_build(projection, builds).key
+        resumed_at = at = begun.position if begun else 0
+        if not last:
+            return Rebuilt(Build.of(build), 0, 0, ())
+        await self._store.begin_build(self._space, projection.name, build, projection.code_digest)
+        while at < last:
+            reached = await projection.advance(build, limit=page)
+            if reached is None:
+                raise Conflict(f"another rebuild of {projection.name} was ahead; look with `projections status`")
+            at = reached
+            progress(at, max(at, last))
+        _, builds = await self.checkpoints()
+        replaced = replaced_builds(projection, builds, build, now=self._clock.now())
+        await self._store.go_live(self._space, projection.name, build, replaces=replaced)
+        await projection.prune()
+        return Rebuilt(Build.of(build), at, resumed_at, tuple(map(Build.of, replaced)))
+
+    async def _catch_up(self, projection: StoredProjection, build: int, last: int) -> bool:
+        """Fold *build* up to *last*; return false if it was replaced meanwhile."""
+        at: int | None = 0
+        while at is not None and at < last:
+            at = await projection.advance(build, limit=PAGE)
+        return at is not None
+
+
+class Rebuilt(NamedTuple):
+    """What a rebuild came to: the build, the position it is folded up to, where it went on, what it replaced."""
+
+    build: Build
+    position: int
+    resumed_at: int
+    replaced: tuple[Build, ...]
+
+
+def live_build(
+    projection: type[StoredProjection] | StoredProjection, builds: Iterable[Checkpoint]
+) -> Checkpoint | None:
+    """Return the build that readers of *projection* use: live, and of its version, whichever code made it."""
+    return next((one for one in _own(projection, builds) if one.status == "live"), None)
+
+
+async def live_builds(
+    store: CheckpointStore,
+    spaces: Sequence[UUID],
+    projection: type[StoredProjection] | StoredProjection,
+    catch_up: Callable[[UUID, Checkpoint | None, int], Awaitable[int]],
+) -> dict[UUID, int]:
+    """Return the build to read in each of *spaces* that has events, folded up to its last position.
+
+    One look tells for all of them; only where a build is behind or missing *catch_up* is asked for one, with the
+    namespace, the live build and the last position.
+    """
+    live: dict[UUID, int] = {}
+    for space, (last, checkpoints) in (await store.progress_of_all(spaces) if spaces else {}).items():
+        build = live_build(projection, checkpoints)
+        if build is not None and build.position >= last:
+            live[space] = build.build
+        elif last:
+            live[space] = await catch_up(space, build, last)
+    return live
+
+
+async def still_there(store: CheckpointStore, projection: str, builds: Mapping[UUID, int]) -> bool:
+    """Tell whether none of *builds*, by namespace, was replaced meanwhile."""
+    known = await store.progress_of_all(list(builds)) if builds else {}
+    return all(
+        any((one.projection, one.build) == (projection, build) for one in known[space][1])
+        for space, build in builds.items()
+    )
+
+
+def next_build(projection: StoredProjection, builds: Iterable[Checkpoint]) -> Build:
+    """Return the build after those there are; numbers begin again after the last."""
+    used = {Build.of(one.build).number for one in _own(projection, builds)}
+    number = max(used, default=0) % (NUMBERS - 1) + 1
+    while number in used:
+        number = number % (NUMBERS - 1) + 1
+    return Build(projection.version, number)
+
+
+def replaced_builds(
+    projection: StoredProjection, builds: Sequence[Checkpoint], build: int, *, now: datetime
+) -> Sequence[int]:
+    """Return what goes when *build* goes live.
+
+    That is what readers used before, what other code began and never finished, and what an older version has
+    that nobody has caught up for a week.
+    """
+    own = [one.build for one in _own(projection, builds) if not _resumable(projection, one)]
+    retired = [
+        one.build
+        for one in builds
+        if one.projection == projection.name
+        and Build.of(one.build).version < projection.version
+        and one.updated_at < now - _RETIRED_AFTER
+    ]
+    return [each for each in (*own, *retired) if each != build]
+
+
+def code_digest(name: str, version: int, files: Iterable[Path], *, of: bytes = b"") -> bytes:
+    """Return the SHA-256 of the code in *files*, on top of the digest *of* code it rests on."""
+    digest = sha256(f"{name} {version}\n".encode() + of)
+    for path in sorted(files):
+        digest.update(path.read_bytes())
+    return digest.digest()
+
+
+def _own(projection: type[StoredProjection] | StoredProjection, builds: Iterable[Checkpoint]) -> list[Checkpoint]:
+    return [
+        one for one in builds if one.projection == projection.name and Build.of(one.build).version == projection.version
+    ]
+
+
+def _resumable(projection: StoredProjection, one: Checkpoint) -> bool:
+    return one.status == "building" and one.code_digest == projection.code_digest

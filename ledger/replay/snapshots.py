@@ -1,0 +1,295 @@
+"""States as bytes, by reference: a snapshot names the events its entries and summaries come from.
+
+It copies no content, so it stays small, its sum over a session's life stays linear, and content that is
+erased from the log is gone from the snapshots too. To read one, the events it names are read as well.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+import projections
+from ledger.events import (
+    CompactionCompleted,
+    CompactionRequested,
+    ContextSet,
+    DataChanged,
+    DiscardReason,
+    EntryAdded,
+    EntryEdited,
+    Extraction,
+    JsonObject,
+    MemoryAdded,
+    MemoryEdited,
+    Ranges,
+    RecordedEvent,
+)
+from ledger.session.state import SESSION, SessionState
+from projections import config, ranges
+from projections.compactions import Compactions, Failures, InFlight
+from projections.entries import Entry, added, edited
+from projections.items import Items
+from projections.persistent import PersistentList
+from projections.stats import Counts
+from projections.strategies import COMPACTIONS
+from projections.summaries import LiveSummaries, context_of, summary_of
+from projections.window import ActiveEntries
+from projections.working_memory import EntryFlags, Memory, WorkingMemory, memory_edited, memory_of
+
+#: A session is snapshot anew after this many events, or after half as many as it has active entries.
+EVERY_EVENTS = 200
+
+
+class _Flight(msgspec.Struct, frozen=True):
+    version: int
+    seen_entries: int
+    spoiled: DiscardReason | None
+
+
+class _Working(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The working memory, its keys and memories by the versions they came from."""
+
+    data: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    memories: tuple[tuple[int, int | None, int], ...] = ()
+    ttl_seconds: int | None = None
+    touched_us: int = 0
+    extraction: Extraction = Extraction()
+    tokens: int = 0
+    flags: EntryFlags = EntryFlags()
+    contexts: tuple[str, ...] = ()
+
+
+class _Stored(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A session's state with versions in place of contents."""
+
+    version: int
+    write_id: str
+    opened: bool
+    cleared_version: int
+    life: int
+    created_us: int
+    updated_us: int
+    config: JsonObject
+    entries: Ranges = ()
+    edits: tuple[tuple[int, int], ...] = ()
+    summaries: tuple[int, ...] = ()
+    in_flight: tuple[_Flight, ...] = ()
+    failures: tuple[Failures, ...] = ()
+    watermarks: tuple[tuple[str, int], ...] = ()
+    entry_count: int = 0
+    items: Items = Items()
+    counts: Counts = Counts()
+    progress: tuple[tuple[str, msgspec.Raw], ...] = ()
+    working: _Working = _Working()
+    writes: int = 0
+
+
+def _to_plain(value: Any) -> Any:
+    if isinstance(value, PersistentList):
+        return list(value)
+    raise NotImplementedError
+
+
+def _from_plain(wanted: Any, value: Any) -> Any:
+    if wanted is PersistentList or getattr(wanted, "__origin__", None) is PersistentList:
+        return PersistentList(value)
+    raise NotImplementedError
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_to_plain)
+_decoder = msgspec.json.Decoder(_Stored, dec_hook=_from_plain)
+
+
+class Dehydrated(msgspec.Struct, frozen=True):
+    """A stored state, and the versions of the events needed to make it whole."""
+
+    state: _Stored
+    needed: Ranges
+
+
+def is_due(state: SessionState, *, last: int) -> bool:
+    """Tell whether *state* should be kept, the *last* snapshot being at that version. Source: DESIGN §6."""
+    return state.version - last >= max(EVERY_EVENTS, len(state.window.entries) // 2)
+
+
+def dehydrate(state: SessionState) -> bytes:
+    """Return *state* as bytes that hold no content."""
+    entries = state.window.entries
+    return _encoder.encode(
+        _Stored(
+            version=state.version,
+            write_id=state.write_id,
+            opened=state.opened,
+            cleared_version=state.cleared_version,
+            life=state.life,
+            created_us=state.created_us,
+            updated_us=state.updated_us,
+            config=config.dump(state.config),
+            entries=ranges.ranges_of(entry.version for entry in entries),
+            edits=tuple((entry.version, entry.edited_version) for entry in entries if entry.edited_version),
+            summaries=tuple(summary.version for summary in state.summaries.live),
+            in_flight=tuple(
+                _Flight(flight.version, flight.seen_entries, flight.spoiled) for flight in state.compactions.in_flight
+            ),
+            failures=state.compactions.failures,
+            watermarks=state.compactions.watermarks,
+            entry_count=state.compactions.entries,
+            items=state.items,
+            counts=state.counts,
+            progress=tuple((key, msgspec.Raw(_encoder.encode(folded))) for key, folded in state.progress),
+            working=_without_content(state.working),
+            writes=state.writes,
+        )
+    )
+
+
+def load(state: bytes) -> Dehydrated:
+    """Return the stored state in *state*.
+
+    Raises:
+        msgspec.MsgspecError: the bytes are of another shape; the caller replays instead.
+    """
+    stored = _decoder.decode(state)
+    singles = {
+        *stored.summaries,
+        *(flight.version for flight in stored.in_flight),
+        *(at for _, at in stored.edits),
+        *(at for at, _ in stored.working.data),
+        *(at for memory in stored.working.memories for at in memory[:2] if at is not None),
+    }
+    return Dehydrated(stored, ranges.union([stored.entries, ranges.ranges_of(sorted(singles))]))
+
+
+def hydrate(dehydrated: Dehydrated, events: Iterable[RecordedEvent]) -> SessionState:
+    """Return the state, its contents taken from *events*, those at the versions needed."""
+    stored = dehydrated.state
+    by_version = {event.version: event for event in events}
+    loaded = config.load(stored.config)
+    entries = [_entry(by_version[version]) for version in ranges.versions(stored.entries)]
+    places = {entry.version: index for index, entry in enumerate(entries)}
+    for version, at in stored.edits:
+        payload = by_version[at].payload
+        assert isinstance(payload, EntryEdited)
+        entries[places[version]] = edited(entries[places[version]], by_version[at], payload)
+    summaries = tuple(_summary(by_version[version]) for version in stored.summaries)
+    return SessionState(
+        version=stored.version,
+        write_id=stored.write_id,
+        opened=stored.opened,
+        cleared_version=stored.cleared_version,
+        life=stored.life,
+        created_us=stored.created_us,
+        updated_us=stored.updated_us,
+        config=loaded,
+        window=ActiveEntries(
+            PersistentList(entries),
+            sum(entry.tokens for entry in entries),
+            tuple(entry.version for entry in entries if entry.pinned),
+        ),
+        summaries=LiveSummaries(summaries, sum(summary.tokens for summary in summaries)),
+        compactions=Compactions(
+            in_flight=tuple(_flight(by_version[flight.version], flight) for flight in stored.in_flight),
+            failures=stored.failures,
+            watermarks=stored.watermarks,
+            entries=stored.entry_count,
+        ),
+        items=stored.items,
+        counts=stored.counts,
+        progress=tuple((key, _progress(loaded, key, raw)) for key, raw in stored.progress),
+        working=_working(stored.working, by_version),
+        writes=stored.writes,
+    )
+
+
+@lru_cache(maxsize=1)
+def code_digest() -> bytes:
+    """Return the SHA-256 of the code that folds: a snapshot made by other code is not trusted (DESIGN §6)."""
+    folder = Path(projections.__file__).parent
+    core = Path(__file__).parents[1]
+    files = [
+        *folder.rglob("*.py"),
+        *(core / "events").glob("*.py"),
+        *(core / name for name in ("session/state.py", "replay/snapshots.py", "upcasts.py")),
+    ]
+    digest = sha256(f"{SESSION.name} {SESSION.version}".encode())
+    for path in sorted(files):
+        digest.update(path.read_bytes())
+    return digest.digest()
+
+
+def _without_content(working: WorkingMemory) -> _Working:
+    keys: dict[int, list[str]] = {}
+    for key, version in working.set_at.items():
+        keys.setdefault(version, []).append(key)
+    return _Working(
+        data=tuple((version, tuple(named)) for version, named in sorted(keys.items())),
+        memories=tuple((one.version, one.edited_version, one.persisted_us) for one in working.memories),
+        ttl_seconds=working.ttl_seconds,
+        touched_us=working.touched_us,
+        extraction=working.extraction,
+        tokens=working.tokens,
+        flags=working.flags,
+        contexts=working.contexts,
+    )
+
+
+def _working(stored: _Working, by_version: Mapping[int, RecordedEvent]) -> WorkingMemory:
+    data: JsonObject = {}
+    set_at: dict[str, int] = {}
+    for version, keys in stored.data:
+        payload = by_version[version].payload
+        assert isinstance(payload, DataChanged)
+        data |= {key: payload.set[key] for key in keys}
+        set_at |= dict.fromkeys(keys, version)
+    return WorkingMemory(
+        data=data,
+        set_at=set_at,
+        memories=tuple(_memory(by_version, *places) for places in stored.memories),
+        ttl_seconds=stored.ttl_seconds,
+        touched_us=stored.touched_us,
+        extraction=stored.extraction,
+        tokens=stored.tokens,
+        flags=stored.flags,
+        contexts=stored.contexts,
+    )
+
+
+def _memory(by_version: Mapping[int, RecordedEvent], added_at: int, edited_at: int | None, persisted_us: int) -> Memory:
+    payload = by_version[added_at].payload
+    assert isinstance(payload, MemoryAdded)
+    memory = memory_of(by_version[added_at], payload)
+    if edited_at is not None:
+        change = by_version[edited_at].payload
+        assert isinstance(change, MemoryEdited)
+        memory = memory_edited(memory, by_version[edited_at], change)
+    return msgspec.structs.replace(memory, persisted_us=persisted_us)
+
+
+def _entry(event: RecordedEvent) -> Entry:
+    assert isinstance(event.payload, EntryAdded)
+    return added(event, event.payload)
+
+
+def _summary(event: RecordedEvent) -> Any:
+    payload = event.payload
+    if isinstance(payload, ContextSet):
+        return context_of(event, payload)
+    assert isinstance(payload, CompactionCompleted)
+    assert payload.summary_id is not None
+    return summary_of(event, payload, payload.summary_id)
+
+
+def _flight(event: RecordedEvent, flight: _Flight) -> InFlight:
+    assert isinstance(event.payload, CompactionRequested)
+    return InFlight(event.version, event.recorded_us, event.payload, flight.seen_entries, flight.spoiled)
+
+
+def _progress(loaded: config.MemoryConfig, key: str, raw: msgspec.Raw) -> Any:
+    compaction = loaded.compaction(key)
+    fold = COMPACTIONS[compaction.type].progress if compaction else None
+    assert fold is not None, "progress is kept only for strategies of the config"
+    return msgspec.json.decode(raw, type=fold.state)

@@ -1,0 +1,116 @@
+"""Every projection that is kept in a table: what there is, how far it is, and building it anew (DESIGN §6).
+
+To add one: a class with the members of `builds.StoredProjection`, and a line in `StoredProjections.__init__`.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from ledger.errors import InvalidInput
+from ledger.replay.builds import Build, Builds, Rebuilt, StoredProjection
+
+
+class BuildStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """One build of a stored projection in this namespace.
+
+    *position* of *last_position* events are folded; *current* tells whether readers of this release use it,
+    *same_code* whether this release's code began it. A build without either may be replaced at any time.
+    """
+
+    name: str
+    version: int
+    build: int
+    status: Literal["building", "live"]
+    position: int
+    last_position: int
+    current: bool
+    same_code: bool
+    updated_at: datetime
+
+
+class StoredProjectionInfo(msgspec.Struct, frozen=True):
+    """A stored projection of this release, the version of its meaning, and what its rows *keep*."""
+
+    name: str
+    version: int
+    keeps: str
+
+
+class RebuiltProjection(msgspec.Struct, frozen=True, kw_only=True):
+    """A projection that was built anew: its build, from where to where, and the builds of its version it replaced."""
+
+    name: str
+    version: int
+    build: int
+    position: int
+    resumed_at: int
+    replaced: tuple[int, ...]
+
+
+class StoredProjections:
+    """The stored projections of one namespace, by name."""
+
+    def __init__(self, builds: Builds, *projections: StoredProjection) -> None:
+        self._builds = builds
+        self._by_name = {projection.name: projection for projection in projections}
+
+    def listed(self) -> list[StoredProjectionInfo]:
+        """Return them in the order they are rebuilt."""
+        return [StoredProjectionInfo(one.name, one.version, one.keeps) for one in self._by_name.values()]
+
+    async def status(self) -> list[BuildStatus]:
+        """Return every build there is of a projection this release knows, by name and number."""
+        last, checkpoints = await self._builds.checkpoints()
+        known = [(self._by_name[one.projection], one) for one in checkpoints if one.projection in self._by_name]
+        return [
+            BuildStatus(
+                name=one.projection,
+                version=Build.of(one.build).version,
+                build=Build.of(one.build).number,
+                status=one.status,
+                position=one.position,
+                last_position=last,
+                current=one.status == "live" and Build.of(one.build).version == projection.version,
+                same_code=one.code_digest == projection.code_digest,
+                updated_at=one.updated_at,
+            )
+            for projection, one in known
+        ]
+
+    async def rebuild(
+        self, name: str | None = None, *, progress: Callable[[str, int, int], None] = lambda name, done, total: None
+    ) -> list[RebuiltProjection]:
+        """Build *name*, or all of them, anew beside what readers use, and then let readers use it.
+
+        *progress* gets (name, position reached, last position).
+
+        Raises:
+            InvalidInput: there is no such projection.
+            Conflict: another rebuild was ahead.
+        """
+        if name is not None and name not in list(self._by_name):
+            known = ", ".join(self._by_name)
+            raise InvalidInput("unknown_projection", f"no stored projection; there are {known}", field="name")
+        rebuilt = []
+        for projection in self._by_name.values() if name is None else [self._by_name[name]]:
+            done = await self._builds.rebuild(projection, progress=_named(progress, projection.name))
+            rebuilt.append(_told(projection.name, done))
+        return rebuilt
+
+
+def _named(progress: Callable[[str, int, int], None], name: str) -> Callable[[int, int], None]:
+    return lambda done, total: progress(name, done, total)
+
+
+def _told(name: str, done: Rebuilt) -> RebuiltProjection:
+    return RebuiltProjection(
+        name=name,
+        version=done.build.version,
+        build=done.build.number,
+        position=done.position,
+        resumed_at=done.resumed_at,
+        replaced=tuple(build.number for build in done.replaced if build.version == done.build.version),
+    )

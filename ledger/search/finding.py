@@ -1,0 +1,246 @@
+"""Asking the search index, and reading from the log what it found: for people, and for a window."""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import suppress
+
+import msgspec
+from msgspec.structs import replace
+
+from ledger.codec import decode
+from ledger.errors import LedgerError
+from ledger.events import KnowledgeSource
+from ledger.history.entries import Findable, read_entries, read_recalled, read_summaries
+from ledger.ids import Stream
+from ledger.ports import Store
+from ledger.ports.search import Hit, SearchQuery
+from ledger.search.index import SearchIndex
+from ledger.session.state import SessionState
+from ledger.tokenizers import TOKENIZERS
+from projections.entries import Entry
+from projections.history import HISTORY, History
+from projections.ranges import ranges_of
+from projections.recalling import hints_for, newest_question
+from projections.search import SearchKind
+from projections.strategies.base import NO_HINTS, Hints
+from projections.strategies.recall import Recall
+from projections.strategies.summarizer import KnowledgeBase, Summarizer
+from projections.summaries import Summary
+from projections.window import Knowledge
+
+log = logging.getLogger("ledger")
+
+QUERY_CHARACTERS = 10_000
+"""So much of a question is asked; a pasted file is no question."""
+_PIECES_OF_OURS = 20  # found, but left out, for the summary they are part of is in the window
+_SPARSE = 4  # events read for each surrounding entry that is wanted: not every event is one
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """A text that a search found, best first: where it is, its score, and the entries around it.
+
+    *text* is the part that was found. *entry* is there for kind ``entry``; *summary* for ``summary`` and
+    ``knowledge``. *before* and *after* are entries of the same session, oldest first; *first_character* is
+    where the part begins.
+    """
+
+    session_id: str
+    user_id: str | None
+    version: int
+    kind: SearchKind
+    score: float
+    text: str
+    first_character: int = 0
+    entry: Entry | None = None
+    summary: Summary | None = None
+    before: tuple[Entry, ...] = ()
+    after: tuple[Entry, ...] = ()
+
+
+class Finder:
+    """Searches one namespace."""
+
+    def __init__(self, store: Store, index: SearchIndex, *, namespace: str) -> None:
+        self._store = store
+        self._index = index
+        self._namespace = namespace
+        self._embedding: asyncio.Task[None] | None = None
+
+    async def search(self, query: SearchQuery, *, around: int, catch_up: bool) -> list[Found]:
+        """Return what is found, with *around* entries before and after each."""
+        build, hits = await self._index.find(_bounded(query), catch_up=catch_up)
+        self._embed_soon()
+        found = await self._read(hits, around, self._findable(build, include_erased=query.include_erased))
+        return [one for one in found if one is not None]
+
+    async def hints(self, stream: Stream, state: SessionState, query: str | None, *, past: bool) -> Hints:
+        """Return what the session's window strategy and knowledge bases retrieve. Source: R-REC-1, R-KB-2.
+
+        The *query* is the newest user message unless given. A *past* state is searched by itself: what the
+        index knows is of now.
+        """
+        asked = newest_question(state.window.entries) if query is None else query
+        if not asked.strip():
+            return NO_HINTS
+        hints = await self._recalled(stream, state, asked, past=past)
+        return await self._with_knowledge(hints, state, asked)
+
+    async def knowledge(self, sources: Sequence[KnowledgeSource]) -> tuple[Knowledge, ...]:
+        """Return the pieces that *sources* name, read from the log; those it does not hold are left out."""
+        found = []
+        for source in sources:
+            stream = Stream.of(self._namespace, source.session_id, source.user_id)
+            summary = (await read_summaries(self._store, stream, {source.version})).get(source.version)
+            if summary is not None:
+                end = source.first_character + source.characters
+                found.append(Knowledge(summary.text[source.first_character : end], source))
+        return tuple(found)
+
+    async def embed(self) -> int:
+        """Embed what has no vector yet; raises as `SearchIndex.embed` does."""
+        return await self._index.embed(self._texts)
+
+    async def close(self) -> None:
+        """Stop embedding; the rest is embedded another time."""
+        if self._embedding is not None:
+            self._embedding.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._embedding
+
+    async def _recalled(self, stream: Stream, state: SessionState, query: str, *, past: bool) -> Hints:
+        window = state.config.window
+        if not isinstance(window, Recall):
+            return NO_HINTS
+        if past:
+            history = HISTORY.fold(decode(one) for one in await self._store.read_stream(stream, until=state.version))
+            return hints_for(window, _recallable(history, include_erased=window.include_erased), query=query)
+        build, hits = await self._index.find(
+            SearchQuery(
+                text=query[:QUERY_CHARACTERS],
+                kinds=("entry",),
+                stream=stream,
+                include_erased=window.include_erased,
+                limit=window.top_k,
+            )
+        )
+        ranked: dict[int, float] = {}
+        for hit in hits:
+            if state.cleared_version < hit.version <= state.version:
+                ranked.setdefault(hit.version, hit.score)
+
+        findable = self._findable(build, include_erased=window.include_erased)
+        return Hints(
+            await read_recalled(
+                self._store, stream, list(ranked.items()), findable, after=state.cleared_version, until=state.version
+            )
+        )
+
+    async def _with_knowledge(self, hints: Hints, state: SessionState, query: str) -> Hints:
+        pieces: list[Knowledge] = []
+        shown = {summary.summary_id for summary in state.summaries.live}
+        for base in _shown_bases(state):
+            limit = base.top_k + _PIECES_OF_OURS
+            asked = SearchQuery(text=query, kinds=("knowledge",), collection=base.collection_id, limit=limit)
+            found = await self.search(asked, around=0, catch_up=True)
+            others = [one for one in found if one.summary is None or one.summary.summary_id not in shown]
+            pieces += [_knowledge(one) for one in others[: base.top_k]]
+        if not pieces:
+            return hints
+        tokenizer = TOKENIZERS[state.config.tokenizer]
+        tokens = sum(tokenizer.count_text(piece.text).tokens for piece in pieces)
+        return replace(hints, knowledge=tuple(pieces), knowledge_tokens=tokens)
+
+    async def _read(self, hits: Sequence[Hit], around: int, findable: Findable) -> list[Found | None]:
+        """Return what is at *hits*, in their order; none for what went away meanwhile."""
+        by_session: dict[Stream, list[Hit]] = defaultdict(list)
+        for hit in hits:
+            by_session[Stream.of(self._namespace, hit.session_id, hit.user_id)].append(hit)
+        read = await asyncio.gather(*(self._read_of(*one, around, findable) for one in by_session.items()))
+        found = {hit.place: one for pairs in read for hit, one in pairs}
+        return [found[hit.place] for hit in hits]
+
+    async def _read_of(
+        self, stream: Stream, hits: Sequence[Hit], around: int, findable: Findable
+    ) -> list[tuple[Hit, Found | None]]:
+        at = {hit.version for hit in hits if hit.kind == "entry"}
+        reach = around * _SPARSE
+        near = {version for hit in at for version in range(max(1, hit - reach), hit + reach + 1)}
+        entries = await read_entries(self._store, stream, ranges_of(sorted(near)))
+        shown = await findable(stream, sorted(entries)) if around else at
+        summaries = await read_summaries(self._store, stream, {hit.version for hit in hits if hit.kind != "entry"})
+        ordered = [entries[version] for version in sorted(shown & entries.keys())]
+        return [
+            (hit, _found(hit, entries.get(hit.version), summaries.get(hit.version), ordered, around)) for hit in hits
+        ]
+
+    def _findable(self, build: int, *, include_erased: bool) -> Findable:
+        async def findable(stream: Stream, versions: Sequence[int]) -> set[int]:
+            return await self._store.findable(stream, build, versions, include_erased=include_erased)
+
+        return findable
+
+    async def _texts(self, hits: Sequence[Hit]) -> list[str]:
+        """Return the text of each hit, blank for what went away meanwhile."""
+        found = await self._read(hits, 0, self._findable(0, include_erased=True))
+        return [one.text if one else "" for one in found]
+
+    def _embed_soon(self) -> None:
+        if self._index.embeds and (self._embedding is None or self._embedding.done()):
+            self._embedding = asyncio.create_task(self._embed_quietly())
+
+    async def _embed_quietly(self) -> None:
+        try:
+            await self.embed()
+        except LedgerError as fault:
+            log.warning("some texts are found by their words alone: %s", fault)
+
+
+def _bounded(query: SearchQuery) -> SearchQuery:
+    return replace(query, text=query.text[:QUERY_CHARACTERS])
+
+
+def _found(
+    hit: Hit, entry: Entry | None, summary: Summary | None, ordered: Sequence[Entry], around: int
+) -> Found | None:
+    whole = entry.content if hit.kind == "entry" and entry else summary.text if summary else None
+    if whole is None:
+        return None
+    is_entry = hit.kind == "entry"
+    before = [one for one in ordered if one.version < hit.version] if is_entry and around else []
+    after = [one for one in ordered if one.version > hit.version] if is_entry and around else []
+    return Found(
+        session_id=hit.session_id,
+        user_id=hit.user_id or None,
+        version=hit.version,
+        kind=hit.kind,
+        score=hit.score,
+        text=whole[hit.first_character : hit.first_character + hit.characters],
+        first_character=hit.first_character,
+        entry=entry if is_entry else None,
+        summary=None if is_entry else summary,
+        before=tuple(before[-around:]) if around else (),
+        after=tuple(after[:around]),
+    )
+
+
+def _knowledge(found: Found) -> Knowledge:
+    source = KnowledgeSource(
+        session_id=found.session_id,
+        version=found.version,
+        first_character=found.first_character,
+        characters=len(found.text),
+        user_id=found.user_id or "",
+    )
+    return Knowledge(found.text, source)
+
+
+def _shown_bases(state: SessionState) -> list[KnowledgeBase]:
+    bases = (one.knowledge_base for one in state.config.compactions if isinstance(one, Summarizer))
+    return [base for base in bases if base is not None and base.search_mode == "always"]
+
+
+def _recallable(history: History, *, include_erased: bool) -> dict[int, Entry]:
+    kinds = {"active", "covered", "erased"} if include_erased else {"active", "covered"}
+    return {past.entry.version: past.entry for past in history.current() if past.status in kinds}

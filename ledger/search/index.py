@@ -1,0 +1,243 @@
+"""What search finds: a stored projection of the namespace's texts, caught up by whoever asks (DESIGN §6).
+
+log ──── advance, page by page ────▶ pieces with their words ──── find ────▶ hits, by reference
+                                          │  later, in the background
+                                          └──── embed ────▶ vectors, fused with the words' ranking
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Final, NamedTuple, TypeVar
+from uuid import UUID
+
+from msgspec.structs import replace
+from pydantic import ValidationError
+
+from ledger.codec import decode
+from ledger.errors import EmbedderFailed, LogCorrupted
+from ledger.events import CompactionCompleted, CompactionRequested, RecordedEvent, SessionOpened, StoredEvent
+from ledger.ids import Stream, namespace_id
+from ledger.ports import Store
+from ledger.ports.search import LANGUAGES, SEARCH, Embedder, Hit, SearchLanguage, SearchQuery, StreamChange
+from ledger.replay.builds import Builds, code_digest, live_build
+from ledger.search import knowledge
+from projections import search
+from projections.ranking import fuse
+from projections.search import Piece, SearchKind
+from projections.strategies.summarizer import Summarizer
+
+T = TypeVar("T")
+log = logging.getLogger("ledger")
+
+VERSION: Final = 1  # raise it when a row's meaning changes: the index is then built anew beside the old one
+_PAGE: Final = 500  # events indexed in one transaction
+_EMBEDDED_AT_ONCE: Final = 64
+_FUSED: Final = 50  # of each ranking, at least
+_NEAR: Final = 200  # a compaction was mostly requested so many events before it was completed
+
+
+class Answer(NamedTuple):
+    """What was found, best first, and in which build."""
+
+    build: int
+    hits: list[Hit]
+
+
+class SearchIndex:
+    """The texts of one namespace by their words and, with an embedder, meanings; a `replay.builds.StoredProjection`."""
+
+    name: Final = SEARCH
+    keeps: Final = "entries and summaries by words and meanings, for search"
+
+    def __init__(
+        self,
+        store: Store,
+        builds: Builds,
+        *,
+        namespace: str,
+        language: SearchLanguage = "simple",
+        embedder: Embedder | None = None,
+    ) -> None:
+        self._store = store
+        self._builds = builds
+        self._namespace = namespace
+        self._space = namespace_id(namespace)
+        self._language = language
+        self._embedder = embedder
+
+    @property
+    def version(self) -> int:
+        """The meaning of a row, which depends on the language."""
+        return VERSION * 100 + LANGUAGES.index(self._language)
+
+    @property
+    def embeds(self) -> bool:
+        """Whether there is an embedder."""
+        return self._embedder is not None
+
+    @cached_property
+    def code_digest(self) -> bytes:
+        """The digest of what makes rows of events."""
+        files = [Path(__file__), Path(search.__file__), Path(knowledge.__file__)]
+        return code_digest(self.name, self.version, files)
+
+    async def advance(self, build: int, *, limit: int) -> int | None:
+        """See `replay.builds.StoredProjection.advance`."""
+        _, builds = await self._builds.checkpoints()
+        after = next((one.position for one in builds if (one.projection, one.build) == (SEARCH, build)), None)
+        if after is None:
+            return None
+        events = await self._store.read_namespace(self._space, after=after, limit=min(limit, _PAGE))
+        changes: list[StreamChange] = []
+        asked: dict[str, CompactionRequested] = {}
+        for stored in events:
+            event = _readable(stored)
+            if event is None:
+                continue
+            if isinstance(event.payload, CompactionRequested):
+                asked[event.payload.compaction_id] = event.payload
+            if isinstance(event.payload, SessionOpened) and event.payload.forked_from is not None:
+                changes += await self._inherited(stored.stream_id, event.version)
+            made = await self._knowledge(stored.stream_id, event, asked)
+            changes += [StreamChange(stored.stream_id, change) for change in search.changes(event, made)]
+        position = events[-1].position if events else after
+        return await self._store.index_pieces(
+            self._space, build, changes, after=after, position=position, language=self._language
+        )
+
+    async def prune(self) -> int:
+        """See `replay.builds.StoredProjection.prune`."""
+        return await self._store.prune_pieces(self._space)
+
+    async def find(self, query: SearchQuery, *, catch_up: bool = True) -> Answer:
+        """Return the best hits, as of the namespace's newest event unless *catch_up* is false.
+
+        With an embedder their score is that of the fused rankings; texts not yet embedded are found by their words.
+        """
+        wanted = replace(query, language=self._language)
+        vector = await self._vector(query.text)
+
+        async def asked(build: int) -> Answer:
+            if vector is None or self._embedder is None:
+                return Answer(build, await self._store.search(self._space, build, wanted))
+            more = replace(wanted, limit=max(_FUSED, wanted.limit))
+            by_words = await self._store.search(self._space, build, more)
+            near = await self._store.search_similar(self._space, build, more, self._embedder.model, vector)
+            known = {hit.place: hit for hit in (*near, *by_words)}
+            ranked = fuse([[hit.place for hit in by_words], [hit.place for hit in near]])
+            hits = [replace(known[place], score=score) for place, score in ranked[: wanted.limit]]
+            return Answer(build, hits)
+
+        return await self._live(asked, Answer(0, []), catch_up=catch_up)
+
+    async def embed(self, text_of: Callable[[Sequence[Hit]], Awaitable[list[str]]]) -> int:
+        """Embed what has no vector yet, page by page, its texts read by *text_of*; return how many pieces.
+
+        Raises:
+            EmbedderFailed: the model gave nothing usable; what was embedded before is kept.
+        """
+        embedder, done = self._embedder, 0
+        if embedder is None or not await self._store.embeds():
+            return 0
+
+        async def pending(build: int) -> list[Hit]:
+            return await self._store.pieces_to_embed(self._space, build, embedder.model, limit=_EMBEDDED_AT_ONCE)
+
+        nothing: list[Hit] = []
+        while hits := await self._live(pending, nothing, catch_up=not done):
+            vectors = await embedder.embed(await text_of(hits))
+            await self._store.save_embeddings(self._space, embedder.model, list(zip(hits, vectors, strict=True)))
+            done += len(hits)
+        return done
+
+    async def _live(self, question: Callable[[int], Awaitable[T]], empty: T, *, catch_up: bool) -> T:
+        if catch_up:
+            return await self._builds.read(self, question, empty=empty)
+        live = live_build(self, (await self._builds.checkpoints())[1])
+        return empty if live is None else await question(live.build)
+
+    async def _vector(self, text: str) -> list[float] | None:
+        """Return the meaning of a query; none without an embedder, or if it fails: words still find."""
+        if self._embedder is None or not text.strip() or not await self._store.embeds():
+            return None
+        try:
+            return (await self._embedder.embed([text]))[0]
+        except EmbedderFailed as fault:
+            log.warning("search goes by words alone: %s", fault)
+            return None
+
+    async def _inherited(self, stream_id: UUID, version: int) -> list[StreamChange]:
+        """Return the changes that make a fork's history findable in it, as of its first event, at *version* (R-REC-1).
+
+        What the parent erases, removes or clears later stays findable in the fork. Knowledge is of no session, so
+        it is there once.
+        """
+        stream = Stream(self._namespace, "", "", self._space, stream_id)
+        prefix = await self._store.read_stream(stream, until=version - 1)
+        readable = [_readable(stored) for stored in prefix if stored.stream_id != stream_id]  # else it is a copy
+        return [
+            StreamChange(stream_id, change)
+            for event in readable
+            if event is not None
+            for change in search.changes(event)
+        ]
+
+    async def _knowledge(
+        self, stream_id: UUID, event: RecordedEvent, asked: dict[str, CompactionRequested]
+    ) -> list[Piece]:
+        """Return the pieces of a summary made for a knowledge base (R-KB-3)."""
+        payload = event.payload
+        if not isinstance(payload, CompactionCompleted) or payload.strategy != "summarizer" or not payload.summary_id:
+            return []
+        request = asked.get(payload.compaction_id) or await self._request(stream_id, event.version, payload)
+        try:
+            config = Summarizer.model_validate(request.config) if request else Summarizer()
+        except ValidationError:  # of a newer release, whose index will have it
+            log.warning("the config of compaction %s is not known here", payload.compaction_id)
+            return []
+        if config.knowledge_base is None:
+            return []
+        splitter = config.text_splitter
+        return [
+            Piece(
+                version=event.version,
+                kind=_KNOWLEDGE,
+                number=number,
+                position=event.position,
+                first_character=first,
+                text=text,
+                item_id=payload.summary_id,
+                collection=config.knowledge_base.collection_id,
+            )
+            for number, (first, text) in enumerate(
+                knowledge.split(payload.text, size=splitter.chunk_size, overlap=splitter.chunk_overlap)
+            )
+        ]
+
+    async def _request(
+        self, stream_id: UUID, version: int, completed: CompactionCompleted
+    ) -> CompactionRequested | None:
+        """Return what *completed* was asked for; an imported summary was not."""
+        stream = Stream(self._namespace, "", "", self._space, stream_id)
+        until, span = version - 1, _NEAR
+        while until > 0:
+            first = max(1, until - span + 1)
+            for stored in reversed(await self._store.read_versions(stream, ((first, until),))):
+                payload = decode(stored).payload
+                if isinstance(payload, CompactionRequested) and payload.compaction_id == completed.compaction_id:
+                    return payload
+            until, span = first - 1, span * 4
+        return None
+
+
+def _readable(stored: StoredEvent) -> RecordedEvent | None:
+    try:
+        return decode(stored)
+    except LogCorrupted as fault:  # `verify` tells of it; it hides no other text
+        log.warning("event %d is not searched: %s", stored.position, fault)
+        return None
+
+
+_KNOWLEDGE: Final[SearchKind] = "knowledge"

@@ -1,0 +1,230 @@
+"""The one place where commands become events (DESIGN §4).
+
+    decide(state, command) -> [event, …]      may refuse; changes nothing
+    evolve(state, event)   -> state           never refuses what was recorded (see `state`)
+
+Both are pure: times and ids come in as arguments.
+"""
+
+from typing import assert_never
+
+from ledger.errors import DuplicateEntry, EntryNotFound
+from ledger.events import (
+    CompactionCompleted,
+    ConfigChanged,
+    DataChanged,
+    EntryAdded,
+    EntryEdited,
+    EntryRemoved,
+    Event,
+    ExpirySet,
+    SessionCleared,
+    SessionOpened,
+    SessionRestored,
+)
+from ledger.session import compactions
+from ledger.session.commands import (
+    AddEntries,
+    ChangeConfig,
+    ChangeData,
+    ClearSession,
+    Command,
+    CompleteCompaction,
+    EditEntry,
+    FailCompaction,
+    MarkExtracted,
+    MarkIndexed,
+    OpenSession,
+    PromoteMemory,
+    RecordContext,
+    RemoveEntry,
+    ReplaceState,
+    RequestCompaction,
+    RestoreSession,
+    SetExpiry,
+)
+from ledger.session.put import PutSession, changes
+from ledger.session.put.fields import is_same
+from ledger.session.state import SessionState, at_rest
+from projections import config, ranges
+from projections.entries import Entry
+from projections.stats import Counts
+
+
+def decide(state: SessionState, command: Command) -> list[Event]:
+    """Return the events *command* causes, oldest first; none if it changes nothing.
+
+    Raises:
+        DuplicateEntry: an entry id is known with other content.
+        EntryNotFound: the window has no such entry.
+        CompactionInProgress: a compaction with this key is under way (R-CMP-7).
+    """
+    state = at_rest(state)
+    match command:
+        case OpenSession():
+            return [] if state.opened and not command.anew else [_opened(command)]
+        case AddEntries(entries=entries, known=known):
+            return list(_new(entries, known))
+        case EditEntry():
+            return _edit(state, command)
+        case RemoveEntry(write_id=write_id, entry_id=entry_id):
+            entry = _active(state, entry_id)
+            return [
+                EntryRemoved(write_id=write_id, entry_id=entry_id, entry_version=entry.version, tokens=entry.tokens)
+            ]
+        case ClearSession(write_id=write_id, end=end):
+            unchanged = state.counts == Counts() and not state.summaries.live and not end
+            return [] if unchanged or not state.opened else [SessionCleared(write_id=write_id, ended=end)]
+        case ChangeConfig():
+            return _configure(state, command)
+        case RequestCompaction():
+            return compactions.request(state, command)
+        case CompleteCompaction():
+            return compactions.complete(state, command)
+        case FailCompaction():
+            return compactions.fail(state, command)
+        case ReplaceState():
+            return _replace(state, command)
+        case PutSession():
+            return changes(state, command)
+        case _:
+            return _keep(state, command)
+
+
+def _keep(
+    state: SessionState,
+    command: RecordContext | RestoreSession | ChangeData | SetExpiry | MarkExtracted | MarkIndexed | PromoteMemory,
+) -> list[Event]:
+    """Decide what concerns the session beside its window (http W-47, W-48)."""
+    match command:
+        case RecordContext(rendered=rendered):
+            return [rendered]
+        case RestoreSession(write_id=write_id):
+            return [SessionRestored(write_id=write_id)] if state.opened else []
+        case ChangeData(write_id=write_id, set=wanted, removed=removed):
+            data = {} if command.begins else state.working.data
+            changed = {key: value for key, value in wanted.items() if key not in data or not is_same(value, data[key])}
+            gone = tuple(key for key in removed if key in data)
+            return [DataChanged(write_id=write_id, set=changed, removed=gone)] if changed or gone else []
+        case SetExpiry(write_id=write_id, ttl_seconds=ttl_seconds):
+            same = ttl_seconds == state.working.ttl_seconds
+            return [] if same and ttl_seconds is None else [ExpirySet(write_id=write_id, ttl_seconds=ttl_seconds)]
+        case MarkExtracted(extracted=extracted, life=life, cleared_version=cleared_version):
+            same = state.opened and (state.life, state.cleared_version) == (life, cleared_version)
+            return [extracted] if same else []
+        case MarkIndexed(indexed=indexed, life=life):
+            return [indexed] if state.opened and state.life == life else []
+        case PromoteMemory(promoted=promoted, life=life):
+            return [promoted] if state.opened and state.life == life else []
+        case _:
+            assert_never(command)
+
+
+def _configure(state: SessionState, command: ChangeConfig) -> list[Event]:
+    wanted = ConfigChanged(
+        write_id=command.write_id,
+        config=config.dump(command.config or state.config),
+        extraction=command.extraction or state.working.extraction,
+        tokens=state.working.tokens if command.tokens is None else command.tokens,
+    )
+    unchanged = (
+        config.load(wanted.config) == state.config
+        and wanted.extraction == state.working.extraction
+        and wanted.tokens == state.working.tokens
+    )
+    return [] if unchanged else [wanted]
+
+
+def _opened(command: OpenSession) -> SessionOpened:
+    return SessionOpened(
+        write_id=command.write_id,
+        namespace=command.namespace,
+        user_id=command.user_id,
+        session_id=command.session_id,
+        config=config.dump(command.config),
+        imported_from=command.imported_from,
+        forked_from=command.forked_from,
+    )
+
+
+def _new(entries: tuple[EntryAdded, ...], known: tuple[Entry, ...]) -> list[EntryAdded]:
+    """Return the entries that are not there yet.
+
+    The same id with equal content counts once, also within a batch (http W-65).
+    """
+    seen: dict[str, EntryAdded | Entry] = {entry.entry_id: entry for entry in known}
+    new = []
+    for entry in entries:
+        before = seen.get(entry.entry_id)
+        if before is None:
+            seen[entry.entry_id] = entry
+            new.append(entry)
+        elif not same_content(before, entry):
+            raise DuplicateEntry(entry.entry_id)
+    return new
+
+
+def same_content(one: EntryAdded | Entry, other: EntryAdded | Entry) -> bool:
+    """Tell whether two entries say the same: who, what, and with which tool."""
+    fields = ("kind", "role", "content", "tool_name", "tool_call_id", "arguments", "data")
+    return all(getattr(one, name) == getattr(other, name) for name in fields)
+
+
+def _active(state: SessionState, entry_id: str) -> Entry:
+    entry = state.window.newest(entry_id)
+    if entry is None:
+        raise EntryNotFound(entry_id)
+    return entry
+
+
+def _edit(state: SessionState, command: EditEntry) -> list[Event]:
+    entry = _active(state, command.entry_id)
+    role = command.role if command.role not in {None, entry.role} else None
+    if command.content == entry.content and role is None:
+        return []
+    return [
+        EntryEdited(
+            write_id=command.write_id,
+            entry_id=entry.entry_id,
+            entry_version=entry.version,
+            content=command.content,
+            tokens=command.tokens,
+            tokens_before=entry.tokens,
+            tokenizer=command.tokenizer,
+            fallback=command.fallback,
+            role=role,
+        )
+    ]
+
+
+def _replace(state: SessionState, command: ReplaceState) -> list[Event]:
+    """Return a clear if there is something to clear, the entries, and what stood for them. Source: R-000-15."""
+    events: list[Event] = []
+    if state.counts != Counts() or state.summaries.live:
+        events.append(SessionCleared(write_id=command.write_id))
+    first = state.version + len(events) + (0 if state.opened else 1) + 1
+    events.extend(command.entries)
+    for made in command.summaries:
+        covered = ranges.ranges_of(first + index for index in sorted(made.entries))
+        events.append(
+            CompactionCompleted(
+                write_id=command.write_id,
+                compaction_id=made.compaction_id,
+                key=made.key,
+                strategy="imported",
+                effect="erase" if made.summary_id is None else "replace" if made.hides else "overlay",
+                covered=covered,
+                tokens_before=made.tokens_before,
+                summary_id=made.summary_id,
+                text=made.text,
+                tokens_after=made.tokens,
+                tokenizer=made.tokenizer,
+                method="imported",
+                # an overlay whose entries were all removed covers nothing (R-001-7)
+                first_version=covered[0][0] if covered else 0,
+                starts_at=made.starts_at,
+                ends_at=made.ends_at,
+                created_at=made.created_at,
+            )
+        )
+    return events

@@ -1,0 +1,120 @@
+"""Questions to a state: what the model is shown, the numbers, and what would be compacted next."""
+
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from ledger.errors import CompactionInProgress, InvalidInput
+from ledger.events import to_datetime
+from ledger.session.state import SessionState, at_rest
+from projections.stats import Metrics, SessionStats
+from projections.strategies import COMPACTIONS, WINDOWS
+from projections.strategies.base import NO_HINTS, CompactionConfig, CompactionPlan, Hints, Trigger
+from projections.strategies.preserving import KINDS, Limit, is_preserved
+from projections.strategies.token_threshold import TokenThreshold, over
+from projections.window import Window
+
+
+def window_of(state: SessionState, hints: Hints = NO_HINTS) -> Window:
+    """Return what the model is shown, under the session's window strategy. Source: R-WIN-1, R-KB-2."""
+    strategy = WINDOWS[state.config.window.type]
+    window = strategy.window(state.config.window, at_rest(state), hints)
+    return replace(window, knowledge=hints.knowledge, knowledge_tokens=hints.knowledge_tokens)
+
+
+def stats_of(state: SessionState) -> SessionStats:
+    """Return the statistics; all zero for an unknown or cleared session. Source: R-000-2, R-000-14, R-000-16."""
+    state = at_rest(state)
+    limits = (one for one in state.config.compactions if isinstance(one, TokenThreshold))
+    return SessionStats(
+        total_entries=state.counts.added,
+        active_entries=len(state.window.entries),
+        compressed_entries=state.counts.covered + state.counts.erased,
+        removed_entries=state.counts.removed,
+        summaries=len(state.summaries.live),
+        total_tokens=state.window.tokens + state.summaries.tokens,
+        active_tokens=state.window.tokens,
+        over_budget=any(over(one, state) for one in limits),
+        near_limit=any(limit.is_near(state.window.tokens + state.summaries.tokens) for limit in _limits(state)),
+        compactions=state.counts.compactions,
+        compactions_in_flight=len(state.compactions.in_flight),
+        model_calls=state.counts.model_calls,
+        model_tokens=state.counts.model_tokens,
+        version=state.version,
+        created_at=to_datetime(state.created_us) if state.version else None,
+        updated_at=to_datetime(state.updated_us) if state.version else None,
+        last_compaction_at=_last_compaction(state),
+    )
+
+
+def metrics_of(state: SessionState, kind: str | None = None) -> Metrics:
+    """Return what is remembered, entries and summaries, in numbers; only of *kind*, as ``preserve`` names it.
+
+    Compactions count when they were completed, whatever the kind. Source: R-002-9.
+
+    Raises:
+        InvalidInput: there is no such kind.
+    """
+    if kind is not None and kind not in KINDS:
+        raise InvalidInput("bad_kind", f"is one of {', '.join(sorted(KINDS))}", field="kind")
+    state = at_rest(state)
+    items = [
+        item for item in (*state.summaries.live, *state.window.entries) if kind is None or is_preserved(item, (kind,))
+    ]
+    return Metrics(
+        message_count=len(items),
+        estimated_tokens=sum(item.tokens for item in items),
+        compression_count=state.counts.compactions,
+        last_compression_at=_last_compaction(state),
+    )
+
+
+def _last_compaction(state: SessionState) -> datetime | None:
+    return to_datetime(state.counts.last_compaction_us) if state.counts.compactions else None
+
+
+def _limits(state: SessionState) -> list[Limit]:
+    """Return the limits in the config that are watched. Source: R-002-7."""
+    parts = (state.config.limit, state.config.window, *state.config.compactions)
+    return [part for part in parts if isinstance(part, Limit)]
+
+
+def plan_automatic(state: SessionState, compaction: CompactionConfig) -> CompactionPlan | None:
+    """Return what *compaction* would do on its own now. Source: R-CMP-7, R-CMP-8, R-CMP-9."""
+    state = at_rest(state)
+    if state.compactions.running(compaction.key) or state.compactions.backs_off(compaction.key):
+        return None
+    plan = COMPACTIONS[compaction.type].plan(compaction, state, Trigger())
+    if plan is not None and plan.effect != "overlay" and state.compactions.reserved(plan.covered):
+        return None
+    return plan
+
+
+def plan_manual(state: SessionState, key: str | None, *, force: bool, keep_tokens: int | None = None) -> CompactionPlan:
+    """Return what a caller asks for: the compaction with *key*, or the first of the config. Source: R-000-5.
+
+    *keep_tokens* is how much of the end stays, in place of what the config says.
+
+    Raises:
+        InvalidInput: the config has no such compaction.
+        CompactionInProgress: it is under way.
+        NotEnoughEntries: too few entries may be covered.
+    """
+    state = at_rest(state)
+    if key is None:
+        compaction = next(iter(state.config.compactions), None)
+    else:
+        compaction = state.config.compaction(key)
+    if compaction is None:
+        named = "no compaction of that key" if key else "no compaction"
+        raise InvalidInput("no_compaction", f"the memory config has {named}; change the config to add one", field="key")
+    if state.compactions.running(compaction.key):
+        raise CompactionInProgress(compaction.key)
+    strategy = COMPACTIONS[compaction.type]
+    if keep_tokens is not None and not strategy.keeps_tokens:
+        raise InvalidInput("bad_value", f"a {compaction.type} compaction does not keep by tokens", field="keep_tokens")
+    plan = strategy.plan(compaction, state, Trigger(False, force, keep_tokens))
+    assert plan is not None, "asked manually, a strategy plans or raises"
+    if plan.effect != "overlay" and state.compactions.reserved(plan.covered):
+        raise CompactionInProgress(compaction.key)
+    return plan

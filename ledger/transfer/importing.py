@@ -1,0 +1,243 @@
+"""Transcripts and exports into the log: all of a file in one transaction, and nothing twice. Source: trust E-12."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+from uuid import UUID
+
+import msgspec
+
+from ledger.codec import decode
+from ledger.errors import InvalidInput, SessionExists, Unavailable, VersionConflict
+from ledger.events import EntryAdded, Event, ImportedFrom, NewEvent, SessionOpened, StoredEvent
+from ledger.ids import Stream
+from ledger.importers import Conversation
+from ledger.names import NO_SESSIONS, kept_stream, named_stream
+from ledger.ports import AppendRequest, Clock, Store, StreamWrite
+from ledger.replay.states import States
+from ledger.session.commands import OpenSession
+from ledger.session.decisions import decide
+from ledger.tokenizers import entry_event
+from ledger.transfer.copying import copied
+from ledger.transfer.lines import Head
+from ledger.transfer.reader import Contents, Reader, check
+from ledger.writing import Writer
+from projections.config import MemoryConfig
+
+_REQUEST_EVENTS: Final = 500
+_ATTEMPTS: Final = 5
+
+#: Reads a file from its beginning, line by line; called again for each pass.
+Lines = Callable[[], Iterable[bytes]]
+
+
+class Imported(msgspec.Struct, frozen=True, kw_only=True):
+    """What an import did: sessions in the file, entries added, entries that were there already."""
+
+    sessions: int
+    entries: int
+    skipped: int
+    session_ids: tuple[str, ...] = ()
+
+
+class _Again:
+    """An iterable that can be iterated again."""
+
+    def __init__(self, iterate: Callable[[], Iterator[AppendRequest]]) -> None:
+        self._iterate = iterate
+
+    def __iter__(self) -> Iterator[AppendRequest]:
+        return self._iterate()
+
+
+class FileImport:
+    """Puts files into one namespace of one ledger. Imports never compact (R-CMP-8)."""
+
+    def __init__(self, store: Store, states: States, writer: Writer, clock: Clock, *, namespace: str) -> None:
+        self._store = store
+        self._states = states
+        self._writer = writer
+        self._clock = clock
+        self._namespace = namespace
+
+    async def conversations(
+        self,
+        found: Sequence[Conversation],
+        *,
+        config: MemoryConfig,
+        user_id: str | None,
+        progress: Callable[[int, int], None],
+    ) -> Imported:
+        """Record conversations; entries whose ids are known already are skipped.
+
+        *progress* gets (conversations prepared, all of them).
+
+        Raises:
+            SessionExists: a session of that name does not begin as the conversation does.
+            Unavailable: other writers kept changing the same sessions.
+        """
+        for _ in range(_ATTEMPTS):
+            requests: list[AppendRequest] = []
+            added = skipped = 0
+            for number, conversation in enumerate(found, start=1):
+                stream = named_stream(self._namespace, conversation.session_id, user_id or "")
+                batches, known = await self._new_events(stream, conversation, config)
+                requests.extend(batches)
+                fresh = sum(event.type == EntryAdded.type for each in batches for event in each.writes[0].events)
+                added, skipped = added + fresh, skipped + known
+                progress(number, len(found))
+            try:
+                await self._store.append_all(requests)
+            except VersionConflict:
+                continue
+            names = tuple(conversation.session_id for conversation in found)
+            return Imported(sessions=len(found), entries=added, skipped=skipped, session_ids=names)
+        raise Unavailable("other writers kept changing the sessions of this file; try again")
+
+    async def _new_events(
+        self, stream: Stream, conversation: Conversation, config: MemoryConfig
+    ) -> tuple[list[AppendRequest], int]:
+        """Return what is to be appended to one session, and how many entries it has already."""
+        state = await self._states.current(stream)
+        ids = [draft.entry_id or "" for batch in conversation.batches for draft in batch]
+        known = await self._store.find_items(stream, ids) if state.version else {}
+        if state.version and ids and ids[0] not in known:
+            raise SessionExists(conversation.session_id)
+        opening = OpenSession(
+            write_id=self._clock.ulid(),
+            namespace=stream.namespace,
+            user_id=stream.user_id,
+            session_id=stream.session_id,
+            config=config,
+            imported_from=ImportedFrom(format=conversation.format, session_id=conversation.session_id),
+        )
+        events: list[Event] = []
+        for batch in conversation.batches:
+            write_id = self._clock.ulid()
+            events.extend(
+                entry_event(draft, write_id=write_id, entry_id=draft.entry_id or "", tokenizer=state.config.tokenizer)
+                for draft in batch
+                if draft.entry_id not in known
+            )
+        if not events:
+            return [], len(known)
+        events = [*decide(state, opening), *events]
+        pages = (events[at : at + _REQUEST_EVENTS] for at in range(0, len(events), _REQUEST_EVENTS))
+        return [
+            self._writer.request(stream, page, state.version + number * _REQUEST_EVENTS)
+            for number, page in enumerate(pages)
+        ], len(known)
+
+    async def export(self, lines: Lines, *, session_id: str | None, user_id: str | None) -> Imported:
+        """Copy the sessions of one of our own files, after checking every line of it.
+
+        Sessions that are there already, from this same file or as what it was made of, are left alone.
+
+        Raises:
+            ImportRefused: the file is not as it was written.
+            SessionExists: a session of that name holds other events.
+            InvalidInput: one name was given for several sessions.
+        """
+        contents = check(lines())
+        heads = contents.sessions
+        sessions = [head for head in heads if head.session_id not in NO_SESSIONS]
+        if session_id is not None and len(heads) > 1:
+            raise InvalidInput("several_sessions", f"the file holds {len(heads)} sessions", field="session")
+        if session_id is not None and not sessions:
+            raise InvalidInput("no_session", "the file holds no session to name", field="session")
+        places = {head.stream_id: self._target(head, session_id, user_id) for head in heads}
+        wanted = {head.stream_id for head in heads if not await self._is_there(places[head.stream_id], head, contents)}
+        if len({places[stream_id] for stream_id in wanted}) < len(wanted):
+            raise InvalidInput("several_sessions", "several of its sessions would get the same name", field="user")
+        if contents.header.session in wanted:  # a fork's whole history becomes its copy's own
+            wanted = set(contents.entries)
+            places = dict.fromkeys(wanted, next(iter(places.values())))
+        added = sum(contents.entries[stream_id] for stream_id in wanted)
+        if wanted:
+            await self._store.append_all(_Again(lambda: self._copies(lines, contents, wanted, places)))
+        names = tuple(session_id or head.session_id for head in sessions)
+        return Imported(
+            sessions=len(sessions),
+            entries=added,
+            skipped=sum(contents.entries.values()) - added,
+            session_ids=names,
+        )
+
+    def _target(self, head: Head, session_id: str | None, user_id: str | None) -> Stream:
+        """Return the stream that a stream of the file becomes."""
+        named = kept_stream if head.session_id in NO_SESSIONS else named_stream
+        return named(self._namespace, session_id or head.session_id, head.user_id if user_id is None else user_id)
+
+    async def _is_there(self, target: Stream, head: Head, contents: Contents) -> bool:
+        version, _ = await self._store.head(target)
+        if not version:
+            return False
+        _, forked_at = contents.header.parents.get(head.stream_id, (None, 0))
+        firsts = ((1, 1), (forked_at + 1, forked_at + 1)) if forked_at else ((1, 1),)
+        for stored in await self._store.read_versions(target, firsts):
+            first = decode(stored).payload
+            origin = first.imported_from if isinstance(first, SessionOpened) else None
+            if origin is not None and (origin.ledger_id, origin.head_hash) == (
+                str(contents.header.ledger_id),
+                head.hash,
+            ):
+                return True
+        at_head = await self._store.read_versions(target, ((head.version, head.version),))
+        if target.stream_id == head.stream_id and at_head and at_head[0].hash.hex() == head.hash:
+            return True
+        if head.session_id in NO_SESSIONS and at_head and at_head[0].payload_digest == contents.ends[head.stream_id]:
+            return True  # it has no opening to tell where it is from, but the salt of a payload is like no other
+        raise SessionExists(target.session_id)
+
+    def _copies(
+        self, lines: Lines, contents: Contents, wanted: Collection[UUID], places: Mapping[UUID, Stream]
+    ) -> Iterator[AppendRequest]:
+        """Yield the events of the wanted streams, a few hundred of one stream to a request."""
+        heads = {head.stream_id: head for head in contents.trailer.heads}
+        run: list[StoredEvent] = []
+        for event in Reader().events(lines()):
+            if event.stream_id not in wanted:
+                continue
+            if run and (run[-1].stream_id != event.stream_id or len(run) == _REQUEST_EVENTS):
+                yield self._copy(run, contents, heads, places)
+                run = []
+            run.append(event)
+        if run:
+            yield self._copy(run, contents, heads, places)
+
+    def _copy(
+        self,
+        run: Sequence[StoredEvent],
+        contents: Contents,
+        heads: Mapping[UUID, Head],
+        places: Mapping[UUID, Stream],
+    ) -> AppendRequest:
+        header, stream_id = contents.header, run[0].stream_id
+        target, head = places[stream_id], heads[header.session or stream_id]
+        parent: Stream | None = None
+        if header.session is None and stream_id in header.parents:
+            parent_id, forked_at = header.parents[stream_id]
+            parent = places[parent_id] if run[0].version == forked_at + 1 else None
+        events = []
+        for event in run:
+            codec, payload = copied(event, source=header, head=head, target=target, parent=parent)
+            events.append(
+                NewEvent(
+                    self._clock.event_id(),
+                    event.type,
+                    event.schema_version,
+                    codec,
+                    event.occurred_us,
+                    event.actor,
+                    payload,
+                    event.item_id,
+                    event.key_id,
+                    event.key_commitment,
+                )
+            )
+        before = run[0].version - 1
+        write = (
+            StreamWrite(stream=target, events=tuple(events), expected_version=before)
+            if parent is None
+            else StreamWrite(stream=target, events=tuple(events), forked_from=(parent, before))
+        )
+        return AppendRequest(writes=(write,))

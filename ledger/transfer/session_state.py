@@ -1,0 +1,285 @@
+"""A session's state as one JSON object, in the shape of seed 000: what ``export_session`` gives. Source: R-000-15.
+
+Unlike the files of `transfer` it carries no history and no proof: entries, summaries and totals, as they are.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from ledger.errors import InvalidInput
+from ledger.events import EntryAdded, JsonObject
+from ledger.names import check_entry_id
+from ledger.session.commands import ImportedSummary, ReplaceState
+from ledger.session.drafts import EntryDraft, check_content, check_filled, check_moment, draft_entry
+from ledger.session.state import SessionState, at_rest
+from ledger.session.views import stats_of
+from ledger.strict_json import check_flag, check_integer, check_value
+from projections import ranges
+from projections.history import History, Past
+from projections.summaries import Summary
+
+_STATE_FIELDS = {"sessionId", "entries", "summaries", "totalTokens"}
+_ENTRY_FIELDS = {
+    "id",
+    "type",
+    "role",
+    "content",
+    "timestamp",
+    "tokenCount",
+    "tokenizer",
+    "compressed",
+    "summaryId",
+    "metadata",
+    "data",
+    "toolName",
+    "toolCallId",
+    "toolStatus",
+    "arguments",
+}
+_SUMMARY_FIELDS = {
+    "id",
+    "content",
+    "originalEntryIds",
+    "tokenCount",
+    "tokenizer",
+    "originalTokenCount",
+    "compressionRatio",
+    "createdAt",
+    "timeRange",
+    "overlay",
+}
+_SPAN_FIELDS = {"start", "end"}
+
+
+def export_state(session_id: str, state: SessionState, history: History) -> JsonObject:
+    """Return the state as JSON: entries since the last clear, live summaries, total tokens; times in ISO 8601."""
+    state = at_rest(state)
+    past = [one for one in history.current() if one.status != "removed"]
+    ids = {one.entry.version: one.entry.entry_id for one in past}
+    covered = {
+        summary.summary_id: [version for version in _stands_for(summary, history) if version in ids]
+        for summary in state.summaries.live
+    }
+    hiding = [summary.summary_id for summary in state.summaries.live if not summary.overlay]
+    owner = {version: summary_id for summary_id, versions in covered.items() for version in versions}
+    owner.update((version, summary_id) for summary_id in hiding for version in covered[summary_id])
+    return {
+        "sessionId": session_id,
+        "entries": [_entry(one, None if one.status == "erased" else owner.get(one.entry.version)) for one in past],
+        "summaries": [
+            _summary(summary, [ids[version] for version in covered[summary.summary_id]])
+            # what was removed names no place any more
+            for summary in sorted(state.summaries.live, key=lambda one: min(covered[one.summary_id], default=0))
+        ],
+        "totalTokens": stats_of(state).total_tokens,
+    }
+
+
+def import_state(
+    raw: Mapping[str, Any],
+    *,
+    write_id: str,
+    added: Callable[[EntryDraft], EntryAdded],
+    new_id: Callable[[], str],
+) -> tuple[ReplaceState, int | None]:
+    """Return the command that puts the exported state *raw* in place, and the total it claims.
+
+    *added* makes an entry of a checked draft, *new_id* ids of compactions.
+
+    Raises:
+        InvalidInput: a field is unknown or wrong, or an id dangles or occurs twice.
+    """
+    check_shape(raw)
+    entries, compressed = [], []
+    for index, item in enumerate(_list(raw, "entries")):
+        field = f"entries[{index}]"
+        _known(item, _ENTRY_FIELDS, field)
+        entry = added(_draft(item, field))
+        counted = _text(item, "tokenizer", field)  # the count is the exported one, and so is who made it
+        entries.append(replace(entry, tokenizer=counted) if counted else entry)
+        compressed.append(check_flag(item.get("compressed", False), field=f"{field}.compressed"))
+    places = {entry.entry_id: index for index, entry in enumerate(entries)}
+    if len(places) != len(entries):
+        raise InvalidInput("duplicate_id", "two entries have the same id", field="entries")
+    summaries: list[ImportedSummary] = []
+    hidden: set[int] = set()
+    for index, item in enumerate(_list(raw, "summaries")):
+        summary = _imported(item, places, compressed, entries, f"summaries[{index}]", new_id())
+        if summary.hides and any(place in hidden for place in summary.entries):
+            raise InvalidInput("duplicate_id", "an entry stands in two summaries", field=f"summaries[{index}]")
+        if any(other.summary_id == summary.summary_id for other in summaries):
+            raise InvalidInput("duplicate_id", "two summaries have the same id", field=f"summaries[{index}]")
+        hidden.update(summary.entries if summary.hides else ())
+        summaries.append(summary)
+    lost = tuple(index for index, gone in enumerate(compressed) if gone and index not in hidden)
+    if lost:
+        tokens = sum(entries[index].tokens for index in lost)
+        summaries.append(ImportedSummary(compaction_id=new_id(), entries=lost, hides=True, tokens_before=tokens))
+    _check_links(raw.get("entries", ()), {summary.summary_id for summary in summaries})
+    total = None if raw.get("totalTokens") is None else _count(raw["totalTokens"], "totalTokens")
+    return ReplaceState(write_id, tuple(entries), tuple(summaries)), total
+
+
+def check_shape(raw: Any) -> None:
+    """Refuse what is not the JSON of an exported state on the face of it.
+
+    Raises:
+        InvalidInput: it is no JSON object, or has a field that no state has.
+    """
+    _known(raw, _STATE_FIELDS, "state")
+    check_value(dict(raw), field="state")
+    _text(raw, "sessionId", "state")
+
+
+def _check_links(entries: Sequence[Mapping[str, Any]], summaries: set[str | None]) -> None:
+    for index, item in enumerate(entries):
+        summary_id = _text(item, "summaryId", f"entries[{index}]")
+        if summary_id is not None and summary_id not in summaries:
+            raise InvalidInput("dangling_id", "names a summary that is not there", field=f"entries[{index}].summaryId")
+
+
+def _stands_for(summary: Summary, history: History) -> list[int]:
+    """Return the versions a summary stands for: those it took away, also through those it folds; or lies over."""
+    if summary.overlay:
+        return list(ranges.versions(summary.covered))
+    made = {other.summary_id: other for other in history.summaries}
+    versions: set[int] = set()
+    waiting = [summary]
+    while waiting:
+        one = waiting.pop()
+        if not one.overlay:
+            versions.update(ranges.versions(one.covered))
+        waiting.extend(made[folded] for folded in one.folds if folded in made)
+    return sorted(versions)
+
+
+def _entry(past: Past, summary_id: str | None) -> JsonObject:
+    entry = past.entry
+    exported = {
+        "id": entry.entry_id,
+        "type": entry.kind,
+        "role": entry.role,
+        "content": entry.content,
+        "timestamp": entry.moment.isoformat(),
+        "tokenCount": entry.tokens,
+        "tokenizer": entry.tokenizer,
+        "compressed": past.status != "active",
+        "summaryId": summary_id,
+        "metadata": entry.metadata,
+        "data": entry.data,
+        "toolName": entry.tool_name,
+        "toolCallId": entry.tool_call_id,
+        "toolStatus": entry.tool_status,
+        "arguments": entry.arguments,
+    }
+    return {name: value for name, value in exported.items() if value is not None}
+
+
+def _summary(summary: Summary, entry_ids: Sequence[str]) -> JsonObject:
+    exported: JsonObject = {
+        "id": summary.summary_id,
+        "content": summary.text,
+        "originalEntryIds": list(entry_ids),
+        "tokenCount": summary.tokens,
+        "tokenizer": summary.tokenizer,
+        "originalTokenCount": summary.tokens_before,
+        "compressionRatio": summary.compression_ratio,
+        "createdAt": summary.created_at.isoformat(),
+    }
+    if summary.overlay:
+        exported["overlay"] = True
+    if summary.starts_at and summary.ends_at:
+        exported["timeRange"] = {"start": summary.starts_at.isoformat(), "end": summary.ends_at.isoformat()}
+    return exported
+
+
+def _draft(item: Mapping[str, Any], field: str) -> EntryDraft:
+    raw = {
+        "id": item.get("id"),
+        "kind": item.get("type"),
+        "role": item.get("role"),
+        "content": item.get("content"),
+        "created_at": item.get("timestamp"),
+        "tokens": item.get("tokenCount"),
+        "metadata": item.get("metadata"),
+        "data": item.get("data"),
+        "tool_name": item.get("toolName"),
+        "tool_call_id": item.get("toolCallId"),
+        "tool_status": item.get("toolStatus"),
+        "arguments": item.get("arguments"),
+    }
+    if raw["kind"] == "tool_call" and not raw["tool_name"]:  # seed 000 has no such field: `shell({...})`
+        raw["tool_name"] = str(raw["content"] or "").partition("(")[0].strip() or None
+    return draft_entry(raw, field=field)
+
+
+def _imported(
+    item: Any,
+    places: Mapping[str, int],
+    compressed: Sequence[bool],
+    entries: Sequence[EntryAdded],
+    field: str,
+    compaction_id: str,
+) -> ImportedSummary:
+    _known(item, _SUMMARY_FIELDS, field)
+    covered = []
+    for entry_id in _list(item, "originalEntryIds"):
+        if not isinstance(entry_id, str) or entry_id not in places:
+            raise InvalidInput("dangling_id", "names an entry that is not there", field=f"{field}.originalEntryIds")
+        covered.append(places[entry_id])
+    if len(set(covered)) != len(covered):
+        raise InvalidInput("duplicate_id", "names an entry twice", field=f"{field}.originalEntryIds")
+    overlay = check_flag(item.get("overlay", False), field=f"{field}.overlay")
+    if not covered and not overlay:
+        raise InvalidInput("dangling_id", "stands for no entry", field=f"{field}.originalEntryIds")
+    text = check_content(item.get("content"), field=f"{field}.content")
+    check_filled(text, "summary", field=f"{field}.content")
+    hidden = [compressed[place] for place in covered]
+    if any(hidden) and not all(hidden) and not overlay:
+        raise InvalidInput("inconsistent", "covers compressed entries and others", field=field)
+    span = item.get("timeRange") or {}
+    _known(span, _SPAN_FIELDS, f"{field}.timeRange")
+    return ImportedSummary(
+        compaction_id=compaction_id,
+        entries=tuple(sorted(covered)),
+        hides=any(hidden) and not overlay,
+        summary_id=check_entry_id(item.get("id"), field=f"{field}.id"),
+        text=text,
+        tokens=_count(item.get("tokenCount"), f"{field}.tokenCount"),
+        tokens_before=_count(
+            item.get("originalTokenCount", sum(entries[place].tokens for place in covered)),
+            f"{field}.originalTokenCount",
+        ),
+        tokenizer=_text(item, "tokenizer", field) or "caller",
+        created_at=check_moment(item.get("createdAt"), f"{field}.createdAt"),
+        starts_at=check_moment(span.get("start"), f"{field}.timeRange.start"),
+        ends_at=check_moment(span.get("end"), f"{field}.timeRange.end"),
+    )
+
+
+def _text(item: Mapping[str, Any], name: str, field: str) -> str | None:
+    value = item.get(name)
+    if value is not None and not isinstance(value, str):
+        raise InvalidInput("wrong_type", "is text", field=f"{field}.{name}")
+    return value
+
+
+def _known(item: Any, fields: set[str], field: str) -> None:
+    if not isinstance(item, Mapping):
+        raise InvalidInput("wrong_type", "is a JSON object", field=field)
+    for name in item:
+        if name not in fields:
+            raise InvalidInput("unknown_field", "is no field of an exported state", field=f"{field}.{name}")
+
+
+def _list(item: Mapping[str, Any], name: str) -> list[Any]:
+    value = item.get(name, [])
+    if not isinstance(value, list | tuple):
+        raise InvalidInput("wrong_type", "is a list", field=name)
+    return list(value)
+
+
+def _count(value: Any, field: str) -> int:
+    return check_integer(value, field=field, least=0)

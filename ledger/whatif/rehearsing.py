@@ -1,0 +1,122 @@
+"""Carrying out a replay whose questions somebody has to answer: the record first, then a model.
+
+Source: R-WIF-4, R-WIF-5.
+"""
+
+from collections.abc import MutableMapping, Sequence
+
+import msgspec
+
+from ledger.compaction.summarizing import answer_of
+from ledger.errors import InvalidInput, SummarizerFailed
+from ledger.events import CompactionCompleted, Method, RecordedEvent
+from ledger.history.difference import Seen
+from ledger.ports import Summarizer, SummaryText
+from ledger.prices import Prices, spending
+from ledger.session.state import SESSION, at_rest
+from ledger.whatif.answers import Answered, Known, OnMiss, answer_from
+from ledger.whatif.replaying import Replay, Replayed
+from projections.history import HISTORY
+from projections.prompts import SummaryRequest
+from projections.recalling import hints_for
+
+
+class Answers(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the answers to the questions of a replay came from."""
+
+    recorded: int = 0
+    called: int = 0
+    estimated: int = 0
+
+
+class Author(msgspec.Struct, frozen=True):
+    """Who writes the summaries of a replay: how, with which model, and whoever can be asked now."""
+
+    method: Method
+    model: str | None = None
+    summarizer: Summarizer | None = None
+
+
+def author_of(summarizer: Summarizer, events: Sequence[RecordedEvent]) -> Author:
+    """Return who writes: *summarizer* or, where that is only the heuristic, whoever wrote in the history."""
+    if summarizer.method != "heuristic":
+        method: Method = "callback" if summarizer.method == "callback" else "llm"
+        return Author(method, summarizer.model, summarizer)
+    for event in reversed(events):
+        payload = event.payload
+        if isinstance(payload, CompactionCompleted) and payload.outputs and payload.method is not None:
+            return Author(payload.method, payload.model)
+    return Author("heuristic")
+
+
+async def rehearse(
+    replay: Replay,
+    events: Sequence[RecordedEvent],
+    *,
+    cache: MutableMapping[str, Known],
+    author: Author,
+    on_miss: OnMiss,
+    tokenizer: str,
+    deadline_s: float,
+) -> tuple[Replayed, Answers]:
+    """Return where *events* lead, and who answered; what a model answers now is added to *cache*.
+
+    Raises:
+        InvalidInput: a model is to be called, and there is none.
+        SummaryMissing: the cache has no answer, and *on_miss* is ``raise``.
+    """
+    if on_miss == "call" and author.method != "heuristic" and author.summarizer is None:
+        raise InvalidInput("no_summarizer", "no model is configured here; give a summarizer", field="on_miss")
+    counts = {"recorded": 0, "called": 0, "estimated": 0}
+    steps = replay.steps(events)
+    try:
+        request = next(steps)
+        while True:
+            source = "recorded" if request.request_hash in cache else "called" if on_miss == "call" else "estimated"
+            try:
+                if source == "called":
+                    assert author.summarizer is not None
+                    answer = await _call(author.summarizer, request, cache, deadline_s)
+                else:
+                    answer = answer_from(cache, request, on_miss=on_miss, tokenizer=tokenizer)
+            except SummarizerFailed as failure:
+                request = steps.throw(failure)
+            else:
+                counts[source] += 1
+                request = steps.send(answer)
+    except StopIteration as ended:
+        replayed: Replayed = ended.value
+        return replayed, Answers(**counts)
+
+
+async def _call(
+    summarizer: Summarizer,
+    request: SummaryRequest,
+    cache: MutableMapping[str, Known],
+    deadline_s: float,
+) -> SummaryText:
+    answer = await answer_of(summarizer, request, deadline_s)
+    cache[request.request_hash] = Answered(answer.text, answer.input_tokens, answer.output_tokens)
+    return answer
+
+
+def tried(replayed: Replayed, prices: Prices) -> Seen:
+    """Return where a replay ended, as one side of a difference."""
+    return Seen(
+        state=replayed.state,
+        hints=hints_for(replayed.state.config.window, replayed.entries),
+        spent=spending(replayed.completed, prices),
+        what_if=True,
+    )
+
+
+def recorded(events: Sequence[RecordedEvent], prices: Prices) -> Seen:
+    """Return where *events* ended when they happened, as one side of a difference."""
+    state = at_rest(SESSION.fold(events))
+    recallable = {
+        past.entry.version: past.entry
+        for past in HISTORY.fold(events).current()
+        if past.status in {"active", "covered"}
+    }
+    completed = [event.payload for event in events if isinstance(event.payload, CompactionCompleted)]
+    return Seen(state=state, hints=hints_for(state.config.window, recallable), spent=spending(completed, prices))

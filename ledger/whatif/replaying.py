@@ -1,0 +1,259 @@
+"""What would have been: recorded inputs folded again under another memory config. Source: R-WIF-1 … R-WIF-7.
+
+Nothing is written. The entries keep their versions, so that what is in one window and not in the other can be
+named; compactions of the replay have no place in the log and take the version of the newest input.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Final, TypeAlias
+from uuid import UUID
+
+import msgspec
+
+from ledger.compaction.dialogue import begin
+from ledger.compaction.summarizing import converse
+from ledger.errors import SummarizerFailed, UnknownEvent
+from ledger.events import (
+    CompactionCompleted,
+    CompactionRequested,
+    EntryAdded,
+    EntryEdited,
+    EntryRemoved,
+    Event,
+    Method,
+    OpaqueEvent,
+    RecordedEvent,
+    SessionCleared,
+    SessionOpened,
+)
+from ledger.ports import SummaryText
+from ledger.session.commands import CompleteCompaction, FailCompaction, RequestCompaction
+from ledger.session.decisions import decide
+from ledger.session.state import SESSION, SessionState, at_rest
+from ledger.session.views import plan_automatic
+from ledger.tokenizers import TOKENIZERS
+from ledger.whatif.answers import OnMiss, SummaryCache, answer_from
+from projections import config as memory_config
+from projections import ranges
+from projections.config import MemoryConfig
+from projections.entries import Entry
+from projections.prompts import SummaryRequest
+from projections.strategies.base import CompactionPlan
+
+#: Called after each batch of entries, once its compactions are done: the state at rest, and by version, oldest
+#: first, every entry that was not cleared, erased or removed. It may keep the state, not the mapping.
+Observe: TypeAlias = Callable[[SessionState, Mapping[int, Entry]], None]
+Steps: TypeAlias = Generator[SummaryRequest, SummaryText, "Replayed"]
+
+_NOBODY: Final = UUID(int=0)
+_INPUTS: Final = (EntryAdded, EntryEdited, EntryRemoved, SessionCleared, SessionOpened)
+
+
+class Replayed(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a replay ended, and what it would have cost."""
+
+    state: SessionState
+    completed: tuple[CompactionCompleted, ...] = ()
+    failed: int = 0
+    #: By version, oldest first: what was not cleared, erased or removed.
+    entries: Mapping[int, Entry] = {}
+
+
+class Replay:
+    """One replay of a session; `steps` yields each question to a model, and is sent the answer."""
+
+    def __init__(
+        self,
+        config: MemoryConfig,
+        *,
+        method: Method = "heuristic",
+        model: str | None = None,
+        without: Iterable[str] = (),
+        recount: bool = False,
+        observe: Observe | None = None,
+    ) -> None:
+        self._config = config
+        self._method: Method = method
+        self._model = model
+        self._without = frozenset(without)
+        self._recount = recount
+        self._observe = observe
+        self._state = SESSION.initial
+        self._entries: dict[int, Entry] = {}  # what has not been cleared, erased or removed
+        self._completed: list[CompactionCompleted] = []
+        self._failed = 0
+        self._made = 0
+
+    def steps(self, events: Sequence[RecordedEvent]) -> Steps:
+        """Replay *events*, oldest first, batch by batch; return where it ended.
+
+        Raises:
+            UnknownEvent: a newer release wrote one of them.
+        """
+        for _, batch in groupby(events, key=lambda event: event.payload.write_id):
+            added = False
+            last: RecordedEvent | None = None
+            for event in batch:
+                taken = self._input(event)
+                if taken is not None:
+                    self._take(taken)
+                    last, added = taken, added or isinstance(taken.payload, EntryAdded)
+            if added and last is not None:
+                yield from self._evaluate(last)
+                if self._observe is not None:
+                    self._observe(at_rest(self._state), self._entries)
+        return Replayed(
+            state=at_rest(self._state), completed=tuple(self._completed), failed=self._failed, entries=self._entries
+        )
+
+    def _input(self, event: RecordedEvent) -> RecordedEvent | None:
+        """Return *event* as the replay takes it: an input, or none (R-WIF-2)."""
+        payload = event.payload
+        if isinstance(payload, OpaqueEvent):
+            raise UnknownEvent(payload.type, payload.schema_version, version=event.version)
+        if isinstance(payload, SessionOpened):
+            opened = msgspec.structs.replace(payload, config=memory_config.dump(self._config))
+            return msgspec.structs.replace(event, payload=opened)
+        if not isinstance(payload, _INPUTS):
+            return None
+        if isinstance(payload, EntryAdded | EntryEdited | EntryRemoved):
+            if payload.entry_id in self._without:
+                return None
+            if isinstance(payload, EntryEdited | EntryRemoved) and payload.entry_version not in self._active():
+                return None  # the replay has taken it out of the window by now
+        if self._recount and isinstance(payload, EntryAdded | EntryEdited):
+            return msgspec.structs.replace(event, payload=self._recounted(payload))
+        return event
+
+    def _active(self) -> set[int]:
+        return {entry.version for entry in self._state.window.entries}
+
+    def _recounted(self, payload: EntryAdded | EntryEdited) -> Event:
+        tokenizer = TOKENIZERS[self._config.tokenizer]
+        if isinstance(payload, EntryAdded):
+            count = tokenizer.count(payload)
+        else:
+            count = tokenizer.count_text(payload.content)
+        return msgspec.structs.replace(payload, tokens=count.tokens, tokenizer=count.tokenizer, fallback=count.fallback)
+
+    def _take(self, event: RecordedEvent) -> None:
+        again = self._state.window.newest(event.payload.entry_id) if isinstance(event.payload, EntryAdded) else None
+        if again is not None:  # it came back to the recorded window; the replay's it had never left
+            gone = EntryRemoved(
+                write_id=event.payload.write_id,
+                entry_id=again.entry_id,
+                entry_version=again.version,
+                tokens=again.tokens,
+            )
+            self._take(msgspec.structs.replace(event, payload=gone))
+        self._state = SESSION.evolve(self._state, event)
+        match event.payload:
+            case EntryAdded():
+                self._entries[event.version] = self._state.window.entries[-1]
+            case EntryEdited(entry_version=version):
+                entry = self._state.window.at(version)
+                assert entry is not None
+                self._entries[version] = entry
+            case EntryRemoved(entry_version=version):
+                self._entries.pop(version, None)
+            case SessionCleared():
+                self._entries.clear()
+            case CompactionCompleted(effect="erase", covered=covered):
+                for version in ranges.versions(covered):
+                    self._entries.pop(version, None)
+
+    def _evaluate(self, last: RecordedEvent) -> Generator[SummaryRequest, SummaryText, None]:
+        """Carry out what the config's compactions plan now, each at once. Source: R-WIF-3, R-CMP-8."""
+        number = 0
+        while number < len(self._config.compactions):
+            compaction = self._config.compactions[number]
+            plan = plan_automatic(self._state, compaction)
+            done = None if plan is None else (yield from self._carry_out(plan, compaction.on_failure, last))
+            if not (done is not None and done.block):
+                number += 1
+
+    def _carry_out(
+        self, plan: CompactionPlan, on_failure: str, last: RecordedEvent
+    ) -> Generator[SummaryRequest, SummaryText, CompactionCompleted | None]:
+        self._made += 1
+        name, before = f"replay-{self._made}", self._state
+        events = self._decide(RequestCompaction(name, name, plan), last)
+        if not events or not isinstance(asked := events[0], CompactionRequested):
+            return None
+        if asked.action == "erase":
+            return self._note(events[-1])
+        entries = tuple(self._entries[version] for version in ranges.versions(plan.covered) if version in self._entries)
+        talk = converse(
+            asked,
+            begin(before, plan, entries, model=self._model),
+            method=self._method,
+            on_failure=on_failure,
+            tokenizer=TOKENIZERS[self._config.tokenizer],
+            summary_id=name,
+        )
+        try:
+            outcome = yield from talk
+        except SummarizerFailed as failure:
+            self._decide(FailCompaction(name, name, failure.reason, str(failure)[:500]), last)
+            self._failed += 1
+            return None
+        return self._note(self._decide(CompleteCompaction(name, name, outcome), last)[0])
+
+    def _note(self, event: Event) -> CompactionCompleted | None:
+        if isinstance(event, CompactionCompleted):
+            self._completed.append(event)
+            return event
+        self._failed += 1
+        return None
+
+    def _decide(
+        self, command: RequestCompaction | CompleteCompaction | FailCompaction, last: RecordedEvent
+    ) -> list[Event]:
+        events = decide(self._state, command)
+        for payload in events:
+            self._take(
+                RecordedEvent(last.version, last.position, _NOBODY, last.occurred_us, last.recorded_us, "", payload)
+            )
+        return events
+
+
+def replay(
+    events: Sequence[RecordedEvent],
+    config: MemoryConfig,
+    cache: SummaryCache | None = None,
+    *,
+    model: str | None = None,
+    on_miss: OnMiss = "raise",
+    without: Iterable[str] = (),
+    recount: bool = False,
+    observe: Observe | None = None,
+) -> Replayed:
+    """Return where *events* lead under *config*; without a *cache* the heuristic writes the summaries.
+
+    *model* is asked where the config names none; an answer is known only for the model that gave it.
+
+    Raises:
+        SummaryMissing: the cache has no answer to a question, and *on_miss* is ``raise``.
+    """
+    made = Replay(
+        config,
+        method="heuristic" if cache is None else "llm",
+        model=model,
+        without=without,
+        recount=recount,
+        observe=observe,
+    )
+    steps = made.steps(events)
+    try:
+        request = next(steps)
+        while True:
+            try:
+                answer = answer_from(cache or {}, request, on_miss=on_miss, tokenizer=config.tokenizer)
+            except SummarizerFailed as failure:
+                request = steps.throw(failure)
+            else:
+                request = steps.send(answer)
+    except StopIteration as ended:
+        replayed: Replayed = ended.value
+        return replayed
