@@ -10,6 +10,7 @@ from ledger.server import compat, health, native, problems, redirects
 from ledger.server.authentication import authenticator_of
 from ledger.server.metrics import Metrics
 from ledger.server.rates import Rates
+from ledger.server.routes import together
 from ledger.server.service import Service
 from ledger.server.settings import ServiceSettings
 
@@ -28,10 +29,7 @@ def create_app(service: Service, settings: ServiceSettings) -> FastAPI:
     app.state.authenticator = authenticator_of(service, settings)
     app.state.rates = Rates(per_second=settings.rate_limit_per_s, burst=settings.rate_limit_burst)
     app.state.metrics = Metrics() if settings.metrics else None
-    app.include_router(health.router)
-    app.include_router(compat.router)
-    app.include_router(redirects.router)
-    app.include_router(native.router)
+    app.router.routes += together(health.router, compat.router, redirects.router, native.router).routes
     app.add_exception_handler(HTTPException, _unrouted)
     app.add_exception_handler(LedgerError, _refused)
     app.add_exception_handler(Exception, _crashed)

@@ -134,24 +134,27 @@ async def caller_or_neighbour(request: Request) -> None:
 CallerOf: TypeAlias = Annotated[Caller, Depends(caller)]
 
 
-async def _reader(caller: CallerOf) -> Caller:
-    caller.require("read")
-    return caller
+async def _permitted(request: Request, scope: Scope) -> Caller:
+    """Return who calls, who has *scope*; asked without a dependency of its own, each of which costs every request."""
+    known = await caller(request)
+    known.require(scope)
+    return known
 
 
-async def _writer(caller: CallerOf) -> Caller:
-    caller.require("write")
-    return caller
+async def _reader(request: Request) -> Caller:
+    return await _permitted(request, "read")
 
 
-async def _admin(caller: CallerOf) -> Caller:
-    caller.require("admin")
-    return caller
+async def _writer(request: Request) -> Caller:
+    return await _permitted(request, "write")
 
 
-async def _importer(caller: CallerOf) -> Caller:
-    caller.require("import")
-    return caller
+async def _admin(request: Request) -> Caller:
+    return await _permitted(request, "admin")
+
+
+async def _importer(request: Request) -> Caller:
+    return await _permitted(request, "import")
 
 
 #: What a route declares to get a caller who may do that.

@@ -10,14 +10,13 @@ from ledger.errors import LedgerError, NotFound
 from ledger.server.callers import caller_or_neighbour
 from ledger.server.ledgers import ServiceOf
 from ledger.server.metrics import Metrics
-from ledger.server.routes import CompatRoute, NativeRoute
+from ledger.server.routes import CompatRoute, NativeRoute, together
 from ledger.server.service import Service
 from ledger.stores.postgres import PostgresStore
 from ledger.stores.postgres.revisions import require_newest
 
-router = APIRouter(tags=["health"])
-_open = APIRouter(route_class=CompatRoute)
-_near = APIRouter(route_class=NativeRoute, dependencies=[Depends(caller_or_neighbour)])
+_open = APIRouter(route_class=CompatRoute, tags=["health"])
+_near = APIRouter(route_class=NativeRoute, tags=["health"], dependencies=[Depends(caller_or_neighbour)])
 
 
 class Health(BaseModel):
@@ -81,5 +80,4 @@ async def _database(service: Service) -> dict[str, str]:
     return {"database": "ok", "migrations": "ok", "settings": "unsafe_database" if unsafe else "ok"}
 
 
-router.include_router(_open)
-router.include_router(_near)
+router = together(_open, _near)

@@ -98,6 +98,14 @@ def compat_router(**options: Any) -> APIRouter:
     return _router(CompatRoute, described.COMPAT, options)
 
 
+def together(*routers: APIRouter) -> APIRouter:
+    """Return a router with the routes of *routers*, side by side: nested ones are matched twice at each level."""
+    whole = APIRouter()
+    for router in routers:
+        whole.routes += router.routes
+    return whole
+
+
 def _router(kind: type[APIRoute], answers: described.Answers, options: dict[str, Any]) -> APIRouter:
     chosen = {"route_class": kind, "dependencies": [Depends(caller)], "responses": answers, **options}
     return APIRouter(**chosen)

@@ -81,7 +81,7 @@ class Service:
                 await own.close()
 
 
-def service_of(request: Request) -> Service:
+async def service_of(request: Request) -> Service:
     """Return the service that *request* came to."""
     service = request.app.state.service
     assert isinstance(service, Service)

@@ -1,9 +1,5 @@
 """Our own API: time travel and audit over sessions. Source: working-memory-http §5."""
 
-from typing import Final
-
-from fastapi import APIRouter
-
 from ledger.server.native import (
     comparing,
     entries,
@@ -19,8 +15,9 @@ from ledger.server.native import (
     streams,
     transfer,
 )
+from ledger.server.routes import together
 
-ROUTERS: Final = (
+router = together(
     listing.router,
     reading.router,
     entries.router,
@@ -36,7 +33,3 @@ ROUTERS: Final = (
     searching.router,
     records.router,
 )
-
-router = APIRouter()
-for _each in ROUTERS:
-    router.include_router(_each)
