@@ -31,7 +31,7 @@ message may end in a log (trust N-13, P-16).
     └── Unavailable             nothing wrong with the request; repair, then try again
         ├── DatabaseUnavailable
         ├── StorageFull
-        ├── RateLimited         too many requests of one caller
+        ├── RateLimited         too much of one caller
         ├── UnsafeDatabase
         ├── MigrationNeeded
         ├── CompactionFailed
@@ -287,12 +287,12 @@ class StorageFull(Unavailable):
 
 
 class RateLimited(Unavailable):
-    """A caller sends more requests than the service lets it."""
+    """A caller asks for more than the service lets it: *what* is ``requests``, ``events``, ``bytes`` or ``streams``."""
 
     code = "rate_limited"
 
-    def __init__(self, retry_after_s: int) -> None:
-        super().__init__("too many requests; slow down")
+    def __init__(self, retry_after_s: int, what: str = "requests") -> None:
+        super().__init__(f"too many {what}; slow down")
         self.wait_s = retry_after_s
 
 

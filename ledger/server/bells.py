@@ -58,7 +58,7 @@ class Bells:
             RateLimited: too many listen already.
         """
         if self._listeners >= self._most:
-            raise RateLimited(1)
+            raise RateLimited(1, "streams")
         bell = self._bells.setdefault(namespace_id, Bell())
         self._listeners += 1
         bell.listeners += 1

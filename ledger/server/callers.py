@@ -11,7 +11,7 @@ from fastapi import Depends, Request
 
 from ledger.errors import InvalidInput, NotAuthenticated, NotPermitted
 from ledger.names import check_name
-from ledger.server.rates import Rates
+from ledger.server.quotas import Quotas
 
 Scope: TypeAlias = Literal["read", "write", "admin", "system", "import"]
 
@@ -21,7 +21,7 @@ DEFAULT_NAMESPACE: Final = "default"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A credential's owner; *namespaces* none stands for all, *key* is what rates are counted by."""
+    """A credential's owner; *namespaces* none stands for all, *key* is what quotas are counted by."""
 
     actor: str
     scopes: frozenset[Scope]
@@ -101,18 +101,20 @@ async def caller(request: Request) -> Caller:
 
     Raises:
         NotAuthenticated, Unavailable: see `Authenticator.caller`.
-        RateLimited: the caller sends too many requests.
+        RateLimited: the caller sends too many requests, or has written too much.
     """
     known = getattr(request.state, "caller", None)
     if not isinstance(known, Caller):
-        rates: Rates = request.app.state.rates
+        quotas: Quotas = request.app.state.quotas
         try:
             known = request.state.caller = await request.app.state.authenticator.caller(request)
         except NotAuthenticated:
-            rates.take(f"nobody:{_address(request)}", time.monotonic())  # who guesses is slowed down too
+            quotas.admit(
+                f"nobody:{_address(request)}", request.scope, time.monotonic()
+            )  # who guesses is slowed down too
             raise
         assert isinstance(known, Caller)
-        rates.take(known.key or _address(request), time.monotonic())
+        quotas.admit(known.key or _address(request), request.scope, time.monotonic())
     return known
 
 

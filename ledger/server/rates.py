@@ -1,4 +1,4 @@
-"""How many requests each caller may send, in bounded memory. Source: trust S-9."""
+"""Allowances that fill again as time goes by, one for each caller, in bounded memory. Source: trust S-9."""
 
 import math
 from collections import OrderedDict
@@ -10,33 +10,54 @@ MOST_KEYS: Final = 10_000
 
 
 class Rates:
-    """A bucket of *burst* requests for each key, that fills by *per_second*; 0 is no limit.
+    """An allowance of *most* for each key, that fills by *per_second*; 0 is no limit.
 
-    Of more keys than fit, the longest silent one is forgotten: its bucket is full by then, or soon.
+    Of more keys than fit, the longest silent one is forgotten: its allowance is full by then, or soon.
     """
 
-    def __init__(self, *, per_second: float, burst: int, most_keys: int = MOST_KEYS) -> None:
+    def __init__(self, what: str, *, per_second: float, most: float, most_keys: int = MOST_KEYS) -> None:
+        self._what = what
         self._per_second = per_second
-        self._burst = float(burst)
-        self._most = most_keys
-        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._most = float(most)
+        self._most_keys = most_keys
+        self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, key: str, now_s: float) -> None:
-        """Count a request of *key* at *now_s* of a clock that never goes back.
+        """Spend one of the allowance of *key*, at *now_s* of a clock that never goes back.
 
         Raises:
-            RateLimited: the bucket is empty; it says when to try again.
+            RateLimited: less than one is left; it says when to try again.
         """
+        self._require(key, now_s, 1)
+        self.spend(key, 1, now_s)
+
+    def check(self, key: str, now_s: float) -> None:
+        """Refuse *key* while its allowance is used up.
+
+        Raises:
+            RateLimited: it is; it says when to try again.
+        """
+        self._require(key, now_s, 0)
+
+    def spend(self, key: str, amount: float, now_s: float) -> None:
+        """Take *amount* of the allowance of *key*, also more than there is: it has happened."""
         if not self._per_second:
             return
-        level, since = self._buckets.pop(key, (self._burst, now_s))
-        level = min(self._burst, level + (now_s - since) * self._per_second)
-        if level < 1:
-            self._buckets[key] = (level, now_s)
-            raise RateLimited(math.ceil((1 - level) / self._per_second))
-        self._buckets[key] = (level - 1, now_s)
-        if len(self._buckets) > self._most:
-            self._buckets.popitem(last=False)
+        self._levels[key] = (self._level(key, now_s) - amount, now_s)
+        self._levels.move_to_end(key)
+        if len(self._levels) > self._most_keys:
+            self._levels.popitem(last=False)
+
+    def _require(self, key: str, now_s: float, least: float) -> None:
+        if not self._per_second:
+            return
+        missing = least - self._level(key, now_s)
+        if missing > 0:
+            raise RateLimited(max(1, math.ceil(missing / self._per_second)), self._what)
+
+    def _level(self, key: str, now_s: float) -> float:
+        level, since_s = self._levels.get(key, (self._most, now_s))
+        return min(self._most, level + (now_s - since_s) * self._per_second)
 
     def __len__(self) -> int:
-        return len(self._buckets)
+        return len(self._levels)

@@ -86,7 +86,7 @@ def _listening(settings: ServiceSettings) -> Iterator[socket.socket]:
 def configuration(service: Service, settings: ServiceSettings) -> uvicorn.Config:
     """Return how uvicorn runs the application of *service*."""
     app = create_app(service, settings)
-    watchers: list[Watcher] = [Log()]
+    watchers: list[Watcher] = [app.state.quotas, Log()]
     if app.state.metrics is not None:
         watchers.append(app.state.metrics)
     if settings.tracing:

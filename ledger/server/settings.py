@@ -95,6 +95,10 @@ class ServiceSettings(BaseSettings):
     """Requests per second of each caller, 0 without limit."""
     rate_limit_burst: int = Field(default=100, ge=1, validation_alias=_own("rate_limit_burst"))
     """How many of them may come at once."""
+    event_limit_per_s: float = Field(default=0, ge=0, validation_alias=_own("event_limit_per_s"))
+    """Events per second that each caller may cause, on average over a minute; 0 without limit (trust S-9)."""
+    body_bytes_per_day: int = Field(default=0, ge=0, validation_alias=_own("body_bytes_per_day"))
+    """Bytes of bodies that each caller may send in a day; 0 without limit (trust S-9)."""
     open_namespaces: int = Field(default=256, ge=1, validation_alias=_own("open_namespaces"))
     """How many namespaces are kept warm."""
     oidc_issuer: str | None = Field(default=None, validation_alias=_own("oidc_issuer"))

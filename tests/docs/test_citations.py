@@ -47,7 +47,6 @@ LAWS = 27
 #: Check of the HTTP contract, or hostile input of trust §9 → why no test cites it.
 ELSEWHERE = {
     "C23": "summary views come later; that W-36 to W-38 are 501 is tested",
-    "I-56": "there is no quota; that pinned entries stay is tested of each strategy",
 }
 #: Of trust §9 those that come over HTTP.
 HTTP = [

@@ -14,9 +14,8 @@ import httpx
 import pytest
 
 from ledger.clock import SystemClock
-from ledger.errors import InvalidInput, RateLimited, Unavailable
+from ledger.errors import InvalidInput, Unavailable
 from ledger.ids import namespace_id
-from ledger.server.rates import Rates
 from ledger.server.settings import check_address, load_service_settings
 from ledger.server.spaces import Spaces
 from ledger.settings import Settings
@@ -84,38 +83,6 @@ def test_nobody_else_is_served_without_authentication(host: str, mode: str, star
 
 
 # load
-
-
-def test_a_caller_that_asks_too_often_waits() -> None:
-    """S-9."""
-    with running(InMemoryStore(), rate_limit_per_s=0.1, rate_limit_burst=3) as one, httpx.Client() as client:
-        answers = [client.get(f"{one.url}/v1/probe/list") for _ in range(5)]
-    assert [answer.status_code for answer in answers] == [200, 200, 200, 429, 429]
-    assert answers[-1].json()["code"] == "rate_limited"
-    assert 5 <= int(answers[-1].headers["retry-after"]) <= 10
-
-
-def test_who_guesses_tokens_is_slowed_down(server: Server, shared_database: str) -> None:
-    """S-9: by the address, and not those who know theirs."""
-    with (
-        running(server.target(shared_database), auth_mode="token", rate_limit_per_s=0.1, rate_limit_burst=3) as one,
-        httpx.Client() as client,
-    ):
-        answers = [client.get(f"{one.url}/v1/probe/list", headers={"x-api-key": "wrong"}) for _ in range(5)]
-    assert [answer.status_code for answer in answers] == [401, 401, 401, 429, 429]
-
-
-def test_rates_are_kept_apart_and_in_bounded_memory() -> None:
-    rates = Rates(per_second=1, burst=2, most_keys=100)
-    for number in range(10_000):
-        rates.take(f"key {number}", 0.0)
-    assert len(rates) == 100
-    rates.take("one", 0.0)
-    rates.take("one", 0.0)
-    with pytest.raises(RateLimited):
-        rates.take("one", 0.5)
-    rates.take("other", 0.5)
-    rates.take("one", 1.6)
 
 
 def test_more_requests_than_fit_are_sent_away() -> None:

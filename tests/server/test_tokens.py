@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Iterator
-from datetime import timedelta
 
 import httpx
 import pytest
@@ -13,38 +12,12 @@ from ledger.clock import SystemClock
 from ledger.server import authentication
 from ledger.server.tokens import hash_of, key_id_of, new_token
 from ledger.stores.postgres.token_finder import FoundToken
-from ledger.stores.postgres.token_keeper import keeping
 from tests.databases import Server
 from tests.server import asking
 from tests.server.conftest import Running, running
+from tests.server.keeper import Keeper
 
 pytestmark = pytest.mark.postgres
-
-
-class Keeper:
-    """Makes tokens in the database of the tests."""
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-
-    def add(self, *scopes: str, namespaces: tuple[str, ...] | None = None, expires_in_s: float | None = None) -> str:
-        key_id, secret = new_token()
-        expires = None if expires_in_s is None else SystemClock().now() + timedelta(seconds=expires_in_s)
-        token = FoundToken(
-            token_hash=hash_of(secret),
-            name="agent",
-            scopes=scopes,
-            namespaces=namespaces,
-            expires_at=expires,
-            revoked_at=None,
-        )
-        with keeping(self.url) as keeper:
-            keeper.add(key_id, token)
-        return secret
-
-    def revoke(self, secret: str) -> None:
-        with keeping(self.url) as keeper:
-            assert keeper.revoke(key_id_of(secret) or "")
 
 
 @pytest.fixture(scope="module")

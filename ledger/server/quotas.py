@@ -1,0 +1,82 @@
+"""What each caller may do: requests at once, events and bytes over time. Source: trust S-9, I-56.
+
+How many events a request makes is known when they are stored. So they are counted then, and who has used up an
+allowance may read but not write until it has filled again.
+"""
+
+import time
+from collections.abc import Iterable
+from contextvars import ContextVar
+from typing import Final
+
+from starlette.types import Scope
+
+from ledger.ports import Appended, AppendRequest, Store
+from ledger.server.observing import Seen
+from ledger.server.rates import Rates
+from ledger.server.settings import ServiceSettings
+
+_A_DAY_S: Final = 86_400
+#: Events may come in bursts: an allowance holds those of so many seconds.
+_BURST_S: Final = 60
+_READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+
+_request: ContextVar[Seen | None] = ContextVar("request", default=None)
+
+
+class Quotas:
+    """The allowances of all callers of one application; a `Watcher`, told of each request."""
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        events, body_bytes = settings.event_limit_per_s, settings.body_bytes_per_day
+        self._requests = Rates("requests", per_second=settings.rate_limit_per_s, most=settings.rate_limit_burst)
+        self._events = Rates("events", per_second=events, most=events * _BURST_S)
+        self._bytes = Rates("bytes", per_second=body_bytes / _A_DAY_S, most=body_bytes)
+
+    def admit(self, key: str, scope: Scope, now_s: float) -> None:
+        """Count a request of the caller *key*, and note whose it is.
+
+        Raises:
+            RateLimited: there were too many, or it may write and an allowance is used up.
+        """
+        self._requests.take(key, now_s)
+        if scope["method"] not in _READING:
+            self._events.check(key, now_s)
+            self._bytes.check(key, now_s)
+        scope["state"]["quota"] = key
+
+    def begin(self, seen: Seen) -> None:
+        """See `Watcher.begin`."""
+        _request.set(seen)
+
+    def end(self, seen: Seen) -> None:
+        """See `Watcher.end`."""
+        self._spend(self._bytes, seen, seen.received)
+
+    def count_appends(self, store: Store) -> None:
+        """Count what requests append to *store*, the one store of a service."""
+        append, append_all = store.append, store.append_all
+
+        async def counted(request: AppendRequest) -> Appended:
+            appended = await append(request)
+            if not appended.replayed:
+                self._spend_events(len(appended.receipts))
+            return appended
+
+        async def all_counted(requests: Iterable[AppendRequest]) -> int:
+            count = await append_all(requests)
+            self._spend_events(count)
+            return count
+
+        store.append = counted  # type: ignore[method-assign]
+        store.append_all = all_counted  # type: ignore[method-assign]
+
+    def _spend_events(self, count: int) -> None:
+        seen = _request.get()
+        if seen is not None:
+            self._spend(self._events, seen, count)
+
+    def _spend(self, rates: Rates, seen: Seen, amount: int) -> None:
+        key = seen.scope.get("state", {}).get("quota")
+        if key is not None:
+            rates.spend(key, amount, time.monotonic())

@@ -1,0 +1,135 @@
+"""What one caller may do, while others go on. Source: trust S-9, I-56."""
+
+import json
+
+import httpx
+import pytest
+
+from ledger.errors import RateLimited
+from ledger.server.quotas import Quotas
+from ledger.server.rates import Rates
+from ledger.stores.in_memory import InMemoryStore
+from tests.databases import Server
+from tests.server import asking
+from tests.server.conftest import Running, running
+from tests.server.keeper import Keeper
+
+
+def add(one: Running, *contents: str, session_id: str = "s", role: str = "user", **headers: str) -> httpx.Response:
+    entries = [{"role": role, "content": content} for content in contents]
+    return asking.post(f"{one.url}/v1/sessions/{session_id}/entries", json={"entries": entries}, headers=headers)
+
+
+def refused(answer: httpx.Response, what: str, *, least_s: int, most_s: int) -> bool:
+    """Tell whether *answer* is the refusal of trust S-9, with a time to wait that fits."""
+    if answer.status_code != 429:
+        return False
+    assert (answer.json()["code"], answer.json()["detail"]) == ("rate_limited", f"too many {what}; slow down")
+    assert least_s <= int(answer.headers["retry-after"]) <= most_s
+    return True
+
+
+def test_a_caller_that_asks_too_often_waits() -> None:
+    with running(InMemoryStore(), rate_limit_per_s=0.1, rate_limit_burst=3) as one:
+        answers = [asking.get(f"{one.url}/v1/probe/list") for _ in range(5)]
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 429, 429]
+    assert refused(answers[-1], "requests", least_s=5, most_s=10)
+
+
+@pytest.mark.postgres
+def test_who_guesses_tokens_is_slowed_down(server: Server, shared_database: str) -> None:
+    """S-9: by the address, and not those who know theirs."""
+    with running(server.target(shared_database), auth_mode="token", rate_limit_per_s=0.1, rate_limit_burst=3) as one:
+        answers = [asking.get(f"{one.url}/v1/probe/list", headers={"x-api-key": "wrong"}) for _ in range(5)]
+    assert [answer.status_code for answer in answers] == [401, 401, 401, 429, 429]
+
+
+def test_who_writes_too_many_events_may_only_read_for_a_while() -> None:
+    """The request that goes over is carried out, so nothing is half-written; the allowance is that of a minute."""
+    with running(InMemoryStore(), event_limit_per_s=0.5) as one:
+        over = add(one, *["hello"] * 40)
+        late = add(one, "more")
+        patched = asking.patch(f"{one.url}/v1/sessions/s/data", json={"a": 1})
+        shown = asking.get(f"{one.url}/v1/sessions/s/state")
+    assert over.status_code == 201
+    assert refused(late, "events", least_s=10, most_s=25), late.text
+    assert refused(patched, "events", least_s=10, most_s=25)
+    assert shown.json()["version"] == 41  # the session's opening is an event, too
+
+
+def test_I_56_ten_thousand_tiny_messages_meet_the_quota_and_push_out_no_policy() -> None:
+    with running(InMemoryStore(), event_limit_per_s=20) as one:
+        policy = {"kind": "system_instruction", "role": "system", "content": "never give refunds"}
+        asking.post(f"{one.url}/v1/sessions/s/entries", json={"entries": [policy]})
+        answers = [add(one, *["x"] * 1_000) for _ in range(10)]
+        stats = asking.get(f"{one.url}/v1/sessions/s/stats").json()
+        context = asking.get(f"{one.url}/v1/sessions/s/context").json()
+    acknowledged = sum(len(answer.json()["entries"]) for answer in answers if answer.status_code == 201)
+    assert [answer.status_code for answer in answers] == [201] * 2 + [429] * 8
+    assert stats["entries"]["total"] == acknowledged + 1
+    assert "never give refunds" in json.dumps(context)
+
+
+def test_an_import_is_counted_and_a_repeated_request_is_not() -> None:
+    with running(InMemoryStore(), event_limit_per_s=0.5) as one:
+        repeated = [add(one, *["hello"] * 25, **{"idempotency-key": "once"}) for _ in range(8)]
+        exported = asking.get(f"{one.url}/v1/sessions/s/export")
+        imported = asking.post(
+            f"{one.url}/v1/sessions/t/import",
+            content=exported.content,
+            headers={"content-type": exported.headers["content-type"]},
+        )
+        late = add(one, "more")
+    assert [answer.status_code for answer in (*repeated, imported)] == [201] * 9
+    assert refused(late, "events", least_s=30, most_s=50)
+
+
+def test_who_sends_too_many_bytes_may_only_read_for_the_rest_of_the_day() -> None:
+    with running(InMemoryStore(), body_bytes_per_day=10_000) as one:
+        assert add(one, "x" * 12_000).status_code == 201
+        assert refused(add(one, "more"), "bytes", least_s=10_000, most_s=86_400)
+        assert asking.get(f"{one.url}/v1/sessions/s/stats").status_code == 200
+
+
+@pytest.mark.postgres
+def test_one_caller_uses_up_nothing_of_another(server: Server, shared_database: str, namespace: str) -> None:
+    keeper = Keeper(server.database(shared_database))
+    with running(server.target(shared_database), auth_mode="token", event_limit_per_s=0.1) as one:
+        mine, theirs = keeper.add("write", namespaces=(namespace,)), keeper.add("write", namespaces=(namespace,))
+        assert add(one, *["hello"] * 20, **{"x-api-key": mine}).status_code == 201
+        assert add(one, "more", **{"x-api-key": mine}).status_code == 429
+        assert add(one, "hello", **{"x-api-key": theirs}).status_code == 201
+
+
+def test_events_that_are_not_counted_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control: the tests above see a service that forgets to count."""
+    monkeypatch.setattr(Quotas, "count_appends", lambda self, store: None)
+    with running(InMemoryStore(), event_limit_per_s=0.5) as one:
+        add(one, *["hello"] * 40)
+        assert not refused(add(one, "more"), "events", least_s=10, most_s=25)
+
+
+def test_rates_are_kept_apart_and_in_bounded_memory() -> None:
+    rates = Rates("requests", per_second=1, most=2, most_keys=100)
+    for number in range(10_000):
+        rates.take(f"key {number}", 0.0)
+    assert len(rates) == 100
+    rates.take("one", 0.0)
+    rates.take("one", 0.0)
+    with pytest.raises(RateLimited):
+        rates.take("one", 0.5)
+    rates.take("other", 0.5)
+    rates.take("one", 1.6)
+
+
+def test_an_allowance_fills_again_and_no_further() -> None:
+    rates = Rates("events", per_second=2, most=10)
+    rates.spend("one", 30, 0.0)
+    with pytest.raises(RateLimited) as waiting:
+        rates.check("one", 5.0)
+    assert waiting.value.wait_s == 5
+    rates.check("one", 10.0)
+    rates.spend("one", 1, 1_000.0)
+    rates.spend("one", 10, 1_000.0)
+    with pytest.raises(RateLimited):
+        rates.check("one", 1_000.0)
