@@ -111,12 +111,11 @@ async def idle_limit(store: PostgresStore, stream: Stream) -> str:
         return str(await connection.scalar(sa.text("SHOW idle_in_transaction_session_timeout")))
 
 
-async def limits(store: PostgresStore, stream: Stream, *, takes_time: bool = False) -> tuple[str, str]:
+async def limits(store: PostgresStore, stream: Stream, *, takes_time: bool = False) -> tuple[str | None, ...]:
+    """Return how long a statement, the wait for a lock, and a transaction may take; none where there is no limit."""
+    names = ("statement_timeout", "lock_timeout", "transaction_timeout")
     async with store._pool.transaction(stream.namespace_id, takes_time=takes_time) as connection:
-        return (
-            str(await connection.scalar(sa.text("SHOW statement_timeout"))),
-            str(await connection.scalar(sa.text("SHOW lock_timeout"))),
-        )
+        return tuple([await connection.scalar(sa.text(f"SELECT current_setting('{name}', true)")) for name in names])
 
 
 async def test_a_service_waits_for_no_statement_and_no_lock_for_long(
@@ -125,18 +124,25 @@ async def test_a_service_waits_for_no_statement_and_no_lock_for_long(
     """S-8; the control is a connection that serves nobody."""
     served = msgspec.structs.replace(server.target(fresh_database), served=True)
     async with opened(server.target(fresh_database)) as store:
-        assert await limits(store, stream) == ("0", "0")
+        assert await limits(store, stream) == ("0", "0", "0")
     async with opened(served) as store:
-        assert await limits(store, stream) == ("5s", "2s")
-        assert await limits(store, stream, takes_time=True) == ("0", "2s"), "what nobody waits for"
-        assert await limits(store, stream) == ("5s", "2s")
+        assert await limits(store, stream) == ("5s", "2s", "1min")
+        assert await limits(store, stream, takes_time=True) == ("0", "2s", "0"), "what nobody waits for"
+        assert await limits(store, stream) == ("5s", "2s", "1min")
         with server.superuser(fresh_database) as admin:
             admin.execute(f"ALTER DATABASE {fresh_database} SET statement_timeout = '100ms'")
     async with opened(served) as store:
-        assert await limits(store, stream) == ("100ms", "2s"), "what the server's operator set stands"
+        assert await limits(store, stream) == ("100ms", "2s", "1min"), "what the server's operator set stands"
         with pytest.raises(DatabaseUnavailable):
             async with store._pool.transaction(stream.namespace_id) as connection:
                 await connection.execute(sa.text("SELECT pg_sleep(1)"))
+
+
+async def test_a_server_without_limits_of_transactions_is_served_too(server_15: Server, stream: Stream) -> None:
+    with server_15.fresh() as database:
+        async with opened(msgspec.structs.replace(server_15.target(database), served=True)) as store:
+            assert await limits(store, stream) == ("5s", "2s", None)
+            assert await limits(store, stream, takes_time=True) == ("0", "2s", None)
 
 
 async def dawdle(store: PostgresStore, stream: Stream) -> None:

@@ -35,13 +35,22 @@ SELECT set_config(
 )
 """
 _SET_NAMESPACE: Final = text(LIMIT_IDLE + ", set_config('ledger.namespace', :namespace, true)")
-_TAKE_TIME: Final = text("SELECT set_config('statement_timeout', '0', true)")
+#: PostgreSQL 17 and newer have it.
+_HAS_TRANSACTION_TIMEOUT: Final = "current_setting('server_version_num')::integer >= 170000"
+_TAKE_TIME: Final = text(f"""
+SELECT
+    set_config('statement_timeout', '0', true),
+    CASE WHEN {_HAS_TRANSACTION_TIMEOUT} THEN set_config('transaction_timeout', '0', true) END
+""")
 
 #: A service rather says that it cannot than let its callers hang; a limit set there stands (trust S-8).
-_LIMIT_STATEMENTS: Final = """
+_LIMIT_STATEMENTS: Final = f"""
 SELECT
     set_config('statement_timeout', coalesce(nullif(current_setting('statement_timeout'), '0'), '5s'), false),
-    set_config('lock_timeout', coalesce(nullif(current_setting('lock_timeout'), '0'), '2s'), false)
+    set_config('lock_timeout', coalesce(nullif(current_setting('lock_timeout'), '0'), '2s'), false),
+    CASE WHEN {_HAS_TRANSACTION_TIMEOUT} THEN
+        set_config('transaction_timeout', coalesce(nullif(current_setting('transaction_timeout'), '0'), '60s'), false)
+    END
 """
 
 #: Who we are there, which of our roles could rewrite history, and what bears on durability (trust P-2, D-10).
