@@ -115,7 +115,7 @@ def whole_number(name: str, *, least: int, most: int = INT_MAX) -> BeforeValidat
                 raise InvalidInput(f"bad_{name}", "is a whole number", field=name)
             value = int(value)
         if isinstance(value, int) and not least <= value <= most:
-            bounds = f"is {least:,} to {most:,}" if most != INT_MAX else f"is at least {least:,}"
+            bounds = f"is at least {least:,}" if most == INT_MAX and value < least else f"is {least:,} to {most:,}"
             raise InvalidInput(f"bad_{name}", bounds, field=name, limit=most)
         return value
 

@@ -112,6 +112,14 @@ def test_a_limit_is_a_whole_number_in_plain_digits(service: Running, limit: str)
     assert (answer.status_code, answer.json().get("code")) == (422, "bad_limit"), answer.text
 
 
+@pytest.mark.parametrize(
+    ("version", "told"), [("-1", "is at least 0"), ("9" * 19, "is 0 to 9,223,372,036,854,775,807")]
+)
+def test_a_number_out_of_bounds_is_told_the_bound_it_broke(service: Running, version: str, told: str) -> None:
+    answer = asking.get(f"{service.url}/v1/sessions/s/state", params={"version": version})
+    assert (answer.status_code, answer.json()["detail"]) == (422, f"version: {told}")
+
+
 def test_a_limit_comes_once(service: Running) -> None:
     """I-41."""
     assert asking.get(f"{service.url}/v1/probe/list?limit=7").json() == 7
