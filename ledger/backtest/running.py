@@ -18,13 +18,13 @@ from typing import Any
 
 import msgspec
 
+import projections
 from ledger.backtest.budgets import BUDGETS
 from ledger.backtest.measures import Measured, Summaries, measure, needed_for
 from ledger.backtest.questions import Question
 from ledger.canonical import canonical_json
 from ledger.events import RecordedEvent
 from ledger.prices import Prices
-from ledger.replay.snapshots import code_digest
 from projections import config as memory_config
 from projections.config import MemoryConfig
 
@@ -159,10 +159,10 @@ def _keys(session: Session, plan: Plan) -> list[str]:
 
 @cache
 def _code() -> str:
-    """Return a digest of the code that replays and measures."""
-    core = Path(__file__).parents[1]
-    digest = sha256(code_digest())
-    for path in sorted(path for name in ("backtest", "session", "whatif") for path in (core / name).glob("*.py")):
+    """Return a digest of all our code: what does not decide a result costs no more than measuring anew."""
+    digest = sha256()
+    folders = (Path(__file__).parents[1], Path(projections.__file__).parent)
+    for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

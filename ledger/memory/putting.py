@@ -192,10 +192,15 @@ def stamp_of(state: SessionState) -> datetime:
 
 
 def with_limit(config: MemoryConfig, context_window: int | None, model_name: str | None) -> MemoryConfig:
-    """Return *config* with the limit of its progressive compaction as a request names it (http W-39)."""
+    """Return *config* with the limit of its progressive compaction as a request names it (http W-39).
+
+    Raises:
+        pydantic.ValidationError: a config cannot have that limit.
+    """
+    limit = {"context_window": context_window, "model_name": model_name}
     compactions = tuple(
-        one.model_copy(update={"context_window": context_window, "model_name": model_name})
-        if isinstance(one, Progressive)
+        Progressive.model_validate({**one.model_dump(exclude_unset=True), **limit})
+        if isinstance(one, Progressive) and limit != {name: getattr(one, name) for name in limit}
         else one
         for one in config.compactions
     )

@@ -88,6 +88,20 @@ def record_changes(item: object) -> RecordDraft:
     return _draft(wanted, "changes")
 
 
+def check_fields(record_id: str | None, fields: MemoryFields, *, field: str) -> None:
+    """Refuse a memory of a session that could not become a record (http W-3, W-49).
+
+    Raises:
+        InvalidInput: a field says what none of a record may.
+    """
+    if record_id is not None:
+        check_record_id(record_id, field=f"{field}.id")
+    for name in _OF_MEMORIES:
+        value = getattr(fields, name)
+        if value is not None:
+            _CHECKS[name](value, f"{field}.{name}")
+
+
 def fields_of(draft: RecordDraft, before: MemoryFields | None, stream: Stream) -> MemoryFields:
     """Return all a record says after *draft*, in *stream*: what it says of itself, on top of what it said *before*.
 
@@ -207,3 +221,8 @@ _CHECKS: Final = {
     "extraction_strategy_config": _object,
     "metadata": _object,
 }
+#: Those of a memory whose type alone does not say whether they can be kept.
+_OF_MEMORIES: Final = (
+    *("text", "user_id", "session_id", "namespace", "topics", "entities"),
+    *("extracted_from", "extraction_strategy", "extraction_strategy_config", "metadata"),
+)

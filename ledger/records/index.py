@@ -9,6 +9,7 @@ from uuid import UUID
 
 from ledger.codec import decode
 from ledger.events import RecordedEvent
+from ledger.names import NAME_BYTES
 from ledger.ports import Clock, Store
 from ledger.ports.indexes import Checkpoint
 from ledger.ports.records import RECORDS_PROJECTION, RecordBuilds, Wanted
@@ -66,7 +67,7 @@ class RecordIndex:
             wanted = Wanted(record_ids=tuple(sorted(ids)), streams=(stream_id,))
             kept = await self._store.find_records({self._space: build}, wanted)
             folded = records.fold(events, {one.record.record_id: one.record for one in kept})
-            changed += [(stream_id, user_id, folded[one]) for one in sorted(ids & folded.keys())]
+            changed += [(stream_id, user_id, folded[one]) for one in sorted(ids & folded.keys()) if _fits(folded[one])]
         return await self._store.save_records(
             self._space, build, changed, after=after, position=page.position, language=self._language
         )
@@ -74,6 +75,14 @@ class RecordIndex:
     async def prune(self) -> int:
         """See `replay.builds.StoredProjection.prune`."""
         return await self._store.prune_records(self._space)
+
+
+def _fits(record: Record) -> bool:
+    """Tell whether a row can hold *record*: a file made by hand may say what no door lets in (trust E-12)."""
+    fields = record.fields
+    names = (record.record_id, fields.session_id or "", fields.extraction_strategy)
+    texts = (fields.text, fields.memory_type, *names, *(fields.topics or ()), *(fields.entities or ()))
+    return all(len(name.encode()) <= NAME_BYTES for name in names) and not any("\x00" in text for text in texts)
 
 
 class RecordIndexes:

@@ -17,6 +17,7 @@ MOST_OFFSET: Final = 2**31
 QUERY_CHARACTERS: Final = 10_000
 _MODES: Final[tuple[SearchMode, ...]] = ("semantic", "keyword", "hybrid")
 _LEAST_HALF_LIFE: Final = 0.001
+_LARGEST_WEIGHT: Final = 1e6
 _WEIGHTS: Final = {
     "recency_freshness_weight": "freshness_weight",
     "recency_novelty_weight": "novelty_weight",
@@ -109,7 +110,9 @@ def count_of(value: object, *, field: str, least: int, most: int = MOST_OFFSET) 
 
 def _recency(asked: Mapping[str, Any]) -> Recency:
     given = {
-        own: number_of(asked[name], field=name, least=_LEAST_HALF_LIFE if "half_life" in name else 0.0)
+        own: number_of(
+            asked[name], field=name, least=_LEAST_HALF_LIFE if "half_life" in name else 0.0, most=_LARGEST_WEIGHT
+        )
         for name, own in _WEIGHTS.items()
         if name in asked
     }

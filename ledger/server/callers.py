@@ -3,7 +3,6 @@
 Authentication is a dependency of each router, not a middleware that looks at paths (trust S-4).
 """
 
-import time
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal, Protocol, TypeAlias, get_args
 
@@ -26,7 +25,7 @@ class Caller:
     actor: str
     scopes: frozenset[Scope]
     namespaces: frozenset[str] | None
-    key: str = ""
+    key: str
 
     @property
     def home(self) -> str | None:
@@ -93,7 +92,7 @@ class Everybody:
 
     async def caller(self, request: Request) -> Caller:
         """See `Authenticator.caller`."""
-        return Caller(actor="", scopes=SCOPES, namespaces=None)
+        return Caller(actor="", scopes=SCOPES, namespaces=None, key=_address(request))
 
 
 async def caller(request: Request) -> Caller:
@@ -101,7 +100,7 @@ async def caller(request: Request) -> Caller:
 
     Raises:
         NotAuthenticated, Unavailable: see `Authenticator.caller`.
-        RateLimited: the caller sends too many requests, or has written too much.
+        RateLimited: the caller sends too many requests.
     """
     known = getattr(request.state, "caller", None)
     if not isinstance(known, Caller):
@@ -109,12 +108,10 @@ async def caller(request: Request) -> Caller:
         try:
             known = request.state.caller = await request.app.state.authenticator.caller(request)
         except NotAuthenticated:
-            quotas.admit(
-                f"nobody:{_address(request)}", request.scope, time.monotonic()
-            )  # who guesses is slowed down too
+            quotas.admit(f"nobody:{_address(request)}")  # who guesses is slowed down too
             raise
         assert isinstance(known, Caller)
-        quotas.admit(known.key or _address(request), request.scope, time.monotonic())
+        quotas.admit(known.key)
     return known
 
 
@@ -140,6 +137,9 @@ async def _permitted(request: Request, scope: Scope) -> Caller:
     """Return who calls, who has *scope*; asked without a dependency of its own, each of which costs every request."""
     known = await caller(request)
     known.require(scope)
+    if scope != "read":
+        quotas: Quotas = request.app.state.quotas
+        quotas.admit_write(known.key)
     return known
 
 

@@ -9,8 +9,6 @@ from collections.abc import Iterable
 from contextvars import ContextVar
 from typing import Final
 
-from starlette.types import Scope
-
 from ledger.ports import Appended, AppendRequest, Store
 from ledger.server.observing import Seen
 from ledger.server.rates import Rates
@@ -19,7 +17,6 @@ from ledger.server.settings import ServiceSettings
 _A_DAY_S: Final = 86_400
 #: Events may come in bursts: an allowance holds those of so many seconds.
 _BURST_S: Final = 60
-_READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 _request: ContextVar[Seen | None] = ContextVar("request", default=None)
 
@@ -33,17 +30,23 @@ class Quotas:
         self._events = Rates("events", per_second=events, most=events * _BURST_S)
         self._bytes = Rates("bytes", per_second=body_bytes / _A_DAY_S, most=body_bytes)
 
-    def admit(self, key: str, scope: Scope, now_s: float) -> None:
-        """Count a request of the caller *key*, and note whose it is.
+    def admit(self, key: str) -> None:
+        """Count a request of *key*.
 
         Raises:
-            RateLimited: there were too many, or it may write and an allowance is used up.
+            RateLimited: there were too many.
         """
-        self._requests.take(key, now_s)
-        if scope["method"] not in _READING:
-            self._events.check(key, now_s)
-            self._bytes.check(key, now_s)
-        scope["state"]["quota"] = key
+        self._requests.take(key, time.monotonic())
+
+    def admit_write(self, key: str) -> None:
+        """Let *key* write.
+
+        Raises:
+            RateLimited: it has used up an allowance.
+        """
+        now_s = time.monotonic()
+        self._events.check(key, now_s)
+        self._bytes.check(key, now_s)
 
     def begin(self, seen: Seen) -> None:
         """See `Watcher.begin`."""
@@ -77,6 +80,6 @@ class Quotas:
             self._spend(self._events, seen, count)
 
     def _spend(self, rates: Rates, seen: Seen, amount: int) -> None:
-        key = seen.scope.get("state", {}).get("quota")
-        if key is not None:
-            rates.spend(key, amount, time.monotonic())
+        caller = seen.scope.get("state", {}).get("caller")
+        if caller is not None:
+            rates.spend(caller.key, amount, time.monotonic())

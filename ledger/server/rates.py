@@ -12,7 +12,7 @@ MOST_KEYS: Final = 10_000
 class Rates:
     """An allowance of *most* for each key, that fills by *per_second*; 0 is no limit.
 
-    Of more keys than fit, the longest silent one is forgotten: its allowance is full by then, or soon.
+    Of more keys than fit, the one that spent longest ago is forgotten.
     """
 
     def __init__(self, what: str, *, per_second: float, most: float, most_keys: int = MOST_KEYS) -> None:
@@ -41,7 +41,7 @@ class Rates:
 
     def spend(self, key: str, amount: float, now_s: float) -> None:
         """Take *amount* of the allowance of *key*, also more than there is: it has happened."""
-        if not self._per_second:
+        if not self._per_second or not amount:
             return
         self._levels[key] = (self._level(key, now_s) - amount, now_s)
         self._levels.move_to_end(key)

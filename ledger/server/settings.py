@@ -50,7 +50,7 @@ class ServiceSettings(BaseSettings):
     enable_working_memory_summarization: bool = True
     """False: no automatic compaction."""
     summarization_wait_seconds: float = Field(default=20, ge=0, le=600)
-    """How long a PUT waits for its compaction (W-45)."""
+    """How long a PUT waits for its compaction (W-45), at most half of the request's time."""
     require_message_timestamps: bool = False
     """True refuses messages without ``created_at``."""
     max_future_timestamp_seconds: int = Field(default=300, ge=0)
@@ -121,6 +121,11 @@ class ServiceSettings(BaseSettings):
     """The claim that holds a list of namespaces; ``*`` in it stands for all."""
     oidc_private_networks: bool = Field(default=False, validation_alias=_own("oidc_private_networks"))
     """Whether the keys may come from a private or loopback address (trust S-11)."""
+
+    @property
+    def longest_put_wait_s(self) -> float:
+        """How long a PUT waits for its summary: so that the answer comes before the request's time is over."""
+        return min(self.summarization_wait_seconds, self.request_timeout_s / 2)
 
     @field_validator("progressive_summarization_prompt")
     @classmethod

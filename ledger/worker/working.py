@@ -82,6 +82,8 @@ class Worker:
         #: The last position of each namespace when its jobs were claimed, and when what readers look at was kept up.
         self._looked: dict[str, int] = {}
         self._kept_up: dict[str, int] = {}
+        #: Namespaces that could not be kept up, and when, by the loop's clock, to try again.
+        self._behind: dict[str, float] = {}
         #: What is under way: where, and whether it is a job.
         self._tasks: dict[asyncio.Task[None], tuple[Site, bool]] = {}
         self._name = f"{socket.gethostname()[:_HOST_CHARACTERS]}-{os.getpid()}"
@@ -201,7 +203,9 @@ class Worker:
         return {self._looked.get(info.namespace, 0), self._kept_up.get(info.namespace, 0)} == {info.last_position}
 
     async def _begin(self, site: Site, position: int) -> int:
-        if self._kept_up.get(site.namespace) != position:
+        now_s = asyncio.get_running_loop().time()
+        if self._kept_up.get(site.namespace) != position and now_s >= self._behind.get(site.namespace, now_s):
+            self._behind.pop(site.namespace, None)
             self._keep_up(site, position)
         room = self._settings.concurrency - sum(is_job for _, is_job in self._tasks.values())
         if room <= 0 or self._stopping:
@@ -230,6 +234,7 @@ class Worker:
                 log.warning("a namespace is behind: %s", fault.code)
                 if not isinstance(fault, Unreadable):  # which stays so until something else is written
                     self._kept_up.pop(site.namespace, None)
+                    self._behind[site.namespace] = asyncio.get_running_loop().time() + self._settings.poll_s
 
         if (site, False) not in self._tasks.values():
             self._kept_up[site.namespace] = position

@@ -6,14 +6,16 @@ from hashlib import sha256
 
 import pytest
 
+from ledger.clock import SystemClock
 from ledger.errors import InvalidInput, RecordNotFound, Unavailable
-from ledger.events import MemoryFields
+from ledger.events import MemoryFields, RecordCreated
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.ports.records import Wanted
 from ledger.records import LongTermMemory
-from ledger.records.writing import RecordWriter
+from ledger.records.writing import RecordWriter, records_stream
+from ledger.replay.states import States
 from ledger.writing import Writer
 from projections.records import Record, memory_hash
 
@@ -253,3 +255,32 @@ async def test_streams_of_records_are_no_sessions_but_verified_and_exported(stor
         assert (done.sessions, done.entries, again.sessions, again.entries) == (1, 1, 1, 0), "twice is once"
         assert [one.record.text for one in (await target.long_term.search({})).memories] == ["second"]
         assert [one.session_id for one in await target.list_sessions()] == ["s"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        MemoryFields("x", session_id="s" * 600),
+        MemoryFields("x", extraction_strategy="e" * 600),
+        MemoryFields("a\x00b"),
+        MemoryFields("x", topics=("a\x00b",)),
+    ],
+    ids=["session", "strategy", "text", "topic"],
+)
+async def test_a_record_that_cannot_be_kept_stands_in_the_way_of_no_other(
+    memory: LongTermMemory, store: Store, namespace: str, fields: MemoryFields
+) -> None:
+    """No door lets it in, but a file made by hand could (trust E-12): it stays in the log, and is not found."""
+    writer = Writer(store, States(store), SystemClock())
+    event = RecordCreated(write_id="w", record_id="bad", fields=fields)
+    await store.append(writer.request(records_stream(namespace, ""), [event], 0))
+    await memory.create([a_record("good")])
+    assert await ids(memory, text="Oslo") == ["good"]
+    with pytest.raises(RecordNotFound):
+        await memory.get("bad")
+
+
+async def test_weights_are_bounded(memory: LongTermMemory) -> None:
+    for name in ("recency_semantic_weight", "recency_recency_weight"):
+        with pytest.raises(InvalidInput, match=name):
+            await memory.search({"text": "x", name: 1e308})

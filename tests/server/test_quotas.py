@@ -51,7 +51,10 @@ def test_who_writes_too_many_events_may_only_read_for_a_while() -> None:
         late = add(one, "more")
         patched = asking.patch(f"{one.url}/v1/sessions/s/data", json={"a": 1})
         shown = asking.get(f"{one.url}/v1/sessions/s/state")
+        prompt = asking.post(f"{one.url}/v1/memory/prompt", json={"query": "q", "session": {"session_id": "s"}})
+        found = asking.post(f"{one.url}/v1/search", json={"query": "hello"})
     assert over.status_code == 201
+    assert (prompt.status_code, found.status_code) == (200, 200)
     assert refused(late, "events", least_s=10, most_s=25), late.text
     assert refused(patched, "events", least_s=10, most_s=25)
     assert shown.json()["version"] == 41  # the session's opening is an event, too
@@ -120,6 +123,16 @@ def test_rates_are_kept_apart_and_in_bounded_memory() -> None:
         rates.take("one", 0.5)
     rates.take("other", 0.5)
     rates.take("one", 1.6)
+
+
+def test_what_costs_nothing_makes_nobody_forgotten() -> None:
+    rates = Rates("bytes", per_second=0.001, most=10, most_keys=100)
+    rates.spend("one", 30, 0.0)
+    for number in range(1_000):
+        rates.spend(f"key {number}", 0, 0.0)
+    assert len(rates) == 1
+    with pytest.raises(RateLimited):
+        rates.check("one", 1.0)
 
 
 def test_an_allowance_fills_again_and_no_further() -> None:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from ledger.errors import DatabaseUnavailable
 from ledger.ids import Stream
 from ledger.ports import Store
 from ledger.ports.jobs import JOBS, MOST_ATTEMPTS, DueJob, Job, Outcome, SessionJobs
@@ -283,3 +284,24 @@ async def test_namespaces_where_a_job_is_due_are_told_from_the_others(store: Sto
     assert await store.spaces_with_due_jobs([], kinds=["promote"]) == set()
     named = await store.namespaces([*spaces, Stream.of("nowhere", "s").namespace_id])
     assert {info.namespace for info in named.values()} == {f"{namespace}-{number}" for number in range(3)}
+
+
+async def test_a_namespace_that_cannot_be_kept_up_is_tried_again_after_a_while(
+    scene: Scene, store: Store, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not at once, again and again; the jobs there are done all the same."""
+    await scene.say("hello")
+    await scene.note("m1", "Mia lives in Oslo")
+    tries: list[float] = []
+
+    async def fails(self: Site) -> None:
+        tries.append(asyncio.get_running_loop().time())
+        raise DatabaseUnavailable("the database does not answer; try again")
+
+    monkeypatch.setattr(Site, "keep_up", fails)
+    assert await asyncio.wait_for(work(store, namespace, poll_s=0.2), timeout=5) == 1
+    assert 1 <= len(tries) <= 2
+    tries.clear()
+    async with worker(store, namespace, poll_s=0.2):
+        await asyncio.sleep(1.0)
+    assert 2 <= len(tries) <= 6, "once in each poll"

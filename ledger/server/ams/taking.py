@@ -22,7 +22,7 @@ from ledger.records import LongTermMemory
 from ledger.results import Precondition
 from ledger.server.ams.source import Source
 from ledger.server.compat import shapes
-from ledger.server.compat.bodies import WorkingMemoryBody, check_messages
+from ledger.server.compat.bodies import WorkingMemoryBody, check_body
 from ledger.server.compat.limits import ContextLimit, begins_with
 from ledger.server.settings import ServiceSettings
 from ledger.server.spaces import ServedLedger, Spaces
@@ -161,8 +161,8 @@ class TakingOver:
 
     async def _bring(self, session_id: str, shown: JsonObject, done: TakenOver, *, dry_run: bool) -> None:
         sent = _body(shown)
-        check_messages(
-            sent.messages,
+        check_body(
+            sent,
             now=self._clock.now(),
             future_s=self._settings.max_future_timestamp_seconds,
             timestamps=self._settings.require_message_timestamps,

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput
 from ledger.events import Extraction, JsonObject, MemoryFields
+from ledger.records.drafts import check_fields
 from ledger.server.strict_body import LenientBody
 from ledger.session.drafts import METADATA_BYTES, PAYLOAD_BYTES, check_content
 from ledger.session.put import Body, BodyMemory, BodyMessage
@@ -199,34 +200,35 @@ class WorkingMemoryBody(LenientBody):
 _LISTS: Final = frozenset({"messages", "memories", "tokens"})
 
 
-def check_sizes(sent: WorkingMemoryBody) -> None:
-    """Refuse what is too large for the log; the limits of all doors hold here too (http W-3).
+def check_body(sent: WorkingMemoryBody, *, now: datetime, future_s: int, timestamps: bool) -> None:
+    """Refuse what has the right shape and makes no sense, or cannot be kept (http W-3, W-4).
 
     Raises:
-        InvalidInput: ``content_too_large`` or ``metadata_too_large`` (trust N-5).
+        InvalidInput: the first fault, with its place.
     """
+    _check_messages(sent.messages, now=now, future_s=future_s, timestamps=timestamps)
+    _check_limits(sent)
+    _check_ids([memory.id for memory in sent.memories], "memories")
+
+
+def _check_limits(sent: WorkingMemoryBody) -> None:
+    """Refuse what the log or a record could not hold: the limits of all doors hold here too (trust N-3, N-5)."""
     for index, message in enumerate(sent.messages):
         check_content(message.content, field=f"messages.{index}.content")
     for index, memory in enumerate(sent.memories):
-        check_content(memory.text or "", field=f"memories.{index}.text")
-        if memory.metadata and len(canonical_json(memory.metadata)) > METADATA_BYTES:
-            raise InvalidInput(
-                "metadata_too_large",
-                f"at most {METADATA_BYTES} bytes",
-                field=f"memories.{index}.metadata",
-                limit=METADATA_BYTES,
-            )
-    for name, value in (("data", sent.data), ("context", sent.context)):
-        if value and len(canonical_json(value)) > _LARGEST_FIELD:
-            raise InvalidInput("content_too_large", f"at most {_LARGEST_FIELD} bytes", field=name, limit=_LARGEST_FIELD)
+        check_fields(memory.id, memory.fields(), field=f"memories.{index}")
+    strategy = sent.long_term_memory_strategy
+    for name, value, limit in (
+        ("data", sent.data, _LARGEST_FIELD),
+        ("context", sent.context, _LARGEST_FIELD),
+        ("long_term_memory_strategy.config", strategy and strategy.config, METADATA_BYTES),  # each record has a copy
+    ):
+        if value and len(canonical_json(value)) > limit:
+            raise InvalidInput("content_too_large", f"at most {limit} bytes", field=name, limit=limit)
 
 
-def check_messages(messages: list[MessageBody], *, now: datetime, future_s: int, timestamps: bool) -> None:
-    """Refuse what has the right shape and makes no sense (http W-4: shape is checked first).
-
-    Raises:
-        InvalidInput: ``future_timestamp``, ``missing_timestamp`` or ``blank_message``.
-    """
+def _check_messages(messages: list[MessageBody], *, now: datetime, future_s: int, timestamps: bool) -> None:
+    """Refuse moments that cannot be, ids that come twice, and blank messages."""
     latest = now + timedelta(seconds=future_s)
     for index, message in enumerate(messages):
         field = f"messages.{index}.created_at"
@@ -236,18 +238,14 @@ def check_messages(messages: list[MessageBody], *, now: datetime, future_s: int,
             raise InvalidInput(
                 "future_timestamp", f"created_at cannot be more than {future_s} seconds in the future", field=field
             )
-    check_ids([message.id for message in messages], "messages")
+    _check_ids([message.id for message in messages], "messages")
     for message in messages:
         if not message.content.strip():
             raise InvalidInput("blank_message", f"Message content cannot be empty (message ID: {message.id})")
 
 
-def check_ids(ids: list[str | None], field: str) -> None:
-    """Refuse an id that is listed twice: only one of the two could be kept.
-
-    Raises:
-        InvalidInput: ``duplicate_id``.
-    """
+def _check_ids(ids: list[str | None], field: str) -> None:
+    """Refuse an id that is listed twice: only one of the two could be kept."""
     seen: set[str] = set()
     for index, name in enumerate(ids):
         if name is not None and name in seen:

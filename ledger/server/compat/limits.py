@@ -5,13 +5,14 @@ from typing import Annotated, Final, TypeAlias
 
 import msgspec
 from fastapi import Depends, Query
+from pydantic import Field
 
 from ledger.errors import InvalidInput
 from ledger.server.settings import ServiceSettings
 from projections import config as memory_config
 from projections.config import MemoryConfig
 from projections.model_windows import NAMED
-from projections.strategies.progressive import DEFAULT_WINDOW
+from projections.strategies.progressive import DEFAULT_WINDOW, LARGEST_WINDOW
 
 _KEPT: Final = Decimal("0.4")
 
@@ -35,11 +36,12 @@ class ContextLimit(msgspec.Struct, frozen=True):
         return NAMED.get(self.model_name or "", DEFAULT_WINDOW)
 
 
-def limit_of(
-    model_name: Annotated[str | None, Query(max_length=100)] = None,
-    context_window_max: Annotated[int | None, Query()] = None,
-) -> ContextLimit:
-    """Return the limit that the query names.
+#: A window in tokens as clients name it; 0 and less is none.
+ContextWindow: TypeAlias = Annotated[int, Field(le=LARGEST_WINDOW)]
+
+
+def limit_of(model_name: str | None, context_window_max: int | None) -> ContextLimit:
+    """Return the limit that a request names.
 
     Raises:
         InvalidInput: ``unknown_model`` (http W-42).
@@ -49,7 +51,14 @@ def limit_of(
     return ContextLimit(context_window_max or None, model_name)
 
 
-LimitOf: TypeAlias = Annotated[ContextLimit, Depends(limit_of)]
+async def _limit_of_query(
+    model_name: Annotated[str | None, Query(max_length=100)] = None,
+    context_window_max: Annotated[ContextWindow | None, Query()] = None,
+) -> ContextLimit:
+    return limit_of(model_name, context_window_max)
+
+
+LimitOf: TypeAlias = Annotated[ContextLimit, Depends(_limit_of_query)]
 
 
 def begins_with(settings: ServiceSettings) -> MemoryConfig:

@@ -10,7 +10,7 @@ from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.server.callers import Reader
 from ledger.server.compat import shapes
-from ledger.server.compat.limits import ContextLimit, limit_of
+from ledger.server.compat.limits import ContextLimit, ContextWindow, limit_of
 from ledger.server.compat.locating import Locator
 from ledger.server.compat.long_term_memory import memory_for, search_for
 from ledger.server.ledgers import ServiceOf
@@ -28,7 +28,7 @@ class SessionBody(LenientBody):
     namespace: str | None = None
     user_id: str | None = None
     model_name: str | None = None
-    context_window_max: int | None = None
+    context_window_max: ContextWindow | None = None
 
 
 class PromptBody(LenientBody):

@@ -14,7 +14,7 @@ from ledger.errors import InvalidInput, PreconditionFailed, VersionConflict
 from ledger.results import Guard, Precondition
 from ledger.server.callers import Caller, Reader, Writer
 from ledger.server.compat import shapes
-from ledger.server.compat.bodies import WorkingMemoryBody, check_ids, check_messages, check_sizes
+from ledger.server.compat.bodies import WorkingMemoryBody, check_body
 from ledger.server.compat.limits import ContextLimit, LimitOf, begins_with
 from ledger.server.compat.locating import Locator, Place
 from ledger.server.compat.models import Acknowledged, Sessions, WorkingMemoryOut
@@ -91,14 +91,12 @@ async def put_session(
     """Bring a session to what the body says, as far as its writer knew what that changes. Source: http W-16, W-51."""
     caller.require("read")  # the answer is the whole session
     settings = service.settings
-    check_messages(
-        sent.messages,
+    check_body(
+        sent,
         now=service.clock.now(),
         future_s=settings.max_future_timestamp_seconds,
         timestamps=settings.require_message_timestamps,
     )
-    check_sizes(sent)
-    check_ids([memory.id for memory in sent.memories], "memories")
     for memory in sent.memories:
         if memory.namespace is not None:
             caller.require_namespace(memory.namespace)
@@ -123,7 +121,7 @@ async def put_session(
         state = put.state
         if put.changed and not put.replayed:
             with suppress(TimeoutError):  # it goes on in the background (http W-45)
-                async with asyncio.timeout(settings.summarization_wait_seconds):
+                async with asyncio.timeout(settings.longest_put_wait_s):
                     await ledger.settle(session_id, user_id=user)
                     state = await ledger.current_state(session_id, user_id=user)
     view = shapes.View(tuple(state.window.entries))

@@ -42,7 +42,7 @@ def ledger_error(fault: BaseException | None) -> LedgerError:
             return MigrationNeeded("the database has no ledger schema, or an old one; run `memory-ledger db upgrade`")
         case "53100":
             return StorageFull("the database has no space left; nothing was written: free some and try again")
-        case "22021" | "22P02" | "22P05" | "23514" | "54000":
+        case "22003" | "22021" | "22P02" | "22P05" | "23514" | "54000":
             return InvalidInput("refused_by_database", "the database cannot hold a value of this request")
         case "" if isinstance(fault, psycopg.ProgrammingError):  # the driver's own, before anything was sent
             example = "such as postgresql://user:password@host/database"

@@ -27,3 +27,52 @@ def test_what_is_too_large_for_an_event_is_refused(
     assert api.get(f"/v1/working-memory/{session}").status_code == 404
     fits = {"messages": [{"role": "user", "content": "x" * 2**20}]}
     assert api.put(f"/v1/working-memory/{session}", json=fits).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"id": "i" * 300}, "id"),
+        ({"session_id": "s" * 600}, "session_id"),
+        ({"user_id": "u" * 600}, "user_id"),
+        ({"user_id": "a/b"}, "user_id"),
+        ({"user_id": "x\u001fy"}, "user_id"),
+        ({"namespace": "a/b"}, "namespace"),
+        ({"topics": ["t" * 600]}, "topics"),
+        ({"entities": ["e"] * 1_001}, "entities"),
+        ({"extracted_from": ["m" * 600]}, "extracted_from"),
+        ({"extraction_strategy": "e" * 600}, "extraction_strategy"),
+        ({"extraction_strategy_config": {"a": "x" * 20_000}}, "extraction_strategy_config"),
+    ],
+)
+def test_a_memory_says_only_what_a_record_may_say(
+    api: httpx.Client, session: str, fields: dict[str, Any], field: str
+) -> None:
+    """W-3, N-3: what a session holds is promoted, and a record that cannot be kept would stand in the way of all."""
+    answer = api.put(f"/v1/working-memory/{session}", json={"memories": [{"id": "m", "text": "x", **fields}]})
+    assert answer.status_code == 422, answer.text[:300]
+    assert f"memories.0.{field}" in answer.text
+    assert api.get(f"/v1/working-memory/{session}").status_code == 404
+
+
+def test_a_strategy_that_would_be_copied_into_each_record_is_bounded(api: httpx.Client, session: str) -> None:
+    strategy = {"strategy": "custom", "config": {"custom_prompt": "x" * 20_000}}
+    answer = api.put(f"/v1/working-memory/{session}", json={"long_term_memory_strategy": strategy})
+    assert (answer.status_code, "long_term_memory_strategy.config" in answer.text) == (422, True), answer.text[:300]
+    strategy["config"] = {"custom_prompt": "x" * 10_000}
+    assert api.put(f"/v1/working-memory/{session}", json={"long_term_memory_strategy": strategy}).status_code == 200
+
+
+@pytest.mark.parametrize("window", [2**53 + 1, 2**63, 10**18])
+def test_a_window_that_no_config_may_have_is_refused_and_harms_no_session(
+    api: httpx.Client, session: str, window: int
+) -> None:
+    """W-39: in a config it would be an event that nobody can read again."""
+    said = {"messages": [{"role": "user", "content": "hello"}]}
+    assert api.put(f"/v1/working-memory/{session}", json=said).status_code == 200
+    too_large = {"context_window_max": window}
+    assert api.put(f"/v1/working-memory/{session}", json=said, params=too_large).status_code == 422
+    assert api.get(f"/v1/working-memory/{session}", params=too_large).status_code == 422
+    prompt = {"query": "q", "session": {"session_id": session, **too_large}}
+    assert api.post("/v1/memory/prompt", json=prompt).status_code == 422
+    assert api.get(f"/v1/working-memory/{session}").status_code == 200

@@ -138,6 +138,21 @@ def test_W_45_a_slow_model_is_waited_for_a_while_and_works_on_in_the_background(
         assert (now["context"], len(now["messages"])) == ("A late summary.", 9)
 
 
+def test_W_45_a_put_does_not_wait_until_its_own_time_is_over(
+    server: Server, shared_database: str, endpoint: Endpoint, namespace: str, session: str
+) -> None:
+    """It was carried out, so it is answered 200, however long it may wait."""
+    endpoint.answers(hang)
+    waiting = {"summarization_wait_seconds": 30, "request_timeout_s": 2, "worker": False}
+    with (
+        running(server.target(shared_database), settings=with_model(endpoint), **waiting) as service,
+        httpx.Client(base_url=service.url, params={"namespace": namespace}, timeout=30) as client,
+    ):
+        answer = put_within(client, session, 1000, many(30))
+        assert len(answer["messages"]) == 30
+        endpoint.released.set()
+
+
 def test_B3_a_session_deleted_while_it_is_summarised_stays_deleted(
     server: Server, shared_database: str, endpoint: Endpoint, namespace: str, session: str
 ) -> None:
