@@ -2,12 +2,15 @@
 
 import json
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from ledger.events import CompactionCompleted, CompactionDiscarded, CompactionFailed
+from ledger.events import CompactionCompleted, CompactionDiscarded, CompactionFailed, EntryAdded, SessionCleared
 from ledger.session.commands import ClearSession, EditEntry, RemoveEntry
+from ledger.session.state import SESSION
+from ledger.session.views import plan_automatic
 from ledger.tokenizers import entry_event
 from ledger.transfer.session_state import export_state, import_state
 from projections.entries import Entry
@@ -182,11 +185,20 @@ def restore(session: Driven, state: dict[str, Any]) -> None:
 
 def settled(session: Driven) -> bool:
     """Tell whether all that was planned took effect, and nothing else did (R-WIF-10)."""
-    return not any(
-        isinstance(event.payload, CompactionFailed | CompactionDiscarded)
-        or (isinstance(event.payload, CompactionCompleted) and event.payload.strategy == "imported")
-        for event in session.events
-    )
+    state = SESSION.initial
+    for _, batch in groupby(session.events, key=lambda event: event.payload.write_id):
+        kinds = set()
+        for event in batch:
+            state = SESSION.evolve(state, event)
+            kinds.add(type(event.payload))
+            if isinstance(event.payload, CompactionFailed | CompactionDiscarded):
+                return False
+            if isinstance(event.payload, CompactionCompleted) and event.payload.strategy == "imported":
+                return False
+        imported = {SessionCleared, EntryAdded} <= kinds
+        if imported and any(plan_automatic(state, one) for one in state.config.compactions):
+            return False  # importing a state compacts nothing (R-000-15), a replay does after each batch (R-WIF-3)
+    return True
 
 
 def recallable(session: Driven) -> dict[int, Entry]:
