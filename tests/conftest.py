@@ -1,5 +1,6 @@
 """Fixtures by concern: servers and databases, stores, ledgers, a clock that can be set."""
 
+import gc
 import os
 import secrets
 from collections.abc import AsyncIterator, Iterator
@@ -15,6 +16,12 @@ from ledger.stores.postgres import PostgresStore
 from tests.databases import Server, default_server, postgres_15, server_folder
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+def pytest_collection_finish() -> None:
+    """Let no collection look again at thousands of tests that live to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
