@@ -122,7 +122,10 @@ async def test_no_transaction_is_open_during_a_call_and_no_connection_is_held(
         await talk(ledger)
         assert await asyncio.to_thread(endpoint.arrived.wait, 10)
         with server.superuser(fresh_database) as looking, server.superuser(fresh_database) as idling:
-            query = "SELECT state FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            query = (
+                "SELECT state FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                " AND backend_type = 'client backend'"
+            )
             states = {state for (state,) in looking.execute(query)}
             assert states == {"idle"}
             idling.execute("BEGIN")
