@@ -56,31 +56,58 @@ class Call(msgspec.Struct, frozen=True):
         return result.tool_name is not None and result.tool_name == self.tool_name
 
 
+class Pairing:
+    """How *entries*, oldest first, belong together, whatever comes after them. Source: R-GEN-8, R-GEN-9.
+
+    *units* are in the order of their oldest entry. *closed_at* tells, by the version of a tool call, from which version
+    on it was no longer open: that of its result, or of the user message that left it abandoned.
+    """
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self.units: list[list[Entry]] = []
+        self.closed_at: dict[int, int] = {}
+        self._pair(entries)
+
+    def is_open(self, entries: Iterable[Entry], *, at: int) -> bool:
+        """Tell whether one of *entries* is a call that was open when the entry of version *at* had come."""
+        return any(entry.kind == "tool_call" and self.closed_at.get(entry.version, at + 1) > at for entry in entries)
+
+    def _pair(self, entries: Iterable[Entry]) -> None:
+        units = self.units
+        waiting: list[tuple[Call, int]] = []  # unanswered calls and the index of their unit, oldest first
+        run: int | None = None
+        for entry in entries:
+            if entry.kind == "tool_call":
+                if run is None:
+                    units.append([])
+                    run = len(units) - 1
+                units[run].append(entry)
+                waiting.append((Call(entry.version, entry.tool_call_id, entry.tool_name), run))
+                continue
+            run = None
+            if entry.kind == "tool_result":
+                answered = next((index for index, (call, _) in enumerate(waiting) if call.answered_by(entry)), None)
+                if answered is not None:
+                    call, home = waiting.pop(answered)
+                    self.closed_at.setdefault(call.version, entry.version)
+                    units[home].append(entry)
+                    continue
+            elif entry.starts_interaction:
+                for call, _ in waiting:  # abandoned (R-GEN-9); a late result is theirs all the same
+                    self.closed_at.setdefault(call.version, entry.version)
+            units.append([entry])
+
+
 def group_units(entries: Iterable[Entry]) -> tuple[Unit, ...]:
     """Return *entries*, oldest first, as units ordered by their oldest entry. Source: R-GEN-8, R-GEN-9."""
-    units: list[list[Entry]] = []
-    waiting: list[tuple[Call, int]] = []  # unanswered calls and the index of their unit, oldest first
-    run: int | None = None
-    for entry in entries:
-        if entry.kind == "tool_call":
-            if run is None:
-                units.append([])
-                run = len(units) - 1
-            units[run].append(entry)
-            waiting.append((Call(entry.version, entry.tool_call_id, entry.tool_name), run))
-            continue
-        run = None
-        if entry.kind == "tool_result":
-            answered = next((index for index, (call, _) in enumerate(waiting) if call.answered_by(entry)), None)
-            if answered is not None:
-                _, home = waiting.pop(answered)
-                units[home].append(entry)
-                continue
-        elif entry.starts_interaction:
-            waiting = [(msgspec.structs.replace(call, abandoned=True), home) for call, home in waiting]
-        units.append([entry])
-    still_open = {home for call, home in waiting if not call.abandoned}
-    return tuple(Unit(tuple(unit), open=index in still_open) for index, unit in enumerate(units))
+    pairing = Pairing(entries)
+    return tuple(
+        Unit(
+            tuple(unit),
+            open=any(entry.kind == "tool_call" and entry.version not in pairing.closed_at for entry in unit),
+        )
+        for unit in pairing.units
+    )
 
 
 def group_interactions(entries: Iterable[Entry]) -> tuple[Interaction, ...]:

@@ -4,7 +4,7 @@ It is a fold over the batches of what is there now: when a batch leaves more tha
 until the target is met, and then nothing goes until the limit is passed again.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import groupby
 from typing import Literal, Self
@@ -17,7 +17,7 @@ from projections.strategies.base import FieldError, Hints, Ratio, StateView, Win
 from projections.strategies.full import place
 from projections.strategies.preserving import ALWAYS, Limit, Preserve, is_preserved
 from projections.summaries import Summary
-from projections.transcript import group_units
+from projections.transcript import Pairing
 from projections.window import Window
 
 
@@ -48,29 +48,56 @@ def window(config: SlidingWindow, state: StateView, hints: Hints) -> Window:
     """Return what the fold keeps, in position order."""
     items: list[Summary | Entry] = sorted((*state.summaries.live, *state.window.entries), key=place)
     kept: list[Summary | Entry] = []
-    tokens = 0
+    tokens = newest = 0
+    units: _Units | None = None
     for batch in _batches(items):
         kept.extend(batch)
         tokens += sum(item.tokens for item in batch)
+        newest = max([newest, *(item.version for item in batch if isinstance(item, Entry))])
         if config.is_near(tokens):
-            kept = _prune(config, kept)
+            units = units or _Units(state.window.entries)
+            kept = _prune(config, kept, units, newest)
             tokens = sum(item.tokens for item in kept)
-    if len(kept) < len(items):
-        kept = _whole(kept, state)
+    if units is not None:
+        kept = units.whole(kept)
         tokens = sum(item.tokens for item in kept)
     return Window(tuple(kept), tokens, over_budget=config.is_near(tokens), dropped=len(items) - len(kept))
 
 
-def _whole(kept: Sequence[Summary | Entry], state: StateView) -> list[Summary | Entry]:
-    """Return *kept* without results that came when their call had been pruned: shown only with it (R-GEN-9)."""
-    there = {item.version for item in kept if isinstance(item, Entry)}
-    alone = {
-        entry.version
-        for unit in group_units(state.window.entries)
-        if not all(entry.version in there for entry in unit.entries)
-        for entry in unit.entries
-    }
-    return [item for item in kept if isinstance(item, Summary) or item.version not in alone]
+class _Group(msgspec.Struct, frozen=True):
+    """What is kept of a unit, or a summary."""
+
+    items: tuple[Summary | Entry, ...]
+    open: bool = False
+
+    @property
+    def tokens(self) -> int:
+        return sum(item.tokens for item in self.items)
+
+
+class _Units:
+    """The units of all there is, kept or pruned: a result belongs to its call also where only one of them is kept."""
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self._pairing = Pairing(entries)
+        self._home = {entry.version: number for number, unit in enumerate(self._pairing.units) for entry in unit}
+
+    def groups(self, kept: Sequence[Summary | Entry], newest: int) -> list[_Group]:
+        """Return what is kept or pruned as one when the entry of version *newest* has come, by their oldest items."""
+        members: dict[int, list[Entry]] = {}
+        for item in kept:
+            if isinstance(item, Entry):
+                members.setdefault(self._home[item.version], []).append(item)
+        groups = [_Group(tuple(unit), self._pairing.is_open(unit, at=newest)) for unit in members.values()]
+        groups += [_Group((item,)) for item in kept if isinstance(item, Summary)]
+        return sorted(groups, key=lambda group: place(group.items[0]))
+
+    def whole(self, kept: Sequence[Summary | Entry]) -> list[Summary | Entry]:
+        """Return *kept* without results that came when their call had been pruned: shown only with it (R-GEN-9)."""
+        there = {item.version for item in kept if isinstance(item, Entry)}
+        split = [unit for unit in self._pairing.units if not all(entry.version in there for entry in unit)]
+        alone = {entry.version for unit in split for entry in unit}
+        return [item for item in kept if isinstance(item, Summary) or item.version not in alone]
 
 
 def _batches(items: Sequence[Summary | Entry]) -> Iterator[list[Summary | Entry]]:
@@ -82,28 +109,11 @@ def _batches(items: Sequence[Summary | Entry]) -> Iterator[list[Summary | Entry]
             yield list(batch)
 
 
-class _Group(msgspec.Struct, frozen=True):
-    """A unit or a summary."""
-
-    items: tuple[Summary | Entry, ...]
-    open: bool = False
-
-    @property
-    def tokens(self) -> int:
-        return sum(item.tokens for item in self.items)
-
-
-def _groups(kept: Sequence[Summary | Entry]) -> list[_Group]:
-    """Return what is kept or pruned as one, in the order of their oldest items."""
-    units = group_units(item for item in kept if isinstance(item, Entry))
-    groups = [_Group(unit.entries, unit.open) for unit in units]
-    groups += [_Group((item,)) for item in kept if isinstance(item, Summary)]
-    return sorted(groups, key=lambda group: place(group.items[0]))
-
-
-def _prune(config: SlidingWindow, kept: Sequence[Summary | Entry]) -> list[Summary | Entry]:
+def _prune(
+    config: SlidingWindow, kept: Sequence[Summary | Entry], units: _Units, newest_version: int
+) -> list[Summary | Entry]:
     """Return the preserved units, the newest, open calls, and others from the newest back while they fit."""
-    groups = _groups(kept)
+    groups = units.groups(kept, newest_version)
     newest = max(groups, key=lambda group: place(group.items[-1]))
     staying = [
         group is newest or group.open or any(is_preserved(item, config.preserve) for item in group.items)

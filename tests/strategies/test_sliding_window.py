@@ -44,6 +44,11 @@ def test_V_002_4_what_is_kept_stays_in_its_order() -> None:
     assert shown("[q30 q20 u20 q20]") == "2 3 4 = 60"
 
 
+def test_a_call_that_is_open_stays_also_where_a_pruned_one_had_its_id() -> None:
+    """R-GEN-8, R-002-3: a result of the one that was pruned does not answer the other, and is not shown."""
+    assert shown("[u41 u200 c1:0 u0] [c1 c2 c3 r1 r2 r3] [a0]", max_tokens=300) == "1 2 4 5 6 7 9 10 11 = 291!"
+
+
 def test_V_002_5_a_result_never_stays_without_its_call() -> None:
     assert shown("[i10 u10 c1:30 r1:30 q15]") == "1 2 5 = 35"
 
