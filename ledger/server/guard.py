@@ -125,9 +125,9 @@ class Exchange:
         headers: list[tuple[bytes, bytes]] = self.scope["headers"]
         raw = self.scope["raw_path"]
         if len(raw) + len(self.scope["query_string"]) > self._settings.max_path_bytes:
-            raise _too("path_too_long", "path and query", self._settings.max_path_bytes)
+            raise too_large("path_too_long", "path and query", self._settings.max_path_bytes)
         if sum(len(name) + len(value) + 4 for name, value in headers) > self._settings.max_header_bytes:
-            raise _too("headers_too_large", "headers", self._settings.max_header_bytes)
+            raise too_large("headers_too_large", "headers", self._settings.max_header_bytes)
         if any(name in _OVERRIDES for name, _ in headers):
             raise InvalidInput("bad_request", "send the method as the method")
         self._check_host([value for name, value in headers if name == b"host"])
@@ -154,7 +154,7 @@ class Exchange:
             raise InvalidInput("bad_request", "send a Content-Length or a Transfer-Encoding, not both")
         self._length = None if chunked else int(lengths[0]) if lengths else 0
         if self._length and self._length > self._settings.max_body_bytes:
-            raise _too("too_large", "the body", self._settings.max_body_bytes)
+            raise too_large("too_large", "the body", self._settings.max_body_bytes)
         if self._length != 0 and self.scope["method"] in {"GET", "HEAD", "TRACE"}:
             raise InvalidInput("body_not_allowed", "this method takes no body")
 
@@ -171,7 +171,7 @@ class Exchange:
             self._received += len(message.get("body", b""))
             self._whole = not message.get("more_body", False)
             if self._received > self._settings.max_body_bytes:
-                raise _too("too_large", "the body", self._settings.max_body_bytes)
+                raise too_large("too_large", "the body", self._settings.max_body_bytes)
         else:
             self._whole = True
         return message
@@ -255,5 +255,6 @@ def _decoded(raw: bytes, what: str) -> str:
     return text
 
 
-def _too(code: str, what: str, limit: int) -> InvalidInput:
+def too_large(code: str, what: str, limit: int) -> InvalidInput:
+    """Return the refusal of something over its *limit* in bytes."""
     return InvalidInput(code, f"{what}: at most {limit:,} bytes", limit=limit)

@@ -12,6 +12,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ledger.errors import InvalidInput
 from ledger.server import problems
+from ledger.server.guard import too_large
 from ledger.server.settings import ServiceSettings
 
 #: For the answer 408 of the application to go out.
@@ -50,7 +51,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._head_bytes += len(data)
         super().data_received(data)
         if self._in_head and self._head_bytes > self.settings.max_header_bytes + self.settings.max_path_bytes:
-            self._refuse(InvalidInput("headers_too_large", "the head of the request is too large"))
+            self._refuse(self._what_is_too_large())
 
     def on_message_begin(self) -> None:
         """Begin a request."""
@@ -72,6 +73,12 @@ class GuardedProtocol(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no HTTP request, and close (trust I-22 … I-24)."""
         self._refuse(InvalidInput("bad_request", "this is no HTTP/1.1 request that has one meaning"))
+
+    def _what_is_too_large(self) -> InvalidInput:
+        """Tell what a head in several pieces is refused for: the same as one that comes at once (trust I-21, I-38)."""
+        if len(self.url or b"") > self.settings.max_path_bytes:
+            return too_large("path_too_long", "path and query", self.settings.max_path_bytes)
+        return too_large("headers_too_large", "headers", self.settings.max_header_bytes)
 
     def _expect(self) -> None:
         self._arrived()

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 import httpx
 import pytest
@@ -61,6 +62,25 @@ def test_a_body_that_stops_is_refused_in_time(hasty: Running) -> None:
     assert (answer.status, answer.code) == (408, "timeout")
     assert answer.closed
     assert 0.9 < time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "status", "code"),
+    [("/v1/" + "a" * 60_000, 0, 414, "path_too_long"), (STATS, 60_000, 431, "headers_too_large")],
+)
+def test_a_head_that_is_too_large_is_refused_alike_in_one_piece_and_in_several(
+    service: Running, path: str, headers: int, status: int, code: str
+) -> None:
+    """I-21, I-38."""
+    whole = head("GET", path, *(["X-Long: " + "a" * headers] if headers else []))
+    for first in (len(whole), 30_000):
+        with connected(service) as sock:
+            sock.sendall(whole[:first])
+            time.sleep(0.1)
+            with suppress(BrokenPipeError, ConnectionResetError):
+                sock.sendall(whole[first:])
+            answer = receive(sock)
+        assert (answer.status, answer.code) == (status, code), first
 
 
 def test_slow_headers_are_closed_in_time(hasty: Running) -> None:
