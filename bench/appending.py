@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from bench.measure import Result, at_least, at_most, interleaved, ratio
 from bench.plain import PlainTable
-from bench.setting import Setting, fill, fresh_namespace, ledger_over, plain_session, request, writer_over
+from bench.setting import Setting, fill, fresh_namespace, ledger_over, plain_session, request
 from ledger.ids import Stream
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
@@ -20,7 +20,7 @@ _CPU_GOAL_US = 150.0
 async def one_client(setting: Setting) -> list[Result]:
     """One client, one entry at a time, its session in place."""
     async with setting.store() as store, setting.plain() as plain:
-        ledger, writer = ledger_over(store, fresh_namespace()), writer_over(store)
+        ledger = ledger_over(store, fresh_namespace())
         stream = Stream.of(fresh_namespace(), "one")
         place, session = itertools.count(), plain_session("one")
 
@@ -28,7 +28,7 @@ async def one_client(setting: Setting) -> list[Result]:
             await ledger.add_entries("one", [setting.draft()])
 
         async def stored() -> None:
-            await store.append(request(stream, [writer.new_event(setting.event())]))
+            await store.append(request(stream, [setting.new_event()]))
 
         async def peer() -> None:
             await plain.insert(session, next(place), setting.row())
@@ -59,9 +59,9 @@ async def _gains(
     setting: Setting, store: PostgresStore, plain: PlainTable, clients: int, each: int, turn: int
 ) -> tuple[float, float]:
     """Return how many times more events than the peer the store and the library take in the same time."""
-    ledger, writer = ledger_over(store, "bench-many"), writer_over(store)
+    ledger = ledger_over(store, "bench-many")
     streams = [Stream.of("bench-store", f"client-{client}") for client in range(clients)]
-    events = [[writer.new_event(setting.event()) for _ in range(each)] for _ in streams]
+    events = [[setting.new_event() for _ in range(each)] for _ in streams]
     drafts = [[setting.draft() for _ in range(each)] for _ in streams]
     rows = [[setting.row() for _ in range(each)] for _ in streams]
 
@@ -90,14 +90,14 @@ async def _all(work: Callable[[int], Awaitable[None]], clients: int) -> float:
 async def bulk(setting: Setting) -> list[Result]:
     """A batch of 1,000 entries in one transaction, against executemany in one."""
     async with setting.store() as store, setting.plain() as plain:
-        ledger, writer = ledger_over(store, fresh_namespace()), writer_over(store)
+        ledger = ledger_over(store, fresh_namespace())
         namespace, number = fresh_namespace(), itertools.count()
 
         async def library() -> None:
             await ledger.add_entries(f"bulk-{next(number)}", [setting.draft() for _ in range(1_000)])
 
         async def stored() -> None:
-            events = [writer.new_event(setting.event()) for _ in range(1_000)]
+            events = [setting.new_event() for _ in range(1_000)]
             await store.append(request(Stream.of(namespace, f"bulk-{next(number)}"), events))
 
         async def peer() -> None:

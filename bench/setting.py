@@ -11,16 +11,16 @@ import msgspec
 
 from bench.plain import PlainTable
 from ledger import MemoryLedger
+from ledger.append_requests import new_event
+from ledger.application.services import Services
 from ledger.clock import SystemClock
 from ledger.events import EntryAdded, NewEvent
 from ledger.ids import Stream, namespace_id
 from ledger.importers import documents, read
 from ledger.ports import AppendRequest, Store, StreamWrite
-from ledger.replay.states import States
 from ledger.session.drafts import EntryDraft
 from ledger.stores.postgres import PostgresStore, Target
 from ledger.tokenizers import entry_event
-from ledger.writing import Writer
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "coding_agent.jsonl"
 TOKENIZER = "approximate"  # counting is not what is compared
@@ -44,6 +44,10 @@ class Setting:
         """Return the next entry as an event."""
         clock = self._clock
         return entry_event(self.draft(), write_id=clock.ulid(), entry_id=clock.ulid(), tokenizer=TOKENIZER)
+
+    def new_event(self) -> NewEvent:
+        """Return the next entry as what the store takes."""
+        return new_event(self.event(), self._clock, "")
 
     def row(self) -> bytes:
         """Return the next entry as the peer stores it: the same text, and as little around it as one can do with."""
@@ -71,17 +75,13 @@ class Setting:
 
 def ledger_over(store: Store, namespace: str) -> MemoryLedger:
     """Return the whole library over *store*, compressing nothing."""
-    return MemoryLedger(store, namespace=namespace, config={"profile": "none", "tokenizer": TOKENIZER})
+    services = Services(store, config={"profile": "none", "tokenizer": TOKENIZER})
+    return MemoryLedger(services.handle(namespace))
 
 
 def fresh_namespace() -> str:
     """Return a name not used before."""
     return f"bench-{secrets.token_hex(6)}"
-
-
-def writer_over(store: Store) -> Writer:
-    """Return what turns events into requests."""
-    return Writer(store, States(store), SystemClock())
 
 
 def request(stream: Stream, events: list[NewEvent]) -> AppendRequest:

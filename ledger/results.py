@@ -1,5 +1,6 @@
 """What `MemoryLedger` takes and gives back."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, TypeAlias, TypedDict
 
@@ -20,6 +21,12 @@ from projections.window import Window
 
 #: Names of the notifications (R-CMP-11).
 Notification: TypeAlias = Literal["entry:added", "compressed", "session:cleared"]
+
+
+#: A memory config, loaded or in any accepted shape.
+ConfigLike: TypeAlias = Mapping[str, Any] | Sequence[Any] | MemoryConfig
+#: What can be compared: a version, a moment (text is ISO 8601), or what would have been under a config.
+Point: TypeAlias = int | datetime | str | ConfigLike
 
 
 class EntryFields(TypedDict, total=False):

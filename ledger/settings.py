@@ -1,6 +1,8 @@
 """The environment, read once into frozen settings; each field is ``MEMORY_LEDGER_`` and its name."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_core import PydanticCustomError
@@ -69,15 +71,32 @@ class Settings(BaseSettings):
         return url
 
 
+S = TypeVar("S", bound=BaseSettings)
+
+
 def load_settings(**overrides: object) -> Settings:
     """Return the settings of this environment; *overrides* that are not none win.
 
     Raises:
         InvalidInput: ``bad_setting``, naming the variable.
     """
+    return load(Settings, overrides)
+
+
+def load(kind: type[S], overrides: Mapping[str, object], *, otherwise: str = "") -> S:
+    """Return settings of a *kind* from this environment; *overrides* that are not none win.
+
+    Raises:
+        InvalidInput: ``bad_setting``, naming the variable, or *otherwise* where several do not fit together.
+    """
+    fields = kind.model_fields
+    given = {
+        str(fields[name].validation_alias or name): value for name, value in overrides.items() if value is not None
+    }
     try:
-        return Settings(**{name: value for name, value in overrides.items() if value is not None})  # type: ignore[arg-type]  # pydantic checks them
+        return kind(**given)  # type: ignore[arg-type]  # pydantic checks them
     except ValidationError as refused:
         fault = refused.errors(include_url=False, include_input=False)[0]
-        name = "_".join(str(part) for part in fault["loc"]).upper()
-        raise InvalidInput("bad_setting", fault["msg"], field=f"MEMORY_LEDGER_{name}") from None
+        name = "_".join(str(part) for part in fault["loc"]) or otherwise
+        prefix = kind.model_config.get("env_prefix", "")
+        raise InvalidInput("bad_setting", fault["msg"], field=f"{prefix}{name}".upper()) from None

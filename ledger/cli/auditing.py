@@ -8,8 +8,8 @@ from rich.text import Text
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import AtOption, SessionArgument, UserOption, opened, when
 from ledger.cli.output import Output, moment, safe
+from ledger.context_audit import Derived, Seen, Source
 from ledger.events import Ranges
-from ledger.seeing import Derived, Seen, Source
 from projections.timeline import spans
 
 _DIFFERS = 40  # as `verify` says of what is not as it was written

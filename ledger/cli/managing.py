@@ -114,7 +114,7 @@ def config(
     async def work() -> MemoryConfig:
         async with opened(opts) as ledger:
             if changes:
-                return await ledger.update_config(session, changes, user_id=user)
+                return (await ledger.update_config(session, changes, user_id=user)).config
             return (await ledger.get_state(session, **when(at, user))).config
 
     if changes and at:

@@ -10,8 +10,7 @@ from ledger.cli.output import Output, one_line
 from ledger.cli.values import difference_value, what_if_value
 from ledger.errors import InvalidInput
 from ledger.history.difference import Difference, Side
-from ledger.memory.trying import Point
-from ledger.results import WhatIf
+from ledger.results import Point, WhatIf
 from projections import config as memory_config
 from projections.config import MemoryConfig
 
@@ -87,9 +86,9 @@ def diff(
 
     async def work() -> Difference:
         async with opened(opts) as ledger:
-            points: list[Point] = [*moments, *configs]
+            points: list[Point | None] = [*moments, *configs]
             if len(points) == 1:
-                points.insert(0, (await ledger.get_state(session, user_id=user)).version)
+                points.insert(0, None)
             return await ledger.diff(session, points[0], points[1], on_miss=on_miss, user_id=user)
 
     found = run(work)
@@ -106,7 +105,8 @@ def adopt(session: SessionArgument, config: ConfigOption = None, user: UserOptio
 
     async def work() -> MemoryConfig:
         async with opened(opts) as ledger:
-            return await ledger.adopt(session, wanted, user_id=user)
+            adopted = await ledger.update_config(session, wanted, replace=True, existing=True, user_id=user)
+            return adopted.config
 
     value = memory_config.dump(run(work))
     opts.output.result(value, lambda: opts.output.console.print_json(data=value))

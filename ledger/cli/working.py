@@ -9,36 +9,21 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
+from ledger.application.services import open_services
 from ledger.cli.app import Options, app, command, jobs, options, run
 from ledger.cli.output import moment, one_line
-from ledger.embedders import configured_embedder
 from ledger.names import check_name
-from ledger.opening import kept_running, open_store
+from ledger.opening import kept_running
 from ledger.ports.jobs import Job
-from ledger.summarizers import configured_summarizer
 from ledger.worker import Worker, load_worker_settings
 
 
 @asynccontextmanager
 async def _worker(opts: Options, *, namespaces: list[str] | None = None) -> AsyncIterator[Worker]:
     """Open what a worker needs, and close it again."""
-    settings, work = opts.settings, load_worker_settings()
-    model, vectors = configured_summarizer(settings, model=work.generation_model), configured_embedder(settings)
-    store = await open_store(settings)
-    try:
-        yield Worker(
-            store,
-            settings=work,
-            ledger_settings=settings,
-            summarizer=model,
-            embedder=vectors,
-            namespaces=namespaces,
-        )
-    finally:
-        for client in (model, vectors):
-            if client is not None:
-                await client.close()
-        await store.close()
+    work = load_worker_settings()
+    async with open_services(opts.settings, summarizer_model=work.generation_model) as services:
+        yield Worker(services, settings=work, namespaces=namespaces)
 
 
 @command(app)

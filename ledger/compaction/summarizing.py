@@ -13,6 +13,7 @@ from typing import Final, cast, get_args
 from msgspec.structs import replace
 
 from ledger.compaction.dialogue import Dialogue
+from ledger.compaction.driving import drive
 from ledger.errors import FailureReason, InvalidInput, SummarizerFailed
 from ledger.events import CompactionRequested, Method, ModelOutput
 from ledger.ports import Clock, Summarizer, SummaryText, Tokenizer
@@ -53,7 +54,7 @@ async def carry_out(
     Raises:
         SummarizerFailed: nothing usable came, and the config asks for no heuristic instead.
     """
-    talk = converse(
+    steps = converse(
         asked,
         dialogue,
         method=cast(Method, summarizer.method),
@@ -61,17 +62,7 @@ async def carry_out(
         tokenizer=tokenizer,
         summary_id=clock.ulid(),
     )
-    try:
-        request = next(talk)
-        while True:
-            try:
-                answer = await answer_of(summarizer, request, deadline_s)
-            except SummarizerFailed as failure:
-                request = talk.throw(failure)
-            else:
-                request = talk.send(answer)
-    except StopIteration as ended:
-        return cast(Outcome, ended.value)
+    return await drive(steps, lambda request: answer_of(summarizer, request, deadline_s))
 
 
 def converse(

@@ -4,8 +4,10 @@ The states may be two versions of what was recorded, or one of them what would h
 """
 
 import msgspec
+from msgspec.structs import replace
 
 from ledger.events import Ranges
+from ledger.history.comparing import Changes, compare
 from ledger.prices import Spending
 from ledger.session.state import SessionState
 from ledger.session.views import stats_of, window_of
@@ -37,12 +39,16 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """Both sides with what only they show; *edited* entries are shown by both with different text."""
+    """Both sides with what only they show; *edited* entries are shown by both with different text.
+
+    *changes* is what changed in the whole content of the session, shown or not.
+    """
 
     before: Side
     after: Side
     edited: tuple[tuple[Entry, Entry], ...]
     config_changed: bool
+    changes: Changes
 
     @property
     def empty(self) -> bool:
@@ -51,8 +57,12 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
         return not self.edited and not any(side.only_entries or side.only_summaries for side in sides)
 
 
-def diff(before: Seen, after: Seen) -> Difference:
-    """Return what differs between two states, by the windows their own configs give."""
+def difference(before: Seen, after: Seen, covered: Ranges = ()) -> Difference:
+    """Return what differs between two states, by the windows their own configs give.
+
+    *covered* are the versions that compactions took out of the window on the way. Data and memories, which no config
+    touches, are not compared with those of a what-if.
+    """
     one, other = (window_of(seen.state, seen.hints) for seen in (before, after))
     entries = [{entry.version: entry for entry in window.entries} for window in (one, other)]
     summaries = [{_identity(summary): summary for summary in window.summaries} for window in (one, other)]
@@ -65,7 +75,15 @@ def diff(before: Seen, after: Seen) -> Difference:
             if version in entries[1] and entries[1][version].content != entry.content
         ),
         config_changed=before.state.config != after.state.config,
+        changes=compare(*_with_the_same_memory(before, after), covered),
     )
+
+
+def _with_the_same_memory(before: Seen, after: Seen) -> tuple[SessionState, SessionState]:
+    first, last = before.state, after.state
+    if after.what_if:
+        return first, replace(last, working=first.working)
+    return (replace(first, working=last.working) if before.what_if else first), last
 
 
 def _identity(summary: Summary) -> tuple[str, Ranges, int, str]:

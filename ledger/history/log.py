@@ -12,7 +12,7 @@ import msgspec
 
 from ledger.chain import ZERO_HASH
 from ledger.codec import decode, stored_json
-from ledger.errors import EntryNotFound
+from ledger.errors import EntryNotFound, SessionNotFound
 from ledger.events import EntryAdded, EntryEdited, EntryRemoved, JsonObject, StoredEvent, to_datetime
 from ledger.ids import Stream
 from ledger.ports import Store
@@ -79,8 +79,14 @@ class EntryRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def read_log(store: Store, stream: Stream, *, after: int, limit: int, type: str | None) -> LogPage:
-    """Return up to *limit* events of a session after version *after*; of one *type*, if given."""
+    """Return up to *limit* events of a session after version *after*; of one *type*, if given.
+
+    Raises:
+        SessionNotFound: the session has no events.
+    """
     version, _ = await store.head(stream)
+    if not version:
+        raise SessionNotFound(stream.session_id)
     found: list[StoredEvent] = []
     previous: dict[int, str] = {}
     reached = after
@@ -165,7 +171,7 @@ async def _fate(
         return "removed", ()
     if entry.version <= state.cleared_version:
         return "cleared", ()
-    events = await store.read_stream(stream, after=0, until=state.version)
+    events = await store.read_stream(stream, after=entry.version - 1, until=state.version)
     (past,) = HISTORY.fold(map(decode, events)).within(((entry.version, entry.version),))
     return past.status, past.summary_ids
 

@@ -107,13 +107,17 @@ class RecordIndexes:
         builds was replaced meanwhile.
         """
         while True:
-            names = await self._store.record_spaces(spaces) if spaces else {}
-            builds = {}
-            if names:
-                builds = await live_builds(self._store, list(names), self.of(next(iter(names)))[1], self._caught_up)
+            builds, names = await self.catch_up(spaces)
             answer = await question(builds, names)
             if await still_there(self._store, RECORDS_PROJECTION, builds):
                 return answer
+
+    async def catch_up(self, spaces: Sequence[UUID]) -> tuple[RecordBuilds, Mapping[UUID, str]]:
+        """Return the builds to read, as of the newest event of each namespace that holds records, and their names."""
+        names = await self._store.record_spaces(spaces) if spaces else {}
+        if not names:
+            return {}, names
+        return await live_builds(self._store, list(names), self.of(next(iter(names)))[1], self._caught_up), names
 
     async def _caught_up(self, space: UUID, build: Checkpoint | None, last: int) -> int:
         """Return the build to read in a namespace, folded up to its last position."""
@@ -123,8 +127,4 @@ class RecordIndexes:
             at = await index.advance(build.build, limit=PAGE)
         if build is not None and at is not None:
             return build.build
-        return await builds.read(index, _itself, empty=0)  # there is none yet, or it was replaced meanwhile
-
-
-async def _itself(build: int) -> int:
-    return build
+        return await builds.catch_up(index) or 0  # there is none yet, or it was replaced meanwhile

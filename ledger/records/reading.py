@@ -61,9 +61,13 @@ class Reading:
         self._indexes = RecordIndexes(store, self._clock, language=language)
         self._writer = RecordWriter(store, self._clock, self._indexes, actor=actor)
 
-    def over(self, namespaces: Sequence[str | UUID], *, actor: str | None = None) -> Self:
+    def over(
+        self, namespaces: Sequence[str | UUID], *, actor: str | None = None, default_namespace: str | None = None
+    ) -> Self:
         """Return the same memory over other namespaces, those another credential permits, for its owner; cheap."""
         other = copy(self)
+        if default_namespace is not None:
+            other._default = default_namespace  # noqa: SLF001 - a class may build its own kind
         if actor is not None:
             other._writer = self._writer.of(actor)  # noqa: SLF001 - a class may build its own kind
         other._spaces = _ids_of(namespaces)  # noqa: SLF001 - a class may build its own kind

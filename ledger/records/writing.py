@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from copy import copy
-from typing import Final, TypeAlias
+from typing import TypeAlias
 from uuid import UUID
 from weakref import WeakValueDictionary
 
 import msgspec
 
-from ledger.errors import Unavailable, VersionConflict
+from ledger.append_requests import stream_write
+from ledger.contention import until_uncontended
 from ledger.events import RecordEvent
 from ledger.ids import Stream
 from ledger.ports import AppendRequest, Clock, Store, StreamWrite
@@ -18,11 +19,7 @@ from ledger.ports.records import KeptRecord, RecordBuilds, Wanted
 from ledger.records.deciding import Known, Promotion, promote
 from ledger.records.drafts import placed
 from ledger.records.index import RecordIndexes
-from ledger.replay.states import States
-from ledger.writing import Writer
 from projections.records import RECORDS, Record
-
-_ATTEMPTS: Final = 50  # each lost attempt means that somebody else's append went through
 
 #: What to do with the records of a stream, decided anew if another writer was first.
 Decide: TypeAlias = Callable[[Stream, Known], Sequence[RecordEvent]]
@@ -47,13 +44,13 @@ class RecordWriter:
         self._store = store
         self._indexes = indexes
         self._clock = clock
-        self._writer = Writer(store, States(store), clock, actor=actor)
+        self._actor = actor
         self._locks: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
 
     def of(self, actor: str) -> "RecordWriter":
         """Return a writer whose events are caused by *actor*, which queues with this one."""
         other = copy(self)
-        other._writer = Writer(self._store, States(self._store), self._clock, actor=actor)  # noqa: SLF001 - a class may build its own kind
+        other._actor = actor  # noqa: SLF001 - a class may build its own kind
         return other
 
     async def write(self, streams: Sequence[Stream], wanted: Wanted, decide: Decide) -> list[Decided]:
@@ -64,19 +61,17 @@ class RecordWriter:
         Raises:
             Unavailable: other writers kept coming first, or the store is away.
         """
+
+        async def attempt(number: int) -> list[Decided]:
+            decided = await self.decided(streams, wanted, decide)
+            if decided:
+                await self._store.append(AppendRequest(writes=tuple(each.write for each in decided)))
+            return decided
+
         async with AsyncExitStack() as held:
             for lock in self._locks_of(streams):
                 await held.enter_async_context(lock)
-            for _ in range(_ATTEMPTS):
-                decided = await self.decided(streams, wanted, decide)
-                if not decided:
-                    return []
-                try:
-                    await self._store.append(AppendRequest(writes=tuple(one.write for one in decided)))
-                except VersionConflict:
-                    continue
-                return decided
-        raise Unavailable("other writers kept coming first; try again")
+            return await until_uncontended(attempt)
 
     async def decided(self, streams: Sequence[Stream], wanted: Wanted, decide: Decide) -> list[Decided]:
         """Return what is to be appended to *streams*, all of one namespace; those without change are left out."""
@@ -87,8 +82,8 @@ class RecordWriter:
         for stream, head in heads:
             events = tuple(decide(stream, known[stream]))
             if events:
-                request = self._writer.request(stream, events, head)
-                decided.append(Decided(request.writes[0], events))
+                write = stream_write(stream, events, expected_version=head, clock=self._clock, actor=self._actor)
+                decided.append(Decided(write, events))
         return decided
 
     async def writes_for_promotion(

@@ -97,21 +97,25 @@ class Builds:
         *empty* is the answer where nothing was ever appended. The question is asked again if the build was
         replaced meanwhile, so that nobody sees rows being pruned.
         """
+        while (build := await self.catch_up(projection)) is not None:
+            answer = await question(build)
+            _, builds = await self.checkpoints()
+            if any(each.build == build for each in _own(projection, builds)):
+                return answer
+        return empty
+
+    async def catch_up(self, projection: StoredProjection) -> int | None:
+        """Return the live build, folded up to the namespace's newest event; none where nothing was ever appended."""
         while True:
-            last, builds = await self._store.projection_progress(self._space)
+            last, builds = await self.checkpoints()
             if not last:
-                return empty
+                return None
             live = live_build(projection, builds)
             if live is None:
                 # all who look now make the same build; a page that two of them fold is there once
                 await self._make(projection, last, builds)
-                continue
-            if live.position < last and not await self._catch_up(projection, live.build, last):
-                continue
-            answer = await question(live.build)
-            _, builds = await self._store.projection_progress(self._space)
-            if any(one.build == live.build for one in _own(projection, builds)):
-                return answer
+            elif live.position >= last or await self._advance(projection, live.build, last):
+                return live.build
 
     async def rebuild(
         self, projection: StoredProjection, *, progress: Progress = lambda done, total: None, page: int = PAGE
@@ -153,7 +157,7 @@ class Builds:
         await projection.prune()
         return Rebuilt(Build.of(build), at, resumed_at, tuple(map(Build.of, replaced)))
 
-    async def _catch_up(self, projection: StoredProjection, build: int, last: int) -> bool:
+    async def _advance(self, projection: StoredProjection, build: int, last: int) -> bool:
         """Fold *build* up to *last*; return false if it was replaced meanwhile."""
         at: int | None = 0
         while at is not None and at < last:

@@ -78,11 +78,7 @@ class SessionIndex:
 
     async def build(self) -> int:
         """Return the build to read, as of the namespace's newest event; 0 where nothing was ever appended."""
-
-        async def itself(build: int) -> int:
-            return build
-
-        return await self._builds.read(self, itself, empty=0)
+        return await self._builds.catch_up(self) or 0
 
     async def _row(self, stream: Stream) -> IndexedSession:
         try:

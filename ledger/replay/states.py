@@ -11,7 +11,7 @@ from datetime import datetime
 import msgspec
 
 from ledger.codec import decode
-from ledger.errors import LogCorrupted, SessionNotFound, VersionNotFound
+from ledger.errors import LogCorrupted, NotFound, SessionNotFound, VersionNotFound
 from ledger.events import RecordedEvent
 from ledger.ids import Stream
 from ledger.ports import Store
@@ -66,22 +66,29 @@ class States:
             SessionNotFound: the session has no events.
             VersionNotFound: no such version, or *moment* is before the first event.
         """
-        head, _ = await self._store.head(stream)
-        if not head:
-            raise SessionNotFound(stream.session_id)
         if moment is not None:
             version = await self._store.version_at(stream, moment)
-            if not version:
-                raise VersionNotFound("the session had no events at that moment")
         if version is None:
-            return await self.current(stream)
-        if not 1 <= version <= head:
-            raise VersionNotFound(f"the session has versions 1 to {head}")
-        known = self.known(stream)
-        if known is not None and known.version == version:
-            return known
-        loaded = await self._load(stream, version)
-        return await self._catch_up(stream, loaded.state, version)
+            state = await self.current(stream)
+        elif version < 1:
+            state = SESSION.initial
+        else:
+            cached = self.known(stream)
+            if cached is not None and cached.version == version:
+                return cached
+            state = await self._catch_up(stream, (await self._load(stream, version)).state, version)
+        if not state.version or version not in {None, state.version}:
+            raise await self.absence(stream, moment)
+        return state
+
+    async def absence(self, stream: Stream, moment: datetime | None = None) -> NotFound:
+        """Return why *stream* has no such version, or nothing at that *moment*."""
+        head, _ = await self._store.head(stream)
+        if not head:
+            return SessionNotFound(stream.session_id)
+        if moment is not None:
+            return VersionNotFound("the session had no events at that moment")
+        return VersionNotFound(f"the session has versions 1 to {head}")
 
     def snapshot_due(self, stream: Stream) -> SessionState | None:
         """Return the cached state if it should be kept as a snapshot; it is told once."""

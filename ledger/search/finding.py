@@ -75,16 +75,16 @@ class Finder:
         found = await self._read(hits, around, self._findable(build, include_erased=query.include_erased))
         return [one for one in found if one is not None]
 
-    async def hints(self, stream: Stream, state: SessionState, query: str | None, *, past: bool) -> Hints:
+    async def hints(self, stream: Stream, state: SessionState, query: str | None, *, looks_back: bool) -> Hints:
         """Return what the session's window strategy and knowledge bases retrieve. Source: R-REC-1, R-KB-2.
 
-        The *query* is the newest user message unless given. A *past* state is searched by itself: what the
-        index knows is of now.
+        The *query* is the newest user message unless given. A state that is not the newest, as it may be if it
+        *looks_back*, is searched by itself: what the index knows is of now.
         """
         asked = newest_question(state.window.entries) if query is None else query
         if not asked.strip():
             return NO_HINTS
-        hints = await self._recalled(stream, state, asked, past=past)
+        hints = await self._recalled(stream, state, asked, looks_back=looks_back)
         return await self._with_knowledge(hints, state, asked)
 
     async def knowledge(self, sources: Sequence[KnowledgeSource]) -> tuple[Knowledge, ...]:
@@ -102,6 +102,11 @@ class Finder:
         """Embed what has no vector yet; raises as `SearchIndex.embed` does."""
         return await self._index.embed(self._texts)
 
+    @property
+    def is_embedding(self) -> bool:
+        """Whether texts are being embedded in the background."""
+        return self._embedding is not None and not self._embedding.done()
+
     async def close(self) -> None:
         """Stop embedding; the rest is embedded another time."""
         if self._embedding is not None:
@@ -109,11 +114,11 @@ class Finder:
             with suppress(asyncio.CancelledError):
                 await self._embedding
 
-    async def _recalled(self, stream: Stream, state: SessionState, query: str, *, past: bool) -> Hints:
+    async def _recalled(self, stream: Stream, state: SessionState, query: str, *, looks_back: bool) -> Hints:
         window = state.config.window
         if not isinstance(window, Recall):
             return NO_HINTS
-        if past:
+        if looks_back and state.version < (await self._store.head(stream))[0]:
             history = HISTORY.fold(decode(one) for one in await self._store.read_stream(stream, until=state.version))
             return hints_for(window, _recallable(history, include_erased=window.include_erased), query=query)
         build, hits = await self._index.find(
@@ -187,7 +192,7 @@ class Finder:
         return [one.text if one else "" for one in found]
 
     def _embed_soon(self) -> None:
-        if self._index.embeds and (self._embedding is None or self._embedding.done()):
+        if self._index.embeds and not self.is_embedding:
             self._embedding = asyncio.create_task(self._embed_quietly())
 
     async def _embed_quietly(self) -> None:

@@ -3,15 +3,12 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from ledger.embedders import configured_embedder
 from ledger.server.service import Service
-from ledger.settings import Settings
-from ledger.summarizers import configured_summarizer
 from ledger.worker import Worker, load_worker_settings
 
 
 @asynccontextmanager
-async def background(service: Service, settings: Settings) -> AsyncIterator[Worker | None]:
+async def background(service: Service) -> AsyncIterator[Worker | None]:
     """Work in the background of *service* until the context ends, unless it was told not to.
 
     Raises:
@@ -20,20 +17,5 @@ async def background(service: Service, settings: Settings) -> AsyncIterator[Work
     if not service.settings.worker:
         yield None
         return
-    model = configured_summarizer(settings, model=service.settings.generation_model)
-    vectors = configured_embedder(settings)
-    worker = Worker(
-        service.store,
-        settings=load_worker_settings(),
-        ledger_settings=settings,
-        summarizer=model,
-        embedder=vectors,
-        clock=service.clock,
-    )
-    try:
-        async with worker:
-            yield worker
-    finally:
-        for client in (model, vectors):
-            if client is not None:
-                await client.close()
+    async with Worker(service.services, settings=load_worker_settings()) as worker:
+        yield worker

@@ -1,10 +1,10 @@
 """The ledger of a request, as a dependency."""
 
-from collections.abc import AsyncIterator
 from typing import Annotated, TypeAlias
 
 from fastapi import Depends, Query, Request
 
+from ledger.application.handle import NamespaceHandle
 from ledger.memory import MemoryLedger
 from ledger.server.callers import caller
 from ledger.server.service import Service, service_of
@@ -12,11 +12,18 @@ from ledger.server.service import Service, service_of
 ServiceOf: TypeAlias = Annotated[Service, Depends(service_of)]
 
 
-async def _ledger(request: Request, namespace: Annotated[str | None, Query()] = None) -> AsyncIterator[MemoryLedger]:
+async def _handle(request: Request, namespace: Annotated[str | None, Query()] = None) -> NamespaceHandle:
     known, service = await caller(request), await service_of(request)
-    async with service.spaces.lend(known.namespace(namespace), known.actor) as ledger:
-        yield ledger
+    return service.services.handle(known.namespace(namespace), known.actor)
 
 
-#: The ledger of the namespace that a request names in its query; open until the answer was sent, streams included.
+#: The namespace that a request names in its query, as its caller sees it.
+HandleOf: TypeAlias = Annotated[NamespaceHandle, Depends(_handle)]
+
+
+async def _ledger(handle: HandleOf) -> MemoryLedger:
+    return MemoryLedger(handle)
+
+
+#: The ledger of that namespace.
 LedgerOf: TypeAlias = Annotated[MemoryLedger, Depends(_ledger)]

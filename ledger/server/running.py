@@ -62,7 +62,7 @@ async def serve(settings: Settings, service_settings: ServiceSettings, *, say: C
         async with (
             kept_running(settings),
             Service.open(settings, service_settings) as service,
-            background(service, settings),
+            background(service),
         ):
             logs.configure(service_settings.log_level)
             if service_settings.auth_mode == "none":

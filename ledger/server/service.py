@@ -1,4 +1,4 @@
-"""What the routes share: the store, the ledgers over it, the clock."""
+"""What the routes share: the services of the application, the settings, and what wakes streams."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,26 +7,18 @@ from dataclasses import dataclass, field
 
 from fastapi import Request
 
-from ledger.clock import SystemClock
-from ledger.embedders import configured_embedder
-from ledger.opening import open_store
+from ledger.application.services import Services, open_services
 from ledger.ports import Clock, Store
-from ledger.records import LongTermMemory
 from ledger.server.bells import Bells
 from ledger.server.settings import ServiceSettings
-from ledger.server.spaces import Spaces
 from ledger.settings import Settings
-from ledger.summarizers import configured_summarizer
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
     """A running service; made by `open`, which also closes it."""
 
-    store: Store
-    spaces: Spaces
-    long_term: LongTermMemory
-    clock: Clock
+    services: Services
     settings: ServiceSettings
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the service takes no more requests; streams end by themselves then."""
@@ -36,6 +28,16 @@ class Service:
     def __post_init__(self) -> None:
         """Hear the appends of the store."""
         object.__setattr__(self, "bells", Bells(self.store))
+
+    @property
+    def store(self) -> Store:
+        """Where everything is."""
+        return self.services.store
+
+    @property
+    def clock(self) -> Clock:
+        """The time."""
+        return self.services.clock
 
     @classmethod
     @asynccontextmanager
@@ -52,33 +54,16 @@ class Service:
         Raises:
             DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: the database cannot be used.
         """
-        summarizer, embedder = (
-            configured_summarizer(settings, model=service_settings.generation_model),
-            configured_embedder(settings),
-        )
-        own = store or await open_store(settings, served=True)
-        moment = clock or SystemClock()
-        spaces = Spaces(
-            own,
-            settings=settings,
-            clock=moment,
-            summarizer=summarizer,
-            embedder=embedder,
+        async with open_services(
+            settings,
+            store=store,
+            clock=clock,
+            summarizer_model=service_settings.generation_model,
             reconstruct=service_settings.index_all_messages_in_long_term_memory,
-            capacity=service_settings.open_namespaces,
-        )
-        long_term = LongTermMemory(
-            own, namespaces=(), clock=moment, language=settings.search_language, embedder=embedder
-        )
-        try:
-            yield cls(store=own, spaces=spaces, long_term=long_term, clock=moment, settings=service_settings)
-        finally:
-            await spaces.close()
-            for client in (summarizer, embedder):
-                if client is not None:
-                    await client.close()
-            if store is None:
-                await own.close()
+            open_namespaces=service_settings.open_namespaces,
+            served=True,
+        ) as services:
+            yield cls(services, service_settings)
 
 
 async def service_of(request: Request) -> Service:

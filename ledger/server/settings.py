@@ -7,11 +7,12 @@ import re
 from decimal import Decimal
 from typing import Annotated, Final, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from ledger.errors import InvalidInput
+from ledger.settings import load
 
 AuthMode: TypeAlias = Literal["none", "token", "oidc", "token+oidc"]
 
@@ -163,16 +164,7 @@ def load_service_settings(**overrides: object) -> ServiceSettings:
     Raises:
         InvalidInput: ``bad_setting``, naming the variable.
     """
-    fields = ServiceSettings.model_fields
-    given = {
-        str(fields[name].validation_alias or name): value for name, value in overrides.items() if value is not None
-    }
-    try:
-        return ServiceSettings(**given)  # type: ignore[arg-type]  # pydantic checks them
-    except ValidationError as refused:
-        fault = refused.errors(include_url=False, include_input=False)[0]
-        name = "_".join(str(part) for part in fault["loc"]).upper() or "AUTH_MODE"
-        raise InvalidInput("bad_setting", fault["msg"], field=name) from None
+    return load(ServiceSettings, overrides, otherwise="auth_mode")
 
 
 def check_address(settings: ServiceSettings) -> None:

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import TypeVar, Unpack
 from uuid import UUID
 
+from ledger.context_audit import Derived, Seen
 from ledger.events import RecordedEvent
 from ledger.history.log import EntryRecord, LoggedEvent, LogPage
 from ledger.ports.indexes import IndexedSession, LifeStatus
@@ -14,7 +15,6 @@ from ledger.results import (
     Rendering,
     When,
 )
-from ledger.seeing import Derived, Seen
 from ledger.session.state import SessionState
 from ledger.sync.calling import Calling
 from projections.entries import Entry

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Unpack
 
 from ledger.events import JsonObject
-from ledger.history.comparing import Changes
 from ledger.history.difference import Difference
 from ledger.importers import Conversation
-from ledger.memory.trying import ConfigLike, Point
 from ledger.results import (
+    ConfigLike,
     ImportedState,
+    Point,
     WhatIf,
     When,
 )
@@ -19,7 +19,6 @@ from ledger.sync.calling import Calling
 from ledger.transfer.importing import Imported, Lines
 from ledger.verify import Report
 from ledger.whatif.answers import OnMiss
-from projections.config import MemoryConfig
 
 
 class Trying(Calling):
@@ -51,30 +50,14 @@ class Trying(Calling):
     def diff(
         self,
         session_id: str,
-        before: Point,
-        after: Point,
+        before: Point | None = None,
+        after: Point | None = None,
         *,
         on_miss: OnMiss = "raise",
         user_id: str | None = None,
     ) -> Difference:
         """See `MemoryLedger.diff`."""
         return self._call(self._ledger.diff, session_id, before, after, on_miss=on_miss, user_id=user_id)
-
-    def compare(
-        self,
-        session_id: str,
-        before: Point | None = None,
-        after: Point | None = None,
-        *,
-        on_miss: OnMiss = "raise",
-        user_id: str | None = None,
-    ) -> Changes:
-        """See `MemoryLedger.compare`."""
-        return self._call(self._ledger.compare, session_id, before, after, on_miss=on_miss, user_id=user_id)
-
-    def adopt(self, session_id: str, config: ConfigLike, *, user_id: str | None = None) -> MemoryConfig:
-        """See `MemoryLedger.adopt`."""
-        return self._call(self._ledger.adopt, session_id, config, user_id=user_id)
 
     def search(
         self,

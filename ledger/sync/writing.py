@@ -12,6 +12,7 @@ from ledger.events import JsonObject, ToolStatus
 from ledger.results import (
     Added,
     AddedEntry,
+    ConfigLike,
     Configured,
     EntryFields,
     Forked,
@@ -24,7 +25,6 @@ from ledger.results import (
 from ledger.session.drafts import EntryDraft
 from ledger.summarizers import SummarizerChoice
 from ledger.sync.calling import Calling
-from projections.config import MemoryConfig
 from projections.strategies.base import CompactionPlan
 
 
@@ -164,15 +164,17 @@ class Writing(Calling):
         """See `MemoryLedger.clear_session`."""
         return self._call(self._ledger.clear_session, session_id, end=end, **guard)
 
-    def configure(
-        self, session_id: str, config: Mapping[str, Any] | Sequence[Any] | MemoryConfig, **guard: Unpack[Guard]
+    def update_config(
+        self,
+        session_id: str,
+        config: ConfigLike,
+        *,
+        replace: bool = False,
+        existing: bool = False,
+        **guard: Unpack[Guard],
     ) -> Configured:
-        """See `MemoryLedger.configure`."""
-        return self._call(self._ledger.configure, session_id, config, **guard)
-
-    def update_config(self, session_id: str, changes: Mapping[str, Any], *, user_id: str | None = None) -> MemoryConfig:
         """See `MemoryLedger.update_config`."""
-        return self._call(self._ledger.update_config, session_id, changes, user_id=user_id)
+        return self._call(self._ledger.update_config, session_id, config, replace=replace, existing=existing, **guard)
 
     def fork(
         self,

@@ -6,8 +6,10 @@ from uuid import UUID
 
 import msgspec
 
+from ledger.append_requests import append_request
 from ledger.codec import decode
-from ledger.errors import InvalidInput, SessionExists, Unavailable, VersionConflict
+from ledger.contention import until_uncontended
+from ledger.errors import InvalidInput, SessionExists
 from ledger.events import EntryAdded, Event, ImportedFrom, NewEvent, SessionOpened, StoredEvent
 from ledger.ids import Stream
 from ledger.importers import Conversation
@@ -20,7 +22,6 @@ from ledger.tokenizers import entry_event
 from ledger.transfer.copying import copied
 from ledger.transfer.lines import Head
 from ledger.transfer.reader import Contents, Reader, check
-from ledger.writing import Writer
 from projections.config import MemoryConfig
 
 _REQUEST_EVENTS: Final = 500
@@ -52,12 +53,12 @@ class _Again:
 class FileImport:
     """Puts files into one namespace of one ledger. Imports never compact (R-CMP-8)."""
 
-    def __init__(self, store: Store, states: States, writer: Writer, clock: Clock, *, namespace: str) -> None:
+    def __init__(self, store: Store, states: States, clock: Clock, *, namespace: str, actor: str) -> None:
         self._store = store
         self._states = states
-        self._writer = writer
         self._clock = clock
         self._namespace = namespace
+        self._actor = actor
 
     async def conversations(
         self,
@@ -75,23 +76,23 @@ class FileImport:
             SessionExists: a session of that name does not begin as the conversation does.
             Unavailable: other writers kept changing the same sessions.
         """
-        for _ in range(_ATTEMPTS):
+
+        async def attempt(number: int) -> Imported:
             requests: list[AppendRequest] = []
             added = skipped = 0
-            for number, conversation in enumerate(found, start=1):
+            for done, conversation in enumerate(found, start=1):
                 stream = named_stream(self._namespace, conversation.session_id, user_id or "")
                 batches, known = await self._new_events(stream, conversation, config)
                 requests.extend(batches)
                 fresh = sum(event.type == EntryAdded.type for each in batches for event in each.writes[0].events)
                 added, skipped = added + fresh, skipped + known
-                progress(number, len(found))
-            try:
-                await self._store.append_all(requests)
-            except VersionConflict:
-                continue
+                progress(done, len(found))
+            await self._store.append_all(requests)
             names = tuple(conversation.session_id for conversation in found)
             return Imported(sessions=len(found), entries=added, skipped=skipped, session_ids=names)
-        raise Unavailable("other writers kept changing the sessions of this file; try again")
+
+        busy = "other writers kept changing the sessions of this file; try again"
+        return await until_uncontended(attempt, attempts=_ATTEMPTS, message=busy)
 
     async def _new_events(
         self, stream: Stream, conversation: Conversation, config: MemoryConfig
@@ -123,7 +124,13 @@ class FileImport:
         events = [*decide(state, opening), *events]
         pages = (events[at : at + _REQUEST_EVENTS] for at in range(0, len(events), _REQUEST_EVENTS))
         return [
-            self._writer.request(stream, page, state.version + number * _REQUEST_EVENTS)
+            append_request(
+                stream,
+                page,
+                expected_version=state.version + number * _REQUEST_EVENTS,
+                clock=self._clock,
+                actor=self._actor,
+            )
             for number, page in enumerate(pages)
         ], len(known)
 

@@ -7,8 +7,9 @@ from collections.abc import MutableMapping, Sequence
 
 import msgspec
 
+from ledger.compaction.driving import drive
 from ledger.compaction.summarizing import answer_of
-from ledger.errors import InvalidInput, SummarizerFailed
+from ledger.errors import InvalidInput
 from ledger.events import CompactionCompleted, Method, RecordedEvent
 from ledger.history.difference import Seen
 from ledger.ports import Summarizer, SummaryText
@@ -68,25 +69,19 @@ async def rehearse(
     if on_miss == "call" and author.method != "heuristic" and author.summarizer is None:
         raise InvalidInput("no_summarizer", "no model is configured here; give a summarizer", field="on_miss")
     counts = {"recorded": 0, "called": 0, "estimated": 0}
-    steps = replay.steps(events)
-    try:
-        request = next(steps)
-        while True:
-            source = "recorded" if request.request_hash in cache else "called" if on_miss == "call" else "estimated"
-            try:
-                if source == "called":
-                    assert author.summarizer is not None
-                    answer = await _call(author.summarizer, request, cache, deadline_s)
-                else:
-                    answer = answer_from(cache, request, on_miss=on_miss, tokenizer=tokenizer)
-            except SummarizerFailed as failure:
-                request = steps.throw(failure)
-            else:
-                counts[source] += 1
-                request = steps.send(answer)
-    except StopIteration as ended:
-        replayed: Replayed = ended.value
-        return replayed, Answers(**counts)
+
+    async def answer(request: SummaryRequest) -> SummaryText:
+        source = "recorded" if request.request_hash in cache else "called" if on_miss == "call" else "estimated"
+        if source == "called":
+            assert author.summarizer is not None
+            found = await _call(author.summarizer, request, cache, deadline_s)
+        else:
+            found = answer_from(cache, request, on_miss=on_miss, tokenizer=tokenizer)
+        counts[source] += 1
+        return found
+
+    replayed = await drive(replay.steps(events), answer)
+    return replayed, Answers(**counts)
 
 
 async def _call(

@@ -12,6 +12,7 @@ from uuid import UUID
 import msgspec
 
 from ledger.compaction.dialogue import begin
+from ledger.compaction.driving import drive, run_at_once
 from ledger.compaction.summarizing import converse
 from ledger.errors import SummarizerFailed, UnknownEvent
 from ledger.events import (
@@ -244,16 +245,8 @@ def replay(
         recount=recount,
         observe=observe,
     )
-    steps = made.steps(events)
-    try:
-        request = next(steps)
-        while True:
-            try:
-                answer = answer_from(cache or {}, request, on_miss=on_miss, tokenizer=config.tokenizer)
-            except SummarizerFailed as failure:
-                request = steps.throw(failure)
-            else:
-                request = steps.send(answer)
-    except StopIteration as ended:
-        replayed: Replayed = ended.value
-        return replayed
+
+    async def answer(request: SummaryRequest) -> SummaryText:
+        return answer_from(cache or {}, request, on_miss=on_miss, tokenizer=config.tokenizer)
+
+    return run_at_once(drive(made.steps(events), answer))

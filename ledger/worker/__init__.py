@@ -1,6 +1,6 @@
 """Background work: compactions nobody ended, memories made of messages, and their way to long-term memory.
 
-    async with Worker(store, settings=load_worker_settings(), summarizer=model):
+    async with open_services(load_settings()) as services, Worker(services):
         ...                                   # it works until here
 
 Several workers share the work. One that is killed loses nothing: what it was at is taken on by another one once its

@@ -5,21 +5,20 @@ backlog changed and appends nothing (http W-48).
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
-from ledger.errors import Unavailable, VersionConflict
+from ledger.append_requests import stream_write
+from ledger.contention import until_uncontended
 from ledger.ids import Stream
 from ledger.ports import AppendRequest, StreamWrite
 from ledger.records import Promotion
 from ledger.session.commands import Command
 from ledger.session.decisions import decide
 from ledger.session.state import SessionState
-from ledger.worker.site import Site
+from ledger.worker.namespace import ACTOR, WorkedNamespace
 from projections.backlog import Backlog
-
-_ATTEMPTS: Final = 50  # each lost attempt means that somebody else's append went through
 
 #: How an attempt ended: it is *done*, or was *late*: what it had read has changed since.
 Ending: TypeAlias = Literal["done", "late"]
@@ -36,29 +35,31 @@ class Made(msgspec.Struct, frozen=True):
 Decide: TypeAlias = Callable[[SessionState, Backlog], Made | None]
 
 
-async def complete(site: Site, stream: Stream, made_of: Decide, *, write_id: str) -> Ending:
+async def complete(worked: WorkedNamespace, stream: Stream, made_of: Decide, *, write_id: str) -> Ending:
     """Append what a job came to, all or nothing, and at once.
 
     Raises:
         Unavailable: other writers kept coming first, or the store is away.
     """
-    for _ in range(_ATTEMPTS):
-        state, backlog = await site.read(stream)
+    services = worked.handle.services
+
+    async def attempt(number: int) -> Ending:
+        state, backlog = await worked.read(stream)
         made = made_of(state, backlog)
         events = [event for command in made.commands for event in decide(state, command)] if made else []
         if made is None or not events:
             return "late"
-        records = await _records(site, stream, made.promotions, write_id)
-        session = site.writer.request(stream, events, state.version)
-        try:
-            await site.store.append(AppendRequest(writes=(*records, *session.writes)))
-        except VersionConflict:
-            continue
+        records = await _records(worked, stream, made.promotions, write_id)
+        session = stream_write(stream, events, expected_version=state.version, clock=services.clock, actor=ACTOR)
+        await services.store.append(AppendRequest(writes=(*records, session)))
         return "done"
-    raise Unavailable("other writers kept coming first; try again")
+
+    return await until_uncontended(attempt)
 
 
-async def _records(site: Site, stream: Stream, promotions: Sequence[Promotion], write_id: str) -> Sequence[StreamWrite]:
+async def _records(
+    worked: WorkedNamespace, stream: Stream, promotions: Sequence[Promotion], write_id: str
+) -> Sequence[StreamWrite]:
     if not promotions:
         return ()
-    return await site.memory.writes_for_promotion(stream, promotions, write_id=write_id)
+    return await worked.handle.long_term.writes_for_promotion(stream, promotions, write_id=write_id)

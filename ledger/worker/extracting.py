@@ -12,7 +12,7 @@ from ledger.records import Promotion
 from ledger.session.commands import MarkExtracted
 from ledger.session.state import SessionState
 from ledger.worker.completing import Ending, Made, complete
-from ledger.worker.site import Site
+from ledger.worker.namespace import WorkedNamespace
 from projections import backlog as backlogs
 from projections import ranges
 from projections.backlog import Backlog
@@ -23,7 +23,7 @@ MOST_MESSAGES: Final = 100
 MOST_CHARACTERS: Final = 40_000
 
 
-async def extract(site: Site, stream: Stream) -> Ending:
+async def extract(worked: WorkedNamespace, stream: Stream) -> Ending:
     """Make memories of the oldest messages that none were made of yet.
 
     No transaction is open, and no connection is held, while the model is asked (trust M-1, P-15). Messages that are
@@ -32,17 +32,17 @@ async def extract(site: Site, stream: Stream) -> Ending:
     Raises:
         SummarizerFailed: the model gave nothing usable; nothing was written.
     """
-    state, read = await site.read(stream)
-    entries = await _oldest(site, stream, read.unextracted)
+    state, read = await worked.read(stream)
+    entries = await _oldest(worked, stream, read.unextracted)
     if not entries:
         return "done"
     covered = ranges.ranges_of(entry.version for entry in entries)
     extraction = state.working.extraction
-    found, output = await _asked(site, [one for one in entries if one.content.strip()], extraction)
-    write_id = site.tools.clock.ulid()
+    found, output = await _asked(worked, [one for one in entries if one.content.strip()], extraction)
+    write_id = worked.handle.services.clock.ulid()
     promotions = tuple(
         Promotion(
-            record_id=site.tools.clock.ulid(),
+            record_id=worked.handle.services.clock.ulid(),
             fields=_fields(memory, stream, extraction, entries),
             source=RecordSource(stream.session_id, covered, stream.user_id),
         )
@@ -53,7 +53,7 @@ async def extract(site: Site, stream: Stream) -> Ending:
         covered=covered,
         strategy=extraction.strategy,
         record_ids=tuple(one.record_id for one in promotions),
-        model=site.tools.summarizer.model,
+        model=worked.summarizer.model,
         outputs=output,
     )
 
@@ -62,18 +62,18 @@ async def extract(site: Site, stream: Stream) -> Ending:
             return None
         return Made(promotions, (MarkExtracted(extracted, read.life, read.cleared_version),))
 
-    return await complete(site, stream, made, write_id=write_id)
+    return await complete(worked, stream, made, write_id=write_id)
 
 
 async def _asked(
-    site: Site, entries: Sequence[Entry], extraction: Extraction
+    worked: WorkedNamespace, entries: Sequence[Entry], extraction: Extraction
 ) -> tuple[tuple[ExtractedMemory, ...], tuple[ModelOutput, ...]]:
     """Return what the model finds in *entries*, and its own words."""
     if not entries:
         return (), ()
-    model = site.tools.summarizer
+    model = worked.summarizer
     request = extraction_request(entries, extraction, model=model.model)
-    answer = await answer_of(model, request, site.tools.deadline_s)
+    answer = await answer_of(model, request, worked.handle.services.summarizer_timeout_s)
     found = memories_in(cleaned(answer.text), source=request.source, longest=longest_memory(extraction))
     output = ModelOutput(
         request_hash=request.request_hash,
@@ -84,9 +84,9 @@ async def _asked(
     return found, (output,)
 
 
-async def _oldest(site: Site, stream: Stream, wanted: Ranges) -> list[Entry]:
+async def _oldest(worked: WorkedNamespace, stream: Stream, wanted: Ranges) -> list[Entry]:
     """Return the first of the entries *wanted* that go into one question, at least one, as they read now."""
-    read = await read_entries(site.store, stream, backlogs.first(wanted, MOST_MESSAGES))
+    read = await read_entries(worked.store, stream, backlogs.first(wanted, MOST_MESSAGES))
     taken: list[Entry] = []
     characters = 0
     for entry in (read[version] for version in sorted(read)):

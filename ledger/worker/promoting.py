@@ -12,7 +12,7 @@ from ledger.records import Promotion
 from ledger.session.commands import MarkIndexed, PromoteMemory
 from ledger.session.state import SessionState
 from ledger.worker.completing import Ending, Made, complete
-from ledger.worker.site import Site
+from ledger.worker.namespace import WorkedNamespace
 from projections import backlog as backlogs
 from projections import ranges
 from projections.backlog import Backlog
@@ -25,14 +25,14 @@ MOST_MESSAGES: Final = 1_000
 MESSAGE: Final = "message"
 
 
-async def promote(site: Site, stream: Stream) -> Ending:
+async def promote(worked: WorkedNamespace, stream: Stream) -> Ending:
     """Make records of the oldest memories that are none yet, as they read now or did when they were removed."""
-    _, read = await site.read(stream)
+    _, read = await worked.read(stream)
     wanted = read.unpromoted[:MOST_MEMORIES]
-    memories = await _memories(site, stream, wanted)
+    memories = await _memories(worked, stream, wanted)
     if not memories:
         return "done"
-    write_id = site.tools.clock.ulid()
+    write_id = worked.handle.services.clock.ulid()
 
     def made(now: SessionState, left: Backlog) -> Made | None:
         if not left.is_unpromoted_still(read, wanted):
@@ -51,17 +51,17 @@ async def promote(site: Site, stream: Stream) -> Ending:
         )
         return Made(promotions, tuple(PromoteMemory(mark, read.life) for mark in marks))
 
-    return await complete(site, stream, made, write_id=write_id)
+    return await complete(worked, stream, made, write_id=write_id)
 
 
-async def index(site: Site, stream: Stream) -> Ending:
+async def index(worked: WorkedNamespace, stream: Stream) -> Ending:
     """Make a record of each of the oldest messages that are none yet."""
-    _, read = await site.read(stream)
-    entries = await read_entries(site.store, stream, backlogs.first(read.unindexed, MOST_MESSAGES))
+    _, read = await worked.read(stream)
+    entries = await read_entries(worked.store, stream, backlogs.first(read.unindexed, MOST_MESSAGES))
     if not entries:
         return "done"
     covered = ranges.ranges_of(sorted(entries))
-    write_id = site.tools.clock.ulid()
+    write_id = worked.handle.services.clock.ulid()
     promotions = tuple(_of_message(entries[version], stream) for version in sorted(entries))
 
     def made(now: SessionState, left: Backlog) -> Made | None:
@@ -69,19 +69,21 @@ async def index(site: Site, stream: Stream) -> Ending:
             return None
         return Made(promotions, (MarkIndexed(EntriesIndexed(write_id=write_id, covered=covered), read.life),))
 
-    return await complete(site, stream, made, write_id=write_id)
+    return await complete(worked, stream, made, write_id=write_id)
 
 
-async def _memories(site: Site, stream: Stream, wanted: tuple[int, ...]) -> dict[int, tuple[str, MemoryFields]]:
+async def _memories(
+    worked: WorkedNamespace, stream: Stream, wanted: tuple[int, ...]
+) -> dict[int, tuple[str, MemoryFields]]:
     """Return the memories added at the versions *wanted*, by version: id, and what they said last."""
     found: dict[int, tuple[str, MemoryFields]] = {}
-    for stored in await site.store.read_versions(stream, ranges.ranges_of(wanted)):
+    for stored in await worked.store.read_versions(stream, ranges.ranges_of(wanted)):
         payload = decode(stored).payload
         if isinstance(payload, MemoryAdded):
             found[stored.version] = payload.memory_id, payload.fields
-    about = await site.store.find_items(stream, sorted({memory_id for memory_id, _ in found.values()}))
+    about = await worked.store.find_items(stream, sorted({memory_id for memory_id, _ in found.values()}))
     later = sorted({version for versions in about.values() for version in versions} - found.keys())
-    for stored in await site.store.read_versions(stream, ranges.ranges_of(later)):
+    for stored in await worked.store.read_versions(stream, ranges.ranges_of(later)):
         payload = decode(stored).payload
         if isinstance(payload, MemoryEdited) and payload.memory_version in found:
             found[payload.memory_version] = payload.memory_id, payload.fields

@@ -5,11 +5,11 @@ The variables of the working-memory API keep their names (http W-12); our own be
 
 from typing import Final
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from ledger.errors import InvalidInput
 from ledger.ports.jobs import JobKind
+from ledger.settings import load
 
 _PREFIX: Final = "MEMORY_LEDGER_WORKER_"
 
@@ -56,13 +56,4 @@ def load_worker_settings(**overrides: object) -> WorkerSettings:
     Raises:
         InvalidInput: ``bad_setting``, naming the variable.
     """
-    fields = WorkerSettings.model_fields
-    given = {
-        str(fields[name].validation_alias or name): value for name, value in overrides.items() if value is not None
-    }
-    try:
-        return WorkerSettings(**given)  # type: ignore[arg-type]  # pydantic checks them
-    except ValidationError as refused:
-        fault = refused.errors(include_url=False, include_input=False)[0]
-        name = "_".join(str(part) for part in fault["loc"]).upper()
-        raise InvalidInput("bad_setting", fault["msg"], field=name) from None
+    return load(WorkerSettings, overrides)

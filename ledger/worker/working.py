@@ -8,35 +8,34 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 from uuid import UUID
 
-from ledger.clock import SystemClock
+from ledger.application.services import Services
 from ledger.errors import LedgerError, SummarizerFailed, Unreadable
 from ledger.ids import Stream, namespace_id
-from ledger.jobs import WorkPlan
-from ledger.ports import Clock, NamespaceInfo, Store
+from ledger.jobs import Backlogs, WorkPlan
+from ledger.ports import NamespaceInfo
 from ledger.ports.jobs import Job, JobKind, Outcome
-from ledger.ports.search import Embedder, SearchLanguage
-from ledger.settings import Settings
-from ledger.summarizers import SummarizerChoice, chosen_summarizer
 from ledger.worker.compacting import compact
 from ledger.worker.completing import Ending
 from ledger.worker.extracting import extract
+from ledger.worker.namespace import ACTOR, WorkedNamespace
 from ledger.worker.promoting import index, promote
 from ledger.worker.settings import WorkerSettings, load_worker_settings
-from ledger.worker.site import Site, Tools
 
+T = TypeVar("T")
 log = logging.getLogger("ledger")
 
-_TASKS: Final[Mapping[JobKind, Callable[[Site, Stream], Awaitable[Ending]]]] = {
+_TASKS: Final[Mapping[JobKind, Callable[[WorkedNamespace, Stream], Awaitable[Ending]]]] = {
     "compact": compact,
     "extract": extract,
     "promote": promote,
     "index": index,
 }
 _LONGEST_WAIT_S: Final = 1_800.0
-_MOST_SITES: Final = 64  # each with a cache of sessions
+_MOST_NAMESPACES: Final = 64
+_CACHED_BACKLOGS: Final = 1_024
 _HOST_CHARACTERS: Final = 100
 _ASKED_AT_ONCE: Final = 500  # what row security compares grows with the square
 
@@ -45,47 +44,35 @@ class Worker:
     """Works in the background from entering the context to leaving it; or `run_once`.
 
     *namespaces* are those to work in, all there are unless given. What the summarizer cannot do is left for a worker
-    that can: without a model no memories are made of messages. Who owns the store and the clients closes them, after
-    the worker has stopped.
+    that can: without a model no memories are made of messages. Who opened the services closes them, after the worker
+    has stopped.
     """
 
     def __init__(
         self,
-        store: Store,
+        services: Services,
         *,
         settings: WorkerSettings | None = None,
-        ledger_settings: Settings | None = None,
-        summarizer: SummarizerChoice = None,
-        embedder: Embedder | None = None,
-        clock: Clock | None = None,
         namespaces: Sequence[str] | None = None,
     ) -> None:
+        self._services = services
         self._settings = settings or load_worker_settings()
-        ledger = ledger_settings or Settings()
-        language: SearchLanguage = ledger.search_language
-        self._tools = Tools(
-            store=store,
-            clock=clock or SystemClock(),
-            summarizer=chosen_summarizer(summarizer),
-            plan=WorkPlan(
-                debounce_s=self._settings.extraction_debounce_seconds,
-                compaction_lease_s=ledger.compaction_lease_s,
-                index_all=self._settings.index_all_messages_in_long_term_memory,
-            ),
-            embedder=embedder,
-            language=language,
-            deadline_s=ledger.summarizer_timeout_s,
+        self._plan = WorkPlan(
+            debounce_s=self._settings.extraction_debounce_seconds,
+            compaction_lease_s=services.compaction_lease_s,
+            index_all=self._settings.index_all_messages_in_long_term_memory,
         )
-        self._kinds = self._settings.kinds(extracts=self._tools.extracts)
+        self._backlogs = Backlogs(services.store, capacity=_CACHED_BACKLOGS)
+        self._kinds = self._settings.kinds(extracts=services.compactor.default_summarizer.method == "llm")
         self._only = None if namespaces is None else tuple(dict.fromkeys(namespaces))
-        self._sites: OrderedDict[str, Site] = OrderedDict()
+        self._namespaces: OrderedDict[str, WorkedNamespace] = OrderedDict()
         #: The last position of each namespace when its jobs were claimed, and when what readers look at was kept up.
         self._looked: dict[str, int] = {}
         self._kept_up: dict[str, int] = {}
         #: Namespaces that could not be kept up, and when, by the loop's clock, to try again.
         self._behind: dict[str, float] = {}
         #: What is under way: where, and whether it is a job.
-        self._tasks: dict[asyncio.Task[None], tuple[Site, bool]] = {}
+        self._tasks: dict[asyncio.Task[None], tuple[WorkedNamespace, bool]] = {}
         self._name = f"{socket.gethostname()[:_HOST_CHARACTERS]}-{os.getpid()}"
         self._woken = asyncio.Event()
         self._stopping = False
@@ -111,21 +98,20 @@ class Worker:
 
     async def jobs(self, namespace: str, *, dead: bool = False, limit: int = 100) -> list[Job]:
         """Return what is left to do in a namespace, due longest first; only *dead* letters if asked."""
-        site, nothing = self._site(namespace), list[Job]()
+        nothing: list[Job] = []
 
         async def listed(build: int) -> list[Job]:
-            return await self._tools.store.list_jobs(site.space, build, dead=dead, limit=limit)
+            return await self._services.store.list_jobs(namespace_id(namespace), build, dead=dead, limit=limit)
 
-        return await site.ask_jobs(listed, empty=nothing)
+        return await self._ask(self._worked(namespace), listed, empty=nothing)
 
     async def revive(self, namespace: str) -> int:
         """Let the dead letters of a namespace be tried again, and return how many there were."""
-        site = self._site(namespace)
 
         async def revived(build: int) -> int:
-            return await self._tools.store.revive_jobs(site.space, build)
+            return await self._services.store.revive_jobs(namespace_id(namespace), build)
 
-        return await site.ask_jobs(revived, empty=0)
+        return await self._ask(self._worked(namespace), revived, empty=0)
 
     def wake(self) -> None:
         """Look for work now."""
@@ -151,10 +137,6 @@ class Worker:
         for task in left:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
-        while self._sites:
-            await self._sites.popitem()[1].close()
-
-    # looking for work -----------------------------------------------------------------------------------
 
     async def _work(self) -> None:
         while not self._stopping:
@@ -168,12 +150,12 @@ class Worker:
         begun = 0
         for info in await self._to_look_at():
             try:
-                begun += await self._begin(self._site(info.namespace), info.last_position)
+                begun += await self._begin(self._worked(info.namespace), info.last_position)
             except LedgerError as fault:  # of this namespace, or of all; the next round tries again
                 log.warning("no work was found in a namespace: %s", fault.code)
             except Exception:  # one namespace does not keep the others from being looked after
                 log.exception("looking for work failed")
-        await self._close_idle()
+        self._drop_idle()
         return begun
 
     async def _to_look_at(self) -> list[NamespaceInfo]:
@@ -181,7 +163,7 @@ class Worker:
 
         They come in another order each time, so that none is always last. Two questions for many namespaces tell.
         """
-        store = self._tools.store
+        store = self._services.store
         infos: dict[UUID, NamespaceInfo] = {}
         due: set[UUID] = set()
         try:
@@ -202,47 +184,47 @@ class Worker:
     def _is_done(self, info: NamespaceInfo) -> bool:
         return {self._looked.get(info.namespace, 0), self._kept_up.get(info.namespace, 0)} == {info.last_position}
 
-    async def _begin(self, site: Site, position: int) -> int:
+    async def _begin(self, worked: WorkedNamespace, position: int) -> int:
         now_s = asyncio.get_running_loop().time()
-        if self._kept_up.get(site.namespace) != position and now_s >= self._behind.get(site.namespace, now_s):
-            self._behind.pop(site.namespace, None)
-            self._keep_up(site, position)
+        if self._kept_up.get(worked.name) != position and now_s >= self._behind.get(worked.name, now_s):
+            self._behind.pop(worked.name, None)
+            self._keep_up(worked, position)
         room = self._settings.concurrency - sum(is_job for _, is_job in self._tasks.values())
         if room <= 0 or self._stopping:
             return 0
-        by = f"{self._name}-{self._tools.clock.ulid()}"
+        by = f"{self._name}-{self._services.clock.ulid()}"
         nothing: list[Job] = []
 
         async def claimed(build: int) -> list[Job]:
-            return await self._tools.store.claim_jobs(
-                site.space, build, by=by, kinds=self._kinds, lease_s=self._settings.lease_s, limit=room
+            return await self._services.store.claim_jobs(
+                worked.handle.namespace_id, build, by=by, kinds=self._kinds, lease_s=self._settings.lease_s, limit=room
             )
 
-        jobs = await site.ask_jobs(claimed, empty=nothing)
-        self._looked[site.namespace] = position
+        jobs = await self._ask(worked, claimed, empty=nothing)
+        self._looked[worked.name] = position
         for job in jobs:
-            self._start(site, self._attempt(site, job), is_job=True)
+            self._start(worked, self._attempt(worked, job), is_job=True)
         return len(jobs)
 
-    def _keep_up(self, site: Site, position: int) -> None:
+    def _keep_up(self, worked: WorkedNamespace, position: int) -> None:
         """Bring what readers look at up to date, beside the jobs."""
 
         async def kept() -> None:
             try:
-                await site.keep_up()
+                await worked.keep_up()
             except LedgerError as fault:
                 log.warning("a namespace is behind: %s", fault.code)
                 if not isinstance(fault, Unreadable):  # which stays so until something else is written
-                    self._kept_up.pop(site.namespace, None)
-                    self._behind[site.namespace] = asyncio.get_running_loop().time() + self._settings.poll_s
+                    self._kept_up.pop(worked.name, None)
+                    self._behind[worked.name] = asyncio.get_running_loop().time() + self._settings.poll_s
 
-        if (site, False) not in self._tasks.values():
-            self._kept_up[site.namespace] = position
-            self._start(site, kept(), is_job=False)
+        if (worked, False) not in self._tasks.values():
+            self._kept_up[worked.name] = position
+            self._start(worked, kept(), is_job=False)
 
-    def _start(self, site: Site, work: Coroutine[None, None, None], *, is_job: bool) -> None:
+    def _start(self, worked: WorkedNamespace, work: Coroutine[None, None, None], *, is_job: bool) -> None:
         task = asyncio.create_task(work)
-        self._tasks[task] = (site, is_job)
+        self._tasks[task] = (worked, is_job)
         task.add_done_callback(self._ended)
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
@@ -251,42 +233,45 @@ class Worker:
         if not task.cancelled() and task.exception() is not None:
             log.error("background work failed", exc_info=task.exception())
 
-    def _site(self, namespace: str) -> Site:
-        site = self._sites.get(namespace)
-        if site is None:
-            site = self._sites[namespace] = Site(self._tools, namespace=namespace)
-        self._sites.move_to_end(namespace)
-        return site
+    async def _ask(self, worked: WorkedNamespace, question: Callable[[int], Awaitable[T]], *, empty: T) -> T:
+        """Return what *question* finds among the jobs there are as of the namespace's newest event."""
+        return await worked.handle.indexes.builds.read(worked.jobs, question, empty=empty)
 
-    async def _close_idle(self) -> None:
+    def _worked(self, namespace: str) -> WorkedNamespace:
+        worked = self._namespaces.get(namespace)
+        if worked is None:
+            handle = self._services.handle(namespace, ACTOR)
+            worked = self._namespaces[namespace] = WorkedNamespace(handle, self._plan, self._backlogs)
+        self._namespaces.move_to_end(namespace)
+        return worked
+
+    def _drop_idle(self) -> None:
         """Let go of what was looked at longest ago, but of nothing that is under way."""
-        busy = {site.namespace for site, _ in self._tasks.values()}
-        idle = [name for name in self._sites if name not in busy]
-        for name in idle[: max(0, len(self._sites) - _MOST_SITES)]:
-            await self._sites.pop(name).close()
+        busy = {worked.name for worked, _ in self._tasks.values()}
+        idle = [name for name in self._namespaces if name not in busy]
+        for name in idle[: max(0, len(self._namespaces) - _MOST_NAMESPACES)]:
+            del self._namespaces[name]
 
-    # doing it -------------------------------------------------------------------------------------------
-
-    async def _attempt(self, site: Site, job: Job) -> None:
+    async def _attempt(self, worked: WorkedNamespace, job: Job) -> None:
         """Do one job, and note what became of it; its lease is renewed meanwhile."""
-        stream = Stream.of(site.namespace, job.session_id, job.user_id)
+        stream = Stream.of(worked.name, job.session_id, job.user_id)
         renewing = asyncio.create_task(self._renew(job))
         outcome = Outcome(error="interrupted", counts=False)
         try:
-            outcome = await self._outcome(site, stream, job)
+            outcome = await self._outcome(worked, stream, job)
         finally:
             renewing.cancel()
             with suppress(LedgerError):  # the lease will be over by itself
-                await asyncio.shield(self._tools.store.leave_job(job, outcome))
+                await asyncio.shield(self._services.store.leave_job(job, outcome))
 
-    async def _outcome(self, site: Site, stream: Stream, job: Job) -> Outcome:
+    async def _outcome(self, worked: WorkedNamespace, stream: Stream, job: Job) -> Outcome:
         try:
-            ending = await _TASKS[job.kind](site, stream)
+            ending = await _TASKS[job.kind](worked, stream)
             if ending == "late":
                 return Outcome(counts=False)
             self._done += 1
             # if its row is there still, with the same work, nothing came of it
-            await site.ask_jobs(_nothing, empty=None)
+            await worked.handle.indexes.builds.catch_up(worked.jobs)
             return Outcome("undone", self._wait_s(job))
         except SummarizerFailed as fault:
             log.warning("a model gave nothing usable: %s", fault.reason)
@@ -302,7 +287,7 @@ class Worker:
         while True:
             await asyncio.sleep(self._settings.lease_s / 3)
             try:
-                if not await self._tools.store.renew_job(job, lease_s=self._settings.lease_s):
+                if not await self._services.store.renew_job(job, lease_s=self._settings.lease_s):
                     return
             except LedgerError as fault:
                 log.warning("a lease was not renewed: %s", fault.code)
@@ -310,7 +295,3 @@ class Worker:
     def _wait_s(self, job: Job) -> float:
         """Return how long to wait after this attempt failed: twice as long as after the one before."""
         return min(_LONGEST_WAIT_S, self._settings.retry_s * 2.0 ** (job.attempts - 1))
-
-
-async def _nothing(build: int) -> None:
-    """Ask nothing: to read is to catch up."""

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from ledger import seeing
 from ledger.cli import commands
 from ledger.cli.app import app
+from ledger.context_audit import Seen
 from ledger.memory import MemoryLedger
-from ledger.seeing import Seen
 from ledger.stores.in_memory import InMemoryStore
 
 assert commands, "the commands are registered by importing them"

@@ -12,6 +12,7 @@ from ledger.ports import Store
 from ledger.ports.search import SEARCH, StreamChange
 from ledger.search.finding import Found
 from projections.search import PIECE_CHARACTERS, Put
+from tests.support.ledgers import ledger_over
 
 SMALL = {"maxEntries": 3, "recentWindow": 1, "minEntriesToCompress": 1}
 
@@ -187,7 +188,7 @@ async def test_searching_catches_up_first_unless_told_not_to(ledger: MemoryLedge
 
 
 async def test_readers_who_catch_up_at_once_index_each_text_once(store: Store, namespace: str) -> None:
-    ledgers = [MemoryLedger(store, namespace=namespace) for _ in range(4)]
+    ledgers = [ledger_over(store, namespace=namespace) for _ in range(4)]
     for number in range(30):
         await ledgers[0].add_user_message("s", f"walnut {number}")
     answers = await asyncio.gather(*(one.search("walnut", top_k=100) for one in ledgers))
@@ -210,10 +211,10 @@ async def test_a_rebuild_finds_the_same(ledger: MemoryLedger) -> None:
 async def test_a_page_is_applied_once_and_to_no_build_that_is_none(store: Store, ledger: MemoryLedger) -> None:
     await ledger.add_user_message("s", "walnut")
     await ledger.search("walnut")
-    space = namespace_id(ledger._namespace)
+    space = namespace_id(ledger._handle.namespace)
     last, builds = await store.projection_progress(space)
     (build,) = [one.build for one in builds if one.projection == SEARCH]
-    stream = ledger._stream("s", None)
+    stream = ledger._handle.stream("s", None)
     again = [StreamChange(stream.stream_id, Put(()))]
     assert await store.index_pieces(space, build, again, after=0, position=1, language="simple") == last
     assert await store.index_pieces(space, build + 7, again, after=0, position=1, language="simple") is None
@@ -222,7 +223,7 @@ async def test_a_page_is_applied_once_and_to_no_build_that_is_none(store: Store,
 async def test_nothing_is_indexed_by_appending(store: Store, ledger: MemoryLedger) -> None:
     """Never on the append path."""
     await ledger.add_user_message("s", "walnut")
-    _, builds = await store.projection_progress(namespace_id(ledger._namespace))
+    _, builds = await store.projection_progress(namespace_id(ledger._handle.namespace))
     assert [one for one in builds if one.projection == SEARCH] == []
 
 

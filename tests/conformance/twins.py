@@ -13,6 +13,7 @@ from ledger.ids import Stream, ulid
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.session.state import SESSION, SessionState, at_rest
+from tests.support.ledgers import ledger_over
 
 START = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
 SESSION_ID = "session-1"
@@ -57,7 +58,7 @@ class Twin:
 
     def _open(self) -> MemoryLedger:
         config = {"max_entries": 6, "recent_window": 2, "min_entries_to_compress": 2, "tokenizer": "approximate"}
-        ledger = MemoryLedger(self.store, namespace=self.stream.namespace, clock=self._clock, config=config)
+        ledger = ledger_over(self.store, namespace=self.stream.namespace, clock=self._clock, config=config)
         ledger.set_summarizer(None, brief)
         return ledger
 
@@ -73,7 +74,7 @@ class Twin:
         except LedgerError as refused:
             result = (type(refused), refused.code)
         await self.ledger.settle()
-        await self.ledger._writer.settle()
+        await self.ledger._handle.services.commands.settle()
         return result
 
     async def events(self) -> list[RecordedEvent]:
@@ -90,10 +91,10 @@ async def check_folds(twin: Twin) -> list[RecordedEvent]:
     state: SessionState = SESSION.initial
     for version, event in enumerate(events, start=1):
         state = SESSION.evolve(state, event)
-        reader = MemoryLedger(twin.store, namespace=twin.stream.namespace)
+        reader = ledger_over(twin.store, namespace=twin.stream.namespace)
         assert await reader.get_state(SESSION_ID, version=version) == at_rest(state), f"version {version}"
     if events:
-        reader = MemoryLedger(twin.store, namespace=twin.stream.namespace)
+        reader = ledger_over(twin.store, namespace=twin.stream.namespace)
         assert await reader.get_state(SESSION_ID) == at_rest(state)
         assert await twin.ledger.get_state(SESSION_ID) == at_rest(state), "the cached state"
     return events

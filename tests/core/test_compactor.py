@@ -17,6 +17,7 @@ from ledger.stores.in_memory import InMemoryStore
 from projections.prompts import SummaryRequest
 from tests.core.driver import Driven, Scripted, SetClock, raises, text_of
 from tests.core.notation import batches
+from tests.support.ledgers import ledger_over
 
 SMALL = {"max_entries": 4, "recent_window": 1, "min_entries_to_compress": 1}
 KINDS = {"u": "user", "a": "assistant"}
@@ -40,7 +41,7 @@ async def opened(
     summarizer=None, config: dict | None = None, store: InMemoryStore | None = None, clock: SetClock | None = None
 ) -> AsyncIterator[MemoryLedger]:
     clock = clock or SetClock()
-    ledger = MemoryLedger(store or InMemoryStore(clock), config=config or SMALL, clock=clock)
+    ledger = ledger_over(store or InMemoryStore(clock), config=config or SMALL, clock=clock)
     ledger.set_summarizer(None, summarizer)
     try:
         yield ledger
@@ -120,7 +121,7 @@ async def test_what_a_process_left_behind_is_abandoned_after_its_lease() -> None
 
 
 async def test_closing_the_ledger_gives_up_what_hangs_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ledger.memory.core.CLOSE_GRACE_S", 0.01)
+    monkeypatch.setattr("ledger.application.services.CLOSE_GRACE_S", 0.01)
     store = InMemoryStore()
     async with opened(Gate(), store=store) as ledger:
         await add(ledger, "u a u a u")

@@ -73,7 +73,7 @@ def test_every_module_imports_alone() -> None:
 
 
 def test_the_list_of_modules_is_complete() -> None:
-    assert {"ledger", "ledger.session", "ledger.memory.adding", "projections", "projections.strategies.full"} <= {
+    assert {"ledger", "ledger.session", "ledger.application.entries", "projections", "projections.strategies.full"} <= {
         *MODULES
     }
     assert len(MODULES) > 70

@@ -10,6 +10,7 @@ from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from tests.conformance.whole_log import assert_whole
 from tests.faults.operations import SMALL, Operation
+from tests.support.ledgers import ledger_over
 
 
 class Failing(NamedTuple):
@@ -26,7 +27,7 @@ FailingAt: TypeAlias = Callable[[int], AbstractAsyncContextManager[Failing]]
 @asynccontextmanager
 async def opened(store: Store, namespace: str) -> AsyncIterator[MemoryLedger]:
     """Yield a ledger that takes an unfinished compaction for abandoned at once, and close it."""
-    ledger = MemoryLedger(store, namespace=namespace, config=SMALL, compaction_lease_s=0.0)
+    ledger = ledger_over(store, namespace=namespace, config=SMALL, compaction_lease_s=0.0)
     try:
         yield ledger
     finally:

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from ledger.importers import IMPORTERS, documents, read
-from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.session.drafts import METADATA_BYTES
 from ledger.stores.in_memory import InMemoryStore
 from projections.entries import Entry
 from projections.transcript import group_units, orphans
 from tests.importers.cases import CASES, IDS, Case, conversations_of, kept, leaves, messages, values, written
+from tests.support.ledgers import ledger_over
 
 #: A field of each format that is kept in metadata.
 HELD = {"openai-chat": "id", "swe-agent": "agent", "openhands": "source", "bfcl-memory": "mood"}
@@ -104,7 +104,7 @@ def test_a_tool_result_is_with_its_call_also_when_ids_are_used_again(case: Case)
 
 @each_case
 async def test_importing_twice_equals_once(case: Case, store: Store, namespace: str) -> None:
-    ledger = MemoryLedger(store, namespace=namespace)
+    ledger = ledger_over(store, namespace=namespace)
     found = conversations_of(case.data)
     first = await ledger.import_conversations(found)
     before = [event async for event in ledger.export_file()]
@@ -119,7 +119,7 @@ async def test_importing_twice_equals_once(case: Case, store: Store, namespace: 
 
 @each_case
 async def test_each_batch_has_a_write_id_of_its_own_and_nothing_is_compacted(case: Case) -> None:
-    ledger = MemoryLedger(InMemoryStore(), config={"maxEntries": 1, "recentWindow": 0, "minEntriesToCompress": 1})
+    ledger = ledger_over(InMemoryStore(), config={"maxEntries": 1, "recentWindow": 0, "minEntriesToCompress": 1})
     for conversation in conversations_of(case.data):
         await ledger.import_conversations([conversation])
         entries = await ledger.get_active_entries(conversation.session_id)

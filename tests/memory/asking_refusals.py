@@ -8,7 +8,11 @@ NONE = {"profile": "none"}
 #: Of a session that is not there.
 ASKING_NOBODY: dict[str, Refusal] = {
     "what_if": Refusal(lambda ledger: ledger.what_if("nobody", NONE), SessionNotFound, "session_not_found"),
-    "adopt": Refusal(lambda ledger: ledger.adopt("nobody", NONE), SessionNotFound, "session_not_found"),
+    "adopt": Refusal(
+        lambda ledger: ledger.update_config("nobody", NONE, replace=True, existing=True),
+        SessionNotFound,
+        "session_not_found",
+    ),
     "seen": Refusal(lambda ledger: ledger.seen("nobody"), SessionNotFound, "session_not_found"),
     "derived": Refusal(lambda ledger: ledger.derived("nobody", "e"), SessionNotFound, "session_not_found"),
     "a context of nobody, recorded": Refusal(
@@ -89,7 +93,10 @@ ASKING: dict[str, Refusal] = {
         "on_miss",
     ),
     "adopt nothing known": Refusal(
-        lambda ledger: ledger.adopt("s", {"windows": {}}), InvalidInput, "bad_config", "windows"
+        lambda ledger: ledger.update_config("s", {"windows": {}}, replace=True, existing=True),
+        InvalidInput,
+        "bad_config",
+        "windows",
     ),
     "diff with two bad sides": Refusal(lambda ledger: ledger.diff("s", True, False), InvalidInput, "bad_version"),
     "seen at version 3": Refusal(lambda ledger: ledger.seen("s", version=3), VersionNotFound, "version_not_found"),

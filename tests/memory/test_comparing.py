@@ -41,27 +41,27 @@ async def test_entries_are_added_edited_removed_or_covered(small: MemoryLedger) 
     await small.edit_entry("s", second.entry_id, "another text")
     await small.remove_entry("s", first.entry_id)
     await talk(small, 2, first=4)
-    changes = await small.compare("s", before)
+    changes = (await small.diff("s", before)).changes
     assert [entry.content for entry in changes.added] == ["message 4", "message 5"]
     assert [entry.content for entry in changes.removed] == ["message 1"]
     assert [(one.content, other.content) for one, other in changes.edited] == [("message 2", "another text")]
     assert (changes.covered, changes.from_context, changes.to_context) == ((), None, None)
     middle = changes.to_version
     await talk(small, 2, first=6)
-    later = await small.compare("s", middle)
+    later = (await small.diff("s", middle)).changes
     assert [entry.content for entry in later.covered] == ["another text", "message 3", "message 4", "message 5"]
     assert later.removed == ()
     assert [summary.text for summary in later.summaries_added] == [later.to_context]
-    back = await small.compare("s", later.to_version, middle)
+    back = (await small.diff("s", later.to_version, middle)).changes
     assert [entry.content for entry in back.added] == [entry.content for entry in later.covered]
-    assert (await small.compare("s", middle, middle)).added == ()
+    assert (await small.diff("s", middle, middle)).changes.added == ()
 
 
 async def test_a_what_if_is_compared_with_what_was(small: MemoryLedger) -> None:
     await talk(small, 8)
     version = (await small.get_state("s")).version
     covered = len((await small.get_history("s")).entries) - len(await small.get_active_entries("s"))
-    changes = await small.compare("s", None, {"window": {"type": "full"}})
+    changes = (await small.diff("s", None, {"window": {"type": "full"}})).changes
     assert len(changes.added) == covered > 0
     assert len(changes.summaries_removed) == 1
     assert (await small.get_state("s")).version == version, "nothing is written"
@@ -70,6 +70,6 @@ async def test_a_what_if_is_compared_with_what_was(small: MemoryLedger) -> None:
 async def test_points_that_are_none_are_refused(small: MemoryLedger) -> None:
     await talk(small, 1)
     with pytest.raises(VersionNotFound):
-        await small.compare("s", 99)
+        await small.diff("s", 99)
     with pytest.raises(InvalidInput, match="moment"):
-        await small.compare("s", True)
+        await small.diff("s", True)

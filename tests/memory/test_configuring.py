@@ -20,7 +20,7 @@ def fields(config: MemoryConfig) -> dict[str, Any]:
 async def test_the_seeds_update_changes_what_it_names(anywhere: MemoryLedger) -> None:
     """V-CFG-5."""
     await talk(anywhere, 1)
-    changed = await anywhere.update_config("s", {"maxTokens": 100_000, "autoCompress": False})
+    changed = (await anywhere.update_config("s", {"maxTokens": 100_000, "autoCompress": False})).config
     assert (await anywhere.get_state("s")).config == changed
     default = fields(memory_config.load({}))
     assert fields(changed) == {**default, "max_tokens": 100_000, "auto_compress": False}

@@ -22,6 +22,7 @@ from ledger.session.state import at_rest
 from ledger.stores.in_memory import InMemoryStore
 from projections.entries import Entry
 from tests.memory.conftest import SMALL, contents, talk
+from tests.support.ledgers import ledger_over
 
 
 async def lines_of(ledger: MemoryLedger, session: str) -> list[bytes]:
@@ -30,12 +31,12 @@ async def lines_of(ledger: MemoryLedger, session: str) -> list[bytes]:
 
 async def log_of(ledger: MemoryLedger, session: str) -> list[Any]:
     """Return the stored events of a session, byte for byte."""
-    return await ledger._store.read_stream(Stream.of(ledger._namespace, session))
+    return await ledger._handle.services.store.read_stream(Stream.of(ledger._handle.namespace, session))
 
 
 def anew(ledger: MemoryLedger) -> MemoryLedger:
     """Return a ledger without caches on the same store."""
-    return MemoryLedger(ledger._store, namespace=ledger._namespace)
+    return ledger_over(ledger._handle.services.store, namespace=ledger._handle.namespace)
 
 
 def untimed(state: Any) -> Any:
@@ -56,7 +57,14 @@ async def test_a_fork_is_as_its_parent_is_and_both_go_on(anywhere: MemoryLedger)
     await talk(anywhere, 1, first=20)
     assert await contents(anywhere, "f") == ["message 1", "message 2", "message 3", "message 10", "message 11"]
     assert await contents(anywhere) == ["message 1", "message 2", "message 3", "message 20"]
-    assert len(await anywhere._store.read_namespace(Stream.of(anywhere._namespace, "s").namespace_id)) == 8
+    assert (
+        len(
+            await anywhere._handle.services.store.read_namespace(
+                Stream.of(anywhere._handle.namespace, "s").namespace_id
+            )
+        )
+        == 8
+    )
     assert (await anywhere.get_stats("f")).total_entries == 5
     assert [one.entry.content for one in (await anywhere.get_history("f")).entries][-2:] == ["message 10", "message 11"]
     rows = {row.session_id: (row.version, row.active, row.status) for row in await anywhere.list_sessions()}
@@ -77,7 +85,7 @@ async def test_time_travel_in_a_fork_reaches_back_across_the_fork_point(
     await anywhere.fork("f", "g", version=4)
     await talk(anywhere, 7, first=20)
     await talk(anywhere, 7, session="f", first=40)
-    await anywhere._writer.settle()
+    await anywhere._handle.services.commands.settle()
     for name, last in (("f", parent - 2), ("g", 4)):
         for version in range(1, last + 1):
             one, other = [await anew(anywhere).get_state(each, version=version) for each in ("s", name)]
@@ -146,12 +154,12 @@ async def test_what_cannot_be_forked_is_refused_and_nothing_is_written(anywhere:
     await talk(anywhere, 1, session="t")
     await talk(anywhere, 1, session="ended")
     await anywhere.clear_session("ended", end=True)
-    space = Stream.of(anywhere._namespace, "s").namespace_id
-    before = await anywhere._store.overview(space)
+    space = Stream.of(anywhere._handle.namespace, "s").namespace_id
+    before = await anywhere._handle.services.store.overview(space)
     with pytest.raises(error) as refused:
         await act(anywhere)
     assert refused.value.code == code
-    assert await anywhere._store.overview(space) == before
+    assert await anywhere._handle.services.store.overview(space) == before
 
 
 async def test_a_retry_with_the_same_key_forks_once(anywhere: MemoryLedger) -> None:
@@ -313,7 +321,7 @@ async def test_a_window_recalls_across_the_fork_point(anywhere: MemoryLedger) ->
 
 
 async def copied(lines: list[bytes], namespace: str, store: Store | None = None) -> MemoryLedger:
-    other = MemoryLedger(store or InMemoryStore(), namespace=namespace)
+    other = ledger_over(store or InMemoryStore(), namespace=namespace)
     await other.import_file(lambda: lines)
     return other
 
@@ -356,7 +364,7 @@ async def test_the_file_of_a_fork_carries_its_whole_history(anywhere: MemoryLedg
 
 
 async def test_forks_in_the_file_of_a_namespace_stay_forks(store: Store, namespace: str) -> None:
-    first = MemoryLedger(store, namespace=namespace)
+    first = ledger_over(store, namespace=namespace)
     await family(first)
     lines = [line async for line in first.export_file()]
     second = await copied(lines, f"{namespace}-copy", store)
@@ -371,9 +379,9 @@ async def test_forks_in_the_file_of_a_namespace_stay_forks(store: Store, namespa
     assert (done.sessions, done.entries) == (4, 0)
     await talk(second, 1, session="g", first=99)
     assert (await second.import_file(lambda: lines)).entries == 0
-    renamed = await MemoryLedger(store, namespace=f"{namespace}-ann").import_file(lambda: lines, user_id="ann")
+    renamed = await ledger_over(store, namespace=f"{namespace}-ann").import_file(lambda: lines, user_id="ann")
     assert renamed.sessions == 4
-    assert (await MemoryLedger(store, namespace=f"{namespace}-ann").verify()).ok
+    assert (await ledger_over(store, namespace=f"{namespace}-ann").verify()).ok
 
 
 async def test_a_state_of_a_fork_is_exported_as_any_other(anywhere: MemoryLedger) -> None:

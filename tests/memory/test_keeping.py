@@ -9,10 +9,11 @@ from ledger.errors import EntryNotFound, InvalidInput, SessionNotFound, VersionC
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from tests.core.driver import SetClock
+from tests.support.ledgers import ledger_over
 
 
 def opened(store: Store, namespace: str, clock: SetClock | None = None, **more) -> MemoryLedger:
-    return MemoryLedger(store, namespace=namespace, clock=clock, **more)
+    return ledger_over(store, namespace=namespace, clock=clock, **more)
 
 
 async def test_concurrent_patches_of_different_keys_all_survive(store: Store, namespace: str) -> None:

@@ -36,7 +36,7 @@ async def test_what_is_told_is_already_in_the_log(anywhere: MemoryLedger) -> Non
 
     anywhere.on("entry:added", look)
     await anywhere.add_entries("s", [{"role": "user", "content": str(number)} for number in range(3)])
-    await asyncio.gather(*anywhere._handling)
+    await anywhere._handle.services.notifications.settle()
     assert seen == [True] * 3
 
 
@@ -125,7 +125,7 @@ async def test_a_handler_may_itself_write(anywhere: MemoryLedger) -> None:
 
     anywhere.on("entry:added", answer)
     await anywhere.add_user_message("s", "hello")
-    await asyncio.gather(*anywhere._handling)
+    await anywhere._handle.services.notifications.settle()
     assert [entry.content for entry in await anywhere.get_active_entries("s")] == ["hello", "to hello"]
 
 

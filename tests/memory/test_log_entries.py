@@ -74,7 +74,7 @@ async def test_an_entry_is_followed_to_where_it_went(anywhere: MemoryLedger) -> 
 async def test_reads_equal_a_replay_and_a_read_that_does_not_is_told(small: MemoryLedger) -> None:
     await talk(small, 8)
     assert await small.matches_replay("s")
-    states = small._states
+    states = small._handle.services.states
     (key,) = states._cache
     cached = states._cache[key]
     states._cache[key] = replace(cached, state=replace(cached.state, writes=99))

@@ -30,7 +30,7 @@ async def done(refusal: Refusal, ledger: MemoryLedger) -> None:
 
 async def written(ledger: MemoryLedger) -> Any:
     """Return what would differ after any write to the namespace: its counter, its streams, their heads."""
-    return await ledger._store.overview(namespace_id(ledger._namespace))
+    return await ledger._handle.services.store.overview(namespace_id(ledger._handle.namespace))
 
 
 async def check_refused(ledger: MemoryLedger, refusal: Refusal) -> None:
@@ -140,9 +140,9 @@ async def missed_apart(names: Iterable[str]) -> set[str]:
 
 
 async def test_without_the_checks_of_entries_and_names_their_tests_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ledger.memory.adding.draft_entry", unchecked)
-    monkeypatch.setattr("ledger.memory.core.check_idempotency_key", lambda key: key)
-    monkeypatch.setattr("ledger.memory.core.named_stream", Stream.of)
+    monkeypatch.setattr("ledger.application.entries.draft_entry", unchecked)
+    monkeypatch.setattr("ledger.application.handle.check_idempotency_key", lambda key: key)
+    monkeypatch.setattr("ledger.application.handle.named_stream", Stream.of)
     cases = {*ENTRIES, *NAMES, "I-49 entry 57 of 100"}
     assert cases - await missed_apart(cases) == {
         "a source that is a number",
@@ -153,8 +153,8 @@ async def test_without_the_checks_of_entries_and_names_their_tests_fail(monkeypa
 
 
 async def test_without_the_checks_of_integers_their_tests_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("adding", "reading", "core"):
-        monkeypatch.setattr(f"ledger.memory.{module}.check_integer", lambda value, **bounds: value)
-    monkeypatch.setattr("ledger.memory.adding.BATCH_ENTRIES", 10**9)
+    for module in ("entries", "reading", "handle"):
+        monkeypatch.setattr(f"ledger.application.{module}.check_integer", lambda value, **bounds: value)
+    monkeypatch.setattr("ledger.application.entries.BATCH_ENTRIES", 10**9)
     cases = {"N-6 1,001 entries", "I-45 minus one", "I-45 2**63", "N-6 a list of 1,001 rows", "a list of no rows"}
     assert await missed_apart(cases) == cases

@@ -57,7 +57,7 @@ async def test_the_examples_of_the_seed_run(anywhere: MemoryLedger) -> None:
         return "User asked how I am."
 
     anywhere.set_summarizer(session, my_llm)
-    config = await anywhere.update_config(session, {"maxTokens": 100_000, "autoCompress": False})
+    config = (await anywhere.update_config(session, {"maxTokens": 100_000, "autoCompress": False})).config
     assert (config.compactions[0].max_tokens, config.compactions[0].auto_compress) == (100_000, False)  # type: ignore[attr-defined]
 
     state = await anywhere.export_session(session)

@@ -12,6 +12,7 @@ import pytest
 
 from ledger.errors import InvalidInput, SessionNotFound, Unavailable
 from ledger.memory import MemoryLedger
+from ledger.operations import Operation
 from ledger.records import LongTermMemory
 from ledger.records.blocking import SyncLongTermMemory
 from ledger.stores.in_memory import InMemoryStore
@@ -21,8 +22,12 @@ from tests.memory.conftest import SMALL
 from tests.memory.test_refusals import ALL
 
 
+def _is_method(member: object) -> bool:
+    return inspect.isfunction(member) or isinstance(member, Operation)
+
+
 def public(cls: type) -> dict[str, Callable[..., Any]]:
-    return {name: method for name, method in inspect.getmembers(cls, inspect.isfunction) if not name.startswith("_")}
+    return {name: method for name, method in inspect.getmembers(cls, _is_method) if not name.startswith("_")}
 
 
 def spelled(method: Callable[..., Any]) -> list[object]:

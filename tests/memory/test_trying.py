@@ -58,7 +58,7 @@ async def test_a_what_if_leaves_the_database_as_it_was_byte_for_byte(server: Ser
             await ledger.what_if("s", SMALLER, on_miss="call", version=30)
             await ledger.diff("s", 10, SMALLER, on_miss="estimate")
             assert contents_of(database) == before
-            await ledger.adopt("s", NONE)
+            await ledger.update_config("s", NONE, replace=True, existing=True)
             assert contents_of(database) != before
     await store.close()
 
@@ -167,18 +167,18 @@ async def test_adopting_is_one_event_with_the_whole_config(anywhere: MemoryLedge
     """R-WIF-11, LAW-24."""
     await talk(anywhere, 3)
     before = await anywhere.get_active_entries("s")
-    adopted = await anywhere.adopt("s", {"profile": "rolling", "size": 2})
+    adopted = await anywhere.update_config("s", {"profile": "rolling", "size": 2}, replace=True, existing=True)
     (last,) = (await anywhere.get_events("s"))[-1:]
     assert last.type == "config.changed"
-    assert memory_config.load(last.payload.config) == adopted == (await anywhere.get_state("s")).config
+    assert memory_config.load(last.payload.config) == adopted.config == (await anywhere.get_state("s")).config
     assert await anywhere.get_active_entries("s") == before
     events = len(await anywhere.get_events("s"))
-    await anywhere.adopt("s", {"profile": "rolling", "size": 2})
+    await anywhere.update_config("s", {"profile": "rolling", "size": 2}, replace=True, existing=True)
     assert len(await anywhere.get_events("s")) == events, "no change, no event"
 
 
 def test_the_sync_twin_has_the_same_signatures() -> None:
-    for name in ("what_if", "diff", "adopt"):
+    for name in ("what_if", "diff", "update_config"):
         ours, theirs = (inspect.signature(getattr(cls, name)) for cls in (MemoryLedger, SyncMemoryLedger))
         assert ours == theirs, name
 
@@ -225,5 +225,5 @@ async def test_an_ended_session_adopts_nothing(anywhere: MemoryLedger) -> None:
     await talk(anywhere, 1)
     await anywhere.clear_session("s", end=True)
     with pytest.raises(InvalidInput, match="it has ended"):
-        await anywhere.adopt("s", NONE)
+        await anywhere.update_config("s", NONE, replace=True, existing=True)
     assert (await anywhere.get_events("s"))[-1].type == "session.cleared"

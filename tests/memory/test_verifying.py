@@ -52,14 +52,14 @@ async def test_damage_is_told_with_its_session_version_and_layer(ledger: MemoryL
     damage, layer, words = DAMAGE[name]
     await talk(ledger, 3)
     await talk(ledger, 1, session="t")
-    assert isinstance(ledger._store, InMemoryStore)
-    space = ledger._store._spaces[namespace_id(ledger._namespace)]
+    assert isinstance(ledger._handle.services.store, InMemoryStore)
+    space = ledger._handle.services.store._spaces[namespace_id(ledger._handle.namespace)]
     broken = damage(space.log[2])
     space.log[2] = broken
     next(events for events in space.streams.values() if len(events) == 4)[2] = broken
     report = await ledger.verify()
     assert report.verdict == "TAMPERED"
     first = next(finding for finding in report.findings if finding.layer == layer)
-    assert (first.session_id, first.namespace) == ("s", ledger._namespace)
+    assert (first.session_id, first.namespace) == ("s", ledger._handle.namespace)
     assert words in first.problem
     assert (await ledger.verify("t")).ok, "the other session is as it was"

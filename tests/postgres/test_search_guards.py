@@ -7,9 +7,9 @@ import psycopg
 import pytest
 
 from ledger.ids import Stream
-from ledger.memory import MemoryLedger
 from ledger.stores.postgres import PostgresStore, Target
 from tests.databases import Server
+from tests.support.ledgers import ledger_over
 
 pytestmark = pytest.mark.postgres
 
@@ -28,7 +28,7 @@ def database(server: Server, quiet_database: str) -> str:
     async def fill() -> None:
         store = await PostgresStore.open(server.target(quiet_database))
         for name in ("ours", "theirs"):
-            ledger = MemoryLedger(store, namespace=name)
+            ledger = ledger_over(store, namespace=name)
             await ledger.add_user_message("session-1", f"the walnut is {name}")
             assert len(await ledger.search("walnut")) == 1
         await store.close()
@@ -71,7 +71,7 @@ def test_words_and_their_counts_are_behind_row_security(login: psycopg.Connectio
 
 async def test_a_plain_login_searches(server: Server, database: str, app_login: str) -> None:
     store = await PostgresStore.open(Target(server.url_of(app_login, database)))
-    assert len(await MemoryLedger(store, namespace="ours").search("walnut")) == 1
+    assert len(await ledger_over(store, namespace="ours").search("walnut")) == 1
     await store.close()
 
 

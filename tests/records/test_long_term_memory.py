@@ -3,20 +3,20 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from hashlib import sha256
+from typing import Any
 
 import pytest
 
+from ledger.append_requests import append_request, stream_write
 from ledger.clock import SystemClock
 from ledger.errors import InvalidInput, RecordNotFound, Unavailable
 from ledger.events import MemoryFields, RecordCreated
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
-from ledger.ports import Store
+from ledger.ports import Store, StreamWrite
 from ledger.ports.records import Wanted
-from ledger.records import LongTermMemory
+from ledger.records import LongTermMemory, writing
 from ledger.records.writing import RecordWriter, records_stream
-from ledger.replay.states import States
-from ledger.writing import Writer
 from projections.records import Record, memory_hash
 
 KEYS = [
@@ -211,8 +211,11 @@ async def test_a_writer_that_knows_an_old_version_is_refused_and_one_that_names_
     with pytest.raises(Unavailable):
         await memory.create([a_record()])
     assert [one.type for one in await memory.history("r")] == ["record.created"]
-    right = Writer.request
-    monkeypatch.setattr(Writer, "request", lambda self, stream, events, expected: right(self, stream, events, None))
+
+    def unguarded(*args: Any, **options: Any) -> StreamWrite:
+        return stream_write(*args, **{**options, "expected_version": None})
+
+    monkeypatch.setattr(writing, "stream_write", unguarded)
     await memory.create([a_record()])
     assert [one.type for one in await memory.history("r")] == ["record.created", "record.created"]
 
@@ -271,9 +274,9 @@ async def test_a_record_that_cannot_be_kept_stands_in_the_way_of_no_other(
     memory: LongTermMemory, store: Store, namespace: str, fields: MemoryFields
 ) -> None:
     """No door lets it in, but a file made by hand could (trust E-12): it stays in the log, and is not found."""
-    writer = Writer(store, States(store), SystemClock())
     event = RecordCreated(write_id="w", record_id="bad", fields=fields)
-    await store.append(writer.request(records_stream(namespace, ""), [event], 0))
+    stream = records_stream(namespace, "")
+    await store.append(append_request(stream, [event], expected_version=0, clock=SystemClock(), actor=""))
     await memory.create([a_record("good")])
     assert await ids(memory, text="Oslo") == ["good"]
     with pytest.raises(RecordNotFound):

@@ -8,11 +8,11 @@ import pytest
 
 from ledger.errors import InvalidInput, RecordNotFound, VersionNotFound
 from ledger.ids import Stream
-from ledger.memory import MemoryLedger
 from ledger.ports import AppendRequest, Store, StreamWrite
 from ledger.records import LongTermMemory, LongTermRecord, Promotion, deciding
 from tests.conformance.building import some_events
 from tests.records.test_filters import MemoryFields
+from tests.support.ledgers import ledger_over
 
 SERVER_OWNED = {"updated_at", "last_accessed", "access_count"}
 
@@ -135,7 +135,7 @@ async def test_random_changes_are_undone_to_any_revision(store: Store, namespace
         restored = said(await memory.restore(name, revision))
         assert restored == {**record, "persisted_at": restored["persisted_at"]}, "stored in another life, perhaps"
     before = await remembered(memory)
-    await MemoryLedger(store, namespace=namespace).rebuild_projections("records")
+    await ledger_over(store, namespace=namespace).rebuild_projections("records")
     assert await remembered(memory) == before
 
 

@@ -14,6 +14,7 @@ from ledger.ports import Store
 from ledger.search import knowledge
 from ledger.stores.in_memory import InMemoryStore
 from tests.core.driver import Scripted
+from tests.support.ledgers import ledger_over
 
 
 @pytest.mark.parametrize(
@@ -77,11 +78,14 @@ async def test_a_config_that_needs_it_is_refused_before_it_is_written(
     async with MemoryLedger.open(namespace=namespace, store=InMemoryStore()) as ledger:
         monkeypatch.setattr(knowledge, "find_spec", lambda name: None)
         await ledger.add_user_message("s", "hello")
-        for refused in (ledger.update_config("s", config), ledger.adopt("s", config)):
+        for refused in (
+            ledger.update_config("s", config),
+            ledger.update_config("s", config, replace=True, existing=True),
+        ):
             with pytest.raises(Unavailable, match=r"memory-ledger\[knowledge\]"):
                 await refused
         with pytest.raises(Unavailable):
-            MemoryLedger(InMemoryStore(), namespace=namespace, config=config)
+            ledger_over(InMemoryStore(), namespace=namespace, config=config)
         assert (await ledger.get_state("s")).version == 2
         assert (await ledger.what_if("s", config, on_miss="estimate")).version == 2, "nothing is stored"
 

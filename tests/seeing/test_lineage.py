@@ -19,16 +19,17 @@ from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
 from projections.lineage import LINEAGE, Lineage, origin, reach
 from tests.seeing.planted import CONFIGS, MARK, live, marked, passes_on
+from tests.support.ledgers import ledger_over
 
 
 async def a_session(config: str, seed: int, *, turns: int = 30) -> tuple[MemoryLedger, dict[str, str]]:
     """Return a ledger in memory whose session ``s`` was lived under *config*, and the marks of its entries."""
-    ledger = MemoryLedger(InMemoryStore(), namespace="planted", config=CONFIGS[config])
+    ledger = ledger_over(InMemoryStore(), namespace="planted", config=CONFIGS[config])
     return ledger, await live(ledger, random.Random(seed), turns=turns)
 
 
 async def events_of(ledger: MemoryLedger) -> list[RecordedEvent]:
-    return [decode(event) for event in await ledger._store.read_stream(Stream.of("planted", "s"))]
+    return [decode(event) for event in await ledger._handle.services.store.read_stream(Stream.of("planted", "s"))]
 
 
 async def planted(ledger: MemoryLedger, events: list[RecordedEvent]) -> tuple[dict[str, set], dict[int, set]]:
@@ -129,8 +130,8 @@ async def test_what_an_entry_did_not_reach_is_not_listed(config: str, seed: int)
 async def test_without_the_entry_all_is_as_if_it_had_never_been(seed: int) -> None:
     """P-17, undo: what is replayed without it equals a history that never had it."""
     config = CONFIGS["token_threshold"]
-    poisoned = MemoryLedger(InMemoryStore(), namespace="planted", config=config)
-    clean = MemoryLedger(InMemoryStore(), namespace="planted", config=config)
+    poisoned = ledger_over(InMemoryStore(), namespace="planted", config=config)
+    clean = ledger_over(InMemoryStore(), namespace="planted", config=config)
     bad = random.Random(seed).randrange(1, 10)
     for ledger, skipped in ((poisoned, None), (clean, bad)):
         ledger.set_summarizer(None, passes_on)
@@ -149,7 +150,7 @@ async def test_without_the_entry_all_is_as_if_it_had_never_been(seed: int) -> No
 
 
 async def test_the_way_to_a_summary_is_told() -> None:
-    ledger = MemoryLedger(InMemoryStore(), namespace="planted", config=CONFIGS["folds"])
+    ledger = ledger_over(InMemoryStore(), namespace="planted", config=CONFIGS["folds"])
     ledger.set_summarizer(None, passes_on)
     for number in range(1, 40):
         await ledger.add_user_message("s", marked(number), entry_id=f"e{number}")
@@ -190,7 +191,7 @@ def test_nonsense_that_goes_in_circles_ends() -> None:
 async def test_an_entry_is_named_by_its_id_or_its_version_and_an_unknown_one_is_refused(
     store: Store, namespace: str
 ) -> None:
-    ledger = MemoryLedger(store, namespace=namespace)
+    ledger = ledger_over(store, namespace=namespace)
     with pytest.raises(SessionNotFound):
         await ledger.derived("s", "a")
     added = await ledger.add_user_message("s", "hello", entry_id="a")

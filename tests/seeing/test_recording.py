@@ -6,26 +6,28 @@ import random
 import pytest
 from msgspec.structs import replace
 
+from ledger.application.context import shown_again
 from ledger.codec import decode
 from ledger.compaction.result import CompactionResult
+from ledger.context_audit import seen
 from ledger.errors import IdempotencyMismatch, SessionNotFound
 from ledger.events import ContextRendered, RecordedEvent
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.seeing import seen
 from ledger.session.state import SESSION, SessionState, at_rest
 from ledger.stores.in_memory import InMemoryStore
 from projections.lineage import LINEAGE
 from tests.seeing.planted import CONFIGS, live, marked
+from tests.support.ledgers import ledger_over
 
 
 async def history(ledger: MemoryLedger, namespace: str) -> list[RecordedEvent]:
-    return [decode(event) for event in await ledger._store.read_stream(Stream.of(namespace, "s"))]
+    return [decode(event) for event in await ledger._handle.services.store.read_stream(Stream.of(namespace, "s"))]
 
 
 async def test_what_was_handed_over_is_recorded_and_proved(store: Store, namespace: str) -> None:
-    ledger = MemoryLedger(store, namespace=namespace)
+    ledger = ledger_over(store, namespace=namespace)
     await ledger.add_user_message("s", "How do I add auth?")
     handed = await ledger.get_context("s", record=True)
     text = await ledger.get_context_for_llm("s", record=True)
@@ -49,7 +51,7 @@ async def test_what_was_handed_over_is_recorded_and_proved(store: Store, namespa
 
 
 async def test_a_moment_shows_what_had_been_recorded_by_then(store: Store, namespace: str) -> None:
-    ledger = MemoryLedger(store, namespace=namespace)
+    ledger = ledger_over(store, namespace=namespace)
     await ledger.add_user_message("s", "one")
     await ledger.get_context("s", record=True)
     await asyncio.sleep(0.01)
@@ -62,13 +64,13 @@ async def test_a_moment_shows_what_had_been_recorded_by_then(store: Store, names
 
 @pytest.mark.parametrize("config", CONFIGS)
 async def test_every_context_that_was_ever_recorded_is_proved(config: str, seed: int) -> None:
-    ledger = MemoryLedger(InMemoryStore(), namespace="planted", config=CONFIGS[config])
+    ledger = ledger_over(InMemoryStore(), namespace="planted", config=CONFIGS[config])
     await live(ledger, random.Random(seed), turns=25)
     events = await history(ledger, "planted")
     contexts = [event for event in events if isinstance(event.payload, ContextRendered)]
     lineage = LINEAGE.fold(events)
     for event in contexts:
-        again = await ledger._shown_again(Stream.of("planted", "s"), event.payload)
+        again = await shown_again(ledger._handle, Stream.of("planted", "s"), event.payload)
         told = seen(again, event, lineage)
         assert told.verdict == "proved"
         assert "\n".join(line.text for line in told.lines) == told.text
@@ -80,7 +82,7 @@ async def test_every_context_that_was_ever_recorded_is_proved(config: str, seed:
 
 
 async def test_each_line_and_message_is_traced_to_its_entry_or_summary(seed: int) -> None:
-    ledger = MemoryLedger(InMemoryStore(), namespace="planted", config=CONFIGS["folds"])
+    ledger = ledger_over(InMemoryStore(), namespace="planted", config=CONFIGS["folds"])
     marks = await live(ledger, random.Random(seed), turns=25)
     await ledger.add_user_message("s", "something to show, should all else have been cleared")
     await ledger.get_context("s", record=True)
@@ -103,7 +105,7 @@ async def test_each_line_and_message_is_traced_to_its_entry_or_summary(seed: int
 
 
 async def test_a_summary_is_traced_through_those_it_folds(seed: int) -> None:
-    ledger = MemoryLedger(InMemoryStore(), namespace="planted", config=CONFIGS["folds"])
+    ledger = ledger_over(InMemoryStore(), namespace="planted", config=CONFIGS["folds"])
     ledger.set_summarizer(None, lambda prompt: "short")
     for number in range(1, 40):
         await ledger.add_user_message("s", marked(number))
@@ -121,7 +123,7 @@ async def test_a_summary_is_traced_through_those_it_folds(seed: int) -> None:
 
 async def test_a_recording_that_does_not_fit_the_log_differs(store: Store, namespace: str) -> None:
     """The control of ``proved``: another text, another item, another order."""
-    ledger = MemoryLedger(store, namespace=namespace)
+    ledger = ledger_over(store, namespace=namespace)
     for text in ("one", "two", "three"):
         await ledger.add_user_message("s", text)
     await ledger.get_context("s", record=True)
@@ -137,10 +139,10 @@ async def test_a_recording_that_does_not_fit_the_log_differs(store: Store, names
         {"rendered_version": 3},
     ):
         event = replace(events[-1], payload=replace(payload, **forged))
-        again = await ledger._shown_again(stream, event.payload)
+        again = await shown_again(ledger._handle, stream, event.payload)
         assert seen(again, event, LINEAGE.fold(events)).verdict == "differs", forged
     huge = replace(payload, items=((2, 2**62),))
-    assert (await ledger._shown_again(stream, huge)).text == (await ledger.get_context_for_llm("s"))
+    assert (await shown_again(ledger._handle, stream, huge)).text == (await ledger.get_context_for_llm("s"))
 
 
 def unmarked(state: SessionState) -> SessionState:
@@ -151,7 +153,7 @@ def unmarked(state: SessionState) -> SessionState:
 @pytest.mark.parametrize("config", CONFIGS)
 async def test_that_somebody_looked_changes_no_state(config: str, seed: int) -> None:
     """A law: between any two batches a recording may be put, and no fold tells it."""
-    ledger = MemoryLedger(InMemoryStore(), namespace="planted", config=CONFIGS[config])
+    ledger = ledger_over(InMemoryStore(), namespace="planted", config=CONFIGS[config])
     await live(ledger, random.Random(seed), turns=15)
     events = await history(ledger, "planted")
     looked = next(event.payload for event in events if isinstance(event.payload, ContextRendered))
@@ -168,7 +170,7 @@ async def test_that_somebody_looked_changes_no_state(config: str, seed: int) -> 
 
 async def test_recording_neither_compacts_nor_spoils_a_compaction_under_way(store: Store, namespace: str) -> None:
     config = {"max_entries": 3, "recent_window": 1, "min_entries_to_compress": 2}
-    ledger = MemoryLedger(store, namespace=namespace, config=config)
+    ledger = ledger_over(store, namespace=namespace, config=config)
     answered, asked = asyncio.Event(), asyncio.Event()
 
     async def slowly(prompt: str) -> str:
@@ -199,14 +201,14 @@ async def test_recording_neither_compacts_nor_spoils_a_compaction_under_way(stor
 
 async def test_a_retry_is_not_recorded_again_and_gets_what_the_first_attempt_got(store: Store, namespace: str) -> None:
     """Trust R-6, P-6."""
-    ledger = MemoryLedger(store, namespace=namespace)
+    ledger = ledger_over(store, namespace=namespace)
     await ledger.add_user_message("s", "one")
     first = await ledger.get_context("s", record=True, idempotency_key="k")
     await ledger.add_user_message("s", "two")
     again = await ledger.get_context("s", record=True, idempotency_key="k")
     assert (again.text, again.messages, again.version) == (first.text, first.messages, first.version)
     assert again.recorded == replace(first.recorded, replayed=True)
-    other = MemoryLedger(store, namespace=namespace)
+    other = ledger_over(store, namespace=namespace)
     assert (await other.get_context("s", record=True, idempotency_key="k")).text == first.text
     with pytest.raises(IdempotencyMismatch):
         await ledger.get_context("s", record=True, idempotency_key="k", version=2)
@@ -216,7 +218,7 @@ async def test_a_retry_is_not_recorded_again_and_gets_what_the_first_attempt_got
 
 
 async def test_many_who_look_and_write_at_once_all_get_what_was_recorded_for_them(store: Store, namespace: str) -> None:
-    ledgers = [MemoryLedger(store, namespace=namespace) for _ in range(3)]
+    ledgers = [ledger_over(store, namespace=namespace) for _ in range(3)]
     await ledgers[0].add_user_message("s", "begin")
 
     async def write(ledger: MemoryLedger) -> None:
@@ -232,14 +234,14 @@ async def test_many_who_look_and_write_at_once_all_get_what_was_recorded_for_the
     lineage = LINEAGE.fold(events)
     for version, text in (*one, *other):
         event = events[version - 1]
-        told = seen(await ledgers[0]._shown_again(Stream.of(namespace, "s"), event.payload), event, lineage)
+        told = seen(await shown_again(ledgers[0]._handle, Stream.of(namespace, "s"), event.payload), event, lineage)
         assert (told.verdict, told.text) == ("proved", text)
 
 
 async def test_nothing_is_recorded_unless_asked_for_and_never_of_an_unknown_session(
     store: Store, namespace: str
 ) -> None:
-    ledger = MemoryLedger(store, namespace=namespace)
+    ledger = ledger_over(store, namespace=namespace)
     with pytest.raises(SessionNotFound):
         await ledger.get_context("s", record=True)
     with pytest.raises(SessionNotFound):
@@ -253,7 +255,7 @@ async def test_nothing_is_recorded_unless_asked_for_and_never_of_an_unknown_sess
 
 async def test_what_a_search_brought_back_is_shown_again_although_it_is_not_asked_again() -> None:
     config = {"window": {"type": "recall", "max_tokens": 120}, "compactions": []}
-    ledger = MemoryLedger(InMemoryStore(), namespace="planted", config=config)
+    ledger = ledger_over(InMemoryStore(), namespace="planted", config=config)
     await ledger.add_user_message("s", "the key is under the mat")
     for number in range(40):
         await ledger.add_assistant_message("s", f"answer {number}")

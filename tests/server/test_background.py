@@ -20,7 +20,7 @@ async def test_a_service_promotes_memories_by_itself(namespace: str, monkeypatch
     await scene.note("m1", "Mia lives in Oslo")
     async with (
         Service.open(settings, load_service_settings(), store=store) as service,
-        background(service, settings) as worker,
+        background(service) as worker,
     ):
         assert worker is not None
         for _ in range(500):
@@ -34,6 +34,6 @@ async def test_a_service_that_was_told_not_to_does_not(namespace: str) -> None:
     store, settings = InMemoryStore(), Settings()
     async with (
         Service.open(settings, load_service_settings(worker=False), store=store) as service,
-        background(service, settings) as worker,
+        background(service) as worker,
     ):
         assert worker is None

@@ -6,13 +6,10 @@ import pytest
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute, iter_route_contexts
 
-from ledger.clock import SystemClock
-from ledger.records import LongTermMemory
+from ledger.application.services import Services
 from ledger.server import Service, create_app, load_service_settings
 from ledger.server.callers import caller, caller_or_neighbour
 from ledger.server.routes import native_router
-from ledger.server.spaces import Spaces
-from ledger.settings import Settings
 from ledger.stores.in_memory import InMemoryStore
 from tests.server import probe
 
@@ -23,12 +20,7 @@ NEAR = {"/readyz", "/metrics"}
 @pytest.fixture
 def app() -> FastAPI:
     settings = load_service_settings()
-    store, clock = InMemoryStore(), SystemClock()
-    spaces = Spaces(store, settings=Settings(), clock=clock)
-    service = Service(
-        store=store, spaces=spaces, long_term=LongTermMemory(store, namespaces=()), clock=clock, settings=settings
-    )
-    return create_app(service, settings)
+    return create_app(Service(Services(InMemoryStore()), settings), settings)
 
 
 def calls(dependant: object) -> Iterator[object]:

@@ -13,12 +13,14 @@ from pathlib import Path
 import httpx
 import pytest
 
-from ledger.clock import SystemClock
+from ledger.application.entries import add_user_message
+from ledger.application.log import get_events
+from ledger.application.namespaces import namespace_names
+from ledger.application.reading import list_sessions
+from ledger.application.services import Services
 from ledger.errors import InvalidInput, Unavailable
 from ledger.ids import namespace_id
 from ledger.server.settings import check_address, load_service_settings
-from ledger.server.spaces import Spaces
-from ledger.settings import Settings
 from ledger.stores.in_memory import InMemoryStore
 from tests.databases import Server
 from tests.server import asking
@@ -182,41 +184,46 @@ def test_the_description_is_off_unless_asked_for(service: Running) -> None:
     assert "HTTPValidationError" not in str(described["/v1/memory/probe"]["post"]["responses"])
 
 
-# spaces
+# namespaces
 
 
-async def test_unused_ledgers_make_room_and_used_ones_stay() -> None:
-    spaces = Spaces(InMemoryStore(), settings=Settings(), clock=SystemClock(), capacity=2)
-    async with spaces.lend("first", "ann") as first:
-        for number in range(10):
-            async with spaces.lend(f"n-{number}") as ledger:
-                await ledger.add_user_message("s", "hello")
-        await asyncio.sleep(0)
-        await first.add_user_message("s", "still open")
-        events = await first.get_events("s")
-        assert events[0].actor == "ann"
-    assert await spaces.known() == sorted(["first", *(f"n-{number}" for number in range(10))])
-    kept = spaces.ledger("kept")
-    for number in range(5):
-        async with spaces.lend(f"m-{number}"):
-            pass
-    assert spaces.ledger("kept") is kept
-    await spaces.close()
+async def test_many_namespaces_share_one_wiring_and_few_keep_their_indexes() -> None:
+    services = Services(InMemoryStore(), open_namespaces=2)
+    first = services.handle("first", "ann")
+    for number in range(10):
+        await add_user_message(services.handle(f"n-{number}"), "s", "hello")
+        assert len(await list_sessions(services.handle(f"n-{number}"))) == 1
+    await add_user_message(first, "s", "still open")
+    assert (await get_events(first, "s"))[0].actor == "ann"
+    await add_user_message(services.handle("first", "bob"), "s", "by somebody else")
+    assert [event.actor for event in await get_events(first, "s")][-1] == "bob"
+    assert len(services._indexes) == 2
+    assert await namespace_names(services) == sorted(["first", *(f"n-{number}" for number in range(10))])
+    await services.close()
     with pytest.raises(Unavailable):
-        spaces.ledger("first")
+        services.handle("first")
     with pytest.raises(Unavailable):
-        await first.get_events("s")
+        await get_events(first, "s")
+
+
+async def test_indexes_that_embed_are_kept() -> None:
+    services = Services(InMemoryStore(), open_namespaces=1)
+    busy, never = services.indexes("busy"), asyncio.Event()
+    busy.finder._embedding = asyncio.create_task(never.wait())  # type: ignore[assignment]
+    services.indexes("other")
+    assert services.indexes("busy") is busy
+    await services.close()
+    assert not busy.finder.is_embedding
 
 
 async def test_a_namespace_name_is_checked() -> None:
     store = InMemoryStore()
-    spaces = Spaces(store, settings=Settings(), clock=SystemClock())
+    services = Services(store)
     with pytest.raises(InvalidInput):
-        spaces.ledger("a/b")
-    async with spaces.lend("a") as ledger:
-        await ledger.add_user_message("s", "hello")
+        services.handle("a/b")
+    await add_user_message(services.handle("a"), "s", "hello")
     assert await store.namespace_ids() == [namespace_id("a")]
-    await spaces.close()
+    await services.close()
 
 
 # stopping

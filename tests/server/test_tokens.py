@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from ledger.clock import SystemClock
+from ledger.memory import MemoryLedger
 from ledger.server import authentication
 from ledger.server.tokens import hash_of, key_id_of, new_token
 from ledger.stores.postgres.token_finder import FoundToken
@@ -75,8 +76,8 @@ def test_tenants_do_not_see_each_other(guarded: Running, keeper: Keeper, namespa
     mine, theirs = f"{namespace}-a", f"{namespace}-b"
 
     async def write() -> None:
-        async with guarded.service.spaces.lend(mine, "ann") as ledger:
-            await ledger.add_user_message("s", "hello")
+        ledger = MemoryLedger(guarded.service.services.handle(mine, "ann"))
+        await ledger.add_user_message("s", "hello")
 
     asyncio.run_coroutine_threadsafe(write(), guarded.loop).result(20)
     ours, other = keeper.add("read", namespaces=(mine,)), keeper.add("read", "admin", namespaces=(theirs,))

@@ -13,6 +13,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from ledger.errors import EmbedderFailed
+from ledger.memory import MemoryLedger
 from ledger.server import logs, tracing
 from ledger.stores.in_memory import InMemoryStore
 from tests.databases import Server
@@ -39,13 +40,13 @@ async def remember(service: Running) -> None:
     def summarize(prompt: str) -> str:
         raise RuntimeError(f"cannot summarise {MARKER} {prompt}")
 
-    async with service.service.spaces.lend("default", "agent") as ledger:
-        ledger.set_summarizer(None, summarize)
-        for number in range(12):
-            await ledger.add_user_message(f"{MARKER}-session", f"{MARKER} {number} " * 50)
-        await ledger.update_config(f"{MARKER}-session", {"maxEntries": 4, "recentWindow": 2, "minEntriesToCompress": 2})
-        await ledger.add_user_message(f"{MARKER}-session", MARKER)
-        await ledger.settle()
+    ledger = MemoryLedger(service.service.services.handle("default", "agent"))
+    ledger.set_summarizer(None, summarize)
+    for number in range(12):
+        await ledger.add_user_message(f"{MARKER}-session", f"{MARKER} {number} " * 50)
+    await ledger.update_config(f"{MARKER}-session", {"maxEntries": 4, "recentWindow": 2, "minEntriesToCompress": 2})
+    await ledger.add_user_message(f"{MARKER}-session", MARKER)
+    await ledger.settle()
 
 
 def meet_every_error(service: Running) -> set[int]:
@@ -128,8 +129,8 @@ def test_a_request_and_an_append_are_spans_without_content(
     trace = "0af7651916cd43dd8448eb211c80319c"
 
     async def append(service: Running) -> None:
-        async with service.service.spaces.lend(namespace) as ledger:
-            await ledger.add_user_message(MARKER, MARKER)
+        ledger = MemoryLedger(service.service.services.handle(namespace))
+        await ledger.add_user_message(MARKER, MARKER)
 
     with running(server.target(shared_database), tracing=True) as one:
         headers = {"traceparent": f"00-{trace}-b7ad6b7169203331-01"}

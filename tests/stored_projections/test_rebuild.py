@@ -22,6 +22,7 @@ from ledger.replay.builds import Build, next_build, replaced_builds
 from ledger.replay.session_index import SessionIndex, row_of
 from ledger.stores.postgres import PostgresStore
 from tests.databases import Server
+from tests.support.ledgers import ledger_over
 
 ROOT = Path(__file__).parents[2]
 #: The version of the projection that this release has, and the one a later release will have.
@@ -35,10 +36,10 @@ async def talk(ledger: MemoryLedger, sessions: int, chance: random.Random, entri
 
 async def from_the_log(ledger: MemoryLedger, listed: list[IndexedSession]) -> list[IndexedSession]:
     """Return the rows that the sessions' histories give, read by a ledger that has cached nothing."""
-    fresh = MemoryLedger(ledger._store, namespace=ledger._namespace)
+    fresh = ledger_over(ledger._handle.services.store, namespace=ledger._handle.namespace)
     return [
         row_of(
-            Stream.of(ledger._namespace, row.session_id, row.user_id),
+            Stream.of(ledger._handle.namespace, row.session_id, row.user_id),
             await fresh.get_state(row.session_id, user_id=row.user_id),
         )
         for row in listed
@@ -61,7 +62,7 @@ def chance(seed: int) -> random.Random:
 async def test_a_rebuild_gives_what_the_log_says_and_replaces_what_was_there(
     store: Store, namespace: str, chance: random.Random
 ) -> None:
-    ledger = MemoryLedger(store, namespace=namespace)
+    ledger = ledger_over(store, namespace=namespace)
     assert await ledger.rebuild_projections("session_index") != []
     assert await ledger.projection_builds() == [], "nothing was ever appended"
     await talk(ledger, 5, chance)
@@ -78,7 +79,7 @@ async def test_a_rebuild_gives_what_the_log_says_and_replaces_what_was_there(
 
 async def test_rows_that_were_spoiled_are_right_again_after_a_rebuild(store: Store, namespace: str) -> None:
     """The control: without a rebuild a reader believes the row."""
-    ledger = MemoryLedger(store, namespace=namespace)
+    ledger = ledger_over(store, namespace=namespace)
     await ledger.add_user_message("s", "hello")
     (row,) = await ledger.list_sessions()
     spoiled = replace(row, entries=99)
@@ -92,8 +93,8 @@ async def test_readers_see_the_old_build_until_the_new_one_goes_live(
     store: Store, namespace: str, chance: random.Random, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Readers look, and writers write, between the pages of a rebuild; nobody ever sees a part of it."""
-    ledger = MemoryLedger(store, namespace=namespace)
-    reader = MemoryLedger(store, namespace=namespace)
+    ledger = ledger_over(store, namespace=namespace)
+    reader = ledger_over(store, namespace=namespace)
     await talk(ledger, 4, chance)
     (marked,) = await mark(reader, namespace)
     looked = []
@@ -105,10 +106,12 @@ async def test_readers_see_the_old_build_until_the_new_one_goes_live(
         return reached
 
     monkeypatch.setattr(builds, "PAGE", 3)
-    projection = SessionIndex(store, ledger._states, ledger._index._builds, namespace=namespace)
+    projection = SessionIndex(
+        store, ledger._handle.services.states, ledger._handle.indexes.sessions._builds, namespace=namespace
+    )
     monkeypatch.setattr(SessionIndex, "name", "session_index")
     projection.advance = look.__get__(projection)  # type: ignore[method-assign]
-    await ledger._index._builds.rebuild(projection, page=3)
+    await ledger._handle.indexes.sessions._builds.rebuild(projection, page=3)
     assert len(looked) > 5
     for number, listed in enumerate(looked):
         assert listed[marked].entries == 99, "the old build is read until the end"
@@ -122,8 +125,8 @@ async def test_readers_see_the_old_build_until_the_new_one_goes_live(
 async def mark(ledger: MemoryLedger, namespace: str) -> list[str]:
     """Spoil the row of one session, so that the old build can be told from the new one."""
     row = (await ledger.list_sessions())[0]
-    position, _ = await ledger._store.index_progress(namespace_id(namespace), Build(NOW, 1).key)
-    assert await ledger._store.save_index(
+    position, _ = await ledger._handle.services.store.index_progress(namespace_id(namespace), Build(NOW, 1).key)
+    assert await ledger._handle.services.store.save_index(
         namespace_id(namespace), Build(NOW, 1).key, position, [replace(row, entries=99)]
     )
     return [row.session_id]
@@ -133,14 +136,14 @@ async def test_a_rebuild_that_reads_where_it_writes_is_noticed(
     store: Store, namespace: str, chance: random.Random
 ) -> None:
     """The control: rebuilding in place shows readers half of it."""
-    ledger = MemoryLedger(store, namespace=namespace)
+    ledger = ledger_over(store, namespace=namespace)
     await talk(ledger, 4, chance)
     whole = len(await ledger.list_sessions())
     space, build = namespace_id(namespace), Build(NOW, 1).key
     await store.go_live(space, "session_index", build, replaces=[build])
     await store.prune_index(space)
-    await store.begin_build(space, "session_index", build, ledger._index.code_digest)
-    await ledger._index.advance(build, limit=1)
+    await store.begin_build(space, "session_index", build, ledger._handle.indexes.sessions.code_digest)
+    await ledger._handle.indexes.sessions.advance(build, limit=1)
     assert len(await store.list_index(space, build)) < whole
 
 
@@ -148,7 +151,7 @@ async def test_a_rebuild_that_reads_where_it_writes_is_noticed(
 async def test_a_rebuild_goes_on_where_it_was_killed(
     server: Server, shared_database: str, postgres_store: PostgresStore, namespace: str, chance: random.Random
 ) -> None:
-    ledger = MemoryLedger(postgres_store, namespace=namespace)
+    ledger = ledger_over(postgres_store, namespace=namespace)
     await talk(ledger, 6, chance)
     before = await ledger.list_sessions()
     arguments = ["-m", "tests.stored_projections.worker", server.database(shared_database), namespace]
@@ -176,7 +179,7 @@ async def test_a_rebuild_goes_on_where_it_was_killed(
 async def test_a_build_that_other_code_began_is_not_gone_on_with(
     store: Store, namespace: str, chance: random.Random
 ) -> None:
-    ledger = MemoryLedger(store, namespace=namespace)
+    ledger = ledger_over(store, namespace=namespace)
     await talk(ledger, 3, chance)
     space = namespace_id(namespace)
     before = await ledger.list_sessions()
@@ -192,8 +195,8 @@ async def test_a_build_that_other_code_began_is_not_gone_on_with(
 async def test_a_raised_version_is_built_beside_the_old_one_which_its_readers_keep(
     store: Store, namespace: str, chance: random.Random
 ) -> None:
-    old, new = MemoryLedger(store, namespace=namespace), MemoryLedger(store, namespace=namespace)
-    new._index.version = LATER  # type: ignore[misc]  # as a later release has it
+    old, new = ledger_over(store, namespace=namespace), ledger_over(store, namespace=namespace)
+    new._handle.indexes.sessions.version = LATER  # type: ignore[misc]  # as a later release has it
     await talk(old, 3, chance)
     assert await old.list_sessions() == await new.list_sessions()
     assert await statuses(old) == [(NOW, 1, "live"), (LATER, 1, "live")]
@@ -207,8 +210,8 @@ async def test_a_raised_version_is_built_beside_the_old_one_which_its_readers_ke
 async def test_readers_that_come_first_all_make_the_same_build(
     store: Store, namespace: str, chance: random.Random
 ) -> None:
-    await talk(MemoryLedger(store, namespace=namespace), 4, chance)
-    readers = [MemoryLedger(store, namespace=namespace) for _ in range(8)]
+    await talk(ledger_over(store, namespace=namespace), 4, chance)
+    readers = [ledger_over(store, namespace=namespace) for _ in range(8)]
     listed = await asyncio.gather(*(reader.list_sessions() for reader in readers))
     assert all(one == listed[0] for one in listed)
     assert await statuses(readers[0]) == [(NOW, 1, "live")]
@@ -217,7 +220,7 @@ async def test_readers_that_come_first_all_make_the_same_build(
 async def test_rebuilds_readers_and_writers_at_once_agree_in_the_end(
     store: Store, namespace: str, chance: random.Random
 ) -> None:
-    ledgers = [MemoryLedger(store, namespace=namespace) for _ in range(4)]
+    ledgers = [ledger_over(store, namespace=namespace) for _ in range(4)]
     await talk(ledgers[0], 4, chance)
 
     async def rebuild(ledger: MemoryLedger) -> None:
@@ -267,4 +270,4 @@ def test_numbers_of_builds_begin_again_and_an_old_version_goes_after_a_week(ledg
 
 @pytest.fixture
 def ledger_index(ledger: MemoryLedger) -> SessionIndex:
-    return ledger._index
+    return ledger._handle.indexes.sessions

@@ -6,14 +6,14 @@ Arguments: database URL, namespace.
 import asyncio
 import sys
 
-from ledger.memory import MemoryLedger
 from ledger.stores.postgres import PostgresStore, Target
+from tests.support.ledgers import ledger_over
 
 
 async def work(url: str, namespace: str) -> None:
     store = await PostgresStore.open(Target(url, embedded=True))
-    ledger = MemoryLedger(store, namespace=namespace)
-    advance = ledger._index.advance
+    ledger = ledger_over(store, namespace=namespace)
+    advance = ledger._handle.indexes.sessions.advance
 
     async def slowly(build: int, *, limit: int) -> int | None:
         reached = await advance(build, limit=1)
@@ -21,7 +21,7 @@ async def work(url: str, namespace: str) -> None:
         await asyncio.sleep(0.05)
         return reached
 
-    ledger._index.advance = slowly  # type: ignore[method-assign]  # this is the test's own ledger
+    ledger._handle.indexes.sessions.advance = slowly  # type: ignore[method-assign]  # this is the test's own ledger
     await ledger.rebuild_projections("session_index")
 
 

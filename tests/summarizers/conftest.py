@@ -42,4 +42,4 @@ async def on_store(store: Store, model: OpenAISummarizer, namespace: str) -> Asy
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a ledger that is closed wait for nothing."""
-    monkeypatch.setattr("ledger.memory.core.CLOSE_GRACE_S", 0.05)
+    monkeypatch.setattr("ledger.application.services.CLOSE_GRACE_S", 0.05)

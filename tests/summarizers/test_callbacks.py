@@ -16,11 +16,12 @@ from ledger.summarizers.heuristic import Heuristic
 from projections.prompts import SummaryRequest
 from tests.summarizers.endpoint import Endpoint
 from tests.summarizers.scene import SMALL, TRIGGER, completed, messages, outcomes, said, talk
+from tests.support.ledgers import ledger_over
 
 
 async def of_one(summarizer: Any, **config: Any) -> MemoryLedger:
     """Return a ledger in memory after one attempt of *summarizer*."""
-    ledger = MemoryLedger(InMemoryStore(), config={**SMALL, **config})
+    ledger = ledger_over(InMemoryStore(), config={**SMALL, **config})
     ledger.set_summarizer(None, summarizer)
     await talk(ledger)
     await ledger.settle()
@@ -148,7 +149,7 @@ async def test_without_a_callback_the_heuristic_writes_and_no_call_is_recorded()
 
 
 async def test_a_session_may_have_its_own_summarizer_and_lose_it_again() -> None:
-    ledger = MemoryLedger(InMemoryStore(), config=SMALL)
+    ledger = ledger_over(InMemoryStore(), config=SMALL)
     ledger.set_summarizer(None, lambda prompt: "For all.")
     ledger.set_summarizer("own", lambda prompt: "For one.")
     ledger.set_summarizer("own", lambda prompt: "For another's.", user_id="somebody")
@@ -212,7 +213,7 @@ async def test_a_summarizer_may_say_why_it_failed_in_any_words() -> None:
     "wrong", [5, "a prompt", Own("x", method="mine"), Own("x", method="imported"), Own("x", model=5)]
 )
 def test_what_could_not_summarise_or_not_be_recorded_is_refused_at_once(wrong: Any) -> None:
-    ledger = MemoryLedger(InMemoryStore())
+    ledger = ledger_over(InMemoryStore())
     with pytest.raises(InvalidInput) as refusal:
         ledger.set_summarizer(None, wrong)
     assert refusal.value.code == "bad_summarizer"

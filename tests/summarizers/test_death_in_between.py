@@ -17,6 +17,7 @@ from ledger.summarizers.openai import OpenAISummarizer
 from tests.databases import Server
 from tests.summarizers.endpoint import Endpoint, hang, says
 from tests.summarizers.scene import SMALL, TRIGGER, completed, messages, outcomes, said, talk
+from tests.support.ledgers import ledger_over
 
 ROOT = Path(__file__).parents[2]
 
@@ -68,14 +69,14 @@ async def test_what_a_killed_process_left_is_abandoned_after_its_lease_and_done_
 
 
 async def test_what_was_left_is_abandoned_by_whoever_compacts_by_hand(store: Store, namespace: str) -> None:
-    dead = MemoryLedger(store, namespace=namespace, config=SMALL)
+    dead = ledger_over(store, namespace=namespace, config=SMALL)
     dead.set_summarizer(None, never)
     await talk(dead)
-    successor = MemoryLedger(store, namespace=namespace, compaction_lease_s=0.0)
+    successor = ledger_over(store, namespace=namespace, compaction_lease_s=0.0)
     await asyncio.sleep(0.01)
     await successor.compress("s")
     assert await outcomes(successor) == ["requested", "failed abandoned", "requested", "completed"]
-    await dead._compactor.close(grace_s=0)
+    await dead._handle.services.compactor.close(grace_s=0)
     assert await outcomes(successor) == ["requested", "failed abandoned", "requested", "completed"]
     await successor.close()
 
@@ -105,7 +106,7 @@ def test_a_callback_that_never_ends_does_not_keep_the_program_from_ending() -> N
         store = InMemoryStore()
         async with MemoryLedger.open(store=store, config=SMALL, summarizer=lambda prompt: stuck.wait()) as closing:
             await talk(closing)
-        return await outcomes(MemoryLedger(store))
+        return await outcomes(ledger_over(store))
 
     started = time.monotonic()
     assert asyncio.run(program()) == ["requested", "failed abandoned"]
@@ -126,7 +127,7 @@ async def test_closing_a_ledger_waits_a_little_for_a_slow_call() -> None:
 
 
 async def test_a_caller_that_gives_up_a_manual_compaction_gives_it_up_on_record() -> None:
-    ledger = MemoryLedger(InMemoryStore(), config=SMALL)
+    ledger = ledger_over(InMemoryStore(), config=SMALL)
     ledger.set_summarizer(None, never)
     await talk(ledger, 4)
     with pytest.raises(TimeoutError):

@@ -12,6 +12,7 @@ from ledger.summarizers.circuit_breaker import CircuitBreaker
 from projections.prompts import SummaryRequest
 from tests.summarizers.endpoint import Endpoint, says, status
 from tests.summarizers.scene import SMALL, messages, outcomes, said, talk
+from tests.support.ledgers import ledger_over
 
 NOTHING = SummaryRequest(messages=(), template_hash="")
 
@@ -104,7 +105,7 @@ async def test_a_model_that_hangs_is_left_alone_too() -> None:
         await asyncio.Event().wait()
         return ""
 
-    ledger = MemoryLedger(InMemoryStore(), config=SMALL, summarizer_timeout_s=0.01)
+    ledger = ledger_over(InMemoryStore(), config=SMALL, summarizer_timeout_s=0.01)
     ledger.set_summarizer(None, endless)
     await talk(ledger, 4)
     for _ in range(7):

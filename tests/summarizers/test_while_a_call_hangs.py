@@ -16,6 +16,7 @@ from ledger.summarizers.openai import OpenAISummarizer
 from tests.databases import Server
 from tests.summarizers.endpoint import Endpoint, hang, says
 from tests.summarizers.scene import SMALL, TRIGGER, completed, messages, outcomes, said, talk
+from tests.support.ledgers import ledger_over
 
 
 @pytest.fixture
@@ -98,7 +99,7 @@ async def test_two_ledgers_complete_one_request_once(
     hanging: MemoryLedger, endpoint: Endpoint, store: Store, model: OpenAISummarizer, namespace: str
 ) -> None:
     """V-CMP-3: the second takes the first for dead, for its lease is over, and the first still answers."""
-    other = MemoryLedger(store, namespace=namespace, config=SMALL, compaction_lease_s=0.0)
+    other = ledger_over(store, namespace=namespace, config=SMALL, compaction_lease_s=0.0)
     other.set_summarizer(None, model)
     endpoint.answers(says("The other's summary."))
     await asyncio.sleep(0.01)

@@ -4,21 +4,22 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from ledger.append_requests import append_request
+from ledger.application.services import Services
 from ledger.clock import SystemClock
 from ledger.codec import decode
 from ledger.events import Event, Extraction, MemoryAdded, MemoryFields, RecordedEvent
 from ledger.ids import Stream
-from ledger.memory import MemoryLedger
-from ledger.ports import AppendRequest, Store
+from ledger.ports import Store
 from ledger.records import LongTermMemory, RecordSearch, records_stream
 from ledger.records.shown import LongTermRecord
 from ledger.replay.states import States
 from ledger.session.commands import ChangeConfig
-from ledger.settings import Settings
 from ledger.summarizers import SummarizerChoice
 from ledger.worker import Worker, WorkerSettings, load_worker_settings
-from ledger.writing import Writer
+from ledger.worker.namespace import WorkedNamespace
 from tests.summarizers.endpoint import Behaviour, says
+from tests.support.ledgers import ledger_over
 
 CLIENTS = {"profile": "working_memory"}
 OSLO = {"text": "Mia lives in Oslo", "type": "semantic", "topics": ["home"], "entities": ["Mia", "Oslo"]}
@@ -36,16 +37,26 @@ def at_once(**changes: Any) -> WorkerSettings:
     return load_worker_settings(**chosen)
 
 
-def worker(store: Store, namespace: str, model: SummarizerChoice = None, **changes: Any) -> Worker:
+class LoneWorker(Worker):
+    """A worker with services of its own, which close with it and give up what is under way."""
+
+    async def stop(self) -> None:
+        """See `Worker.stop`."""
+        await super().stop()
+        await self._services.compactor.close(grace_s=0)
+        await self._services.close()
+
+
+def worker(store: Store, namespace: str, model: SummarizerChoice = None, **changes: Any) -> LoneWorker:
     """Return a worker for one namespace that waits for nothing."""
     lease_s = changes.pop("compaction_lease_s", 600.0)
-    return Worker(
-        store,
-        settings=at_once(**changes),
-        ledger_settings=Settings(compaction_lease_s=lease_s, summarizer_timeout_s=5),
-        summarizer=model,
-        namespaces=[namespace],
-    )
+    services = Services(store, summarizer=model, compaction_lease_s=lease_s, summarizer_timeout_s=5)
+    return LoneWorker(services, settings=at_once(**changes), namespaces=[namespace])
+
+
+def worked(store: Store, namespace: str, model: SummarizerChoice = None) -> WorkedNamespace:
+    """Return a namespace as a worker of its own sees it."""
+    return worker(store, namespace, model)._worked(namespace)
 
 
 async def work(store: Store, namespace: str, model: SummarizerChoice = None, **changes: Any) -> int:
@@ -65,9 +76,8 @@ class Scene:
         self.namespace = namespace
         self.user = user
         self.stream = Stream.of(namespace, session, user)
-        self.ledger = MemoryLedger(store, namespace=namespace, config=CLIENTS)
+        self.ledger = ledger_over(store, namespace=namespace, config=CLIENTS)
         self.memory = LongTermMemory(store, namespaces=[namespace], default_namespace=namespace)
-        self._writer = Writer(store, States(store), SystemClock())
 
     async def say(self, *texts: str) -> None:
         """Add messages of the user."""
@@ -80,13 +90,13 @@ class Scene:
         async def commands(state: object) -> Sequence[ChangeConfig]:
             return [ChangeConfig("w", extraction=Extraction(strategy, config))]
 
-        await self._writer.write(self.stream, commands)
+        await self.ledger._handle.write(self.stream, commands)
 
     async def append(self, *events: Event) -> None:
         """Append events as they are."""
         state = await States(self.store).current(self.stream)
-        request = self._writer.request(self.stream, events, state.version)
-        await self.store.append(AppendRequest(writes=request.writes))
+        request = append_request(self.stream, events, expected_version=state.version, clock=SystemClock(), actor="")
+        await self.store.append(request)
 
     async def note(self, memory_id: str, text: str, **fields: Any) -> int:
         """Add a memory to the session, and return its version."""

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.summarizers.openai import OpenAISummarizer
 from tests.summarizers.endpoint import Endpoint, says
 from tests.summarizers.scene import SMALL, TRIGGER, completed, messages, outcomes, said, talk
+from tests.support.ledgers import ledger_over
 from tests.worker.scene import work
 
 
@@ -21,7 +21,7 @@ async def test_what_a_dead_process_began_is_ended_by_a_worker_after_the_lease(
     store: Store, namespace: str, endpoint: Endpoint, model: OpenAISummarizer
 ) -> None:
     endpoint.answers(says("The only summary."))
-    dead = MemoryLedger(store, namespace=namespace, config=SMALL)
+    dead = ledger_over(store, namespace=namespace, config=SMALL)
     dead.set_summarizer(None, never)
     await talk(dead)
     assert await outcomes(dead) == ["requested"]
@@ -29,24 +29,24 @@ async def test_what_a_dead_process_began_is_ended_by_a_worker_after_the_lease(
     assert await outcomes(dead) == ["requested", "failed abandoned", "requested", "completed"]
     assert (await completed(dead)).text == "The only summary."
     assert await said(dead) == messages(TRIGGER, TRIGGER)
-    await dead._compactor.close(grace_s=0)
+    await dead._handle.services.compactor.close(grace_s=0)
 
 
 async def test_within_its_lease_a_compaction_is_left_to_who_began_it(store: Store, namespace: str) -> None:
-    alive = MemoryLedger(store, namespace=namespace, config=SMALL)
+    alive = ledger_over(store, namespace=namespace, config=SMALL)
     alive.set_summarizer(None, never)
     await talk(alive)
     assert await work(store, namespace) == 0
     assert await outcomes(alive) == ["requested"]
-    await alive._compactor.close(grace_s=0)
+    await alive._handle.services.compactor.close(grace_s=0)
 
 
 async def test_what_nobody_began_is_begun_by_a_worker_after_a_while(
     store: Store, namespace: str, endpoint: Endpoint, model: OpenAISummarizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     endpoint.answers(says("The only summary."))
-    dead = MemoryLedger(store, namespace=namespace, config=SMALL)
-    dead._compactor.evaluate = _nothing  # type: ignore[method-assign]
+    dead = ledger_over(store, namespace=namespace, config=SMALL)
+    dead._handle.services.compactor.evaluate = _nothing  # type: ignore[method-assign]
     await talk(dead)
     assert await work(store, namespace, model) == 0, "whoever wrote may still begin it"
     monkeypatch.setattr("ledger.jobs.due.UNSTARTED_S", 0.0)
@@ -56,12 +56,12 @@ async def test_what_nobody_began_is_begun_by_a_worker_after_a_while(
 
 
 async def test_with_summarization_off_a_worker_compacts_nothing(store: Store, namespace: str) -> None:
-    dead = MemoryLedger(store, namespace=namespace, config=SMALL)
+    dead = ledger_over(store, namespace=namespace, config=SMALL)
     dead.set_summarizer(None, never)
     await talk(dead)
     off = work(store, namespace, compaction_lease_s=0.0001, enable_working_memory_summarization=False)
     assert await off == 0
-    await dead._compactor.close(grace_s=0)
+    await dead._handle.services.compactor.close(grace_s=0)
 
 
 async def _nothing(*args: object, **options: object) -> None:

@@ -14,22 +14,23 @@ from typing import Any
 
 import pytest
 
+from ledger.append_requests import stream_write
 from ledger.events import CompactionCompleted, EntryAdded, MemoryFields
 from ledger.events import MemoryAdded as Added
-from ledger.memory import MemoryLedger
 from ledger.ports import AppendRequest, Store
 from ledger.stores.postgres import PostgresStore
 from ledger.summarizers.openai import OpenAISummarizer
 from ledger.worker import extracting
 from ledger.worker.completing import Decide, Ending
 from ledger.worker.extracting import extract
-from ledger.worker.site import Site
+from ledger.worker.namespace import WorkedNamespace
 from projections import ranges
 from projections.backlog import BACKLOG
 from tests.databases import Server
 from tests.summarizers.endpoint import Behaviour, Endpoint, Exchange, says
+from tests.support.ledgers import ledger_over
 from tests.worker.process import POINTS, SHORT
-from tests.worker.scene import OSLO, Scene, finds, work, worker
+from tests.worker.scene import OSLO, Scene, finds, work, worked, worker
 
 ROOT = Path(__file__).parents[2]
 #: Ten messages of ten tokens are more than 70, and the newest four stay.
@@ -45,8 +46,8 @@ def talks(exchange: Exchange) -> None:
 
 async def begun(scene: Scene) -> None:
     """Let a session have messages to extract, one of them covered, a memory to promote, a compaction to do."""
-    scene.ledger = MemoryLedger(scene.store, namespace=scene.namespace, config=SMALL)
-    scene.ledger._compactor.evaluate = nothing  # type: ignore[method-assign]
+    scene.ledger = ledger_over(scene.store, namespace=scene.namespace, config=SMALL)
+    scene.ledger._handle.services.compactor.evaluate = nothing  # type: ignore[method-assign]
     for number in range(10):
         await scene.ledger.add_user_message(scene.stream.session_id, f"message {number}", user_id=scene.user, tokens=10)
     await scene.append(Added(write_id="w", memory_id=f"m-{scene.stream.session_id}", fields=MemoryFields("noted")))
@@ -189,11 +190,10 @@ async def test_several_workers_share_the_work_and_do_each_job_once(
 
 async def two_extract_the_same(scene: Scene, model: OpenAISummarizer) -> None:
     """Let two take the same job, as if the first had lost its lease while its model thought."""
-    tools = worker(scene.store, scene.namespace, model)._tools
-    sites = [Site(tools, namespace=scene.namespace) for _ in range(2)]
-    await asyncio.gather(*(extract(site, scene.stream) for site in sites))
-    for site in sites:
-        await site.close()
+    both = [worked(scene.store, scene.namespace, model) for _ in range(2)]
+    await asyncio.gather(*(extract(each, scene.stream) for each in both))
+    for each in both:
+        await each.handle.services.close()
 
 
 async def test_a_job_that_two_workers_do_is_done_once(
@@ -212,29 +212,31 @@ async def test_a_worker_without_the_guard_is_caught(
 ) -> None:
     """Negative control."""
 
-    async def unguarded(site: Site, stream: Any, made_of: Decide, *, write_id: str) -> Ending:
+    async def unguarded(worked: WorkedNamespace, stream: Any, made_of: Decide, *, write_id: str) -> Ending:
         made = made_of(*before)
         assert made is not None
         events = [command.extracted for command in made.commands]  # type: ignore[union-attr]
-        records = await site.memory.writes_for_promotion(stream, made.promotions, write_id=write_id)
-        writes = site.writer.request(stream, events, None).writes
-        await site.store.append(AppendRequest(writes=(*writes, *records)))
+        handle = worked.handle
+        records = await handle.long_term.writes_for_promotion(stream, made.promotions, write_id=write_id)
+        clock = handle.services.clock
+        write = stream_write(stream, events, expected_version=None, clock=clock, actor="worker")
+        await worked.store.append(AppendRequest(writes=(write, *records)))
         return "done"
 
     endpoint.answers(finds(OSLO))
     scene = Scene(store, namespace)
     await begun(scene)
-    site = Site(worker(store, namespace, model)._tools, namespace=namespace)
-    before = await site.read(scene.stream)
+    one = worked(store, namespace, model)
+    before = await one.read(scene.stream)
     monkeypatch.setattr(extracting, "complete", unguarded)
     for _ in range(2):
-        await extract(site, scene.stream)
-        site.backlogs._cache.clear()
-        site.backlogs.current = stale(before[1])  # type: ignore[method-assign]
-        site.states.current = stale(before[0])  # type: ignore[method-assign]
+        await extract(one, scene.stream)
+        one.backlogs._cache.clear()
+        one.backlogs.current = stale(before[1])  # type: ignore[method-assign]
+        one.handle.services.states.current = stale(before[0])  # type: ignore[method-assign]
     with pytest.raises(AssertionError, match="each message is extracted once"):
         await assert_done_once(scene)
-    await site.close()
+    await one.handle.services.close()
 
 
 def stale(answer: object) -> Any:

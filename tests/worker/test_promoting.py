@@ -6,10 +6,10 @@ import pytest
 
 from ledger.events import MemoryEdited, MemoryFields, MemoryRemoved
 from ledger.ports import Store
+from ledger.records import LongTermMemory
 from ledger.replay.states import States
 from ledger.worker.promoting import promote
-from ledger.worker.site import Site
-from tests.worker.scene import Scene, work, worker
+from tests.worker.scene import Scene, work, worked
 
 
 async def test_a_memory_becomes_a_record_and_says_since_when(scene: Scene, store: Store, namespace: str) -> None:
@@ -76,33 +76,32 @@ async def test_a_deletion_just_before_the_append_leaves_nothing(
     """B3: between what was decided and the append the session changes."""
     await scene.say("hello")
     await scene.note("m1", "Mia lives in Oslo")
-    site = Site(worker(store, namespace)._tools, namespace=namespace)
-    write, cleared = site.memory.writes_for_promotion, []
+    one = worked(store, namespace)
+    write, cleared = LongTermMemory.writes_for_promotion, []
 
     async def meanwhile(*args: object, **options: object) -> object:
         if not cleared:
             cleared.append(await scene.ledger.clear_session("s", end=end, user_id="mia"))
         return await write(*args, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(site.memory, "writes_for_promotion", meanwhile)
-    assert await promote(site, scene.stream) == ("late" if end else "done")
+    monkeypatch.setattr(LongTermMemory, "writes_for_promotion", meanwhile)
+    assert await promote(one, scene.stream) == ("late" if end else "done")
     assert await scene.texts() == ([] if end else ["Mia lives in Oslo"])
     assert len(await scene.events("memory.promoted")) == (0 if end else 1)
-    await site.close()
+    await one.handle.services.close()
 
 
 async def test_two_that_promote_the_same_memory_do_it_once(scene: Scene, store: Store, namespace: str) -> None:
     await scene.say("hello")
     await scene.note("m1", "Mia lives in Oslo")
-    tools = worker(store, namespace)._tools
-    one, other = Site(tools, namespace=namespace), Site(tools, namespace=namespace)
+    one, other = worked(store, namespace), worked(store, namespace)
     await other.read(scene.stream)  # what it knows is old in a moment
     assert await promote(one, scene.stream) == "done"
     assert await promote(other, scene.stream) == "done"
     assert len(await scene.events("memory.promoted")) == 1
     assert len(await scene.record_events()) == 1
-    for site in (one, other):
-        await site.close()
+    for each in (one, other):
+        await each.handle.services.close()
 
 
 async def test_each_message_becomes_a_record_where_that_is_asked_for(

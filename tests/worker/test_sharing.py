@@ -12,7 +12,7 @@ from ledger.ports import Store
 from ledger.ports.jobs import JOBS, MOST_ATTEMPTS, DueJob, Job, Outcome, SessionJobs
 from ledger.stores.postgres import PostgresStore
 from ledger.summarizers.openai import OpenAISummarizer
-from ledger.worker.site import Site
+from ledger.worker.namespace import WorkedNamespace
 from tests.conformance.building import an_event, append
 from tests.databases import Server
 from tests.summarizers.endpoint import Endpoint, hang, says, status
@@ -240,10 +240,10 @@ async def test_one_broken_namespace_does_not_keep_the_others_from_being_looked_a
     both._only = (good.namespace, bad.namespace)
     begin = both._begin
 
-    async def broken(site: Site, position: int) -> int:
-        if site.namespace == bad.namespace:
+    async def broken(worked: WorkedNamespace, position: int) -> int:
+        if worked.name == bad.namespace:
             raise RuntimeError("a fault of ours")
-        return await begin(site, position)
+        return await begin(worked, position)
 
     monkeypatch.setattr(both, "_begin", broken)
     assert await both.run_once() == 1
@@ -264,9 +264,9 @@ async def test_where_nothing_changed_and_nothing_is_due_nothing_is_looked_at(
     looked_at: list[str] = []
     begin = one._begin
 
-    async def counted(site: Site, position: int) -> int:
-        looked_at.append(site.namespace)
-        return await begin(site, position)
+    async def counted(worked: WorkedNamespace, position: int) -> int:
+        looked_at.append(worked.name)
+        return await begin(worked, position)
 
     monkeypatch.setattr(one, "_begin", counted)
     assert await one.run_once() == 3
@@ -303,11 +303,11 @@ async def test_a_namespace_that_cannot_be_kept_up_is_tried_again_after_a_while(
     await scene.note("m1", "Mia lives in Oslo")
     tries: list[float] = []
 
-    async def fails(self: Site) -> None:
+    async def fails(self: WorkedNamespace) -> None:
         tries.append(asyncio.get_running_loop().time())
         raise DatabaseUnavailable("the database does not answer; try again")
 
-    monkeypatch.setattr(Site, "keep_up", fails)
+    monkeypatch.setattr(WorkedNamespace, "keep_up", fails)
     assert await asyncio.wait_for(work(store, namespace, poll_s=0.2), timeout=5) == 1
     assert 1 <= len(tries) <= 2
     tries.clear()

@@ -12,11 +12,13 @@ from typing import Any, Final
 import msgspec
 from pydantic import ValidationError
 
-from ledger.clock import SystemClock
+from ledger.application.handle import NamespaceHandle
+from ledger.application.log import get_log
+from ledger.application.services import Services, open_services
+from ledger.application.working_memory import current_state, put_working_memory
 from ledger.errors import InvalidInput, LedgerError, PreconditionFailed, RecordNotFound, SessionNotFound
 from ledger.events import JsonObject
 from ledger.names import check_name
-from ledger.opening import open_store
 from ledger.ports import Store
 from ledger.records import LongTermMemory
 from ledger.results import Precondition
@@ -25,9 +27,9 @@ from ledger.server.compat import shapes
 from ledger.server.compat.bodies import WorkingMemoryBody, check_body
 from ledger.server.compat.limits import ContextLimit, begins_with
 from ledger.server.settings import ServiceSettings
-from ledger.server.spaces import ServedLedger, Spaces
 from ledger.session.state import SessionState
 from ledger.settings import Settings
+from ledger.summarizers.heuristic import Heuristic
 
 #: Who the events say wrote them; by it a repetition knows what nobody has gone on with.
 ACTOR: Final = "import-ams"
@@ -71,11 +73,10 @@ class TakenOver(msgspec.Struct, kw_only=True):
 class TakingOver:
     """Takes sessions and records over into a store; made by `open`."""
 
-    def __init__(self, store: Store, spaces: Spaces, settings: ServiceSettings, clock: SystemClock) -> None:
-        self._store = store
-        self._spaces = spaces
+    def __init__(self, services: Services, settings: ServiceSettings) -> None:
+        self._services = services
         self._settings = settings
-        self._clock = clock
+        self._clock = services.clock
 
     @classmethod
     @asynccontextmanager
@@ -87,15 +88,8 @@ class TakingOver:
         Raises:
             DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: the database cannot be used.
         """
-        own = store or await open_store(settings)
-        clock = SystemClock()
-        spaces = Spaces(own, settings=settings, clock=clock)
-        try:
-            yield cls(own, spaces, service_settings, clock)
-        finally:
-            await spaces.close()
-            if store is None:
-                await own.close()
+        async with open_services(settings, store=store, summarizer=Heuristic()) as services:
+            yield cls(services, service_settings)
 
     async def take(
         self,
@@ -169,24 +163,25 @@ class TakingOver:
         )
         user_id = check_name(sent.user_id or "", field="user_id", may_be_empty=True)
         check_name(session_id, field="session_id")
-        async with self._spaces.lend(sent.namespace or shapes.DEFAULT_NAMESPACE, ACTOR) as ledger:
-            state = await ledger.current_state(session_id, user_id=user_id)
-            if state.version and _same(self._shown(state, session_id, sent), shown):
-                done.unchanged += 1
-                return
-            if state.version and await _continued(ledger, session_id, user_id):
-                done.continued += 1
-                return
-            live = state.is_live(self._clock.now())
-            if not dry_run:
-                await ledger.put_working_memory(
-                    session_id,
-                    sent.body(),
-                    config=begins_with(self._settings),
-                    when=Precondition(strict=True, version=state.version) if live else Precondition(absent=True),
-                    compact=False,
-                    user_id=user_id,
-                )
+        handle = self._services.handle(sent.namespace or shapes.DEFAULT_NAMESPACE, ACTOR)
+        state = await current_state(handle, session_id, user_id=user_id)
+        if state.version and _same(self._shown(state, session_id, sent), shown):
+            done.unchanged += 1
+            return
+        if state.version and await _continued(handle, session_id, user_id):
+            done.continued += 1
+            return
+        live = state.is_live(self._clock.now())
+        if not dry_run:
+            await put_working_memory(
+                handle,
+                session_id,
+                sent.body(),
+                config=begins_with(self._settings),
+                when=Precondition(strict=True, version=state.version) if live else Precondition(absent=True),
+                compact=False,
+                user_id=user_id,
+            )
         done.sessions += 1
         done.messages += len(sent.messages)
         done.memories += len(sent.memories)
@@ -206,7 +201,7 @@ class TakingOver:
     async def _take_records(self, page: Sequence[JsonObject], done: TakenOver, *, dry_run: bool) -> None:
         """Add the records of a page that are not known; one that was changed or deleted here stays so."""
         spaces = sorted({each.get("namespace") or shapes.DEFAULT_NAMESPACE for each in page})
-        memory = self._spaces.ledger(shapes.DEFAULT_NAMESPACE, ACTOR).long_term.over(spaces, actor=ACTOR)
+        memory = self._services.long_term.over(spaces, actor=ACTOR)
         new: list[JsonObject] = []
         for each in page:
             try:
@@ -250,12 +245,12 @@ async def _is_known(memory: LongTermMemory, record_id: Any) -> bool:
         return False
 
 
-async def _continued(ledger: ServedLedger, session_id: str, user_id: str) -> bool:
+async def _continued(handle: NamespaceHandle, session_id: str, user_id: str) -> bool:
     """Tell whether anybody but this command has written to the session."""
     after: int | None = 0
     while after is not None:
         try:
-            page = await ledger.get_log(session_id, after_version=after, limit=_LOG_PAGE, user_id=user_id)
+            page = await get_log(handle, session_id, after_version=after, limit=_LOG_PAGE, user_id=user_id)
         except SessionNotFound:
             return False
         if any(event.actor != ACTOR and not event.type.startswith(_OWN) for event in page.events):

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from ledger.application.namespaces import namespace_names
+from ledger.application.working_memory import current_state
 from ledger.errors import SeveralSessions
 from ledger.ids import namespace_id
 from ledger.server.callers import Caller
@@ -38,7 +40,7 @@ class Locator:
             return [self._caller.namespace(named)]
         if self._caller.namespaces is not None:
             return sorted(self._caller.namespaces)
-        return await self._service.spaces.known()
+        return await namespace_names(self._service.services)
 
     async def find(self, session_id: str, *, namespace: str | None, user_id: str | None) -> Place | None:
         """Return the session that the names mean; none if there is none, or several it could be."""
@@ -78,8 +80,8 @@ class Locator:
         return [place for place in places if place is not None]
 
     async def _look(self, namespace: str, user_id: str, session_id: str) -> Place | None:
-        async with self._service.spaces.lend(namespace, self._caller.actor) as ledger:
-            state = await ledger.current_state(session_id, user_id=user_id)
+        handle = self._service.services.handle(namespace, self._caller.actor)
+        state = await current_state(handle, session_id, user_id=user_id)
         if not state.opened:
             return None
         expired = state.has_expired(self._service.clock.now())

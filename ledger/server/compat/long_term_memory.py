@@ -43,7 +43,7 @@ async def memory_for(service: Service, caller: Caller) -> LongTermMemory:
         InvalidInput: it is turned off.
     """
     check_enabled(service)
-    return service.long_term.over(await Locator(service, caller).permitted(), actor=caller.actor)
+    return service.services.long_term.over(await Locator(service, caller).permitted(), actor=caller.actor)
 
 
 async def _memory(caller: CallerOf, service: ServiceOf) -> LongTermMemory:

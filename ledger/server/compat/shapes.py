@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import msgspec
 
+from ledger.application.working_memory import stamp_of
 from ledger.events import JsonObject, MemoryFields, to_datetime
-from ledger.memory.putting import stamp_of
 from ledger.server.compat.limits import ContextLimit
 from ledger.session.put import ServedView
 from ledger.session.put.fields import context_of, shown_data

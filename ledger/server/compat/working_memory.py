@@ -10,6 +10,10 @@ from fastapi import Body as JsonBody
 from fastapi import Header, Query
 from starlette.responses import JSONResponse, Response
 
+from ledger.application.compression import settle
+from ledger.application.lifetime import clear_session
+from ledger.application.namespaces import live_sessions
+from ledger.application.working_memory import carries_proof, current_state, note_view, put_working_memory
 from ledger.errors import InvalidInput, PreconditionFailed, VersionConflict
 from ledger.results import Guard, Precondition
 from ledger.server.callers import Caller, Reader, Writer
@@ -43,7 +47,7 @@ async def list_sessions(
 ) -> Sessions:
     """List sessions that live, the newest first; an id that two users have comes twice. Source: http W-15."""
     names = await Locator(service, caller).permitted(namespace)
-    total, rows = await service.spaces.live_sessions(names, user_id=user_id, limit=offset + limit)
+    total, rows = await live_sessions(service.services, names, user_id=user_id, limit=offset + limit)
     return Sessions(sessions=[row.session_id for row in rows[offset:]], total=total)
 
 
@@ -69,8 +73,8 @@ async def get_session(
     etag = shapes.etag_of(place.state, view)
     headers = {"ETag": etag} | ({"X-Memory-Reconstructed": "true"} if place.expired else {})
     if view.served is not None:
-        async with service.spaces.lend(place.namespace, caller.actor) as ledger:
-            await ledger.note_view(session_id, view.served, user_id=place.user_id)
+        handle = service.services.handle(place.namespace, caller.actor)
+        await note_view(handle, session_id, view.served, user_id=place.user_id)
     return _answer(place, view, limit, service, headers)
 
 
@@ -105,25 +109,26 @@ async def put_session(
         body = msgspec.structs.replace(body, ttl_seconds=ttl_seconds, ttl_sent=True)
     names = sent.namespace or namespace, sent.user_id or user_id
     space, user = await _whose(service, caller, session_id, sent, *names)
-    async with service.spaces.lend(space, caller.actor) as ledger:
-        put = await ledger.put_working_memory(
-            session_id,
-            body,
-            config=begins_with(settings),
-            when=_precondition(if_match, if_none_match),
-            last_accessed=sent.last_accessed,
-            context_window=limit.context_window if (limit.context_window or 0) > 0 else None,
-            model_name=limit.model_name,
-            compact=settings.enable_working_memory_summarization,
-            idempotency_key=idempotency_key,
-            user_id=user,
-        )
-        state = put.state
-        if put.changed and not put.replayed:
-            with suppress(TimeoutError):  # it goes on in the background (http W-45)
-                async with asyncio.timeout(settings.longest_put_wait_s):
-                    await ledger.settle(session_id, user_id=user)
-                    state = await ledger.current_state(session_id, user_id=user)
+    handle = service.services.handle(space, caller.actor)
+    put = await put_working_memory(
+        handle,
+        session_id,
+        body,
+        config=begins_with(settings),
+        when=_precondition(if_match, if_none_match),
+        last_accessed=sent.last_accessed,
+        context_window=limit.context_window if (limit.context_window or 0) > 0 else None,
+        model_name=limit.model_name,
+        compact=settings.enable_working_memory_summarization,
+        idempotency_key=idempotency_key,
+        user_id=user,
+    )
+    state = put.state
+    if put.changed and not put.replayed:
+        with suppress(TimeoutError):  # it goes on in the background (http W-45)
+            async with asyncio.timeout(settings.longest_put_wait_s):
+                await settle(handle, session_id, user_id=user)
+                state = await current_state(handle, session_id, user_id=user)
     view = shapes.View(tuple(state.window.entries))
     headers = {"ETag": shapes.etag_of(state, view)}
     if any(message.created_at is None for message in sent.messages):
@@ -151,13 +156,13 @@ async def delete_session(
         guard: Guard = {"user_id": place.user_id}
         if when.version is not None:
             guard["expected_version"] = when.version
-        async with service.spaces.lend(place.namespace, caller.actor) as ledger:
-            try:
-                await ledger.clear_session(session_id, end=True, **guard)
-            except VersionConflict as conflict:
-                if when.version is None:
-                    raise
-                raise PreconditionFailed(f"the session is at version {conflict.current}; read it again") from conflict
+        handle = service.services.handle(place.namespace, caller.actor)
+        try:
+            await clear_session(handle, session_id, end=True, **guard)
+        except VersionConflict as conflict:
+            if when.version is None:
+                raise
+            raise PreconditionFailed(f"the session is at version {conflict.current}; read it again") from conflict
     return Acknowledged(status="ok")
 
 
@@ -173,18 +178,18 @@ async def _whose(
     exact = caller.namespace(namespace), user_id or ""
     if namespace is not None and user_id is not None:
         return exact
-    async with service.spaces.lend(exact[0], caller.actor) as ledger:
-        if (await ledger.current_state(session_id, user_id=exact[1])).is_live(service.clock.now()):
-            return exact
+    handle = service.services.handle(exact[0], caller.actor)
+    if (await current_state(handle, session_id, user_id=exact[1])).is_live(service.clock.now()):
+        return exact
     named = any(each.id for each in sent.messages) or any(each.id for each in sent.memories)
     if sent.last_accessed is None and not named:
         return exact
     locator = Locator(service, caller)
     known: list[Place] = []
     for place in await locator.candidates(session_id, namespace=namespace, user_id=user_id):
-        async with service.spaces.lend(place.namespace, caller.actor) as ledger:
-            if await ledger.carries_proof(session_id, sent.body(), sent.last_accessed, user_id=place.user_id):
-                known.append(place)
+        handle = service.services.handle(place.namespace, caller.actor)
+        if await carries_proof(handle, session_id, sent.body(), sent.last_accessed, user_id=place.user_id):
+            known.append(place)
     return (known[0].namespace, known[0].user_id) if len(known) == 1 else exact
 
 

@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.history.comparing import Changes
-from ledger.memory.trying import Point as LibraryPoint
+from ledger.results import Point as LibraryPoint
 from ledger.server.callers import Reader
 from ledger.server.ledgers import ServiceOf
 from ledger.server.native.sessions import SessionOf, never_future
@@ -118,8 +118,8 @@ async def diff(session: SessionOf, body: DiffWish, caller: Reader, service: Serv
     before, after = _points(body, service)
     if body.on_miss == "call":
         caller.require("write")  # it costs money
-    changes = await session.ledger.compare(before=before, after=after, on_miss=body.on_miss or "raise", **session.names)
-    return _shape(changes)
+    found = await session.ledger.diff(before=before, after=after, on_miss=body.on_miss or "raise", **session.names)
+    return _shape(found.changes)
 
 
 def _points(body: DiffWish, service: Service) -> tuple[LibraryPoint | None, LibraryPoint | None]:

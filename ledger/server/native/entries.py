@@ -6,9 +6,9 @@ from fastapi import Path
 from pydantic import ConfigDict, Field, WithJsonSchema
 from starlette.responses import Response
 
+from ledger.application.entries import BATCH_ENTRIES
 from ledger.errors import InvalidInput, NotPermitted
 from ledger.events import JsonObject
-from ledger.memory.adding import BATCH_ENTRIES
 from ledger.names import check_entry_id
 from ledger.server.callers import Caller, Reader, Writer
 from ledger.server.native.sessions import ConditionsOf, SessionOf, tag

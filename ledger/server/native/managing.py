@@ -168,7 +168,9 @@ async def put_config(
 ) -> ConfigShape:
     """Put a whole memory config in place; a session that is not there begins with it, unless `If-Match` is sent."""
     with conditions.hold():
-        done = await session.ledger.configure(config=body.config, **session.names, **await conditions.guard(session))
+        done = await session.ledger.update_config(
+            config=body.config, replace=True, **session.names, **await conditions.guard(session)
+        )
     tag(response, done.version, replayed=done.replayed)
     return ConfigShape.of(await session.ledger.get_state(version=done.version, **session.names), done.version)
 

@@ -8,6 +8,8 @@ from msgspec.structs import replace
 from pydantic import Field
 from starlette.responses import Response
 
+from ledger.application.context import context_of_state
+from ledger.application.reading import entries_since_clear
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject, to_datetime
 from ledger.history.comparing import context_of
@@ -157,7 +159,7 @@ async def state(
 ) -> State:
     """Show the session now, at a version, or at a moment; an ended or expired one too."""
     found = await session.ledger.get_state(**session.names, **when(version, never_future(service, at)))
-    history = await session.ledger.get_history(version=found.version, **session.names)
+    entries = await entries_since_clear(session.handle, session.stream, found)
     moment = check_moment(at, "at") or service.clock.now()
     flags = found.working.flags
     tag(response, found.version)
@@ -192,7 +194,7 @@ async def state(
         updated_at=to_datetime(found.updated_us),
         entries=[
             EntryWithFate(**entry_fields(past.entry), status=past.status, summary_ids=past.summary_ids)
-            for past in history.current()
+            for past in entries
         ],
     )
 
@@ -216,7 +218,8 @@ async def context(
         raise InvalidInput("bad_value", "is messages or text", field="format")
     limit = context_window_max if context_window_max is not None else _window(model_name)
     found = await session.ledger.get_state(**session.names, **when(version, never_future(service, at)))
-    shown = await session.ledger.get_context(**session.names, version=found.version)
+    looks_back = version is not None or at is not None
+    shown = await context_of_state(session.handle, session.stream, found, looks_back=looks_back)
     shown = replace(shown, window=fitted(shown.window, limit))
     tag(response, found.version)
     return ContextShape(

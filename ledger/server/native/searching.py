@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from ledger.memory.searching import MOST_AROUND, MOST_FOUND
+from ledger.application.search import MOST_AROUND, MOST_FOUND
 from ledger.server.callers import Reader
 from ledger.server.ledgers import LedgerOf
 from ledger.server.native.shapes import EntryShape, Shape, SummaryShape

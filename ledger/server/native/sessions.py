@@ -9,10 +9,12 @@ from typing import Annotated, Final, TypeAlias, TypedDict
 from fastapi import Depends, Header, Path, Query
 from starlette.responses import Response
 
+from ledger.application.handle import NamespaceHandle
 from ledger.errors import InvalidInput, PreconditionFailed, SessionNotFound, VersionConflict
+from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.names import check_idempotency_key, check_name
-from ledger.server.ledgers import LedgerOf
+from ledger.server.ledgers import HandleOf
 from ledger.server.service import Service
 from ledger.session.drafts import check_moment
 from ledger.session.state import SessionState
@@ -33,8 +35,18 @@ class Names(TypedDict):
 class Session:
     """A session of the request's namespace, which may have no events."""
 
-    ledger: MemoryLedger
+    handle: NamespaceHandle
     names: Names
+
+    @property
+    def ledger(self) -> MemoryLedger:
+        """The ledger of its namespace."""
+        return MemoryLedger(self.handle)
+
+    @property
+    def stream(self) -> Stream:
+        """Its place in the store."""
+        return self.handle.stream(**self.names)
 
     @property
     def session_id(self) -> str:
@@ -52,11 +64,11 @@ class Session:
 
 async def _session(
     session_id: Annotated[str, Path(description="The session's id.", examples=["support-42"])],
-    ledger: LedgerOf,
+    handle: HandleOf,
     user_id: Annotated[str | None, Query(description="Whose session; of nobody without it.")] = None,
 ) -> Session:
     user = None if user_id is None else check_name(user_id, field="user_id", may_be_empty=True)
-    return Session(ledger, {"session_id": check_name(session_id, field="session_id"), "user_id": user})
+    return Session(handle, {"session_id": check_name(session_id, field="session_id"), "user_id": user})
 
 
 SessionOf: TypeAlias = Annotated[Session, Depends(_session)]

@@ -1,12 +1,11 @@
 """Sessions of many namespaces, listed as one. Source: http W-15, W-75."""
 
-from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import pytest
 
+from ledger.application.services import Indexes
 from ledger.errors import VersionConflict
-from ledger.server.spaces import ServedLedger
 from tests.databases import Server
 from tests.server import asking
 from tests.server.conftest import Running, running
@@ -24,29 +23,29 @@ def listed(one: Running, **query: Any) -> dict[str, Any]:
 def test_who_names_no_namespace_is_shown_all_and_each_is_looked_up_only_when_it_changed(
     server: Server, fresh_database: str
 ) -> None:
-    lent: list[str] = []
+    looked_up: list[str] = []
 
-    def counted(namespace: str, actor: str = "") -> AbstractAsyncContextManager[ServedLedger]:
-        lent.append(namespace)
-        return lend(namespace, actor)
+    def counted(namespace: str) -> Indexes:
+        looked_up.append(namespace)
+        return indexes(namespace)
 
     with running(server.target(fresh_database)) as one:
-        lend = one.service.spaces.lend
+        indexes = one.service.services.indexes
         for number in range(4):
             body = {"namespace": f"n{number % 3}", "messages": [{"role": "user", "content": "hello"}]}
             assert asking.put(f"{one.url}/v1/working-memory/s{number}", json=body).status_code == 200
-        one.service.spaces.lend = counted  # type: ignore[method-assign]
+        one.service.services.indexes = counted  # type: ignore[method-assign]
         assert listed(one) == {"sessions": ["s3", "s2", "s1", "s0"], "total": 4}
-        assert sorted(lent) == ["n0", "n1", "n2"]
+        assert sorted(looked_up) == ["n0", "n1", "n2"]
         assert listed(one, limit=2, offset=1) == {"sessions": ["s2", "s1"], "total": 4}
         assert listed(one, namespace="n0") == {"sessions": ["s3", "s0"], "total": 2}
-        assert len(lent) == 3, "nothing had changed"
+        assert len(looked_up) == 3, "nothing had changed"
         assert (
             asking.put(f"{one.url}/v1/working-memory/s1", json={"namespace": "n1", "context": "c"}).status_code == 200
         )
-        lent.clear()
+        looked_up.clear()
         assert listed(one)["sessions"] == ["s1", "s3", "s2", "s0"]
-        assert lent == ["n1"]
+        assert looked_up == ["n1"]
 
 
 def test_a_namespace_without_events_is_no_trouble(server: Server, fresh_database: str) -> None:

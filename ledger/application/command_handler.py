@@ -2,43 +2,41 @@
 
 import asyncio
 import logging
-import os
 from collections.abc import Awaitable, Callable, Sequence
-from hashlib import sha256
-from typing import Final, TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 from uuid import UUID
 from weakref import WeakValueDictionary
 
 import msgspec
 
-from ledger.canonical import canonical_json
-from ledger.codec import SALT_BYTES, decode, encode
-from ledger.errors import IdempotencyMismatch, LedgerError, Unavailable, Unreadable, VersionConflict
-from ledger.events import (
-    ConfigChanged,
-    EntryAdded,
-    Event,
-    JsonObject,
-    NewEvent,
-    RecordedEvent,
-    SessionCleared,
-    SessionOpened,
-    to_microseconds,
-)
+from ledger.append_requests import stream_write
+from ledger.codec import decode
+from ledger.contention import until_uncontended
+from ledger.errors import IdempotencyMismatch, LedgerError, Unreadable, VersionConflict
+from ledger.events import Event, RecordedEvent, SessionOpened
 from ledger.ids import Stream
-from ledger.ports import AppendRequest, Clock, Receipt, Store, StreamWrite
+from ledger.ports import AppendRequest, Clock, Receipt, Store
 from ledger.replay.states import States
 from ledger.session.commands import Command, OpenSession
 from ledger.session.decisions import decide
 from ledger.session.state import SessionState
 from projections.ranges import ranges_of
 
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 log = logging.getLogger("ledger")
 
-#: What to ask of a session, given its state; asked again with a newer state if another writer was first.
-CommandsFor: TypeAlias = Callable[[SessionState], Awaitable[Sequence[Command]]]
 
-_ATTEMPTS: Final = 50  # each lost attempt means that somebody else's append went through
+class Decision(msgspec.Struct, Generic[T_co], frozen=True):
+    """Commands for a session in one state, and a *note* on that state for whoever asked to write."""
+
+    commands: Sequence[Command]
+    note: T_co
+
+
+#: What to ask of a session, given its state; called again with a newer state if another writer was first.
+CommandsFor: TypeAlias = Callable[[SessionState], Awaitable[Sequence[Command]]]
+DecisionFor: TypeAlias = Callable[[SessionState], Awaitable[Decision[T]]]
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -62,14 +60,13 @@ class Idempotency(msgspec.Struct, frozen=True):
     request_hash: bytes
 
 
-class Writer:
-    """Writes to the sessions of one ledger; writers of one session queue within the process."""
+class CommandHandler:
+    """Writes to the sessions of a store; writers of one session queue within the process."""
 
-    def __init__(self, store: Store, states: States, clock: Clock, *, actor: str = "") -> None:
+    def __init__(self, store: Store, states: States, clock: Clock) -> None:
         self._store = store
         self._states = states
         self._clock = clock
-        self._actor = actor
         self._locks: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
         self._saving: set[asyncio.Task[None]] = set()
 
@@ -78,60 +75,84 @@ class Writer:
         stream: Stream,
         commands_for: CommandsFor,
         *,
+        actor: str,
         commutes: bool = False,
         expected_version: int | None = None,
         idempotency: Idempotency | None = None,
     ) -> Written:
-        """Decide and append until no other writer came between.
+        """Do as `write_noting` does, where there is nothing to note."""
+
+        async def decision_for(state: SessionState) -> Decision[None]:
+            return Decision(await commands_for(state), None)
+
+        written, _ = await self.write_noting(
+            stream,
+            decision_for,
+            actor=actor,
+            commutes=commutes,
+            expected_version=expected_version,
+            idempotency=idempotency,
+        )
+        return written
+
+    async def write_noting(
+        self,
+        stream: Stream,
+        decision_for: DecisionFor[T],
+        *,
+        actor: str,
+        commutes: bool = False,
+        expected_version: int | None = None,
+        idempotency: Idempotency | None = None,
+    ) -> tuple[Written, T | None]:
+        """Decide and append until no other writer came between; return also the note of the decision that was written.
 
         Commands that *commute*, as adding does, are decided on the cached state and appended at any version;
         all others on the newest state, and at exactly that version. With *expected_version* there is one try. A
         request that was carried out before, by its *idempotency* key, gets its first answer, also where its
-        commands would now be refused or change nothing (trust R-6).
+        commands would now be refused or change nothing (trust R-6); it has no note.
 
         Raises:
             IdempotencyMismatch: the key belongs to another request.
             VersionConflict: the session is not at *expected_version*.
             LedgerError: the commands were refused, or the store is unavailable.
         """
+
+        async def attempt(number: int) -> tuple[Written, T | None]:
+            cached = self._states.known(stream) if commutes and expected_version is None and not number else None
+            state = cached or await self._states.current(stream)
+            try:
+                if expected_version is not None and expected_version != state.version:
+                    raise VersionConflict(current=state.version, expected=expected_version)
+                decision = await decision_for(state)
+                events = [event for command in decision.commands for event in decide(state, command)]
+            except LedgerError:
+                earlier = await self._earlier(stream, idempotency)
+                if earlier is None:
+                    raise
+                return earlier, None
+            if not events:
+                earlier = await self._earlier(stream, idempotency)
+                return (earlier, None) if earlier else (Written(state), decision.note)
+            opens = any(isinstance(event, SessionOpened) for event in events)
+            exact = state.version if opens or not commutes or expected_version is not None else None
+            written = await self._append(stream, events, exact, actor, idempotency)
+            return written, None if written.replayed else decision.note
+
         lock = self._locks.get(stream.stream_id) or self._locks.setdefault(stream.stream_id, asyncio.Lock())
         async with lock:
-            state = self._states.known(stream) if commutes and expected_version is None else None
-            for _ in range(_ATTEMPTS):
-                state = state or await self._states.current(stream)
-                try:
-                    events = await _decided(state, commands_for, expected_version)
-                except LedgerError:
-                    earlier = await self._earlier(stream, idempotency)
-                    if earlier is None:
-                        raise
-                    return earlier
-                if not events:
-                    return await self._earlier(stream, idempotency) or Written(state)
-                opens = any(isinstance(event, SessionOpened) for event in events)
-                exact = state.version if opens or not commutes else None
-                try:
-                    return await self._append(
-                        stream, events, exact if expected_version is None else expected_version, idempotency
-                    )
-                except VersionConflict:
-                    if expected_version is not None:
-                        raise
-                    state = None
-        raise Unavailable("other writers kept coming first; try again")
+            return await (attempt(0) if expected_version is not None else until_uncontended(attempt))
 
-    async def fork(self, stream: Stream, opening: OpenSession, *, idempotency: Idempotency | None = None) -> Written:
+    async def fork(
+        self, stream: Stream, opening: OpenSession, *, actor: str, idempotency: Idempotency | None = None
+    ) -> Written:
         """Begin *stream* with *opening*, which says where it is forked from.
 
         Raises:
             VersionConflict: *stream* has events.
             VersionNotFound: the session to fork has no such version.
         """
-        return await self._append(stream, decide(SessionState(), opening), 0, idempotency)
-
-    def request(self, stream: Stream, events: Sequence[Event], expected: int | None) -> AppendRequest:
-        """Return decided events as a request, for those who append many in one transaction."""
-        return AppendRequest(writes=(self._stream_write(stream, events, expected),))
+        return await self._append(stream, decide(SessionState(), opening), 0, actor, idempotency)
 
     async def settle(self) -> None:
         """Wait for the snapshots being written."""
@@ -139,9 +160,14 @@ class Writer:
             await asyncio.gather(*self._saving, return_exceptions=True)
 
     async def _append(
-        self, stream: Stream, events: Sequence[Event], expected: int | None, idempotency: Idempotency | None
+        self,
+        stream: Stream,
+        events: Sequence[Event],
+        expected: int | None,
+        actor: str,
+        idempotency: Idempotency | None,
     ) -> Written:
-        write = self._stream_write(stream, events, expected)
+        write = stream_write(stream, events, expected_version=expected, clock=self._clock, actor=actor)
         request = AppendRequest(
             writes=(write,),
             request_id=idempotency.request_id if idempotency else None,
@@ -186,47 +212,6 @@ class Writer:
         events = tuple(decode(stored) for stored in await self._store.read_versions(stream, versions))
         return Written(await self._states.current(stream), events, tuple(receipts), replayed=True)
 
-    def _stream_write(self, stream: Stream, events: Sequence[Event], expected: int | None) -> StreamWrite:
-        digest: bytes | None = None
-        ended: bool | None = None
-        forked_from: tuple[Stream, int] | None = None
-        for event in events:
-            match event:
-                case SessionOpened(config=config, forked_from=origin):
-                    digest, ended = _digest(config), False
-                    if origin is not None:
-                        parent = Stream.of(stream.namespace, origin.session_id, origin.user_id)
-                        forked_from = (parent, origin.version)
-                case ConfigChanged(config=config):
-                    digest = _digest(config)
-                case SessionCleared():
-                    ended = event.ended
-                case _:
-                    pass
-        return StreamWrite(
-            stream=stream,
-            events=tuple(self.new_event(event) for event in events),
-            expected_version=expected,
-            config_digest=digest,
-            ended=ended,
-            forked_from=forked_from,
-        )
-
-    def new_event(self, event: Event) -> NewEvent:
-        """Return *event* encoded and salted, with an id and its time."""
-        moment = event.created_at if isinstance(event, EntryAdded) else None
-        codec, payload = encode(event, os.urandom(SALT_BYTES))
-        return NewEvent(
-            self._clock.event_id(),
-            event.type,
-            event.schema_version,
-            codec,
-            to_microseconds(moment or self._clock.now()),
-            self._actor,
-            payload,
-            event.item_id,
-        )
-
     def _keep_snapshot(self, stream: Stream) -> None:
         """Write a snapshot in the background if one is due; without one, reads are slower and nothing else."""
         state = self._states.snapshot_due(stream)
@@ -240,13 +225,3 @@ class Writer:
             await self._states.save_snapshot(stream, state)
         except LedgerError as fault:
             log.warning("a snapshot was not written: %s", fault.code)
-
-
-async def _decided(state: SessionState, commands_for: CommandsFor, expected_version: int | None) -> list[Event]:
-    if expected_version is not None and expected_version != state.version:
-        raise VersionConflict(current=state.version, expected=expected_version)
-    return [event for command in await commands_for(state) for event in decide(state, command)]
-
-
-def _digest(config: JsonObject) -> bytes:
-    return sha256(canonical_json(config)).digest()

@@ -14,6 +14,7 @@ from uuid import UUID
 
 import msgspec
 
+from ledger.application.command_handler import CommandHandler, Decision, Idempotency
 from ledger.codec import decode
 from ledger.compaction.dialogue import Dialogue, begin
 from ledger.compaction.result import CompactionResult, result_of, told
@@ -42,19 +43,18 @@ from ledger.session.state import SessionState
 from ledger.session.views import plan_automatic, plan_manual
 from ledger.summarizers.heuristic import Heuristic
 from ledger.tokenizers import TOKENIZERS
-from ledger.writing import CommandsFor, Idempotency, Writer
 from projections import ranges
 from projections.entries import Entry
 from projections.history import HISTORY
 from projections.prompts import SummaryRequest
-from projections.strategies.base import CompactionConfig, CompactionPlan
+from projections.strategies.base import CompactionPlan
 
 log = logging.getLogger("ledger")
 
 _OUTCOMES = (CompactionCompleted, FailedEvent, CompactionDiscarded)
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class ManualCompaction(msgspec.Struct, frozen=True, kw_only=True):
     """What a caller asks of a compaction: which, and in place of its config how much to keep and whom to ask."""
 
     key: str | None = None
@@ -67,6 +67,7 @@ class _Job(msgspec.Struct, frozen=True):
     """A compaction that was requested, with everything its call needs."""
 
     stream: Stream
+    actor: str
     asked: CompactionRequested
     dialogue: Dialogue
     summarizer: Summarizer
@@ -87,12 +88,12 @@ class _Requested(msgspec.Struct, frozen=True):
 
 
 class Compactor:
-    """Plans, runs and records the compactions of one ledger."""
+    """Plans, runs and records compactions; what it writes is recorded as caused by the *actor* who asked."""
 
     def __init__(
         self,
         store: Store,
-        writer: Writer,
+        commands: CommandHandler,
         clock: Clock,
         *,
         lease_s: float,
@@ -100,7 +101,7 @@ class Compactor:
         deadline_s: float = DEADLINE_S,
     ) -> None:
         self._store = store
-        self._writer = writer
+        self._commands = commands
         self._clock = clock
         self._lease = timedelta(seconds=lease_s)
         self._completed = completed
@@ -118,22 +119,27 @@ class Compactor:
         else:
             self._of_session[stream.stream_id] = summarizer
 
+    @property
+    def default_summarizer(self) -> Summarizer:
+        """Who writes the summaries of sessions without a summarizer of their own."""
+        return self._default
+
     def summarizer_of(self, stream: Stream) -> Summarizer:
         """Return who writes the summaries of a session."""
         return self._of_session.get(stream.stream_id, self._default)
 
-    async def evaluate(self, stream: Stream, state: SessionState, *, skip: int = 0) -> None:
+    async def evaluate(self, stream: Stream, state: SessionState, *, actor: str, skip: int = 0) -> None:
         """Start what the config's compactions, from number *skip* on, plan after a batch. Source: R-CMP-8.
 
         Never raises what concerns only the compaction: the batch is stored, and the next one plans anew.
         """
         try:
             if self._stale(state):
-                state = await self._abandon_stale(stream)
+                state = await self._abandon_stale(stream, actor)
             for index, compaction in enumerate(state.config.compactions[skip:], start=skip):
                 if plan_automatic(state, compaction) is None:
                     continue
-                requested = await self._request(stream, partial(_automatic, compaction.key))
+                requested = await self._request(stream, partial(_automatic, compaction.key), actor=actor)
                 if requested.job is not None:
                     self._start(requested.job, then_from=index)
                     return
@@ -144,8 +150,9 @@ class Compactor:
     async def compress(
         self,
         stream: Stream,
-        wish: Wish,
+        request: ManualCompaction,
         *,
+        actor: str,
         wait_s: float | None = None,
         expected_version: int | None = None,
         idempotency: Idempotency | None = None,
@@ -158,11 +165,12 @@ class Compactor:
             CompactionFailed: the summarizer gave nothing usable; that is recorded, and nothing left the window.
             Unavailable: whether its outcome was recorded is not known.
         """
-        await self._abandon_stale(stream)
+        await self._abandon_stale(stream, actor)
         requested = await self._request(
             stream,
-            lambda state: plan_manual(state, wish.key, force=wish.force, keep_tokens=wish.keep_tokens),
-            model=wish.model,
+            lambda state: plan_manual(state, request.key, force=request.force, keep_tokens=request.keep_tokens),
+            actor=actor,
+            model=request.model,
             expected_version=expected_version,
             idempotency=idempotency,
         )
@@ -171,7 +179,7 @@ class Compactor:
         if requested.done is not None:
             return requested.done
         if requested.job is None:
-            raise CompactionInProgress(wish.key or "other")
+            raise CompactionInProgress(request.key or "other")
         task = self._start(requested.job, then_from=None)
         try:
             await asyncio.wait([task], timeout=wait_s)
@@ -213,42 +221,42 @@ class Compactor:
                 task.cancel()
             await self.settle()
 
-    # from plan to request -------------------------------------------------------------------------------
-
     async def _request(
         self,
         stream: Stream,
         plan_for: Callable[[SessionState], CompactionPlan | None],
         *,
+        actor: str,
         model: str | None = None,
         expected_version: int | None = None,
         idempotency: Idempotency | None = None,
     ) -> _Requested:
         """Record what *plan_for* plans on the newest state, which may be nothing."""
-        planned: list[tuple[CompactionConfig, Dialogue, str]] = []
         summarizer = self.summarizer_of(stream)
 
-        async def commands_for(state: SessionState) -> Sequence[Command]:
-            planned.clear()
+        async def decision_for(state: SessionState) -> Decision[Callable[[CompactionRequested], _Job] | None]:
             plan = plan_for(state)
             if plan is None:
-                return []
+                return Decision([], None)
             if plan.action == "erase":
-                return [RequestCompaction(self._clock.ulid(), self._clock.ulid(), plan)]
+                return Decision([RequestCompaction(self._clock.ulid(), self._clock.ulid(), plan)], None)
             compaction = state.config.compaction(plan.key)
             assert compaction is not None
             dialogue = begin(
                 state, plan, await self._covered(stream, state, plan), model=summarizer.model, instead=model
             )
-            planned[:] = [(compaction, dialogue, state.config.tokenizer)]
-            asked = dialogue.first
+            question = dialogue.first
             calls: tuple[PlannedCall, ...] = ()
-            if isinstance(asked, SummaryRequest) and summarizer.method != "heuristic":
-                calls = (_planned_call(asked),)
-            return [RequestCompaction(self._clock.ulid(), self._clock.ulid(), plan, calls)]
+            if isinstance(question, SummaryRequest) and summarizer.method != "heuristic":
+                calls = (_planned_call(question),)
 
-        written = await self._writer.write(
-            stream, commands_for, expected_version=expected_version, idempotency=idempotency
+            def job(asked: CompactionRequested) -> _Job:
+                return _Job(stream, actor, asked, dialogue, summarizer, compaction.on_failure, state.config.tokenizer)
+
+            return Decision([RequestCompaction(self._clock.ulid(), self._clock.ulid(), plan, calls)], job)
+
+        written, job = await self._commands.write_noting(
+            stream, decision_for, actor=actor, expected_version=expected_version, idempotency=idempotency
         )
         if written.replayed:
             return _Requested(written.state, earlier=written.events[0])
@@ -261,9 +269,8 @@ class Compactor:
             done = result_of(written.events[-1], erased)
             self._completed(stream, done)
             return _Requested(written.state, done=done)
-        compaction, dialogue, tokenizer = planned[0]
-        job = _Job(stream, asked, dialogue, summarizer, compaction.on_failure, tokenizer)
-        return _Requested(written.state, job=job)
+        assert job is not None
+        return _Requested(written.state, job=job(asked))
 
     async def _covered(self, stream: Stream, state: SessionState, plan: CompactionPlan) -> tuple[Entry, ...]:
         """Return the entries *plan* covers; a block may reach back to ones that have left the window (R-001-6)."""
@@ -274,7 +281,7 @@ class Compactor:
         past = HISTORY.fold(decode(event) for event in events).within(plan.covered)
         return tuple(one.entry for one in past if one.status in {"active", "covered"})
 
-    async def _abandon_stale(self, stream: Stream) -> SessionState:
+    async def _abandon_stale(self, stream: Stream, actor: str) -> SessionState:
         """Record compactions that some process took on and never ended (R-CMP-10)."""
 
         async def commands_for(state: SessionState) -> Sequence[Command]:
@@ -283,7 +290,7 @@ class Compactor:
                 for compaction_id in self._stale(state)
             ]
 
-        return (await self._writer.write(stream, commands_for)).state
+        return (await self._commands.write(stream, commands_for, actor=actor)).state
 
     def _stale(self, state: SessionState) -> list[str]:
         """Return the compactions that are past their lease, and not ours."""
@@ -294,8 +301,6 @@ class Compactor:
             if flight.request.compaction_id not in self._running and to_datetime(flight.recorded_us) < taken_before
         ]
 
-    # from request to outcome ----------------------------------------------------------------------------
-
     def _start(self, job: _Job, *, then_from: int | None) -> "asyncio.Task[RecordedEvent | None]":
         task = asyncio.create_task(self._run(job, then_from))
         self._running[job.asked.compaction_id] = (job.stream, task)
@@ -305,8 +310,12 @@ class Compactor:
     async def _run(self, job: _Job, then_from: int | None) -> RecordedEvent | None:
         """Call the summarizer, record the outcome, and go on planning where the evaluation stopped."""
         outcome = await self._outcome(job)
+
+        async def commands_for(state: SessionState) -> Sequence[Command]:
+            return [outcome]
+
         try:
-            written = await self._writer.write(job.stream, _always(outcome))
+            written = await self._commands.write(job.stream, commands_for, actor=job.actor)
         except LedgerError as fault:  # if it is lost, the request is taken for abandoned after its lease
             if then_from is None:
                 raise
@@ -319,7 +328,8 @@ class Compactor:
             self._completed(job.stream, result_of(event, event.payload))
         if then_from is not None:
             queue = job.asked.block is not None and isinstance(event.payload, CompactionCompleted)
-            await self.evaluate(job.stream, written.state, skip=then_from if queue else then_from + 1)
+            skip = then_from if queue else then_from + 1
+            await self.evaluate(job.stream, written.state, actor=job.actor, skip=skip)
         return event
 
     async def _outcome(self, job: _Job) -> CompleteCompaction | FailCompaction:
@@ -344,13 +354,6 @@ class Compactor:
 def _automatic(key: str, state: SessionState) -> CompactionPlan | None:
     compaction = state.config.compaction(key)
     return plan_automatic(state, compaction) if compaction else None
-
-
-def _always(command: Command) -> CommandsFor:
-    async def commands_for(state: SessionState) -> Sequence[Command]:
-        return [command]
-
-    return commands_for
 
 
 def _planned_call(request: SummaryRequest) -> PlannedCall:

@@ -1,0 +1,97 @@
+"""Compacting on demand, and who writes the summaries."""
+
+from typing import Unpack
+
+from ledger.application.compactor import ManualCompaction
+from ledger.application.handle import NamespaceHandle, check_guard
+from ledger.compaction.result import CompactionResult
+from ledger.errors import SessionNotFound
+from ledger.results import Guard
+from ledger.session.views import plan_manual
+from ledger.strict_json import check_flag, check_integer
+from ledger.summarizers import SummarizerChoice, chosen_summarizer
+from projections.strategies.base import CompactionPlan
+
+
+async def compress(
+    handle: NamespaceHandle,
+    session_id: str,
+    *,
+    key: str | None = None,
+    force: bool = False,
+    keep_tokens: int | None = None,
+    model: str | None = None,
+    wait_s: float | None = None,
+    **guard: Unpack[Guard],
+) -> CompactionResult:
+    """Compact now: the compaction with *key*, or the first of the session's config.
+
+    *force* does with one entry where the config asks for more (R-000-5). *keep_tokens* says how much of the end
+    stays, where the strategy keeps by tokens; *model* is asked in place of the configured one. After *wait_s*
+    seconds it goes on in the background.
+
+    Raises:
+        SessionNotFound: the session has no events.
+        CompactionUnderWay: it takes longer than *wait_s*.
+        NotEnoughEntries, CompactionInProgress: nothing was started.
+        CompactionFailed: the summarizer gave nothing usable; every entry is still in the window.
+    """
+    request = _checked(key, force, keep_tokens, model)
+    stream = await handle.existing(session_id, guard.get("user_id"))
+    expected_version, idempotency_key = check_guard(guard)
+    body = {"key": key, "force": force, "keep_tokens": keep_tokens, "model": model}
+    return await handle.services.compactor.compress(
+        stream,
+        request,
+        actor=handle.actor,
+        wait_s=wait_s,
+        expected_version=expected_version,
+        idempotency=handle.idempotency(stream, "compress", body, idempotency_key),
+    )
+
+
+async def plan_compression(
+    handle: NamespaceHandle,
+    session_id: str,
+    *,
+    key: str | None = None,
+    force: bool = False,
+    keep_tokens: int | None = None,
+    user_id: str | None = None,
+) -> CompactionPlan:
+    """Return what `compress` would do now; nothing is asked of a model, and nothing is written.
+
+    Raises:
+        SessionNotFound: the session has no events.
+        NotEnoughEntries, CompactionInProgress: it would do nothing.
+    """
+    request = _checked(key, force, keep_tokens, None)
+    state = await handle.services.states.current(handle.stream(session_id, user_id))
+    if not state.version:
+        raise SessionNotFound(session_id)
+    return plan_manual(state, request.key, force=request.force, keep_tokens=request.keep_tokens)
+
+
+def set_summarizer(
+    handle: NamespaceHandle, session_id: str | None, summarizer: SummarizerChoice, *, user_id: str | None = None
+) -> None:
+    """Let *summarizer* write the summaries of a session, or of all that have none of their own.
+
+    It is a function of the prompt, sync or async, a `Summarizer`, or none for the heuristic. It lasts as
+    long as this ledger is open; functions cannot be stored.
+    """
+    stream = None if session_id is None else handle.stream(session_id, user_id)
+    chosen = None if summarizer is None else chosen_summarizer(summarizer)
+    handle.services.compactor.set_summarizer(stream, chosen)
+
+
+async def settle(handle: NamespaceHandle, session_id: str | None = None, *, user_id: str | None = None) -> None:
+    """Wait until no compaction of the session, or of any, is under way in this process."""
+    await handle.services.compactor.settle(None if session_id is None else handle.stream(session_id, user_id))
+
+
+def _checked(key: str | None, force: bool, keep_tokens: int | None, model: str | None) -> ManualCompaction:
+    check_flag(force, field="force")
+    if keep_tokens is not None:
+        check_integer(keep_tokens, field="keep_tokens", code="out_of_bounds", least=0)
+    return ManualCompaction(key=key, force=force, keep_tokens=keep_tokens, model=model)

@@ -1,0 +1,62 @@
+"""The memory config of a session."""
+
+from collections.abc import Sequence
+from typing import Unpack
+
+from ledger.application.handle import NamespaceHandle
+from ledger.application.session_start import opening_commands, starts_life
+from ledger.errors import InvalidInput
+from ledger.results import ConfigLike, Configured, Guard
+from ledger.search.knowledge import check_usable
+from ledger.session.commands import ChangeConfig, Command
+from ledger.session.state import SessionState
+from ledger.strict_json import check_flag
+from projections import config as memory_config
+from projections.config import MemoryConfig
+
+
+async def update_config(
+    handle: NamespaceHandle,
+    session_id: str,
+    config: ConfigLike,
+    *,
+    replace: bool = False,
+    existing: bool = False,
+    **guard: Unpack[Guard],
+) -> Configured:
+    """Merge *config* into the session's memory config, or *replace* all of it, from the next batch on (R-CFG-9).
+
+    A session without events begins with it, unless it must be *existing*: then its life may not have ended either.
+    What was covered or erased stays so: adopting a config does not reproduce what a what-if showed (R-WIF-11).
+
+    Raises:
+        InvalidInput: ``bad_config``, with the JSON path of the fault; or the existing session has ended.
+        SessionNotFound: it is not *existing*.
+        VersionConflict: the session is not at *expected_version*.
+    """
+    check_flag(replace, field="replace")
+    check_flag(existing, field="existing")
+    whole = check_usable(memory_config.load(config)) if replace else None
+    given = whole or config
+    changes = memory_config.dump(given) if isinstance(given, MemoryConfig) else given
+    if existing:
+        stream = await handle.existing(session_id, guard.get("user_id"))
+    else:
+        stream = handle.stream(session_id, guard.get("user_id"))
+
+    async def commands_for(state: SessionState) -> Sequence[Command]:
+        if existing and not state.opened:
+            raise InvalidInput("session_ended", "it has ended; what is added begins another", field="session_id")
+        before = state.config if state.opened else handle.services.config
+        wanted = whole or check_usable(memory_config.update(before, changes))
+        opening = [] if existing else opening_commands(handle, stream, state, wanted)
+        if opening and starts_life(handle, state):
+            return opening
+        return [*opening, ChangeConfig(handle.services.clock.ulid(), wanted)]
+
+    operation, body = ("configure", {"config": changes}) if whole else ("update_config", {"changes": changes})
+    written = await handle.change(stream, commands_for, operation, body, guard)
+    state = written.state
+    if written.replayed:
+        state = await handle.services.states.at(stream, version=written.version)
+    return Configured(version=written.version, config=whole or state.config, replayed=written.replayed)

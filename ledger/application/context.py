@@ -1,0 +1,102 @@
+"""What a model is shown: rendered, recorded if asked, and shown again later."""
+
+from collections.abc import Sequence
+from typing import Unpack
+
+from msgspec.structs import replace
+
+from ledger.application.handle import NamespaceHandle
+from ledger.application.reading import state_or_empty
+from ledger.codec import decode
+from ledger.context_audit import rendered
+from ledger.context_audit import shown_again as shown_again_from
+from ledger.errors import SessionNotFound
+from ledger.events import ContextRendered, RecordedEvent
+from ledger.ids import Stream
+from ledger.results import Context, RecordedContext, Rendering, When
+from ledger.session.commands import Command, RecordContext
+from ledger.session.drafts import check_moment
+from ledger.session.state import SessionState, at_rest
+from ledger.session.views import window_of
+from projections.history import HISTORY
+
+
+async def get_context(handle: NamespaceHandle, session_id: str, **how: Unpack[Rendering]) -> Context:
+    """Return what the model is shown, as a structure; empty for an unknown session (R-000-16).
+
+    With *record*, what is returned has been recorded as an event: `seen` proves it later. With an
+    *idempotency_key* too, a retry gets what the first attempt was given.
+
+    Raises:
+        SessionNotFound: there is nothing to record.
+        IdempotencyMismatch: the key belongs to another request.
+    """
+    when: When = {name: how[name] for name in ("version", "at", "user_id") if name in how}  # type: ignore[assignment]  # a part of it
+    stream = handle.stream(session_id, how.get("user_id"))
+    state = await state_or_empty(handle, session_id, when)
+    looks_back = how.get("version") is not None or how.get("at") is not None
+    context = await context_of_state(handle, stream, state, how.get("query"), looks_back=looks_back)
+    if not how.get("record"):
+        return context
+    if not state.version:
+        raise SessionNotFound(session_id)
+    return await _record(handle, stream, context, how)
+
+
+async def get_context_for_llm(handle: NamespaceHandle, session_id: str, **how: Unpack[Rendering]) -> str:
+    """Return what the model is shown, as text; empty for an unknown session (R-000-12, R-000-16).
+
+    Recorded, and raises, as `get_context` does.
+    """
+    return (await get_context(handle, session_id, **how)).text
+
+
+async def context_of_state(
+    handle: NamespaceHandle, stream: Stream, state: SessionState, query: str | None = None, *, looks_back: bool
+) -> Context:
+    """Return what the model is shown of *state*, which was read before; *looks_back* if it may not be the newest."""
+    hints = await handle.indexes.finder.hints(stream, state, query, looks_back=looks_back)
+    return Context(stream.session_id, state.version, window_of(state, hints), state.config)
+
+
+async def shown_again(
+    handle: NamespaceHandle, stream: Stream, event: ContextRendered, events: Sequence[RecordedEvent] | None = None
+) -> Context:
+    """Return what *event* says was shown, from the session's *events*, which are read from the log unless given."""
+    version = event.rendered_version
+    state = await handle.services.states.at(stream, version=version)
+    if events is None:
+        events = [decode(stored) for stored in await handle.services.store.read_stream(stream, until=version)]
+    history = HISTORY.fold(each for each in events if each.version <= version)
+    knowledge = await handle.indexes.finder.knowledge(event.knowledge)
+    return shown_again_from(event, stream.session_id, at_rest(state), history, knowledge)
+
+
+async def _record(handle: NamespaceHandle, stream: Stream, context: Context, how: Rendering) -> Context:
+    """Append the event that *context* was handed over, at whatever version is next; return it with its receipt.
+
+    A retry with the same key returns what the first attempt recorded, though the session has gone on.
+    """
+    event = rendered(context, handle.services.clock.ulid())
+
+    async def commands_for(state: SessionState) -> list[Command]:
+        return [RecordContext(event)]
+
+    key = how.get("idempotency_key")
+    idempotency = None
+    if key is not None:
+        at = check_moment(how.get("at"), "at")
+        asked = [how.get("version"), at and at.isoformat(), how.get("query")]
+        idempotency = handle.idempotency(stream, "get_context", asked, key)
+    written = await handle.write(stream, commands_for, commutes=True, idempotency=idempotency)
+    first, receipt = written.events[0].payload, written.receipts[0]
+    if written.replayed and isinstance(first, ContextRendered):
+        context = await shown_again(handle, stream, first)
+    recorded = RecordedContext(
+        version=receipt.version,
+        position=receipt.position,
+        event_id=str(receipt.event_id),
+        hash=receipt.hash.hex(),
+        replayed=written.replayed,
+    )
+    return replace(context, recorded=recorded)

@@ -1,0 +1,348 @@
+"""Adding, editing and removing entries."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+import msgspec
+
+from ledger.application.command_handler import Decision, Written
+from ledger.application.handle import NamespaceHandle
+from ledger.application.session_start import new_entry, opening_commands, resuming_commands, starts_life
+from ledger.codec import decode
+from ledger.errors import EntryNotFound, InvalidInput
+from ledger.events import EntryAdded, EntryEdited, EntryRemoved, JsonObject, Listed, RecordedEvent, ToolStatus
+from ledger.ids import Stream
+from ledger.ports import Receipt
+from ledger.results import Added, AddedEntry, EntryFields, Guard, Version
+from ledger.session.commands import AddEntries, Command, EditEntry, RemoveEntry
+from ledger.session.drafts import EntryDraft, check_content, check_filled, check_metadata, draft_entry
+from ledger.session.state import SessionState
+from ledger.strict_json import check_integer
+from ledger.tokenizers import TOKENIZERS
+from projections.entries import Entry, added, edited
+from projections.transcript import Call, orphans
+
+BATCH_ENTRIES = 1_000  # trust N-6
+
+
+class _Before(msgspec.Struct, frozen=True):
+    """What a batch met: calls that wait for a result, and by id the entries that are there already."""
+
+    waiting: tuple[Call, ...]
+    known: Mapping[str, tuple[Entry, AddedEntry]]
+
+
+async def add_user_message(
+    handle: NamespaceHandle, session_id: str, content: str, **fields: Unpack[EntryFields]
+) -> AddedEntry:
+    """Record what a user said. Raises as `add_entries` does."""
+    return await _add_one(handle, session_id, {"kind": "message", "role": "user", "content": content}, fields)
+
+
+async def add_assistant_message(
+    handle: NamespaceHandle, session_id: str, content: str, **fields: Unpack[EntryFields]
+) -> AddedEntry:
+    """Record what the assistant said. Raises as `add_entries` does."""
+    return await _add_one(handle, session_id, {"kind": "message", "role": "assistant", "content": content}, fields)
+
+
+async def add_tool_call(
+    handle: NamespaceHandle,
+    session_id: str,
+    tool_name: str,
+    arguments: Any = None,
+    *,
+    tool_call_id: str | None = None,
+    **fields: Unpack[EntryFields],
+) -> AddedEntry:
+    """Record that the assistant called a tool with JSON *arguments*. Raises as `add_entries` does."""
+    call = {
+        "kind": "tool_call",
+        "tool_name": tool_name,
+        "arguments": arguments,
+        "tool_call_id": tool_call_id,
+    }
+    return await _add_one(handle, session_id, call, fields)
+
+
+async def add_tool_result(
+    handle: NamespaceHandle,
+    session_id: str,
+    tool_name: str,
+    result: Any,
+    *,
+    tool_call_id: str | None = None,
+    tool_status: ToolStatus | None = None,
+    **fields: Unpack[EntryFields],
+) -> AddedEntry:
+    """Record what a tool answered, as text or JSON. Raises as `add_entries` does.
+
+    It belongs to the call with its id or, without one, to the oldest unanswered call of the tool.
+    """
+    answer = {
+        "kind": "tool_result",
+        "tool_name": tool_name,
+        "content": result,
+        "tool_call_id": tool_call_id,
+        "tool_status": tool_status,
+    }
+    return await _add_one(handle, session_id, answer, fields)
+
+
+async def add_context(
+    handle: NamespaceHandle, session_id: str, content: str, source: str | None = None, **fields: Unpack[EntryFields]
+) -> AddedEntry:
+    """Record a piece of context, such as a file's text, and its *source*. Raises as `add_entries` does."""
+    metadata = check_metadata(fields.get("metadata"))
+    if source is not None and not isinstance(source, str):
+        raise InvalidInput("wrong_type", "is text", field="source")
+    if source:
+        metadata = {**(metadata or {}), "source": source}
+    context: JsonObject = {"kind": "context", "content": content}
+    return await _add_one(handle, session_id, context, {**fields, "metadata": metadata} if metadata else fields)
+
+
+async def add_entries(
+    handle: NamespaceHandle,
+    session_id: str,
+    entries: Sequence[Mapping[str, Any] | EntryDraft],
+    *,
+    idempotency_key: str | None = None,
+    expected_version: int | None = None,
+    user_id: str | None = None,
+) -> Added:
+    """Record a batch: all of its 1 to 1,000 entries, or none.
+
+    An entry whose id is known with equal content is reported, not added again. Compaction is considered
+    once, after the batch, and never waited for.
+
+    Raises:
+        InvalidInput: an entry breaks a rule; *field* says which, e.g. ``entries[57].content``.
+        DuplicateEntry: an id is known with other content.
+        VersionConflict: the session is not at *expected_version*.
+        Unavailable: the database could not be reached.
+    """
+    if not isinstance(entries, Sequence):
+        raise InvalidInput("wrong_type", "is a list of entries", field="entries")
+    if expected_version is not None:
+        check_integer(expected_version, field="expected_version", code="bad_version", least=0)
+    if not 1 <= len(entries) <= BATCH_ENTRIES:
+        raise InvalidInput("batch_size", f"1 to {BATCH_ENTRIES} entries", field="entries", limit=BATCH_ENTRIES)
+    drafts = [draft_entry(raw, field=f"entries[{at}]") for at, raw in enumerate(entries)]
+    return await _add(
+        handle, handle.stream(session_id, user_id), drafts, key=idempotency_key, expected_version=expected_version
+    )
+
+
+async def edit_entry(
+    handle: NamespaceHandle,
+    session_id: str,
+    entry_id: str,
+    content: str,
+    **guard: Unpack[Guard],
+) -> Version:
+    """Replace the text of an active entry; the old one stays in history. Return the session's version.
+
+    Raises:
+        EntryNotFound: the window has no such entry.
+        VersionConflict: the session is not at *expected_version*.
+        InvalidInput: the text is too large, or blank where it may not be.
+    """
+    check_content(content)
+
+    async def commands_for(state: SessionState) -> Sequence[Command]:
+        entry = None if starts_life(handle, state) else state.window.newest(entry_id)
+        if entry is None:
+            raise EntryNotFound(entry_id)
+        check_filled(content, entry.kind)
+        count = TOKENIZERS[state.config.tokenizer].count(msgspec.structs.replace(entry, content=content))
+        edit = EditEntry(
+            write_id=handle.services.clock.ulid(),
+            entry_id=entry_id,
+            content=content,
+            tokens=count.tokens,
+            tokenizer=count.tokenizer,
+            fallback=count.fallback,
+        )
+        return [*resuming_commands(handle, state), edit]
+
+    written = await handle.change(
+        handle.stream(session_id, guard.get("user_id")),
+        commands_for,
+        "edit_entry",
+        {"entry_id": entry_id, "content": content},
+        guard,
+    )
+    return Version(written.version, replayed=written.replayed)
+
+
+async def remove_entry(
+    handle: NamespaceHandle,
+    session_id: str,
+    entry_id: str,
+    **guard: Unpack[Guard],
+) -> Version:
+    """Withdraw an active entry; it stays in history. Return the session's version.
+
+    Raises:
+        EntryNotFound: the window has no such entry.
+        VersionConflict: the session is not at *expected_version*.
+    """
+
+    async def commands_for(state: SessionState) -> Sequence[Command]:
+        if starts_life(handle, state):
+            raise EntryNotFound(entry_id)
+        return [*resuming_commands(handle, state), RemoveEntry(handle.services.clock.ulid(), entry_id)]
+
+    written = await handle.change(
+        handle.stream(session_id, guard.get("user_id")),
+        commands_for,
+        "remove_entry",
+        {"entry_id": entry_id},
+        guard,
+    )
+    return Version(written.version, replayed=written.replayed)
+
+
+async def _add_one(handle: NamespaceHandle, session_id: str, entry: JsonObject, fields: EntryFields) -> AddedEntry:
+    own = {name: value for name, value in fields.items() if name not in {"idempotency_key", "user_id"}}
+    draft = draft_entry({**entry, **own})
+    stream = handle.stream(session_id, fields.get("user_id"))
+    added = await _add(handle, stream, [draft], key=fields.get("idempotency_key"), expected_version=None)
+    return added.entries[0]
+
+
+async def _add(
+    handle: NamespaceHandle,
+    stream: Stream,
+    drafts: Sequence[EntryDraft],
+    *,
+    key: str | None,
+    expected_version: int | None,
+) -> Added:
+    ids = [draft.entry_id for draft in drafts if draft.entry_id is not None]
+
+    async def decision_for(state: SessionState) -> Decision[_Before]:
+        write_id = handle.services.clock.ulid()
+        anew = starts_life(handle, state)
+        before = _Before(
+            () if anew else state.items.waiting,
+            await _known(handle, stream, state, ids) if ids and not anew else {},
+        )
+        entries = [new_entry(handle, draft, write_id, state) for draft in drafts]
+        if expected_version:  # who names a version has seen what was there (http W-54)
+            entries[0] = msgspec.structs.replace(entries[0], listed=Listed(until=expected_version))
+        add = AddEntries(tuple(entries), tuple(entry for entry, _ in before.known.values()))
+        return Decision([*opening_commands(handle, stream, state), add], before)
+
+    services = handle.services
+    written, before = await services.commands.write_noting(
+        stream,
+        decision_for,
+        actor=handle.actor,
+        commutes=not ids,
+        expected_version=expected_version,
+        idempotency=handle.idempotency(stream, "add_entries", {"entries": drafts}, key),
+    )
+    entries = _added(written, before.waiting if before else ())
+    known = before.known if before else {}
+    if written.replayed and ids:
+        new = {entry.entry_id for entry in entries}
+        known = await _known(handle, stream, written.state, [name for name in ids if name not in new])
+    if not written.replayed:
+        _notify_added(handle, stream, written)
+        if entries:
+            await services.compactor.evaluate(stream, written.state, actor=handle.actor)
+    return Added(
+        session_id=stream.session_id,
+        version=written.version,
+        entries=_in_order(drafts, entries, known) if ids else entries,
+        replayed=written.replayed,
+    )
+
+
+async def _known(
+    handle: NamespaceHandle, stream: Stream, state: SessionState, ids: Sequence[str]
+) -> dict[str, tuple[Entry, AddedEntry]]:
+    """Return the entries that are there under *ids*, with the text they have now.
+
+    What was removed, or cleared, may be added again.
+    """
+    found = await handle.services.store.find_items(stream, ids)
+    known: dict[str, tuple[Entry, AddedEntry]] = {}
+    for name, versions in found.items():
+        current: tuple[Entry, AddedEntry] | None = None
+        wanted = tuple((version, version) for version in versions if version > state.cleared_version)
+        for stored in await handle.services.store.read_versions(stream, wanted):
+            event = decode(stored)
+            match event.payload:
+                case EntryAdded() as payload:
+                    receipt = Receipt(
+                        stored.stream_id,
+                        stored.version,
+                        stored.position,
+                        stored.event_id,
+                        stored.recorded_us,
+                        stored.hash,
+                    )
+                    current = added(event, payload), _added_entry(event, payload, receipt, known=True)
+                case EntryEdited() as payload if current is not None:
+                    current = edited(current[0], event, payload), current[1]
+                case EntryRemoved():
+                    current = None
+                case _:
+                    pass
+        if current is not None:
+            known[name] = current
+    return known
+
+
+def _notify_added(handle: NamespaceHandle, stream: Stream, written: Written) -> None:
+    notifications = handle.services.notifications
+    if notifications.has_handler(handle.namespace, "entry:added"):
+        for event in written.events:
+            if isinstance(event.payload, EntryAdded):
+                about = added(event, event.payload)
+                notifications.notify(handle.namespace, "entry:added", stream.session_id, about)
+
+
+def _added(written: Written, waiting: Sequence[Call]) -> tuple[AddedEntry, ...]:
+    """Return what is told of the entries of a write, tool results without a call flagged."""
+    pairs = [
+        (event, event.payload, receipt)
+        for event, receipt in zip(written.events, written.receipts, strict=True)
+        if isinstance(event.payload, EntryAdded)
+    ]
+    results = any(payload.kind == "tool_result" for _, payload, _ in pairs)
+    alone = orphans(waiting, [added(event, payload) for event, payload, _ in pairs]) if results else ()
+    return tuple(
+        _added_entry(event, payload, receipt, orphan=event.version in alone) for event, payload, receipt in pairs
+    )
+
+
+def _added_entry(
+    event: RecordedEvent, payload: EntryAdded, receipt: Receipt, *, orphan: bool = False, known: bool = False
+) -> AddedEntry:
+    return AddedEntry(
+        entry_id=payload.entry_id,
+        version=event.version,
+        position=event.position,
+        event_id=str(event.event_id),
+        hash=receipt.hash.hex(),
+        kind=payload.kind,
+        tokens=payload.tokens,
+        tokenizer=payload.tokenizer,
+        orphan=orphan,
+        known=known,
+    )
+
+
+def _in_order(
+    drafts: Sequence[EntryDraft], new: Sequence[AddedEntry], known: Mapping[str, tuple[Entry, AddedEntry]]
+) -> tuple[AddedEntry, ...]:
+    """Return what is told of each draft: some were added, some were there already (and may have gone since)."""
+    by_id = {entry.entry_id: entry for entry in new} | {name: told for name, (_, told) in known.items()}
+    names = {draft.entry_id for draft in drafts}
+    unnamed = iter([entry for entry in new if entry.entry_id not in names])
+    told = (next(unnamed, None) if draft.entry_id is None else by_id.get(draft.entry_id) for draft in drafts)
+    return tuple(entry for entry in told if entry is not None)

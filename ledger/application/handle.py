@@ -1,0 +1,147 @@
+"""The services as one actor sees them in one namespace: the first argument of every use case."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from ledger.application.command_handler import CommandsFor, Idempotency, Written
+from ledger.canonical import canonical_json
+from ledger.chain import request_hash
+from ledger.codec import decode
+from ledger.errors import InvalidInput, SessionNotFound
+from ledger.events import RecordedEvent
+from ledger.ids import Stream, namespace_id, request_id
+from ledger.names import check_idempotency_key, named_stream
+from ledger.records import LongTermMemory
+from ledger.results import Guard
+from ledger.strict_json import check_integer
+
+if TYPE_CHECKING:
+    from ledger.application.services import Indexes, Services
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceHandle:
+    """Made by `Services.handle`; it holds nothing of its own. The *actor* is recorded with every event it causes."""
+
+    services: "Services"
+    namespace: str
+    actor: str = ""
+
+    @property
+    def namespace_id(self) -> UUID:
+        """The id that the store knows the namespace by."""
+        return namespace_id(self.namespace)
+
+    @property
+    def indexes(self) -> "Indexes":
+        """The stored projections of the namespace.
+
+        Raises:
+            Unavailable: the services are closed.
+        """
+        self.services.check_open()
+        return self.services.indexes(self.namespace)
+
+    @property
+    def long_term(self) -> LongTermMemory:
+        """The records of this namespace, which outlive sessions.
+
+        Raises:
+            Unavailable: the services are closed.
+        """
+        self.services.check_open()
+        return self.services.long_term.over([self.namespace], actor=self.actor, default_namespace=self.namespace)
+
+    def stream(self, session_id: str, user_id: str | None) -> Stream:
+        """Return the stream of a session.
+
+        Raises:
+            InvalidInput: ``bad_name``.
+            Unavailable: the services are closed.
+        """
+        self.services.check_open()
+        return named_stream(self.namespace, session_id, "" if user_id is None else user_id)
+
+    async def events(self, session_id: str, user_id: str | None, *, version: int | None = None) -> list[RecordedEvent]:
+        """Return the session's events up to *version*, oldest first.
+
+        Raises:
+            SessionNotFound: it has none.
+            VersionNotFound: it has no such version.
+            InvalidInput: the version is no integer.
+        """
+        if version is not None:
+            check_integer(version, field="version")
+        stream = self.stream(session_id, user_id)
+        stored = await self.services.store.read_stream(stream, until=version)
+        if not stored or version not in {None, stored[-1].version}:
+            raise await self.services.states.absence(stream)
+        return [decode(event) for event in stored]
+
+    async def existing(self, session_id: str, user_id: str | None) -> Stream:
+        """Return the stream of a session that has events.
+
+        Raises:
+            SessionNotFound: it has none.
+        """
+        stream = self.stream(session_id, user_id)
+        head, _ = await self.services.store.head(stream)
+        if not head:
+            raise SessionNotFound(session_id)
+        return stream
+
+    async def write(
+        self,
+        stream: Stream,
+        commands_for: CommandsFor,
+        *,
+        commutes: bool = False,
+        expected_version: int | None = None,
+        idempotency: Idempotency | None = None,
+    ) -> Written:
+        """See `CommandHandler.write_noting`."""
+        return await self.services.commands.write(
+            stream,
+            commands_for,
+            actor=self.actor,
+            commutes=commutes,
+            expected_version=expected_version,
+            idempotency=idempotency,
+        )
+
+    async def change(
+        self, stream: Stream, commands_for: CommandsFor, operation: str, body: object, guard: Guard
+    ) -> Written:
+        """Write what *commands_for* asks, once for each key, and only at the expected version if there is one."""
+        expected_version, key = check_guard(guard)
+        idempotency = self.idempotency(stream, operation, body, key)
+        return await self.write(stream, commands_for, expected_version=expected_version, idempotency=idempotency)
+
+    def idempotency(self, stream: Stream, operation: str, body: object, key: str | None) -> Idempotency | None:
+        """Return what identifies a repetition of *operation* with *body*, JSON as it was validated (trust R-6).
+
+        Raises:
+            InvalidInput: ``bad_idempotency_key``.
+        """
+        if key is None:
+            return None
+        name = request_id(stream.stream_id, self.actor, check_idempotency_key(key))
+        return Idempotency(name, request_hash(operation, canonical_json(body)))
+
+
+def check_guard(guard: Guard) -> tuple[int | None, str | None]:
+    """Return the expected version and the idempotency key in *guard*.
+
+    Raises:
+        InvalidInput: one of them is none, or there is something else.
+    """
+    unknown = guard.keys() - Guard.__annotations__.keys()
+    if unknown:
+        raise InvalidInput(
+            "unknown_field", f"writing takes {', '.join(Guard.__annotations__)}", field=min(unknown)[:80]
+        )
+    expected_version, key = guard.get("expected_version"), guard.get("idempotency_key")
+    if expected_version is not None:
+        check_integer(expected_version, field="expected_version", code="bad_version", least=0)
+    return expected_version, None if key is None else check_idempotency_key(key)

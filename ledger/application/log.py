@@ -1,0 +1,127 @@
+"""The log as it is stored: events with their proofs, what happened to one entry, and checks of all of it."""
+
+from collections.abc import Callable
+
+from ledger.application.handle import NamespaceHandle
+from ledger.application.reading import get_state
+from ledger.codec import decode
+from ledger.errors import SessionNotFound
+from ledger.events import RecordedEvent
+from ledger.history.log import EntryRecord, LoggedEvent, LogPage, read_entry, read_feed, read_log
+from ledger.names import check_entry_id
+from ledger.session.state import SESSION, at_rest
+from ledger.strict_json import check_integer
+from ledger.verify import Report, verify_namespace, verify_session
+
+MOST_EVENTS = 1_000  # trust N-6
+
+
+async def get_events(
+    handle: NamespaceHandle,
+    session_id: str,
+    *,
+    after_version: int = 0,
+    limit: int | None = None,
+    type: str | None = None,
+    user_id: str | None = None,
+) -> list[RecordedEvent]:
+    """Return the session's events after a version, oldest first; of one *type*, if given.
+
+    Raises:
+        InvalidInput: ``bad_version`` or ``bad_limit``.
+    """
+    check_integer(after_version, field="after_version", code="bad_version", least=0)
+    if limit is not None:
+        check_integer(limit, field="limit", code="bad_limit", least=1)
+    stream, store = handle.stream(session_id, user_id), handle.services.store
+    page_size = limit if limit is None or type is None else max(limit, MOST_EVENTS)
+    found: list[RecordedEvent] = []
+    while True:
+        page = await store.read_stream(stream, after=after_version, limit=page_size)
+        found += [decode(event) for event in page if type in {None, event.type}]
+        if page_size is None or len(page) < page_size or len(found) >= (limit or 0):
+            return found[:limit]
+        after_version = page[-1].version
+
+
+async def get_entry(
+    handle: NamespaceHandle, session_id: str, entry_id: str, *, user_id: str | None = None
+) -> EntryRecord:
+    """Return an entry as it is now, what became of it, and everything recorded about it.
+
+    Raises:
+        SessionNotFound: the session has no events.
+        EntryNotFound: it never had such an entry.
+    """
+    check_entry_id(entry_id, field="entry_id")
+    state = await get_state(handle, session_id, user_id=user_id)
+    return await read_entry(handle.services.store, handle.stream(session_id, user_id), state, entry_id)
+
+
+async def get_log(
+    handle: NamespaceHandle,
+    session_id: str,
+    *,
+    after_version: int = 0,
+    limit: int = 100,
+    type: str | None = None,
+    user_id: str | None = None,
+) -> LogPage:
+    """Return the session's events after a version, oldest first, with their hashes; of one *type*, if given.
+
+    Of a type, a page may hold fewer than *limit* and still not be the last: go on at its *next_after*.
+
+    Raises:
+        SessionNotFound: the session has no events.
+        InvalidInput: ``bad_version``, ``bad_limit`` or ``bad_id``.
+    """
+    check_integer(after_version, field="after_version", code="bad_version", least=0)
+    check_integer(limit, field="limit", code="bad_limit", least=1, most=MOST_EVENTS)
+    if type is not None:
+        check_entry_id(type, field="type")
+    stream = handle.stream(session_id, user_id)
+    return await read_log(handle.services.store, stream, after=after_version, limit=limit, type=type)
+
+
+async def get_feed(handle: NamespaceHandle, *, after: int = 0, limit: int = 100) -> list[LoggedEvent]:
+    """Return the events of the whole namespace after position *after*, in position order, without gaps.
+
+    Raises:
+        InvalidInput: ``bad_position`` or ``bad_limit``.
+    """
+    handle.services.check_open()
+    check_integer(after, field="after", code="bad_position", least=0)
+    check_integer(limit, field="limit", code="bad_limit", least=1, most=MOST_EVENTS)
+    return await read_feed(handle.services.store, handle.namespace_id, handle.namespace, after=after, limit=limit)
+
+
+async def matches_replay(handle: NamespaceHandle, session_id: str, *, user_id: str | None = None) -> bool:
+    """Tell whether what reads answer equals a replay from the first event (trust P-8).
+
+    Raises:
+        SessionNotFound: the session has no events.
+    """
+    state = await get_state(handle, session_id, user_id=user_id)
+    events = await handle.events(session_id, user_id, version=state.version)
+    return at_rest(SESSION.fold(events)) == state
+
+
+async def verify(
+    handle: NamespaceHandle,
+    session_id: str | None = None,
+    *,
+    user_id: str | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Report:
+    """Prove a session, or the whole namespace: recompute every hash and place (trust §12).
+
+    Raises:
+        SessionNotFound: the session has no events; without a head, which verify finds, it has them still.
+    """
+    handle.services.check_open()
+    if session_id is None:
+        return await verify_namespace(handle.services.store, handle.namespace, progress=progress)
+    report = await verify_session(handle.services.store, handle.stream(session_id, user_id))
+    if report.ok and not report.checked:
+        raise SessionNotFound(session_id)
+    return report

@@ -1,0 +1,39 @@
+"""Questions about many namespaces at once."""
+
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+from ledger.application.services import Services
+from ledger.ids import namespace_id
+from ledger.ports.indexes import Checkpoint, IndexedSession
+from ledger.replay.builds import live_builds, still_there
+from ledger.replay.session_index import SessionIndex
+
+_ASKED_AT_ONCE: Final = 500
+
+
+async def live_sessions(
+    services: Services, names: Sequence[str], *, user_id: str | None, limit: int
+) -> tuple[int, list[IndexedSession]]:
+    """Return how many sessions live in the namespaces of these *names*, and the *limit* newest (http W-15)."""
+    by_id = {namespace_id(name): name for name in names}
+
+    async def caught_up(namespace: UUID, build: Checkpoint | None, last: int) -> int:
+        return await services.indexes(by_id[namespace]).sessions.build()
+
+    while True:
+        builds = await live_builds(services.store, list(by_id), SessionIndex, caught_up)
+        found = await services.store.live_index(builds, user_id=user_id, moment=services.clock.now(), limit=limit)
+        if await still_there(services.store, SessionIndex.name, builds):
+            return found
+
+
+async def namespace_names(services: Services) -> list[str]:
+    """Return the names of all namespaces there are, by name."""
+    known = services.names_by_id
+    new = [each for each in await services.store.namespace_ids() if each not in known]
+    for at in range(0, len(new), _ASKED_AT_ONCE):
+        found = await services.store.namespaces(new[at : at + _ASKED_AT_ONCE])
+        known.update((namespace, info.namespace) for namespace, info in found.items())
+    return sorted(known.values())

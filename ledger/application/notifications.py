@@ -1,0 +1,80 @@
+"""Telling the handlers of this process what happened to a session."""
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import get_args
+
+from ledger.application.handle import NamespaceHandle
+from ledger.errors import InvalidInput
+from ledger.results import Notification
+
+log = logging.getLogger("ledger")
+
+
+class Notifications:
+    """Handlers by namespace and event; coroutines of theirs run as tasks."""
+
+    def __init__(self) -> None:
+        self._handlers: dict[tuple[str, str], list[Callable[..., object]]] = {}
+        self._running: set[asyncio.Task[object]] = set()
+
+    def add(self, namespace: str, event: Notification, handler: Callable[..., object]) -> Callable[[], None]:
+        """Call *handler* after each *event* in a namespace; return a function that ends it.
+
+        Raises:
+            InvalidInput: there is no such event, or the handler is no function.
+        """
+        if event not in get_args(Notification):
+            raise InvalidInput("unknown_notification", "entry:added, compressed or session:cleared", field="event")
+        if not callable(handler):
+            raise InvalidInput("wrong_type", "is a function", field="handler")
+        handlers = self._handlers.setdefault((namespace, event), [])
+        own = partial(handler)  # equal to no other, also if the same handler is given twice
+        handlers.append(own)
+
+        def end() -> None:
+            with suppress(ValueError):
+                handlers.remove(own)
+
+        return end
+
+    def has_handler(self, namespace: str, event: Notification) -> bool:
+        """Tell whether an event has a handler."""
+        return bool(self._handlers.get((namespace, event)))
+
+    def notify(self, namespace: str, event: Notification, session_id: str, *about: object) -> None:
+        """Call the handlers of *event*; one that fails harms neither the others nor the caller (R-CMP-11)."""
+        for handler in tuple(self._handlers.get((namespace, event), ())):
+            try:
+                outcome = handler(session_id, *about)
+                if inspect.iscoroutine(outcome):
+                    task = asyncio.create_task(outcome)
+                    self._running.add(task)
+                    task.add_done_callback(self._ended)
+            except Exception:  # a handler is the user's code
+                log.exception("a handler of %s failed", event)
+
+    async def settle(self) -> None:
+        """Wait for the handlers that are still running."""
+        await asyncio.gather(*self._running, return_exceptions=True)
+
+    def _ended(self, task: asyncio.Task[object]) -> None:
+        self._running.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            log.error("a handler failed", exc_info=task.exception())
+
+
+def on(handle: NamespaceHandle, event: Notification, handler: Callable[..., object]) -> Callable[[], None]:
+    """Call *handler* after each ``entry:added``, ``compressed`` or ``session:cleared`` of this process.
+
+    It gets the session id and the entry, the result, or nothing more. What it raises is logged. Return a
+    function that ends it.
+
+    Raises:
+        InvalidInput: there is no such event, or the handler is no function.
+    """
+    return handle.services.notifications.add(handle.namespace, event, handler)

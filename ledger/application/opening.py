@@ -1,0 +1,45 @@
+"""Opening the library: one namespace, one actor, and services of its own."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ledger.application.handle import NamespaceHandle
+from ledger.application.services import open_services
+from ledger.ports import Store
+from ledger.ports.search import Embedder
+from ledger.settings import load_settings
+from ledger.summarizers import SummarizerChoice
+from projections.config import MemoryConfig
+
+L = TypeVar("L")
+
+
+@asynccontextmanager
+async def open_ledger(
+    facade: Callable[[NamespaceHandle], L],
+    database_url: str | None = None,
+    namespace: str | None = None,
+    *,
+    data_dir: Path | str | None = None,
+    actor: str | None = None,
+    config: Mapping[str, Any] | MemoryConfig | None = None,
+    summarizer: SummarizerChoice = None,
+    embedder: Embedder | None = None,
+    store: Store | None = None,
+    group_commit: bool = True,
+    allow_unsafe: bool = False,
+) -> AsyncIterator[L]:
+    """Open services as `MemoryLedger.open` says, and yield the *facade* over them."""
+    settings = load_settings(database_url=database_url, namespace=namespace, data_dir=data_dir, actor=actor)
+    async with open_services(
+        settings,
+        store=store,
+        config=config,
+        summarizer=summarizer,
+        embedder=embedder,
+        group_commit=group_commit,
+        allow_unsafe=allow_unsafe,
+    ) as services:
+        yield facade(services.handle(settings.namespace, settings.actor))

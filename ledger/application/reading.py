@@ -1,0 +1,164 @@
+"""Reading sessions: now, at a version, at a moment."""
+
+from datetime import datetime
+from typing import Any, TypeVar, Unpack, get_args
+from uuid import UUID
+
+from ledger.application.handle import NamespaceHandle
+from ledger.codec import decode
+from ledger.errors import InvalidInput, SessionNotFound
+from ledger.ids import Stream
+from ledger.names import check_name
+from ledger.ports.indexes import IndexedSession, LifeFilter, LifeStatus
+from ledger.results import When
+from ledger.session.drafts import check_moment
+from ledger.session.state import SessionState, at_rest
+from ledger.session.views import metrics_of, stats_of
+from ledger.strict_json import check_integer
+from projections.entries import Entry
+from projections.history import HISTORY, History, Past
+from projections.projection import Projection
+from projections.stats import Metrics, SessionStats
+from projections.summaries import Summary
+
+S = TypeVar("S")
+
+PAGE_SESSIONS = 1_000  # trust N-6
+
+
+async def get_state(handle: NamespaceHandle, session_id: str, **when: Unpack[When]) -> SessionState:
+    """Return the session's state now, at *version*, or at a moment.
+
+    Raises:
+        SessionNotFound: the session has no events.
+        VersionNotFound: it has no such version, or had no events at that moment.
+        InvalidInput: both were given, one is none, or *at* is without an offset.
+    """
+    version, at = check_when(when)
+    stream = handle.stream(session_id, when.get("user_id"))
+    return at_rest(await handle.services.states.at(stream, version=version, moment=at))
+
+
+async def get_active_entries(handle: NamespaceHandle, session_id: str, **when: Unpack[When]) -> list[Entry]:
+    """Return the entries no compaction, removal or clear has taken away, oldest first."""
+    return list((await state_or_empty(handle, session_id, when)).window.entries)
+
+
+async def get_summaries(handle: NamespaceHandle, session_id: str, **when: Unpack[When]) -> list[Summary]:
+    """Return the live summaries, oldest place first."""
+    return list((await state_or_empty(handle, session_id, when)).summaries.live)
+
+
+async def get_stats(handle: NamespaceHandle, session_id: str, **when: Unpack[When]) -> SessionStats:
+    """Return the statistics; all zero for an unknown session (R-000-2, R-000-16)."""
+    return stats_of(await state_or_empty(handle, session_id, when))
+
+
+async def get_metrics(
+    handle: NamespaceHandle, session_id: str, *, kind: str | None = None, **when: Unpack[When]
+) -> Metrics:
+    """Return how much is remembered, all of it or what is of *kind*, and how often it was compacted (R-002-9).
+
+    All zero for an unknown session.
+
+    Raises:
+        InvalidInput: ``bad_kind``: there is no such kind.
+    """
+    return metrics_of(await state_or_empty(handle, session_id, when), kind)
+
+
+async def get_history(
+    handle: NamespaceHandle, session_id: str, *, version: int | None = None, user_id: str | None = None
+) -> History:
+    """Return every entry the session ever had and what became of it, and every summary ever made.
+
+    Raises:
+        SessionNotFound: the session has no events.
+        VersionNotFound: it has no such version.
+    """
+    return await fold(handle, session_id, HISTORY, version=version, user_id=user_id)
+
+
+async def fold(
+    handle: NamespaceHandle,
+    session_id: str,
+    projection: Projection[S],
+    *,
+    version: int | None = None,
+    user_id: str | None = None,
+) -> S:
+    """Return *projection*, ours or the caller's, over the session's events up to a version.
+
+    Raises:
+        SessionNotFound: the session has no events.
+        VersionNotFound: it has no such version.
+    """
+    return projection.fold(await handle.events(session_id, user_id, version=version))
+
+
+async def entries_since_clear(handle: NamespaceHandle, stream: Stream, state: SessionState) -> tuple[Past, ...]:
+    """Return the entries since the last clear before *state*, oldest first, and what became of them by then."""
+    stored = await handle.services.store.read_stream(stream, after=state.cleared_version, until=state.version)
+    return HISTORY.fold(decode(event) for event in stored).current()
+
+
+async def list_sessions(
+    handle: NamespaceHandle,
+    *,
+    user_id: str | None = None,
+    status: LifeStatus | None = None,
+    after: tuple[datetime, UUID] | None = None,
+    limit: int = 100,
+) -> list[IndexedSession]:
+    """Return the sessions of the namespace, newest first; those of a *status* as of now, if it is given.
+
+    *after* takes time and id of the last row of the page before: ``(row.updated_at, row.stream_id)``.
+
+    Raises:
+        InvalidInput: ``bad_limit``, ``bad_cursor``, ``bad_name`` or ``bad_value``.
+    """
+    handle.services.check_open()
+    check_integer(limit, field="limit", code="bad_limit", least=1, most=PAGE_SESSIONS)
+    if user_id is not None:
+        check_name(user_id, field="user_id", may_be_empty=True)
+    if after is not None:
+        _check_cursor(after)
+    if status is not None and status not in get_args(LifeStatus):
+        raise InvalidInput("bad_value", f"is one of {', '.join(get_args(LifeStatus))}", field="status")
+    life = None if status is None else LifeFilter(status, handle.services.clock.now())
+    return await handle.indexes.sessions.sessions(user_id=user_id, life=life, after=after, limit=limit)
+
+
+def check_when(when: When) -> tuple[int | None, datetime | None]:
+    """Return the version or the moment in *when*, none of both meaning now.
+
+    Raises:
+        InvalidInput: both were given, one is none, *at* is without an offset, or there is something else.
+    """
+    unknown = when.keys() - When.__annotations__.keys()
+    if unknown:
+        raise InvalidInput("unknown_field", "reading takes version, at and user_id", field=min(unknown)[:80])
+    version, at = when.get("version"), check_moment(when.get("at"), "at")
+    if version is not None:
+        check_integer(version, field="version")
+        if at is not None:
+            raise InvalidInput("bad_version", "give a version or a moment, not both", field="at")
+    return version, at
+
+
+async def state_or_empty(handle: NamespaceHandle, session_id: str, when: When) -> SessionState:
+    """Return the state, or the empty one of an unknown session, which reads as zero (R-000-16)."""
+    try:
+        return await get_state(handle, session_id, **when)
+    except SessionNotFound:
+        if when.get("version") is not None or when.get("at") is not None:
+            raise
+        return SessionState()
+
+
+def _check_cursor(after: Any) -> None:
+    match after:
+        case (datetime(tzinfo=offset), UUID()) if offset is not None:
+            return
+        case _:
+            raise InvalidInput("bad_cursor", "is time and id of the last row of a page", field="after")

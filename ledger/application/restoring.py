@@ -1,0 +1,119 @@
+"""Bringing a past state of a session back."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Unpack
+
+import msgspec
+
+from ledger.application.handle import NamespaceHandle
+from ledger.application.session_start import starts_life
+from ledger.events import SessionOpened
+from ledger.history.items import remembered
+from ledger.ids import Stream
+from ledger.results import Guard, Version
+from ledger.session.commands import ChangeConfig, Command, OpenSession
+from ledger.session.decisions import decide
+from ledger.session.put import Body, BodyMemory, BodyMessage, Counted, PutSession, Remembered, Strict, ids_in_doubt
+from ledger.session.put.fields import context_of
+from ledger.session.state import SessionState
+from ledger.strict_json import check_integer
+from ledger.tokenizers import TOKENIZERS
+from projections.config import MemoryConfig
+
+
+async def restore(handle: NamespaceHandle, session_id: str, version: int, **guard: Unpack[Guard]) -> Version:
+    """Bring back what the session was at *version*, also after its end, by new events; return its version then.
+
+    Messages, their order, ids and texts, the summary as a text, data, memories, config and lifetime are as they
+    were; history is not rewritten. Source: http W-70.
+
+    Raises:
+        SessionNotFound, VersionNotFound: there is no such state.
+        VersionConflict: the session is not at *expected_version*.
+    """
+    check_integer(version, field="version")
+    stream = handle.stream(session_id, guard.get("user_id"))
+    then = await handle.services.states.at(stream, version=version)
+    body = body_of(then)
+
+    async def commands_for(state: SessionState) -> Sequence[Command]:
+        anew, write_id = starts_life(handle, state), handle.services.clock.ulid()
+        put = PutSession(
+            write_id=write_id,
+            body=body,
+            seen=Strict(),
+            count=partial(count, then.config.tokenizer),
+            new_id=handle.services.clock.ulid,
+            remembered=await remembered_items(handle, stream, state, body),
+            opening=opened_event(stream, then.config, write_id) if anew else None,
+            restoring=not anew and state.has_expired(handle.services.clock.now()),
+        )
+        working = then.working
+        return [put, ChangeConfig(write_id, then.config, working.extraction, working.tokens)]
+
+    written = await handle.change(stream, commands_for, "restore", {"version": version}, guard)
+    return Version(written.version, replayed=written.replayed)
+
+
+def opened_event(stream: Stream, config: MemoryConfig, write_id: str) -> SessionOpened:
+    """Return the event that begins a session's life."""
+    begin = OpenSession(
+        write_id=write_id,
+        namespace=stream.namespace,
+        user_id=stream.user_id,
+        session_id=stream.session_id,
+        config=config,
+    )
+    (opened,) = decide(SessionState(), begin)
+    assert isinstance(opened, SessionOpened)
+    return opened
+
+
+async def remembered_items(handle: NamespaceHandle, stream: Stream, state: SessionState, body: Body) -> Remembered:
+    """Return what became of those items in *body* that the state alone does not tell."""
+    messages, memories = ids_in_doubt(state, body)
+    if not (messages or memories) or not state.version:
+        return Remembered()
+    return await remembered(handle.services.store, stream, state, messages, memories)
+
+
+def body_of(state: SessionState) -> Body:
+    """Return the body that says what *state* is."""
+    working = state.working
+    return Body(
+        messages=tuple(
+            BodyMessage(role=entry.role, content=entry.content, id=entry.entry_id) for entry in state.window.entries
+        ),
+        memories=tuple(
+            BodyMemory(fields=one.fields, id=one.memory_id, sent=frozenset(one.fields.__struct_fields__))
+            for one in working.memories
+        ),
+        data=working.data,
+        context=context_of(state),
+        tokens=working.tokens,
+        extraction=working.extraction,
+        ttl_seconds=working.ttl_seconds,
+        ttl_sent=True,
+    )
+
+
+class _Message(msgspec.Struct, frozen=True, kw_only=True):
+    """A message as a tokenizer looks at it."""
+
+    role: str
+    content: str
+    kind: str = "message"
+    tool_name: str | None = None
+    tool_call_id: str | None = None
+    arguments: object = None
+
+
+def count(tokenizer: str, role: str | None, text: str) -> Counted:
+    """Return the tokens of a text of *role*; without role, those of a summary."""
+    counter = TOKENIZERS[tokenizer]
+    if role is None:
+        found = counter.count_text(text)
+    else:
+        found = counter.count(_Message(role=role, content=text))
+    return Counted(found.tokens, found.tokenizer, found.fallback)

@@ -1,0 +1,70 @@
+"""Searching what was ever said."""
+
+from ledger.application.handle import NamespaceHandle
+from ledger.errors import InvalidInput
+from ledger.names import check_name
+from ledger.ports.search import SearchQuery
+from ledger.search.finding import Found
+from ledger.strict_json import check_flag, check_integer
+
+MOST_FOUND = 1_000
+MOST_AROUND = 50
+
+
+async def search(
+    handle: NamespaceHandle,
+    query: str,
+    *,
+    session_id: str | None = None,
+    user_id: str | None = None,
+    collection: str | None = None,
+    top_k: int = 10,
+    around: int = 1,
+    include_erased: bool = False,
+    catch_up: bool = True,
+) -> list[Found]:
+    """Return the *top_k* texts that answer *query* best, each with *around* entries before and after it.
+
+    A text is found if it has any of the words; rare words count for more. The query is plain words: quotes
+    and signs mean nothing. Looked through are entries in the window, entries a compaction covered, and
+    summaries, in one session, in those of a user, or in the namespace; with *collection*, the summaries of
+    that knowledge base instead. What was removed or cleared is not found, what was erased from the window
+    only with *include_erased*.
+
+    What was added before the call is found, unless *catch_up* is false. Order: score, then the newest first.
+
+    Raises:
+        InvalidInput: a number is out of bounds, or a name is none.
+        SessionNotFound: the session has no events.
+        Unavailable: the database, or the extra ``knowledge``, is missing.
+
+    Source: R-REC-4, R-KB-2.
+    """
+    handle.services.check_open()
+    if not isinstance(query, str):
+        raise InvalidInput("wrong_type", "a query is text", field="query")
+    check_integer(top_k, field="top_k", code="bad_limit", least=1, most=MOST_FOUND)
+    check_integer(around, field="around", code="bad_limit", least=0, most=MOST_AROUND)
+    check_flag(include_erased, field="include_erased")
+    if collection is not None:
+        check_name(collection, field="collection")
+    stream = None if session_id is None else await handle.existing(session_id, user_id)
+    asked = SearchQuery(
+        text=query,
+        kinds=("entry", "summary") if collection is None else ("knowledge",),
+        stream=stream,
+        user_id=None if user_id is None else check_name(user_id, field="user_id", may_be_empty=True),
+        collection=collection,
+        include_erased=include_erased,
+        limit=top_k,
+    )
+    return await handle.indexes.finder.search(asked, around=around, catch_up=catch_up)
+
+
+async def embed_pending(handle: NamespaceHandle) -> int:
+    """Embed the texts that have no vector yet, and return how many; searches do it in the background.
+
+    Raises:
+        EmbedderFailed: the model gave nothing usable; what was embedded before is kept.
+    """
+    return await handle.indexes.finder.embed()

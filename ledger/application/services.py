@@ -1,0 +1,215 @@
+"""The one wiring: what all use cases need, built once over a store, for all of its namespaces."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from functools import cached_property
+from typing import Any, Final
+from uuid import UUID
+
+from ledger.application.command_handler import CommandHandler
+from ledger.application.compactor import Compactor
+from ledger.application.handle import NamespaceHandle
+from ledger.application.notifications import Notifications
+from ledger.clock import SystemClock
+from ledger.compaction.summarizing import DEADLINE_S
+from ledger.embedders import configured_embedder
+from ledger.errors import Unavailable
+from ledger.ids import namespace_id
+from ledger.names import check_name
+from ledger.opening import open_store
+from ledger.ports import Clock, Store
+from ledger.ports.search import Embedder, SearchLanguage
+from ledger.prices import Prices, load_prices
+from ledger.records import LongTermMemory, RecordIndexes
+from ledger.replay.builds import Builds
+from ledger.replay.session_index import SessionIndex
+from ledger.replay.states import States
+from ledger.replay.stored_projections import StoredProjections
+from ledger.search.finding import Finder
+from ledger.search.index import SearchIndex
+from ledger.search.knowledge import check_usable
+from ledger.settings import Settings
+from ledger.summarizers import SummarizerChoice, chosen_summarizer, configured_summarizer
+from ledger.whatif.answers import Known
+from projections import config as memory_config
+from projections.config import MemoryConfig
+
+CLOSE_GRACE_S = 5.0
+_CACHED_STATES: Final = 1_024
+
+
+class Indexes:
+    """The stored projections of one namespace, and search in them."""
+
+    def __init__(self, services: "Services", namespace: str) -> None:
+        store, own = services.store, namespace_id(namespace)
+        self.builds = Builds(store, services.clock, namespace_id=own)
+        self.sessions = SessionIndex(store, services.states, self.builds, namespace=namespace)
+        self.texts = SearchIndex(
+            store, self.builds, namespace=namespace, language=services.language, embedder=services.embedder
+        )
+        self.finder = Finder(store, self.texts, namespace=namespace)
+        self._services = services
+        self._namespace_id = own
+
+    @cached_property
+    def projections(self) -> StoredProjections:
+        """All of them, by name."""
+        _, records = self._services.record_indexes.of(self._namespace_id)
+        return StoredProjections(self.builds, self.sessions, self.texts, records)
+
+
+class Services:
+    """What use cases share; `open_services` makes one from settings.
+
+    *config* is the memory config of sessions that begin here. *reconstruct* lets an expired session come back with the
+    next write. At most *open_namespaces* keep their `Indexes`.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Clock | None = None,
+        config: Mapping[str, Any] | MemoryConfig | None = None,
+        summarizer: SummarizerChoice = None,
+        embedder: Embedder | None = None,
+        search_language: SearchLanguage = "simple",
+        prices: Prices | None = None,
+        compaction_lease_s: float = 600.0,
+        summarizer_timeout_s: float = DEADLINE_S,
+        reconstruct: bool = False,
+        open_namespaces: int = 256,
+    ) -> None:
+        self.store = store
+        self.clock = clock or SystemClock()
+        self.config = check_usable(memory_config.load(config or {}))
+        self.embedder = embedder
+        self.language: SearchLanguage = search_language
+        self.prices = prices or load_prices()
+        self.compaction_lease_s = compaction_lease_s
+        self.summarizer_timeout_s = summarizer_timeout_s
+        self.reconstruct = reconstruct
+        self.states = States(store, capacity=_CACHED_STATES)
+        self.commands = CommandHandler(store, self.states, self.clock)
+        self.notifications = Notifications()
+        self.compactor = Compactor(
+            store,
+            self.commands,
+            self.clock,
+            lease_s=compaction_lease_s,
+            completed=lambda stream, result: self.notifications.notify(
+                stream.namespace, "compressed", stream.session_id, result
+            ),
+            deadline_s=summarizer_timeout_s,
+        )
+        if summarizer is not None:
+            self.compactor.set_summarizer(None, chosen_summarizer(summarizer))
+        self.record_indexes = RecordIndexes(store, self.clock, language=search_language)
+        self.long_term = LongTermMemory(
+            store, namespaces=(), clock=self.clock, language=search_language, embedder=embedder
+        )
+        self.what_if_answers: dict[str, Known] = {}
+        self._indexes: OrderedDict[str, Indexes] = OrderedDict()
+        self._open_namespaces = open_namespaces
+        self.names_by_id: dict[UUID, str] = {}  # of namespaces, which never change theirs
+        self._closed = False
+
+    def handle(self, namespace: str, actor: str = "") -> NamespaceHandle:
+        """Return the services as *actor* sees them in *namespace*; it costs nothing.
+
+        Raises:
+            InvalidInput: ``bad_name``.
+            Unavailable: the services are closed.
+        """
+        self.check_open()
+        return NamespaceHandle(
+            self,
+            check_name(namespace, field="namespace"),
+            check_name(actor, field="actor", may_be_empty=True),
+        )
+
+    def indexes(self, namespace: str) -> Indexes:
+        """Return the stored projections of a namespace; of those in use longest ago some are dropped."""
+        indexes = self._indexes.get(namespace)
+        if indexes is None:
+            indexes = self._indexes[namespace] = Indexes(self, namespace)
+            idle = [name for name, each in self._indexes.items() if name != namespace and not each.finder.is_embedding]
+            for name in idle[: max(0, len(self._indexes) - self._open_namespaces)]:
+                del self._indexes[name]
+        self._indexes.move_to_end(namespace)
+        return indexes
+
+    def check_open(self) -> None:
+        """Refuse what would open the store's connections again.
+
+        Raises:
+            Unavailable: the services are closed.
+        """
+        if self._closed:
+            raise Unavailable("the ledger is closed; open it again")
+
+    async def close(self) -> None:
+        """Finish what is under way; a compaction that does not end soon is given up, which is recorded."""
+        await self.compactor.close(grace_s=CLOSE_GRACE_S)
+        await self.notifications.settle()  # they may still use the ledger
+        self._closed = True
+        await asyncio.gather(*(each.finder.close() for each in self._indexes.values()))
+        await self.compactor.close(grace_s=CLOSE_GRACE_S)  # what the handlers have started
+        await self.commands.settle()
+
+
+@asynccontextmanager
+async def open_services(
+    settings: Settings,
+    *,
+    store: Store | None = None,
+    clock: Clock | None = None,
+    config: Mapping[str, Any] | MemoryConfig | None = None,
+    summarizer: SummarizerChoice = None,
+    summarizer_model: str | None = None,
+    embedder: Embedder | None = None,
+    reconstruct: bool = False,
+    open_namespaces: int = 256,
+    group_commit: bool = True,
+    allow_unsafe: bool = False,
+    served: bool = False,
+) -> AsyncIterator[Services]:
+    """Open the store that *settings* name, unless one is given, and wire the services over it; close what it opened.
+
+    Without *summarizer* or *embedder* the settings' models are used; *summarizer_model* is the one to ask where the
+    settings name only an endpoint or a key. *served*: no statement and no lock is waited for long.
+
+    Raises:
+        InvalidInput: a setting, or *config*, is wrong.
+        DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: the database cannot be used.
+    """
+    model = configured_summarizer(settings, model=summarizer_model) if summarizer is None else None
+    vectors = configured_embedder(settings) if embedder is None else None
+    own = store or await open_store(settings, group_commit=group_commit, allow_unsafe=allow_unsafe, served=served)
+    try:
+        services = Services(
+            own,
+            clock=clock,
+            config=config,
+            summarizer=model if summarizer is None else summarizer,
+            embedder=embedder or vectors,
+            search_language=settings.search_language,
+            prices=load_prices(settings.prices),
+            compaction_lease_s=settings.compaction_lease_s,
+            summarizer_timeout_s=settings.summarizer_timeout_s,
+            reconstruct=reconstruct,
+            open_namespaces=open_namespaces,
+        )
+        try:
+            yield services
+        finally:
+            await services.close()
+    finally:
+        for client in (model, vectors):
+            if client is not None:
+                await client.close()
+        if store is None:
+            await own.close()

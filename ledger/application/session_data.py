@@ -1,0 +1,63 @@
+"""The session's own JSON object, which it keeps beside its window."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
+
+from ledger.application.handle import NamespaceHandle
+from ledger.application.reading import state_or_empty
+from ledger.application.session_start import opening_commands, starts_life
+from ledger.errors import InvalidInput
+from ledger.events import JsonObject
+from ledger.results import Guard, PatchedData, When
+from ledger.session.commands import ChangeData, Command
+from ledger.session.state import SessionState
+from ledger.strict_json import check_value
+
+
+async def get_data(handle: NamespaceHandle, session_id: str, **when: Unpack[When]) -> JsonObject:
+    """Return the session's own JSON object; empty for an unknown session."""
+    return dict((await state_or_empty(handle, session_id, when)).working.data)
+
+
+async def patch_data(
+    handle: NamespaceHandle, session_id: str, patch: Mapping[str, Any], **guard: Unpack[Guard]
+) -> PatchedData:
+    """Merge *patch* (RFC 7396) into the session's own JSON object and return that.
+
+    Concurrent patches of different keys all survive. A key whose value is none is removed. Source: http W-66.
+
+    Raises:
+        InvalidInput: it is no JSON object, or over a limit (trust N-2).
+        VersionConflict: the session is not at *expected_version*.
+    """
+    if not isinstance(patch, Mapping):
+        raise InvalidInput("wrong_type", "is a JSON object", field="patch")
+    wanted = dict(patch)
+    check_value(wanted, field="patch")
+    stream = handle.stream(session_id, guard.get("user_id"))
+
+    async def commands_for(state: SessionState) -> Sequence[Command]:
+        anew = starts_life(handle, state)
+        data = {} if anew else state.working.data
+        changed = {key: _merged(data.get(key), value) for key, value in wanted.items() if value is not None}
+        removed = tuple(key for key, value in wanted.items() if value is None)
+        check_value({key: data[key] for key in data if key not in removed} | changed, field="data")
+        change = ChangeData(handle.services.clock.ulid(), changed, removed, anew)
+        return [*opening_commands(handle, stream, state), change]
+
+    written = await handle.change(stream, commands_for, "patch_data", {"patch": wanted}, guard)
+    state = await handle.services.states.at(stream, version=written.version) if written.replayed else written.state
+    return PatchedData(data=dict(state.working.data), version=written.version, replayed=written.replayed)
+
+
+def _merged(current: Any, patch: Any) -> Any:
+    """Return *current* after a merge patch, which no null survives (RFC 7396)."""
+    if not isinstance(patch, dict):
+        return patch
+    merged = dict(current) if isinstance(current, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = _merged(merged.get(key), value)
+    return merged

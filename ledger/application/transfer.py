@@ -1,0 +1,128 @@
+"""Taking sessions along: states as JSON, histories as files."""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any
+
+from ledger.application.command_handler import Decision
+from ledger.application.handle import NamespaceHandle
+from ledger.application.reading import get_history, get_state
+from ledger.application.session_start import new_entry, opening_commands
+from ledger.errors import InvalidInput
+from ledger.events import JsonObject
+from ledger.importers import Conversation
+from ledger.results import ImportedState
+from ledger.session.state import SessionState
+from ledger.session.views import stats_of
+from ledger.transfer import session_state
+from ledger.transfer.exporting import export_lines
+from ledger.transfer.importing import FileImport, Imported, Lines
+
+
+async def export_session(handle: NamespaceHandle, session_id: str, *, user_id: str | None = None) -> JsonObject:
+    """Return the session's state as JSON in the shape of seed 000 (R-000-15).
+
+    Raises:
+        SessionNotFound: the session has no events.
+    """
+    state = await get_state(handle, session_id, user_id=user_id)
+    history = await get_history(handle, session_id, version=state.version, user_id=user_id)
+    return session_state.export_state(session_id, state, history)
+
+
+async def import_session(
+    handle: NamespaceHandle,
+    session_id: str | Mapping[str, Any],
+    state: Mapping[str, Any] | None = None,
+    *,
+    user_id: str | None = None,
+) -> ImportedState:
+    """Put an exported state in place of the session's; an equal one changes nothing (R-000-15).
+
+    The state's own name is used if only it is given. Nothing is compacted by it.
+
+    Raises:
+        InvalidInput: a field is unknown or wrong, or an id dangles or occurs twice.
+    """
+    name: Any = session_id
+    if isinstance(session_id, Mapping):
+        state, name = session_id, session_id.get("sessionId")
+    if state is None or name is None:
+        raise InvalidInput("missing_field", "give a session id and a state, or a state with its own", field="state")
+    session_state.check_shape(state)
+    stream = handle.stream(name, user_id)
+    current = await handle.services.states.current(stream)
+    if current.version and _same(await export_session(handle, name, user_id=user_id), state):
+        return _imported(name, current, state.get("totalTokens"))
+
+    async def decision_for(now: SessionState) -> Decision[int | None]:
+        write_id = handle.services.clock.ulid()
+        command, claimed = session_state.import_state(
+            state,
+            write_id=write_id,
+            added=lambda draft: new_entry(handle, draft, write_id, now),
+            new_id=handle.services.clock.ulid,
+        )
+        return Decision([*opening_commands(handle, stream, now), command], claimed)
+
+    written, claimed = await handle.services.commands.write_noting(stream, decision_for, actor=handle.actor)
+    return _imported(name, written.state, claimed)
+
+
+async def import_conversations(
+    handle: NamespaceHandle,
+    conversations: Sequence[Conversation],
+    *,
+    user_id: str | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Imported:
+    """Record conversations read by `ledger.importers`, all in one transaction; nothing is recorded twice.
+
+    *progress* gets (conversations prepared, all of them).
+    """
+    handle.services.check_open()
+    return await _files(handle).conversations(
+        conversations, config=handle.services.config, user_id=user_id, progress=progress
+    )
+
+
+async def import_file(
+    handle: NamespaceHandle, lines: Lines, *, session_id: str | None = None, user_id: str | None = None
+) -> Imported:
+    """Copy sessions from one of our own files, proved line by line before anything is written (trust E-12)."""
+    handle.services.check_open()
+    return await _files(handle).export(lines, session_id=session_id, user_id=user_id)
+
+
+async def export_file(
+    handle: NamespaceHandle, session_id: str | None = None, *, user_id: str | None = None
+) -> AsyncIterator[bytes]:
+    """Yield a session, or the whole namespace, as the lines of one of our own files (trust E-12).
+
+    Raises:
+        SessionNotFound: there are no events to export.
+    """
+    handle.services.check_open()
+    stream = None if session_id is None else await handle.existing(session_id, user_id)
+    async for line in export_lines(handle.services.store, handle.namespace, stream):
+        yield line
+
+
+def _files(handle: NamespaceHandle) -> FileImport:
+    services = handle.services
+    return FileImport(services.store, services.states, services.clock, namespace=handle.namespace, actor=handle.actor)
+
+
+def _same(exported: JsonObject, state: Mapping[str, Any]) -> bool:
+    """Tell whether *state* holds what was *exported*, whatever its name and its total."""
+    apart = {"sessionId": None, "totalTokens": None}
+    return {**exported, **apart} == {**state, **apart}
+
+
+def _imported(session_id: str, state: SessionState, claimed: int | None) -> ImportedState:
+    total = stats_of(state).total_tokens
+    return ImportedState(
+        session_id=session_id,
+        version=state.version,
+        total_tokens=total,
+        claimed_tokens=claimed if claimed != total else None,
+    )

@@ -1,0 +1,204 @@
+"""What would have been under another memory config, and what differs between two points. Nothing is written."""
+
+from collections import ChainMap
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, Unpack, get_args
+
+from ledger.application.handle import NamespaceHandle
+from ledger.application.reading import check_when
+from ledger.errors import EntryNotFound, InvalidInput
+from ledger.events import CompactionCompleted, EntryAdded, Ranges, RecordedEvent
+from ledger.history.comparing import covered_by
+from ledger.history.difference import Difference, Seen, difference
+from ledger.ids import Stream
+from ledger.results import ConfigLike, Point, WhatIf, When
+from ledger.session.drafts import check_moment
+from ledger.session.views import window_of
+from ledger.strict_json import check_flag, check_integer
+from ledger.summarizers import SummarizerChoice, chosen_summarizer
+from ledger.whatif.answers import OnMiss, cache_of
+from ledger.whatif.rehearsing import Answers, author_of, recorded, rehearse, tried
+from ledger.whatif.replaying import Replay, Replayed
+from projections import config as memory_config
+from projections import ranges
+
+
+async def what_if(
+    handle: NamespaceHandle,
+    session_id: str,
+    config: ConfigLike | None = None,
+    *,
+    summarizer: SummarizerChoice = None,
+    on_miss: OnMiss = "raise",
+    without: Iterable[str | int] = (),
+    recount: bool = False,
+    **when: Unpack[When],
+) -> WhatIf:
+    """Return what the session would be, now or then, had *config* been in force from its first entry.
+
+    Without a *config* the session's own is meant, as it is now or was then.
+    Summaries come from the session's own record, by the digest of what was asked. Without a *summarizer* the
+    session's own one is meant. *on_miss* says what happens to a question nobody has answered: ``raise``,
+    ``call`` the summarizer, or ``estimate`` the length of its answer. Entries in *without*, by id or version,
+    are left out; *recount* counts tokens anew, by the config's tokenizer. Nothing is written.
+
+    Raises:
+        InvalidInput: the config is wrong, or a model is to be called and there is none.
+        SessionNotFound, VersionNotFound, EntryNotFound: there is no such thing.
+        SummaryMissing: nobody has answered a question, and *on_miss* is ``raise``.
+
+    Source: R-WIF-1 … R-WIF-7.
+    """
+    left_out = _names_in(without)
+    version, moment = check_when(when)
+    stream = handle.stream(session_id, when.get("user_id"))
+    if moment is not None:
+        version = await _version_at(handle, stream, moment)
+    events = await handle.events(session_id, when.get("user_id"), version=version)
+    was = recorded(events, handle.services.prices)
+    seen, replayed, answers = await _tried(
+        handle,
+        stream,
+        was.state.config if config is None else config,
+        events,
+        summarizer=summarizer,
+        on_miss=on_miss,
+        without=_ids_of(left_out, events),
+        recount=recount,
+    )
+    return WhatIf(
+        session_id=session_id,
+        version=events[-1].version,
+        config=seen.state.config,
+        state=seen.state,
+        window=window_of(seen.state, seen.hints),
+        completed=replayed.completed,
+        failed=replayed.failed,
+        spent=seen.spent,
+        answers=answers,
+        difference=difference(was, seen, covered_by(replayed.completed)),
+    )
+
+
+async def diff(
+    handle: NamespaceHandle,
+    session_id: str,
+    before: Point | None = None,
+    after: Point | None = None,
+    *,
+    on_miss: OnMiss = "raise",
+    user_id: str | None = None,
+) -> Difference:
+    """Return what differs between two points of the session: what a model was shown, the prices, and all content.
+
+    Each side is a version, a moment with an offset, now if it is none, or a memory config, which is replayed up to the
+    version of the other side; data and memories, which no config touches, are then the same. Raises as `get_state` and
+    `what_if` do.
+
+    Source: R-WIF-8, http W-72.
+    """
+    stream = handle.stream(session_id, user_id)
+    points = (before, after)
+    versions = [await _version_of(handle, stream, point) for point in points]
+    known = [version for version in versions if version is not None]
+    events = await handle.events(session_id, user_id, version=None if None in points else max(known, default=None))
+    versions = [
+        events[-1].version if point is None else version for point, version in zip(points, versions, strict=True)
+    ]
+    if any(version is not None and not 1 <= version <= events[-1].version for version in versions):
+        raise await handle.services.states.absence(stream)
+    replayed_until = next((version for version in versions if version is not None), None)
+    sides: list[Seen] = []
+    covered: Ranges = ()
+    for point, version in zip(points, versions, strict=True):
+        if version is not None:
+            sides.append(recorded(_until(events, version), handle.services.prices))
+        else:
+            assert not isinstance(point, int | datetime | str | None)
+            seen, replayed, _ = await _tried(handle, stream, point, _until(events, replayed_until), on_miss=on_miss)
+            covered = ranges.union([covered, covered_by(replayed.completed)])
+            sides.append(seen)
+    first, last = versions
+    if first is not None and last is not None and first < last:
+        between = (event.payload for event in events if first < event.version <= last)
+        covered = covered_by(payload for payload in between if isinstance(payload, CompactionCompleted))
+    return difference(sides[0], sides[1], covered)
+
+
+async def _tried(
+    handle: NamespaceHandle,
+    stream: Stream,
+    config: ConfigLike,
+    events: Sequence[RecordedEvent],
+    *,
+    summarizer: SummarizerChoice = None,
+    on_miss: OnMiss = "raise",
+    without: frozenset[str] = frozenset(),
+    recount: bool = False,
+) -> tuple[Seen, Replayed, Answers]:
+    wanted = memory_config.load(config)
+    if on_miss not in get_args(OnMiss):
+        raise InvalidInput("wrong_type", f"is one of {', '.join(get_args(OnMiss))}", field="on_miss")
+    check_flag(recount, field="recount")
+    own = handle.services.compactor.summarizer_of(stream)
+    author = author_of(chosen_summarizer(summarizer) if summarizer is not None else own, events)
+    replayed, answers = await rehearse(
+        Replay(wanted, method=author.method, model=author.model, without=without, recount=recount),
+        events,
+        cache=ChainMap(handle.services.what_if_answers, cache_of(events)),
+        author=author,
+        on_miss=on_miss,
+        tokenizer=wanted.tokenizer,
+        deadline_s=handle.services.summarizer_timeout_s,
+    )
+    return tried(replayed, handle.services.prices), replayed, answers
+
+
+async def _version_of(handle: NamespaceHandle, stream: Stream, point: Point | None) -> int | None:
+    """Return the version that *point* means; none if it is now, or a config."""
+    match point:
+        case bool():
+            raise InvalidInput("bad_version", "is a version, a moment or a config", field="point")
+        case int():
+            return check_integer(point, field="version")
+        case datetime() | str():
+            moment = check_moment(point, "at")
+            return None if moment is None else await _version_at(handle, stream, moment)
+        case _:
+            return None
+
+
+async def _version_at(handle: NamespaceHandle, stream: Stream, moment: datetime) -> int:
+    version = await handle.services.store.version_at(stream, moment)
+    if not version:
+        raise await handle.services.states.absence(stream, moment)
+    return version
+
+
+def _names_in(without: Any) -> list[str | int]:
+    listed = isinstance(without, Iterable) and not isinstance(without, str | bytes)
+    names: list[Any] = list(without) if listed else []
+    if not listed or not all(isinstance(name, str | int) and not isinstance(name, bool) for name in names):
+        raise InvalidInput("wrong_type", "is a list of entry ids or versions", field="without")
+    return names
+
+
+def _ids_of(names: Iterable[str | int], events: Sequence[RecordedEvent]) -> frozenset[str]:
+    """Return the ids of the entries that *names*, ids or versions, mean.
+
+    Raises:
+        EntryNotFound: there never was such an entry.
+    """
+    added = [(event.version, event.payload) for event in events if isinstance(event.payload, EntryAdded)]
+    known = {version: payload.entry_id for version, payload in added}
+    ids = set(known.values())
+    found = {name: known.get(name) if isinstance(name, int) else name for name in names}
+    for name, entry_id in found.items():
+        if entry_id not in ids:
+            raise EntryNotFound(str(name), ever=False)
+    return frozenset(entry_id for entry_id in found.values() if entry_id is not None)
+
+
+def _until(events: Sequence[RecordedEvent], version: int | None) -> Sequence[RecordedEvent]:
+    return events if version is None else [event for event in events if event.version <= version]

@@ -1,0 +1,189 @@
+"""The memory of AI agents: conversations as events, kept for ever, shown within a budget.
+
+    async with MemoryLedger.open() as ledger:
+        await ledger.add_user_message("session-1", "How do I add auth?")
+        prompt = await ledger.get_context_for_llm("session-1")
+
+Every method takes the session id first, and the user id, if there is one, by name.
+"""
+
+from __future__ import annotations
+
+from ledger.operations import lazy_module, operation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
+    from typing import Any
+
+    from ledger.application import (
+        auditing,
+        compression,
+        configuration,
+        context,
+        entries,
+        forking,
+        lifetime,
+        log,
+        notifications,
+        opening,
+        reading,
+        restoring,
+        search,
+        session_data,
+        stored_projections,
+        transfer,
+        what_if,
+    )
+    from ledger.application.handle import NamespaceHandle
+    from ledger.ports import Store
+    from ledger.ports.search import Embedder
+    from ledger.records import LongTermMemory
+    from ledger.summarizers import SummarizerChoice
+    from projections.config import MemoryConfig
+else:
+    auditing = lazy_module("ledger.application.auditing")
+    compression = lazy_module("ledger.application.compression")
+    configuration = lazy_module("ledger.application.configuration")
+    context = lazy_module("ledger.application.context")
+    entries = lazy_module("ledger.application.entries")
+    forking = lazy_module("ledger.application.forking")
+    lifetime = lazy_module("ledger.application.lifetime")
+    log = lazy_module("ledger.application.log")
+    notifications = lazy_module("ledger.application.notifications")
+    opening = lazy_module("ledger.application.opening")
+    reading = lazy_module("ledger.application.reading")
+    restoring = lazy_module("ledger.application.restoring")
+    search = lazy_module("ledger.application.search")
+    session_data = lazy_module("ledger.application.session_data")
+    stored_projections = lazy_module("ledger.application.stored_projections")
+    transfer = lazy_module("ledger.application.transfer")
+    what_if = lazy_module("ledger.application.what_if")
+
+__all__ = ["MemoryLedger"]
+
+
+class MemoryLedger:
+    """Sessions of one namespace; made by `open`, which also closes it.
+
+    Reading methods take ``version`` or ``at`` (a moment) to look back: they answer as they did then.
+    """
+
+    def __init__(self, handle: NamespaceHandle) -> None:
+        self._handle = handle
+
+    @classmethod
+    def open(
+        cls,
+        database_url: str | None = None,
+        namespace: str | None = None,
+        *,
+        data_dir: Path | str | None = None,
+        actor: str | None = None,
+        config: Mapping[str, Any] | MemoryConfig | None = None,
+        summarizer: SummarizerChoice = None,
+        embedder: Embedder | None = None,
+        store: Store | None = None,
+        group_commit: bool = True,
+        allow_unsafe: bool = False,
+    ) -> AbstractAsyncContextManager[MemoryLedger]:
+        """Open the ledger, on the embedded PostgreSQL unless *database_url* or *store* say otherwise.
+
+        What is not given comes from the environment (see `settings`). *config* is the memory config of
+        sessions that begin here, *summarizer* writes the summaries of sessions without their own, *embedder* gives
+        search an idea of meaning.
+
+        Raises:
+            InvalidInput: an argument or a setting is wrong.
+            DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: the database cannot be used.
+        """
+        return opening.open_ledger(
+            cls,
+            database_url,
+            namespace,
+            data_dir=data_dir,
+            actor=actor,
+            config=config,
+            summarizer=summarizer,
+            embedder=embedder,
+            store=store,
+            group_commit=group_commit,
+            allow_unsafe=allow_unsafe,
+        )
+
+    async def close(self) -> None:
+        """Finish what is under way; a compaction that does not end soon is given up, which is recorded."""
+        await self._handle.services.close()
+
+    @property
+    def long_term(self) -> LongTermMemory:
+        """What outlives sessions: the records of this namespace."""
+        return self._handle.long_term
+
+    # entries
+    add_user_message = operation(lambda: entries.add_user_message)
+    add_assistant_message = operation(lambda: entries.add_assistant_message)
+    add_tool_call = operation(lambda: entries.add_tool_call)
+    add_tool_result = operation(lambda: entries.add_tool_result)
+    add_context = operation(lambda: entries.add_context)
+    add_entries = operation(lambda: entries.add_entries)
+    edit_entry = operation(lambda: entries.edit_entry)
+    remove_entry = operation(lambda: entries.remove_entry)
+    get_entry = operation(lambda: log.get_entry)
+    get_active_entries = operation(lambda: reading.get_active_entries)
+
+    # what the model is shown
+    get_context = operation(lambda: context.get_context)
+    get_context_for_llm = operation(lambda: context.get_context_for_llm)
+    seen = operation(lambda: auditing.seen)
+    derived = operation(lambda: auditing.derived)
+
+    # sessions
+    list_sessions = operation(lambda: reading.list_sessions)
+    get_state = operation(lambda: reading.get_state)
+    get_stats = operation(lambda: reading.get_stats)
+    get_metrics = operation(lambda: reading.get_metrics)
+    get_summaries = operation(lambda: reading.get_summaries)
+    get_data = operation(lambda: session_data.get_data)
+    patch_data = operation(lambda: session_data.patch_data)
+    update_config = operation(lambda: configuration.update_config)
+    set_expiry = operation(lambda: lifetime.set_expiry)
+    clear_session = operation(lambda: lifetime.clear_session)
+    restore = operation(lambda: restoring.restore)
+    fork = operation(lambda: forking.fork)
+
+    # compaction
+    compress = operation(lambda: compression.compress)
+    plan_compression = operation(lambda: compression.plan_compression)
+    set_summarizer = operation(lambda: compression.set_summarizer)
+    settle = operation(lambda: compression.settle)
+    on = operation(lambda: notifications.on)
+
+    # looking back
+    get_history = operation(lambda: reading.get_history)
+    fold = operation(lambda: reading.fold)
+    get_events = operation(lambda: log.get_events)
+    get_log = operation(lambda: log.get_log)
+    get_feed = operation(lambda: log.get_feed)
+    what_if = operation(lambda: what_if.what_if)
+    diff = operation(lambda: what_if.diff)
+
+    # search
+    search = operation(lambda: search.search)
+    embed_pending = operation(lambda: search.embed_pending)
+
+    # taking sessions along
+    export_session = operation(lambda: transfer.export_session)
+    import_session = operation(lambda: transfer.import_session)
+    export_file = operation(lambda: transfer.export_file)
+    import_file = operation(lambda: transfer.import_file)
+    import_conversations = operation(lambda: transfer.import_conversations)
+
+    # proofs, and what is kept beside the log
+    verify = operation(lambda: log.verify)
+    matches_replay = operation(lambda: log.matches_replay)
+    stored_projections = operation(lambda: stored_projections.stored_projections)
+    projection_builds = operation(lambda: stored_projections.projection_builds)
+    rebuild_projections = operation(lambda: stored_projections.rebuild_projections)

@@ -1,0 +1,75 @@
+"""Methods of a facade that are plain functions of modules, which load when they are first used.
+
+    class MemoryLedger:
+        add_entries = operation(lambda: entries.add_entries)
+
+`add_entries` is a function whose first parameter is the handle that the facade keeps as ``_handle``; the facade's
+method is that function, bound to the handle. This module and what uses it must stay quick to import: even `typing`
+doubles the start of Python.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import MethodType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from inspect import Signature
+    from typing import Any, Concatenate, ParamSpec, TypeVar
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
+
+
+def operation(load: Callable[[], Callable[Concatenate[Any, P], R]]) -> Callable[Concatenate[Any, P], R]:
+    """Return a method that is the function *load* returns, with the facade's handle as its first argument."""
+    return Operation(load)
+
+
+class LazyModule:
+    """A module that is imported when an attribute of it is first read."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(import_module(self._name), attribute)
+
+
+def lazy_module(name: str) -> Any:
+    """Return a stand-in for the module *name*; type checkers need the import itself, under ``TYPE_CHECKING``."""
+    return LazyModule(name)
+
+
+class Operation:  # noqa: D101 - `__doc__` is that of the function
+    def __init__(self, load: Callable[[], Callable[..., Any]]) -> None:
+        self._load = load
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.__name__ = name
+        self.__qualname__ = f"{owner.__qualname__}.{name}"
+        self.__module__ = owner.__module__
+
+    def __get__(self, facade: Any, owner: type | None = None) -> Any:
+        return self if facade is None else MethodType(self._load(), facade._handle)  # noqa: SLF001 - whose part this is
+
+    def __call__(self, facade: Any, /, *args: Any, **kwargs: Any) -> Any:  # noqa: D102 - so is that of a call
+        return self.__get__(facade)(*args, **kwargs)
+
+    @property
+    def __wrapped__(self) -> Callable[..., Any]:
+        return self._load()
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]  # an instance's, which `help` shows
+        return self._load().__doc__
+
+    @property
+    def __signature__(self) -> Signature:
+        from inspect import signature  # noqa: PLC0415 - slow, and only `help` and its like ask
+
+        found = signature(self._load())
+        handle, *others = found.parameters.values()
+        return found.replace(parameters=[handle.replace(name="self", annotation=handle.empty), *others])

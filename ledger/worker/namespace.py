@@ -1,0 +1,81 @@
+"""One namespace as a worker sees it: its sessions, what is left to do in them, its long-term memory."""
+
+import logging
+from datetime import timedelta
+from typing import Final
+
+from ledger.application.handle import NamespaceHandle
+from ledger.contention import until_uncontended
+from ledger.errors import EmbedderFailed, VersionConflict
+from ledger.ids import Stream
+from ledger.jobs import Backlogs, JobIndex, WorkPlan
+from ledger.ports import Store, Summarizer
+from ledger.session.state import SessionState
+from projections.backlog import Backlog
+
+log = logging.getLogger("ledger")
+
+ACTOR: Final = "worker"
+_PRUNED_EVERY: Final = timedelta(hours=1)
+_REQUESTS_KEPT_DAYS: Final = 7  # trust R-6
+
+
+class WorkedNamespace:
+    """A handle of the worker's own, and the jobs of the namespace."""
+
+    def __init__(self, handle: NamespaceHandle, plan: WorkPlan, backlogs: Backlogs) -> None:
+        self.handle = handle
+        self.backlogs = backlogs
+        self.jobs = JobIndex(
+            handle.services.store, handle.services.states, backlogs, namespace=handle.namespace, plan=plan
+        )
+        self._prune_at = handle.services.clock.now()
+
+    @property
+    def name(self) -> str:
+        """The name of the namespace."""
+        return self.handle.namespace
+
+    @property
+    def store(self) -> Store:
+        """Where everything is."""
+        return self.handle.services.store
+
+    @property
+    def summarizer(self) -> Summarizer:
+        """The model that makes memories, too."""
+        return self.handle.services.compactor.default_summarizer
+
+    async def keep_up(self) -> None:
+        """Bring listings, search and long-term memory up to date, so that whoever reads next need not."""
+        services, indexes = self.handle.services, self.handle.indexes
+        for projection in (indexes.sessions, indexes.texts):
+            await indexes.builds.catch_up(projection)
+        await services.record_indexes.catch_up([self.handle.namespace_id])
+        now = services.clock.now()
+        if now >= self._prune_at:
+            self._prune_at = now + _PRUNED_EVERY
+            await self.store.prune_requests(self.handle.namespace_id, days=_REQUESTS_KEPT_DAYS)
+        if services.embedder is not None:
+            try:
+                await indexes.finder.embed()
+                await self.handle.long_term.embed_pending()
+            except EmbedderFailed as fault:  # texts are found by their words until then
+                log.warning("embeddings are behind: %s", fault.code)
+
+    async def read(self, stream: Stream) -> tuple[SessionState, Backlog]:
+        """Return a session and what is left to do there, as of one version.
+
+        Raises:
+            Unavailable: it was written to faster than it could be read.
+        """
+
+        async def attempt(number: int) -> tuple[SessionState, Backlog]:
+            backlog = await self.backlogs.current(stream)
+            state = await self.handle.services.states.current(stream)
+            if state.version != backlog.version:
+                raise VersionConflict(current=state.version, expected=backlog.version)
+            return state, backlog
+
+        busy = "the session changes faster than it can be read; try again"
+        return await until_uncontended(attempt, message=busy)
