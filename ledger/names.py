@@ -6,9 +6,11 @@ from typing import Final
 
 from ledger.errors import InvalidInput
 from ledger.ids import Stream
+from ledger.limits import NAME_BYTES
 
 NAME_CHARACTERS: Final = 255
-NAME_BYTES: Final = 512
+#: Where sessions are that name no namespace.
+DEFAULT_NAMESPACE: Final = "default"
 #: What streams are called that are no session; a client's names have no such character (trust R-1).
 NO_SESSIONS: Final = frozenset({"/records", "/access", "/ledger"})
 

@@ -9,6 +9,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ledger.errors import InvalidInput
+from ledger.names import DEFAULT_NAMESPACE
 from ledger.ports.search import SearchLanguage
 
 
@@ -23,7 +24,7 @@ class Settings(BaseSettings):
     """The password that ``db login`` gives."""
     data_dir: Path | None = None
     """Where the embedded server keeps its files."""
-    namespace: str = "default"
+    namespace: str = DEFAULT_NAMESPACE
     """Isolates and orders sessions."""
     actor: str = ""
     """Who the events are recorded as caused by."""

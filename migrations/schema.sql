@@ -107,7 +107,7 @@ BEGIN
 
     -- (2) and (3): retries, expected versions and sizes, where there is something to check
     IF NOT v_plain OR w_expected IS NOT NULL OR r_request_id IS NOT NULL OR r_retry IS NOT NULL
-        OR w_parent_id IS NOT NULL OR v_count > 10000 THEN
+        OR w_parent_id IS NOT NULL OR v_count > 32000 THEN -- MAX_EVENTS of append_checked
         v_accepted := '{}';
         FOR request, event, code, replayed, version, "position", event_id, recorded_us, hash, stream_id IN
             SELECT * FROM append_checked(

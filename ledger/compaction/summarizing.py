@@ -16,9 +16,9 @@ from ledger.compaction.dialogue import Dialogue
 from ledger.compaction.driving import drive
 from ledger.errors import FailureReason, InvalidInput, SummarizerFailed
 from ledger.events import CompactionRequested, Method, ModelOutput
+from ledger.limits import CONTENT_BYTES
 from ledger.ports import Clock, Summarizer, SummaryText, Tokenizer
 from ledger.session.commands import Outcome
-from ledger.session.drafts import CONTENT_BYTES
 from ledger.strict_json import INT_MAX, check_text
 from ledger.summarizers.heuristic import heuristic_text
 from projections.entries import Entry

@@ -13,7 +13,8 @@ import msgspec
 from ledger.canonical import canonical_json
 from ledger.errors import ImportRefused, InvalidInput
 from ledger.events import JsonObject
-from ledger.session.drafts import METADATA_BYTES, EntryDraft, draft_entry
+from ledger.limits import METADATA_BYTES
+from ledger.session.drafts import EntryDraft, draft_entry
 from ledger.strict_json import TRANSCRIPT, parse
 
 _NAME_REFUSED: Final = re.compile(r"[^A-Za-z0-9._:@+=,~-]+")

@@ -12,12 +12,11 @@ from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject, MemoryFields
 from ledger.ids import Stream
-from ledger.names import NAME_BYTES, NAME_CHARACTERS, check_name
+from ledger.limits import CONTENT_BYTES, METADATA_BYTES, NAME_BYTES
+from ledger.names import NAME_CHARACTERS, check_name
 from ledger.strict_json import check_text, check_value
 from projections.record_filters import MEMORY_TYPES, moment_of
 
-CONTENT_BYTES: Final = 1024 * 1024  # trust N-5
-METADATA_BYTES: Final = 16 * 1024
 MOST_TAGS: Final = 1_000
 #: What a PATCH may change (http W-27).
 PATCHABLE: Final = (

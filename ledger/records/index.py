@@ -9,7 +9,7 @@ from uuid import UUID
 
 from ledger.codec import decode
 from ledger.events import RecordedEvent
-from ledger.names import NAME_BYTES
+from ledger.limits import NAME_BYTES
 from ledger.ports import Clock, Store
 from ledger.ports.indexes import Checkpoint
 from ledger.ports.records import RECORDS_PROJECTION, RecordBuilds, Wanted

@@ -14,7 +14,7 @@ from ledger.codec import decode
 from ledger.errors import EmbedderFailed, LedgerError, RecordNotFound
 from ledger.events import RecordedEvent
 from ledger.ids import Stream, namespace_id
-from ledger.names import check_name
+from ledger.names import DEFAULT_NAMESPACE, check_name
 from ledger.ports import Clock, Store
 from ledger.ports.records import KeptRecord, Place, RecordBuilds, RecordHits, RecordQuery, Wanted
 from ledger.ports.search import Embedder, SearchLanguage
@@ -41,7 +41,7 @@ class Reading:
         store: Store,
         *,
         namespaces: Sequence[str | UUID],
-        default_namespace: str = "default",
+        default_namespace: str = DEFAULT_NAMESPACE,
         actor: str = "",
         clock: Clock | None = None,
         language: SearchLanguage = "simple",

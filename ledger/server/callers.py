@@ -9,13 +9,12 @@ from typing import Annotated, Final, Literal, Protocol, TypeAlias, get_args
 from fastapi import Depends, Request
 
 from ledger.errors import InvalidInput, NotAuthenticated, NotPermitted
-from ledger.names import check_name
+from ledger.names import DEFAULT_NAMESPACE, check_name
 from ledger.server.quotas import Quotas
 
 Scope: TypeAlias = Literal["read", "write", "admin", "system", "import"]
 
 SCOPES: Final[frozenset[Scope]] = frozenset(get_args(Scope))
-DEFAULT_NAMESPACE: Final = "default"
 
 
 @dataclass(frozen=True, slots=True)

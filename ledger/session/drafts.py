@@ -16,13 +16,9 @@ import msgspec
 from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput
 from ledger.events import EntryAdded, JsonObject, Kind, Role, ToolStatus
+from ledger.limits import CONTENT_BYTES, METADATA_BYTES, NAME_BYTES, PAYLOAD_BYTES
 from ledger.names import check_entry_id
 from ledger.strict_json import INT_MAX, check_text, check_value
-
-CONTENT_BYTES: Final = 1024 * 1024
-METADATA_BYTES: Final = 16 * 1024
-PAYLOAD_BYTES: Final = 8 * 1024 * 1024
-TOOL_NAME_BYTES: Final = 512
 
 _KIND_ALIASES: Final = {"tool_use": "tool_call", "user_prompt": "message"}
 _ROLE_ALIASES: Final = {"human": "user", "ai": "assistant"}
@@ -220,8 +216,8 @@ def _short_text(value: Any, field: str) -> str | None:
     if not isinstance(value, str):
         raise InvalidInput("wrong_type", "must be text", field=field)
     check_text(value, field=field)
-    if len(value.encode()) > TOOL_NAME_BYTES:
-        raise InvalidInput("name_too_long", f"at most {TOOL_NAME_BYTES} bytes", field=field, limit=TOOL_NAME_BYTES)
+    if len(value.encode()) > NAME_BYTES:
+        raise InvalidInput("name_too_long", f"at most {NAME_BYTES} bytes", field=field, limit=NAME_BYTES)
     return value
 
 

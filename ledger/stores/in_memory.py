@@ -18,6 +18,7 @@ from ledger.errors import (
 )
 from ledger.events import Ranges, StoredEvent, to_microseconds
 from ledger.ids import Stream
+from ledger.limits import EVENTS_PER_APPEND
 from ledger.ports import Appended, AppendRequest, Clock, EarlierRequest, NamespaceInfo, Receipt, StreamHead, StreamWrite
 from ledger.ports.indexes import Checkpoint, IndexedSession, Snapshot
 from ledger.session.put import ServedView
@@ -26,8 +27,6 @@ from ledger.stores.in_memory_jobs import InMemoryJobs
 from ledger.stores.in_memory_records import InMemoryRecords
 from ledger.stores.in_memory_search import InMemorySearch
 from ledger.stores.in_memory_serving import InMemoryServing
-
-MAX_EVENTS = 32_000
 
 
 class _Space:
@@ -163,8 +162,10 @@ class InMemoryStore:
             refusal = self._refusal(space, write)
             if refusal is not None:
                 raise refusal
-        if sum(len(write.events) for write in request.writes) > MAX_EVENTS:
-            raise InvalidInput("batch_size", f"at most {MAX_EVENTS} events in one append", limit=MAX_EVENTS)
+        if sum(len(write.events) for write in request.writes) > EVENTS_PER_APPEND:
+            raise InvalidInput(
+                "batch_size", f"at most {EVENTS_PER_APPEND} events in one append", limit=EVENTS_PER_APPEND
+            )
         receipts = [receipt for write in request.writes for receipt in self._write(space, write, recorded_us)]
         appended = Appended(tuple(receipts))
         if request.request_id is not None and request.request_hash is not None and anchor is not None and receipts:

@@ -11,7 +11,8 @@
 --     w_  write: the events of one request for one stream
 --     e_  event
 -- Writes and events stand in request order. Arrays without a value come as null: w_expected when every version
--- will do, r_request_id without client keys, r_retry unless an earlier attempt lost its answer.
+-- will do, w_parent_id and w_parent_version without forks, r_request_id without client keys, r_retry unless an
+-- earlier attempt lost its answer.
 --
 -- The answer has a row per appended event (event: its index), in order; a row for each refused request (code;
 -- of LG001 also version: where the stream is, position: where it was expected); and for a request carried out
@@ -33,6 +34,8 @@ CREATE FUNCTION ledger.append(
     w_config_digest bytea[],
     w_expires_at timestamptz[],
     w_ended boolean[],
+    w_parent_id uuid[],
+    w_parent_version bigint[],
     w_events integer[],
     e_head integer[],
     e_event_id uuid[],
@@ -112,12 +115,12 @@ BEGIN
 
     -- (2) and (3): retries, expected versions and sizes, where there is something to check
     IF NOT v_plain OR w_expected IS NOT NULL OR r_request_id IS NOT NULL OR r_retry IS NOT NULL
-        OR v_count > 10000 THEN
+        OR w_parent_id IS NOT NULL OR v_count > 32000 THEN -- MAX_EVENTS of append_checked
         v_accepted := '{}';
         FOR request, event, code, replayed, version, "position", event_id, recorded_us, hash, stream_id IN
             SELECT * FROM append_checked(
                 p_namespace_id, h_stream_id, h_user_id, h_session_id, v_versions, r_request_id, r_request_hash,
-                r_retry, r_writes, w_head, w_expected, w_events, e_event_id
+                r_retry, r_writes, w_head, w_expected, w_parent_id, w_parent_version, w_events, e_event_id
             )
         LOOP
             IF event IS NULL THEN
@@ -136,6 +139,16 @@ BEGIN
             IF v_count = 0 THEN
                 RETURN;
             END IF;
+        END IF;
+        IF w_parent_id IS NOT NULL THEN
+            FOR h, version, hash IN
+                SELECT * FROM append_forked(
+                    p_namespace_id, h_stream_id, w_head, w_parent_id, w_parent_version, w_events, v_accepted
+                )
+            LOOP
+                v_versions[h] := version;
+                v_hashes[h] := hash;
+            END LOOP;
         END IF;
         request := NULL;
         code := NULL;

@@ -1,7 +1,7 @@
--- The part of `append` that asks, request by request: was it carried out before, and is each stream where
--- the writer thinks it is. Returns the indexes of the events that may be appended, a row for each refused
--- request, and the first answer of each repeated one. The heads are locked by the caller, which is what makes
--- both questions safe to ask (trust R-3).
+-- The part of `append` that checks each request: was it carried out before, is each stream at the version that the
+-- writer expects, and does the version to fork from exist. Returns the indexes of the events that may be appended, a
+-- row for each refused request, and the first answer to each repeated one. The caller has locked the heads, so the
+-- answers stay true until it commits (trust R-3).
 CREATE FUNCTION ledger.append_checked(
     p_namespace_id uuid,
     h_stream_id uuid[],
@@ -14,6 +14,8 @@ CREATE FUNCTION ledger.append_checked(
     r_writes integer[],
     w_head integer[],
     w_expected bigint[],
+    w_parent_id uuid[],
+    w_parent_version bigint[],
     w_events integer[],
     e_event_id uuid[]
 ) RETURNS TABLE (
@@ -31,7 +33,7 @@ CREATE FUNCTION ledger.append_checked(
 LANGUAGE plpgsql SET search_path = ledger, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    c_max_events CONSTANT integer := 10000;
+    c_max_events CONSTANT integer := 32000;
     v_refusals text[];  -- per head: why it takes nothing
     v_earlier record;
     v_first bigint;     -- position of the first event of an earlier attempt …
@@ -75,6 +77,14 @@ BEGIN
                     code := 'LG001';
                     version := h_version[h];
                     "position" := w_expected[i];
+                ELSIF code IS NULL AND w_parent_id[i] IS NOT NULL THEN
+                    IF h_version[h] <> 0 THEN -- a fork is a new stream
+                        code := 'LG001';
+                        version := h_version[h];
+                        "position" := 0;
+                    ELSIF fork_point(p_namespace_id, w_parent_id[i], w_parent_version[i]) IS NULL THEN
+                        code := 'LG007';
+                    END IF;
                 END IF;
             END IF;
         END LOOP;
@@ -114,7 +124,7 @@ BEGIN
             RETURN NEXT;
         ELSE
             FOR i IN w + 1 .. w + r_writes[r] LOOP
-                h_version[w_head[i]] := h_version[w_head[i]] + w_events[i];
+                h_version[w_head[i]] := coalesce(w_parent_version[i], h_version[w_head[i]]) + w_events[i];
             END LOOP;
             FOR x IN e + 1 .. e + v_events LOOP
                 event := x;

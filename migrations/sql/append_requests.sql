@@ -10,11 +10,3 @@ CREATE TABLE ledger.append_requests (
     PRIMARY KEY (namespace_id, stream_id, request_id)
 );
 CREATE INDEX append_requests_recorded_at ON ledger.append_requests USING brin (recorded_at);
-
-ALTER TABLE ledger.append_requests ENABLE ROW LEVEL SECURITY;
-ALTER TABLE ledger.append_requests FORCE ROW LEVEL SECURITY;
-CREATE POLICY namespace_isolation ON ledger.append_requests USING (
-    array_position(
-        (SELECT string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[]), namespace_id
-    ) IS NOT NULL
-);

@@ -33,11 +33,3 @@ CREATE TRIGGER events_no_truncate BEFORE TRUNCATE ON ledger.events
     FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 ALTER TABLE ledger.events ENABLE ALWAYS TRIGGER events_append_only;
 ALTER TABLE ledger.events ENABLE ALWAYS TRIGGER events_no_truncate;
-
-ALTER TABLE ledger.events ENABLE ROW LEVEL SECURITY;
-ALTER TABLE ledger.events FORCE ROW LEVEL SECURITY;
-CREATE POLICY namespace_isolation ON ledger.events USING (
-    array_position(
-        (SELECT string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[]), namespace_id
-    ) IS NOT NULL
-);

@@ -1,11 +1,12 @@
--- Who may do what (trust §4). PUBLIC has nothing; the application may read, and write only through functions.
+-- Who may do what (trust §4). PUBLIC has nothing. The application reads the log and writes to it only through
+-- functions; what is folded from the log it keeps itself, behind row security. The verifier reads all but the tokens.
 REVOKE ALL ON SCHEMA ledger FROM PUBLIC;
 REVOKE ALL ON ALL TABLES IN SCHEMA ledger FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ledger FROM PUBLIC;
 
 DO $$
 DECLARE
-    log text;
+    v_folded text;
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = 'ledger_app') THEN
         RETURN;
@@ -13,17 +14,16 @@ BEGIN
     GRANT USAGE ON SCHEMA ledger TO ledger_app, ledger_verifier;
     GRANT SELECT ON ledger.namespaces, ledger.streams, ledger.events, ledger.payloads, ledger.append_requests,
         ledger.events_readable, ledger.alembic_version TO ledger_app, ledger_verifier;
-    GRANT SELECT, INSERT, UPDATE, DELETE
-        ON ledger.snapshots, ledger.projection_checkpoints, ledger.session_index TO ledger_app;
-    GRANT SELECT ON ledger.snapshots, ledger.projection_checkpoints, ledger.session_index TO ledger_verifier;
-    GRANT EXECUTE ON FUNCTION ledger.append, ledger.create_namespace, ledger.namespace_ids, ledger.prune_requests
-        TO ledger_app;
+    GRANT EXECUTE ON FUNCTION ledger.append, ledger.create_namespace, ledger.namespace_ids, ledger.prune_requests,
+        ledger.search, ledger.search_records, ledger.find_token TO ledger_app;
     GRANT EXECUTE ON FUNCTION ledger.namespace_ids TO ledger_verifier;
-    FOREACH log IN ARRAY ARRAY[
-        'namespaces', 'streams', 'events', 'payloads', 'append_requests',
-        'snapshots', 'projection_checkpoints', 'session_index'
+    FOREACH v_folded IN ARRAY ARRAY[
+        'snapshots', 'projection_checkpoints', 'session_index', 'search_entries', 'search_terms', 'search_embeddings',
+        'records', 'record_accesses', 'record_embeddings', 'jobs', 'served_views'
     ] LOOP
-        EXECUTE format('CREATE POLICY verifier_reads ON ledger.%I FOR SELECT TO ledger_verifier USING (true)', log);
+        CONTINUE WHEN to_regclass('ledger.' || v_folded) IS NULL; -- embeddings need pgvector
+        EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON ledger.%I TO ledger_app', v_folded);
+        EXECUTE format('GRANT SELECT ON ledger.%I TO ledger_verifier', v_folded);
     END LOOP;
 END
 $$;

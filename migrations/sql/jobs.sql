@@ -16,11 +16,3 @@ CREATE TABLE ledger.jobs (
     PRIMARY KEY (namespace_id, projection_version, stream_id, kind)
 ) WITH (fillfactor = 50);
 CREATE INDEX jobs_due_at ON ledger.jobs (namespace_id, projection_version, due_at);
-
-ALTER TABLE ledger.jobs ENABLE ROW LEVEL SECURITY;
-ALTER TABLE ledger.jobs FORCE ROW LEVEL SECURITY;
-CREATE POLICY namespace_isolation ON ledger.jobs USING (
-    array_position(
-        (SELECT string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[]), namespace_id
-    ) IS NOT NULL
-);

@@ -4,5 +4,3 @@ CREATE FUNCTION ledger.namespace_ids() RETURNS SETOF uuid
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
     SELECT namespace_id FROM ledger.namespaces ORDER BY namespace_id
 $$;
-
-CREATE POLICY owner_lists ON ledger.namespaces FOR SELECT TO CURRENT_USER USING (true);

@@ -7,11 +7,3 @@ CREATE TABLE ledger.namespaces (
     last_position bigint NOT NULL DEFAULT 0,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 ) WITH (fillfactor = 10);
-
-ALTER TABLE ledger.namespaces ENABLE ROW LEVEL SECURITY;
-ALTER TABLE ledger.namespaces FORCE ROW LEVEL SECURITY;
-CREATE POLICY namespace_isolation ON ledger.namespaces USING (
-    array_position(
-        (SELECT string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[]), namespace_id
-    ) IS NOT NULL
-);

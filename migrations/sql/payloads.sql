@@ -14,11 +14,3 @@ CREATE TRIGGER payloads_no_truncate BEFORE TRUNCATE ON ledger.payloads
     FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
 ALTER TABLE ledger.payloads ENABLE ALWAYS TRIGGER payloads_append_only;
 ALTER TABLE ledger.payloads ENABLE ALWAYS TRIGGER payloads_no_truncate;
-
-ALTER TABLE ledger.payloads ENABLE ROW LEVEL SECURITY;
-ALTER TABLE ledger.payloads FORCE ROW LEVEL SECURITY;
-CREATE POLICY namespace_isolation ON ledger.payloads USING (
-    array_position(
-        (SELECT string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[]), namespace_id
-    ) IS NOT NULL
-);

@@ -9,11 +9,3 @@ CREATE TABLE ledger.projection_checkpoints (
     updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (namespace_id, projection, projection_version)
 ) WITH (fillfactor = 50);
-
-ALTER TABLE ledger.projection_checkpoints ENABLE ROW LEVEL SECURITY;
-ALTER TABLE ledger.projection_checkpoints FORCE ROW LEVEL SECURITY;
-CREATE POLICY namespace_isolation ON ledger.projection_checkpoints USING (
-    array_position(
-        (SELECT string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[]), namespace_id
-    ) IS NOT NULL
-);

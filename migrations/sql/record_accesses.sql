@@ -8,11 +8,3 @@ CREATE TABLE ledger.record_accesses (
     access_count bigint NOT NULL,
     PRIMARY KEY (namespace_id, stream_id, record_id)
 ) WITH (fillfactor = 80);
-
-ALTER TABLE ledger.record_accesses ENABLE ROW LEVEL SECURITY;
-ALTER TABLE ledger.record_accesses FORCE ROW LEVEL SECURITY;
-CREATE POLICY namespace_isolation ON ledger.record_accesses USING (
-    array_position(
-        (SELECT string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[]), namespace_id
-    ) IS NOT NULL
-);

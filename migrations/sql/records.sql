@@ -25,14 +25,3 @@ CREATE INDEX records_id ON ledger.records (namespace_id, projection_version, rec
 CREATE INDEX records_identity ON ledger.records (namespace_id, projection_version, stream_id, identity) WHERE live;
 CREATE INDEX records_created_at ON ledger.records (namespace_id, projection_version, created_at DESC) WHERE live;
 CREATE INDEX records_vector ON ledger.records USING gin (vector);
-
-ALTER TABLE ledger.records ENABLE ROW LEVEL SECURITY;
-ALTER TABLE ledger.records FORCE ROW LEVEL SECURITY;
-CREATE POLICY namespace_isolation ON ledger.records USING (
-    array_position(
-        (SELECT string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[]), namespace_id
-    ) IS NOT NULL
-);
--- @@ is not leakproof, so behind the policy above no GIN index is used; ledger.search_records filters by itself
--- (trust D-7).
-CREATE POLICY owner_searches ON ledger.records FOR SELECT TO CURRENT_USER USING (true);

@@ -15,12 +15,5 @@ BEGIN
         embedding public.vector NOT NULL,
         PRIMARY KEY (namespace_id, model, stream_id, version, kind, piece)
     );
-    ALTER TABLE ledger.search_embeddings ENABLE ROW LEVEL SECURITY;
-    ALTER TABLE ledger.search_embeddings FORCE ROW LEVEL SECURITY;
-    CREATE POLICY namespace_isolation ON ledger.search_embeddings USING (
-        array_position(
-            (SELECT string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[]), namespace_id
-        ) IS NOT NULL
-    );
 END
 $$;

@@ -21,13 +21,3 @@ CREATE TABLE ledger.search_entries (
 );
 CREATE INDEX search_entries_vector ON ledger.search_entries USING gin (vector);
 CREATE INDEX search_entries_user ON ledger.search_entries (namespace_id, projection_version, user_id);
-
-ALTER TABLE ledger.search_entries ENABLE ROW LEVEL SECURITY;
-ALTER TABLE ledger.search_entries FORCE ROW LEVEL SECURITY;
-CREATE POLICY namespace_isolation ON ledger.search_entries USING (
-    array_position(
-        (SELECT string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[]), namespace_id
-    ) IS NOT NULL
-);
--- @@ is not leakproof, so behind the policy above no GIN index is used; ledger.search filters by itself (trust D-7).
-CREATE POLICY owner_searches ON ledger.search_entries FOR SELECT TO CURRENT_USER USING (true);

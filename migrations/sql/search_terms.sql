@@ -8,11 +8,3 @@ CREATE TABLE ledger.search_terms (
     words bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (namespace_id, projection_version, lexeme)
 ) WITH (fillfactor = 80);
-
-ALTER TABLE ledger.search_terms ENABLE ROW LEVEL SECURITY;
-ALTER TABLE ledger.search_terms FORCE ROW LEVEL SECURITY;
-CREATE POLICY namespace_isolation ON ledger.search_terms USING (
-    array_position(
-        (SELECT string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[]), namespace_id
-    ) IS NOT NULL
-);

@@ -10,22 +10,3 @@ CREATE TABLE ledger.served_views (
     served_at timestamptz NOT NULL,
     PRIMARY KEY (namespace_id, stream_id, view)
 );
-
-ALTER TABLE ledger.served_views ENABLE ROW LEVEL SECURITY;
-ALTER TABLE ledger.served_views FORCE ROW LEVEL SECURITY;
-CREATE POLICY namespace_isolation ON ledger.served_views USING (
-    array_position(
-        (SELECT string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[]), namespace_id
-    ) IS NOT NULL
-);
-REVOKE ALL ON ledger.served_views FROM PUBLIC;
-
-DO $$
-BEGIN
-    IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = 'ledger_app') THEN
-        GRANT SELECT, INSERT, UPDATE, DELETE ON ledger.served_views TO ledger_app;
-        GRANT SELECT ON ledger.served_views TO ledger_verifier;
-        CREATE POLICY verifier_reads ON ledger.served_views FOR SELECT TO ledger_verifier USING (true);
-    END IF;
-END
-$$;

@@ -19,11 +19,3 @@ CREATE TABLE ledger.session_index (
 ) WITH (fillfactor = 80);
 CREATE INDEX session_index_updated_at
     ON ledger.session_index (namespace_id, projection_version, updated_at DESC, stream_id);
-
-ALTER TABLE ledger.session_index ENABLE ROW LEVEL SECURITY;
-ALTER TABLE ledger.session_index FORCE ROW LEVEL SECURITY;
-CREATE POLICY namespace_isolation ON ledger.session_index USING (
-    array_position(
-        (SELECT string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[]), namespace_id
-    ) IS NOT NULL
-);

@@ -9,11 +9,3 @@ CREATE TABLE ledger.snapshots (
     state bytea NOT NULL,
     PRIMARY KEY (namespace_id, stream_id, projection, projection_version, version)
 );
-
-ALTER TABLE ledger.snapshots ENABLE ROW LEVEL SECURITY;
-ALTER TABLE ledger.snapshots FORCE ROW LEVEL SECURITY;
-CREATE POLICY namespace_isolation ON ledger.snapshots USING (
-    array_position(
-        (SELECT string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[]), namespace_id
-    ) IS NOT NULL
-);

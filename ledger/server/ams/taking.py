@@ -18,7 +18,7 @@ from ledger.application.services import Services, open_services
 from ledger.application.working_memory import current_state, put_working_memory
 from ledger.errors import InvalidInput, LedgerError, PreconditionFailed, RecordNotFound, SessionNotFound
 from ledger.events import JsonObject
-from ledger.names import check_name
+from ledger.names import DEFAULT_NAMESPACE, check_name
 from ledger.ports import Store
 from ledger.records import LongTermMemory
 from ledger.results import Precondition
@@ -163,7 +163,7 @@ class TakingOver:
         )
         user_id = check_name(sent.user_id or "", field="user_id", may_be_empty=True)
         check_name(session_id, field="session_id")
-        handle = self._services.handle(sent.namespace or shapes.DEFAULT_NAMESPACE, ACTOR)
+        handle = self._services.handle(sent.namespace or DEFAULT_NAMESPACE, ACTOR)
         state = await current_state(handle, session_id, user_id=user_id)
         if state.version and _same(self._shown(state, session_id, sent), shown):
             done.unchanged += 1
@@ -193,14 +193,14 @@ class TakingOver:
             view,
             _NO_LIMIT,
             session_id=session_id,
-            namespace=sent.namespace or shapes.DEFAULT_NAMESPACE,
+            namespace=sent.namespace or DEFAULT_NAMESPACE,
             user_id=sent.user_id or "",
             threshold=self._settings.summarization_threshold,
         )
 
     async def _take_records(self, page: Sequence[JsonObject], done: TakenOver, *, dry_run: bool) -> None:
         """Add the records of a page that are not known; one that was changed or deleted here stays so."""
-        spaces = sorted({each.get("namespace") or shapes.DEFAULT_NAMESPACE for each in page})
+        spaces = sorted({each.get("namespace") or DEFAULT_NAMESPACE for each in page})
         memory = self._services.long_term.over(spaces, actor=ACTOR)
         new: list[JsonObject] = []
         for each in page:
@@ -208,7 +208,7 @@ class TakingOver:
                 if await _is_known(memory, each.get("id")):
                     done.known_records += 1
                 else:
-                    new.append({**each, "namespace": each.get("namespace") or shapes.DEFAULT_NAMESPACE})
+                    new.append({**each, "namespace": each.get("namespace") or DEFAULT_NAMESPACE})
             except InvalidInput as fault:
                 done.refused.append(Refusal(id=str(each.get("id")), code=fault.code, message=str(fault)))
         if dry_run:

@@ -8,13 +8,13 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput
 from ledger.events import Extraction, JsonObject, MemoryFields
+from ledger.limits import METADATA_BYTES, NAME_BYTES, PAYLOAD_BYTES
 from ledger.records.drafts import check_fields
 from ledger.server.strict_body import LenientBody
-from ledger.session.drafts import METADATA_BYTES, PAYLOAD_BYTES, check_content
+from ledger.session.drafts import check_content
 from ledger.session.put import Body, BodyMemory, BodyMessage
 
 MOST_MESSAGES: Final = 10_000
-_ID_BYTES: Final = 512
 #: What stands around it in an event fits beside it (trust N-5).
 _LARGEST_FIELD: Final = PAYLOAD_BYTES - METADATA_BYTES
 
@@ -28,8 +28,8 @@ def _in_utc(moment: datetime) -> datetime:
 
 
 def _fits(name: str) -> str:
-    if len(name.encode()) > _ID_BYTES:
-        raise ValueError(f"has more than {_ID_BYTES} bytes")
+    if len(name.encode()) > NAME_BYTES:
+        raise ValueError(f"has more than {NAME_BYTES} bytes")
     return name
 
 

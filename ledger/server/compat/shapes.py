@@ -8,6 +8,7 @@ import msgspec
 
 from ledger.application.working_memory import stamp_of
 from ledger.events import JsonObject, MemoryFields, to_datetime
+from ledger.names import DEFAULT_NAMESPACE
 from ledger.server.compat.limits import ContextLimit
 from ledger.session.put import ServedView
 from ledger.session.put.fields import context_of, shown_data
@@ -20,7 +21,6 @@ from projections.strategies.progressive import Progressive
 from projections.usage import context_usage, fitting, most_recent
 from projections.working_memory import Memory
 
-DEFAULT_NAMESPACE: Final = "default"
 #: The published client takes no message that was said later than this after now.
 _FURTHEST_AHEAD: Final = timedelta(seconds=300)
 

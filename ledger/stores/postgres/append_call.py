@@ -28,10 +28,9 @@ from ledger.errors import (
     VersionNotFound,
 )
 from ledger.events import NewEvent
+from ledger.limits import EVENTS_PER_APPEND
 from ledger.ports import Appended, AppendRequest, Receipt
 from ledger.stores.postgres import arrays
-
-MAX_EVENTS: Final = 32_000
 
 _NAME: Final = b"ledger_append"
 _STATEMENT: Final = b"""
@@ -238,7 +237,9 @@ def _refusal(code: str, row: _Row) -> LedgerError:
         case "LG003":
             return IdempotencyMismatch()
         case "LG004":
-            return InvalidInput("batch_size", f"at most {MAX_EVENTS} events in one append", limit=MAX_EVENTS)
+            return InvalidInput(
+                "batch_size", f"at most {EVENTS_PER_APPEND} events in one append", limit=EVENTS_PER_APPEND
+            )
         case "LG006":
             return StreamNameMismatch()
         case "LG007":

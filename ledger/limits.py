@@ -1,0 +1,14 @@
+"""Limits that several parts share, each stated once; those that SQL repeats are compared with it by a test."""
+
+from typing import Final
+
+#: In one append; a PUT of working memory may replace 10,000 messages, each by an event or two.
+EVENTS_PER_APPEND: Final = 32_000
+#: Of one event's stored payload.
+PAYLOAD_BYTES: Final = 8 * 1024 * 1024
+#: Of one text, in UTF-8.
+CONTENT_BYTES: Final = 1024 * 1024
+#: Of one metadata object, as canonical JSON.
+METADATA_BYTES: Final = 16 * 1024
+#: Of a name, in UTF-8.
+NAME_BYTES: Final = 512

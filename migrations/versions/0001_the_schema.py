@@ -1,0 +1,55 @@
+"""The log and its guards, what is folded from it, what the service stores beside it."""
+
+from ledger.stores.postgres.migration import run_sql
+
+revision = "0001"
+down_revision = None
+branch_labels = None
+depends_on = None
+
+OBJECTS = (
+    "domains",
+    "vector_extension",
+    # the log
+    "namespaces",
+    "streams",
+    "refuse_change",
+    "events",
+    "payloads",
+    "append_requests",
+    "events_readable",
+    "create_namespace",
+    "namespace_ids",
+    "prune_requests",
+    "fork_point",
+    "append_forked",
+    "append_checked",
+    "append_noted",
+    "append",
+    "restore_events",
+    # what is folded from it
+    "snapshots",
+    "projection_checkpoints",
+    "session_index",
+    "search_entries",
+    "search_terms",
+    "search_embeddings",
+    "search",
+    "records",
+    "record_accesses",
+    "record_embeddings",
+    "search_records",
+    "jobs",
+    # what the service stores
+    "served_views",
+    "api_tokens",
+    "find_token",
+    # who may do what, in all of them
+    "policies",
+    "grants",
+)
+
+
+def upgrade() -> None:
+    for name in OBJECTS:
+        run_sql(name)
