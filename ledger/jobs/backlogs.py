@@ -1,20 +1,15 @@
 """Backlogs of sessions: the newest snapshot, and the few events after it."""
 
 from collections import OrderedDict
-from functools import cache
-from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from ledger import events
 from ledger.codec import decode
 from ledger.ids import Stream
 from ledger.ports import Store
 from ledger.ports.indexes import Snapshot
-from ledger.replay.builds import code_digest
-from projections import backlog as fold
-from projections import ranges
+from ledger.replay.fold_results import fold_digest
 from projections.backlog import BACKLOG, Backlog
 
 _PAGE: Final = 5_000
@@ -55,7 +50,7 @@ class Backlogs:
 
     async def _kept(self, stream: Stream) -> Backlog:
         found = await self._store.load_snapshot(stream, BACKLOG.name, BACKLOG.version)
-        if found is None or found.code_digest != fold_digest():
+        if found is None or found.code_digest != fold_digest(BACKLOG.name, BACKLOG.version):
             return BACKLOG.initial
         try:
             return _load(found.state)
@@ -63,12 +58,7 @@ class Backlogs:
             return BACKLOG.initial
 
     async def _keep(self, stream: Stream, backlog: Backlog) -> None:
-        snapshot = Snapshot(BACKLOG.name, BACKLOG.version, backlog.version, fold_digest(), _dump(backlog))
+        snapshot = Snapshot(
+            BACKLOG.name, BACKLOG.version, backlog.version, fold_digest(BACKLOG.name, BACKLOG.version), _dump(backlog)
+        )
         await self._store.save_snapshot(stream, snapshot)
-
-
-@cache
-def fold_digest() -> bytes:
-    """Return the digest of the code that folds backlogs."""
-    files = [Path(fold.__file__), Path(ranges.__file__), *Path(events.__file__).parent.glob("*.py")]
-    return code_digest(BACKLOG.name, BACKLOG.version, files)

@@ -2,20 +2,19 @@
 
 import logging
 from functools import cached_property
-from pathlib import Path
 from typing import Final
 
 from ledger.errors import Unreadable
 from ledger.ids import Stream, namespace_id
-from ledger.jobs import due
-from ledger.jobs.backlogs import Backlogs, fold_digest
+from ledger.jobs.backlogs import Backlogs
 from ledger.jobs.due import WorkPlan, due_jobs
 from ledger.ports import Store
 from ledger.ports.jobs import JOBS, SessionJobs
 from ledger.replay import snapshots
-from ledger.replay.builds import code_digest
+from ledger.replay.fold_results import fold_digest
 from ledger.replay.states import States
 from ledger.session.state import SESSION
+from projections.backlog import BACKLOG
 
 log = logging.getLogger("ledger")
 
@@ -47,8 +46,7 @@ class JobIndex:
     @cached_property
     def code_digest(self) -> bytes:
         """The digest of the folds, and of what makes jobs of them."""
-        files = [Path(__file__), Path(due.__file__)]
-        return code_digest(self.name, self.version, files, of=snapshots.code_digest() + fold_digest())
+        return fold_digest(self.name, self.version, SESSION.name, BACKLOG.name)
 
     async def advance(self, build: int, *, limit: int) -> int | None:
         """See `replay.builds.StoredProjection.advance`; jobs are of a session's newest state, so they may be ahead."""

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Final, TypeVar
 from uuid import UUID
 
@@ -14,8 +13,9 @@ from ledger.ports import Clock, Store
 from ledger.ports.indexes import Checkpoint
 from ledger.ports.records import RECORDS_PROJECTION, RecordBuilds, Wanted
 from ledger.ports.search import LANGUAGES, SearchLanguage
-from ledger.replay.builds import PAGE, Builds, code_digest, live_builds, still_there
-from projections import record_filters, records
+from ledger.replay.builds import PAGE, Builds, live_builds, still_there
+from ledger.replay.fold_results import fold_digest
+from projections import records
 from projections.records import Record
 
 T = TypeVar("T")
@@ -43,8 +43,7 @@ class RecordIndex:
     @cached_property
     def code_digest(self) -> bytes:
         """The digest of the fold, and of what makes rows of it."""
-        files = [Path(__file__), Path(records.__file__), Path(record_filters.__file__)]
-        return code_digest(self.name, self.version, files)
+        return fold_digest(self.name, self.version)
 
     async def advance(self, build: int, *, limit: int) -> int | None:
         """See `replay.builds.StoredProjection.advance`.

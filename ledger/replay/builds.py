@@ -10,8 +10,6 @@ meanwhile is folded by whoever reads next.
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from hashlib import sha256
-from pathlib import Path
 from typing import Final, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
@@ -67,7 +65,7 @@ class StoredProjection(Protocol):
 
     @property
     def code_digest(self) -> bytes:
-        """SHA-256 of the code that makes its rows; a build begun by other code is not gone on with."""
+        """What tells the code that makes its rows; a build begun by other code is not gone on with."""
 
     async def advance(self, build: int, *, limit: int) -> int | None:
         """Fold up to *limit* events after the checkpoint of *build*; return the position reached.
@@ -237,14 +235,6 @@ def replaced_builds(
         and one.updated_at < now - _RETIRED_AFTER
     ]
     return [each for each in (*own, *retired) if each != build]
-
-
-def code_digest(name: str, version: int, files: Iterable[Path], *, of: bytes = b"") -> bytes:
-    """Return the SHA-256 of the code in *files*, on top of the digest *of* code it rests on."""
-    digest = sha256(f"{name} {version}\n".encode() + of)
-    for path in sorted(files):
-        digest.update(path.read_bytes())
-    return digest.digest()
 
 
 def _own(projection: type[StoredProjection] | StoredProjection, builds: Iterable[Checkpoint]) -> list[Checkpoint]:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property
-from pathlib import Path
 from typing import Final
 from uuid import UUID
 
@@ -12,11 +11,10 @@ from ledger.events import to_datetime
 from ledger.ids import Stream, namespace_id
 from ledger.ports import Store
 from ledger.ports.indexes import IndexedSession, LifeFilter
-from ledger.replay import snapshots
-from ledger.replay.builds import Builds, code_digest
+from ledger.replay.builds import Builds
+from ledger.replay.fold_results import fold_digest
 from ledger.replay.states import States
-from ledger.session import views
-from ledger.session.state import SessionState
+from ledger.session.state import SESSION, SessionState
 from ledger.session.views import stats_of
 
 VERSION: Final = 2  # raise it when a row's meaning changes: the index is then built anew beside the old one
@@ -39,8 +37,7 @@ class SessionIndex:
     @cached_property
     def code_digest(self) -> bytes:
         """The digest of the folds, and of what makes rows of them."""
-        files = [Path(__file__), Path(views.__file__)]
-        return code_digest(self.name, self.version, files, of=snapshots.code_digest())
+        return fold_digest(self.name, self.version, SESSION.name)
 
     async def advance(self, build: int, *, limit: int) -> int | None:
         """See `builds.StoredProjection.advance`; a row is of the session's newest state, so it may be ahead."""

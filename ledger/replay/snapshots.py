@@ -5,14 +5,10 @@ erased from the log is gone from the snapshots too. To read one, the events it n
 """
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
-from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-import projections
 from ledger.events import (
     CompactionCompleted,
     CompactionRequested,
@@ -28,6 +24,7 @@ from ledger.events import (
     Ranges,
     RecordedEvent,
 )
+from ledger.replay.fold_results import fold_digest
 from ledger.session.state import SESSION, SessionState
 from projections import config, ranges
 from projections.compactions import Compactions, Failures, InFlight
@@ -205,20 +202,9 @@ def hydrate(dehydrated: Dehydrated, events: Iterable[RecordedEvent]) -> SessionS
     )
 
 
-@lru_cache(maxsize=1)
 def code_digest() -> bytes:
-    """Return the SHA-256 of the code that folds: a snapshot made by other code is not trusted (DESIGN §6)."""
-    folder = Path(projections.__file__).parent
-    core = Path(__file__).parents[1]
-    files = [
-        *folder.rglob("*.py"),
-        *(core / "events").glob("*.py"),
-        *(core / name for name in ("session/state.py", "replay/snapshots.py", "upcasts.py")),
-    ]
-    digest = sha256(f"{SESSION.name} {SESSION.version}".encode())
-    for path in sorted(files):
-        digest.update(path.read_bytes())
-    return digest.digest()
+    """Return what tells whether a stored state of a session is valid here (DESIGN §6)."""
+    return fold_digest(SESSION.name, SESSION.version)
 
 
 def _without_content(working: WorkingMemory) -> _Working:

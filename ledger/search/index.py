@@ -8,7 +8,6 @@ log ──── advance, page by page ────▶ pieces with their words �
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 from uuid import UUID
 
@@ -21,7 +20,8 @@ from ledger.events import CompactionCompleted, CompactionRequested, RecordedEven
 from ledger.ids import Stream, namespace_id
 from ledger.ports import Store
 from ledger.ports.search import LANGUAGES, SEARCH, Embedder, Hit, SearchLanguage, SearchQuery, StreamChange
-from ledger.replay.builds import Builds, code_digest, live_build
+from ledger.replay.builds import Builds, live_build
+from ledger.replay.fold_results import fold_digest
 from ledger.search import knowledge
 from projections import search
 from projections.ranking import fuse
@@ -80,8 +80,7 @@ class SearchIndex:
     @cached_property
     def code_digest(self) -> bytes:
         """The digest of what makes rows of events."""
-        files = [Path(__file__), Path(search.__file__), Path(knowledge.__file__)]
-        return code_digest(self.name, self.version, files)
+        return fold_digest(self.name, self.version)
 
     async def advance(self, build: int, *, limit: int) -> int | None:
         """See `replay.builds.StoredProjection.advance`."""

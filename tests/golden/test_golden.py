@@ -17,13 +17,27 @@ from hypothesis import strategies as st
 from ledger.canonical import canonical_json
 from ledger.codec import PLAIN, SALT_BYTES, SALTED, SEALED, decode, decode_payload, encode, stored_json
 from ledger.errors import LogCorrupted, UnknownEvent
-from ledger.events import EVENT_TYPES, Event, OpaqueEvent, RecordedEvent, StoredEvent
+from ledger.events import (
+    EVENT_TYPES,
+    CompactionCompleted,
+    EntryAdded,
+    EntryRemoved,
+    Event,
+    MemoryAdded,
+    OpaqueEvent,
+    RecordCreated,
+    RecordedEvent,
+    StoredEvent,
+)
+from ledger.replay import fold_results
+from ledger.replay.fold_results import fold_digest
 from ledger.session.state import SESSION
 from ledger.upcasts import STEPS, upcast
 from projections.history import HISTORY
 from projections.timeline import describe
 from tests.core.arbitrary import EVENTS
 from tests.core.specification import given
+from tests.golden.histories import histories, results
 
 FILES = sorted(Path(__file__).parent.glob("*.json"))
 SALT = bytes(range(SALT_BYTES))
@@ -201,3 +215,33 @@ def test_a_payload_that_cannot_be_read_says_which_and_what_to_do(event: StoredEv
     with pytest.raises(LogCorrupted) as corrupted:
         decode(event)
     assert said in str(corrupted.value)
+
+
+def test_the_folds_make_of_the_golden_histories_what_is_stated() -> None:
+    """A snapshot is valid as long as they do: a change on purpose raises the version of its fold."""
+    stated = json.loads(fold_results.FILE.read_text())
+    assert results(histories()) == stated, (
+        "a fold gives another result: raise its version, then run `python -m tests.golden.histories`"
+    )
+
+
+def test_a_fold_that_ignores_an_event_has_other_results() -> None:
+    """Negative control: of each fold, for each type of event that it knows."""
+    everything = histories()
+    stated = results(everything)
+    for left_out, changed in {
+        EntryAdded: {"session", "backlog", "search"},
+        EntryRemoved: {"session", "backlog", "search"},
+        MemoryAdded: {"session", "search"},
+        RecordCreated: {"records"},
+        CompactionCompleted: {"session", "search"},
+    }.items():
+        fewer = [[event for event in each if not isinstance(event.payload, left_out)] for each in everything]
+        found = results(fewer)
+        assert changed <= {name for name in stated if found[name] != stated[name]}, left_out
+
+
+def test_what_tells_whether_a_snapshot_is_valid_follows_from_version_and_results_alone() -> None:
+    assert fold_digest("session", 2) == fold_digest("session", 2)
+    assert fold_digest("session", 2) != fold_digest("session", 3)
+    assert fold_digest("jobs", 1, "session", "backlog") != fold_digest("jobs", 1, "session")

@@ -1,0 +1,80 @@
+"""Golden histories: what every fold makes of them is known, ``python -m tests.golden.histories`` states it anew.
+
+A history is a file of events as they are stored, one a line, written once and never edited; the last history is made of
+the golden events. A fold that gives other results makes stored states invalid: see `ledger.replay.fold_results`.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+
+from ledger.codec import decode_payload
+from ledger.events import RecordedEvent
+from ledger.replay import fold_results
+from ledger.replay.snapshots import dehydrate
+from ledger.session.state import SESSION
+from projections import backlog, config, records, search
+from projections.persistent import PersistentList
+
+FOLDER: Final = Path(__file__).parent
+HISTORIES: Final = sorted((FOLDER / "histories").glob("*.jsonl"))
+_EVERY: Final = 10
+
+
+def read(path: Path) -> Iterator[RecordedEvent]:
+    """Yield the events of a history."""
+    for version, line in enumerate(path.read_text().splitlines(), 1):
+        stored = json.loads(line)
+        payload = decode_payload(stored["type"], stored["schema_version"], json.dumps(stored["payload"]).encode())
+        yield RecordedEvent(version, version, UUID(int=version), stored["at"], stored["at"], "agent", payload)
+
+
+def golden_events() -> Iterator[RecordedEvent]:
+    """Yield the golden event of each type and schema version, as if they were one session."""
+    for version, path in enumerate(sorted(FOLDER.glob("*.json")), 1):
+        type_, _, schema_version = path.stem.rpartition(".v")
+        payload = decode_payload(type_, int(schema_version), path.read_bytes())
+        yield RecordedEvent(version, version, UUID(int=version), version, version, "agent", payload)
+
+
+def histories() -> list[list[RecordedEvent]]:
+    """Return every golden history."""
+    return [*(list(read(path)) for path in HISTORIES), list(golden_events())]
+
+
+def results(all_events: list[list[RecordedEvent]]) -> dict[str, str]:
+    """Return the digest of what each fold makes of the histories, by its name."""
+    return {
+        "session": _digest(each for events in all_events for each in _states(events)),
+        "backlog": _digest(backlog.BACKLOG.fold(events) for events in all_events),
+        "search": _digest(search.changes(event) for events in all_events for event in events),
+        "records": _digest(records.fold(events) for events in all_events),
+    }
+
+
+def _states(events: list[RecordedEvent]) -> Iterator[object]:
+    state = SESSION.initial
+    for event in events:
+        state = SESSION.evolve(state, event)
+        if state.version % _EVERY == 0 or event is events[-1]:
+            yield dehydrate(state), state
+
+
+def _digest(values: Iterable[object]) -> str:
+    digest = sha256()
+    for value in values:
+        digest.update(msgspec.json.encode(value, enc_hook=_plain, order="sorted"))
+    return digest.hexdigest()
+
+
+def _plain(value: Any) -> object:
+    return list(value) if isinstance(value, PersistentList) else config.dump(value)
+
+
+if __name__ == "__main__":
+    fold_results.FILE.write_text(json.dumps(results(histories()), indent=2) + "\n")
