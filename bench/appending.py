@@ -28,7 +28,7 @@ async def one_client(setting: Setting) -> list[Result]:
             await ledger.add_entries("one", [setting.draft()])
 
         async def stored() -> None:
-            await store.append(request(stream, [setting.new_event()]))
+            await store.events.append(request(stream, [setting.new_event()]))
 
         async def peer() -> None:
             await plain.insert(session, next(place), setting.row())
@@ -67,7 +67,7 @@ async def _gains(
 
     async def stored(client: int) -> None:
         for event in events[client]:
-            await store.append(request(streams[client], [event]))
+            await store.events.append(request(streams[client], [event]))
 
     async def library(client: int) -> None:
         for draft in drafts[client]:
@@ -98,7 +98,7 @@ async def bulk(setting: Setting) -> list[Result]:
 
         async def stored() -> None:
             events = [setting.new_event() for _ in range(1_000)]
-            await store.append(request(Stream.of(namespace, f"bulk-{next(number)}"), events))
+            await store.events.append(request(Stream.of(namespace, f"bulk-{next(number)}"), events))
 
         async def peer() -> None:
             rows = [setting.row() for _ in range(1_000)]

@@ -129,7 +129,7 @@ async def what_if(setting: Setting) -> list[Result]:
 async def _fold_all(store: Store, namespace: str) -> dict[bytes, SessionState]:
     states: dict[bytes, SessionState] = {}
     wanted, position = namespace_id(namespace), 0
-    while page := await store.read_namespace(wanted, after=position, limit=5_000):
+    while page := await store.events.read_namespace(wanted, after=position, limit=5_000):
         for stored in page:
             key = stored.stream_id.bytes
             states[key] = evolve(states.get(key, SESSION.initial), decode(stored))

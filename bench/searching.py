@@ -11,7 +11,7 @@ from bench.measure import Result, at_least, at_most, interleaved, ratio
 from bench.setting import Setting, fresh_namespace, ledger_over
 from ledger.ids import namespace_id
 from ledger.memory import MemoryLedger
-from ledger.ports.search import SEARCH, SearchQuery
+from ledger.ports.search_index import SEARCH, SearchQuery
 
 _ROUNDS = 3
 _ENTRIES = 100_000
@@ -54,13 +54,13 @@ async def search(setting: Setting) -> list[Result]:
         await bare.execute("VACUUM ANALYZE ledger.search_entries")
         questions = itertools.cycle([_question(random.Random(seed)) for seed in range(50)])
         space = namespace_id(namespace)
-        (build,) = [one.build for one in (await store.projection_progress(space))[1] if one.projection == SEARCH]
+        (build,) = [one.build for one in (await store.projections.progress(space))[1] if one.projection == SEARCH]
 
         async def library() -> None:
             assert len(await ledger.search(" ".join(next(questions)), around=0)) == 10
 
         async def function() -> None:
-            found = await store.search(space, build, SearchQuery(text=" ".join(next(questions))))
+            found = await store.search.find(space, build, SearchQuery(text=" ".join(next(questions))))
             assert len(found) == 10
 
         async def peer() -> None:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     )
     from ledger.application.handle import NamespaceHandle
     from ledger.ports import Store
-    from ledger.ports.search import Embedder
+    from ledger.ports.models import Embedder
     from ledger.records import LongTermMemory
     from ledger.summarizers import SummarizerChoice
     from projections.config import MemoryConfig

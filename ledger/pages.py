@@ -8,29 +8,29 @@ from uuid import UUID
 
 from ledger.events import StoredEvent
 from ledger.ids import Stream
-from ledger.ports import NamespaceReader, StreamReader
+from ledger.ports import Store
 
 Page: TypeAlias = list[StoredEvent]
 
 _EVENTS: Final = 1_000
 
 
-async def namespace_pages(store: NamespaceReader, namespace_id: UUID, *, until: int) -> AsyncIterator[Page]:
+async def namespace_pages(store: Store, namespace_id: UUID, *, until: int) -> AsyncIterator[Page]:
     """Yield the events of a namespace in position order, up to position *until*."""
 
     async def read(after: int) -> Page:
-        page = await store.read_namespace(namespace_id, after=after, limit=_EVENTS)
+        page = await store.events.read_namespace(namespace_id, after=after, limit=_EVENTS)
         return [event for event in page if event.position <= until]
 
     async for page in _ahead(read, attrgetter("position"), until):
         yield page
 
 
-async def stream_pages(store: StreamReader, stream: Stream, *, until: int) -> AsyncIterator[Page]:
+async def stream_pages(store: Store, stream: Stream, *, until: int) -> AsyncIterator[Page]:
     """Yield the events of a stream in version order, up to version *until*."""
 
     async def read(after: int) -> Page:
-        return await store.read_stream(stream, after=after, until=until, limit=_EVENTS)
+        return await store.events.read_stream(stream, after=after, until=until, limit=_EVENTS)
 
     async for page in _ahead(read, attrgetter("version"), until):
         yield page

@@ -10,7 +10,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ledger.errors import InvalidInput
 from ledger.names import DEFAULT_NAMESPACE
-from ledger.ports.search import SearchLanguage
+from ledger.ports.search_index import SearchLanguage
 
 
 class Settings(BaseSettings):

@@ -274,13 +274,13 @@ async def verify_namespace(
     What is appended while it reads is left to the next run.
     """
     space = namespace_id(namespace)
-    overview = await store.overview(space)
+    overview = await store.events.overview(space)
     info, heads = overview or (NamespaceInfo(namespace, space, 0), [])
     auditor = Auditor(namespace, heads)
     auditor.check_name(info)
-    beyond = await store.read_namespace(space, after=info.last_position)
+    beyond = await store.events.read_namespace(space, after=info.last_position)
     if beyond:  # appended since, or put where the counter never came to
-        later = await store.namespace(space)
+        later = await store.events.namespace(space)
         auditor.check_beyond_counter(beyond, later.last_position if later else 0)
     last = 0
     async for page in namespace_pages(store, space, until=info.last_position):
@@ -296,13 +296,13 @@ async def verify_namespace(
 
 async def verify_session(store: Store, stream: Stream) -> Report:
     """Check one session: its chain, that of its parents up to where it was forked, and its head."""
-    own, *parents = await store.lineage(stream) or [StreamHead(stream.stream_id, "", "", 0, ZERO_HASH)]
+    own, *parents = await store.events.lineage(stream) or [StreamHead(stream.stream_id, "", "", 0, ZERO_HASH)]
     version = own.version
     head = replace(own, user_id=stream.user_id, session_id=stream.session_id)
     auditor = Auditor(stream.namespace, [head, *parents], in_part={parent.stream_id for parent in parents})
-    beyond = await store.read_stream(stream, after=version, limit=1_000)
+    beyond = await store.events.read_stream(stream, after=version, limit=1_000)
     if beyond:
-        auditor.check_beyond_head(beyond, (await store.head(stream))[0])
+        auditor.check_beyond_head(beyond, (await store.events.head(stream))[0])
     async for page in stream_pages(store, stream, until=version):
         for event in page:
             auditor.check(event)

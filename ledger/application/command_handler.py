@@ -173,7 +173,7 @@ class CommandHandler:
             request_id=idempotency.request_id if idempotency else None,
             request_hash=idempotency.request_hash if idempotency else None,
         )
-        appended = await self._store.append(request)
+        appended = await self._store.events.append(request)
         if appended.replayed:
             return await self._first_answer(stream, appended.receipts)
         recorded = tuple(
@@ -200,7 +200,7 @@ class CommandHandler:
         """Return what a request was answered with before; none if it was not carried out."""
         if idempotency is None:
             return None
-        found = await self._store.find_request(stream, idempotency.request_id)
+        found = await self._store.events.find_request(stream, idempotency.request_id)
         if found is None:
             return None
         if found.request_hash != idempotency.request_hash:
@@ -209,7 +209,7 @@ class CommandHandler:
 
     async def _first_answer(self, stream: Stream, receipts: Sequence[Receipt]) -> Written:
         versions = ranges_of(receipt.version for receipt in receipts)
-        events = tuple(decode(stored) for stored in await self._store.read_versions(stream, versions))
+        events = tuple(decode(stored) for stored in await self._store.events.read_versions(stream, versions))
         return Written(await self._states.current(stream), events, tuple(receipts), replayed=True)
 
     def _keep_snapshot(self, stream: Stream) -> None:

@@ -198,7 +198,7 @@ class Compactor:
         _, running = self._running.get(asked.compaction_id, (stream, None))
         if running is not None:
             await asyncio.wait([running], timeout=wait_s)
-        for stored in await self._store.read_stream(stream, after=request.version):
+        for stored in await self._store.events.read_stream(stream, after=request.version):
             event = decode(stored)
             if isinstance(event.payload, _OUTCOMES) and event.payload.compaction_id == asked.compaction_id:
                 return msgspec.structs.replace(told(event), replayed=True)
@@ -277,7 +277,7 @@ class Compactor:
         active = state.window.within(plan.covered)
         if len(active) == ranges.size(plan.covered):
             return active
-        events = await self._store.read_stream(stream, until=state.version)
+        events = await self._store.events.read_stream(stream, until=state.version)
         past = HISTORY.fold(decode(event) for event in events).within(plan.covered)
         return tuple(one.entry for one in past if one.status in {"active", "covered"})
 

@@ -66,7 +66,7 @@ async def shown_again(
     version = event.rendered_version
     state = await handle.services.states.at(stream, version=version)
     if events is None:
-        events = [decode(stored) for stored in await handle.services.store.read_stream(stream, until=version)]
+        events = [decode(stored) for stored in await handle.services.store.events.read_stream(stream, until=version)]
     history = HISTORY.fold(each for each in events if each.version <= version)
     knowledge = await handle.indexes.finder.knowledge(event.knowledge)
     return shown_again_from(event, stream.session_id, at_rest(state), history, knowledge)

@@ -268,12 +268,12 @@ async def _known(
 
     What was removed, or cleared, may be added again.
     """
-    found = await handle.services.store.find_items(stream, ids)
+    found = await handle.services.store.events.find_items(stream, ids)
     known: dict[str, tuple[Entry, AddedEntry]] = {}
     for name, versions in found.items():
         current: tuple[Entry, AddedEntry] | None = None
         wanted = tuple((version, version) for version in versions if version > state.cleared_version)
-        for stored in await handle.services.store.read_versions(stream, wanted):
+        for stored in await handle.services.store.events.read_versions(stream, wanted):
             event = decode(stored)
             match event.payload:
                 case EntryAdded() as payload:

@@ -74,7 +74,7 @@ class NamespaceHandle:
         if version is not None:
             check_integer(version, field="version")
         stream = self.stream(session_id, user_id)
-        stored = await self.services.store.read_stream(stream, until=version)
+        stored = await self.services.store.events.read_stream(stream, until=version)
         if not stored or version not in {None, stored[-1].version}:
             raise await self.services.states.absence(stream)
         return [decode(event) for event in stored]
@@ -86,7 +86,7 @@ class NamespaceHandle:
             SessionNotFound: it has none.
         """
         stream = self.stream(session_id, user_id)
-        head, _ = await self.services.store.head(stream)
+        head, _ = await self.services.store.events.head(stream)
         if not head:
             raise SessionNotFound(session_id)
         return stream

@@ -37,7 +37,7 @@ async def get_events(
     page_size = limit if limit is None or type is None else max(limit, MOST_EVENTS)
     found: list[RecordedEvent] = []
     while True:
-        page = await store.read_stream(stream, after=after_version, limit=page_size)
+        page = await store.events.read_stream(stream, after=after_version, limit=page_size)
         found += [decode(event) for event in page if type in {None, event.type}]
         if page_size is None or len(page) < page_size or len(found) >= (limit or 0):
             return found[:limit]

@@ -6,7 +6,8 @@ from uuid import UUID
 
 from ledger.application.services import Services
 from ledger.ids import namespace_id
-from ledger.ports.indexes import Checkpoint, IndexedSession
+from ledger.ports.session_index import IndexedSession
+from ledger.ports.stored_projections import Checkpoint
 from ledger.replay.builds import live_builds, still_there
 from ledger.replay.session_index import SessionIndex
 
@@ -24,7 +25,9 @@ async def live_sessions(
 
     while True:
         builds = await live_builds(services.store, list(by_id), SessionIndex, caught_up)
-        found = await services.store.live_index(builds, user_id=user_id, moment=services.clock.now(), limit=limit)
+        found = await services.store.session_index.page_of_live(
+            builds, user_id=user_id, moment=services.clock.now(), limit=limit
+        )
         if await still_there(services.store, SessionIndex.name, builds):
             return found
 
@@ -32,8 +35,8 @@ async def live_sessions(
 async def namespace_names(services: Services) -> list[str]:
     """Return the names of all namespaces there are, by name."""
     known = services.names_by_id
-    new = [each for each in await services.store.namespace_ids() if each not in known]
+    new = [each for each in await services.store.events.namespace_ids() if each not in known]
     for at in range(0, len(new), _ASKED_AT_ONCE):
-        found = await services.store.namespaces(new[at : at + _ASKED_AT_ONCE])
+        found = await services.store.events.namespaces(new[at : at + _ASKED_AT_ONCE])
         known.update((namespace, info.namespace) for namespace, info in found.items())
     return sorted(known.values())

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from ledger.application.handle import NamespaceHandle
 from ledger.application.services import open_services
 from ledger.ports import Store
-from ledger.ports.search import Embedder
+from ledger.ports.models import Embedder
 from ledger.settings import load_settings
 from ledger.summarizers import SummarizerChoice
 from projections.config import MemoryConfig

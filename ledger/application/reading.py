@@ -9,7 +9,7 @@ from ledger.codec import decode
 from ledger.errors import InvalidInput, SessionNotFound
 from ledger.ids import Stream
 from ledger.names import check_name
-from ledger.ports.indexes import IndexedSession, LifeFilter, LifeStatus
+from ledger.ports.session_index import IndexedSession, LifeFilter, LifeStatus
 from ledger.results import When
 from ledger.session.drafts import check_moment
 from ledger.session.state import SessionState, at_rest
@@ -98,7 +98,7 @@ async def fold(
 
 async def entries_since_clear(handle: NamespaceHandle, stream: Stream, state: SessionState) -> tuple[Past, ...]:
     """Return the entries since the last clear before *state*, oldest first, and what became of them by then."""
-    stored = await handle.services.store.read_stream(stream, after=state.cleared_version, until=state.version)
+    stored = await handle.services.store.events.read_stream(stream, after=state.cleared_version, until=state.version)
     return HISTORY.fold(decode(event) for event in stored).current()
 
 

@@ -20,7 +20,8 @@ from ledger.ids import namespace_id
 from ledger.names import check_name
 from ledger.opening import open_store
 from ledger.ports import Clock, Store
-from ledger.ports.search import Embedder, SearchLanguage
+from ledger.ports.models import Embedder
+from ledger.ports.search_index import SearchLanguage
 from ledger.prices import Prices, load_prices
 from ledger.records import LongTermMemory, RecordIndexes
 from ledger.replay.builds import Builds
@@ -175,12 +176,11 @@ async def open_services(
     open_namespaces: int = 256,
     group_commit: bool = True,
     allow_unsafe: bool = False,
-    served: bool = False,
 ) -> AsyncIterator[Services]:
     """Open the store that *settings* name, unless one is given, and wire the services over it; close what it opened.
 
     Without *summarizer* or *embedder* the settings' models are used; *summarizer_model* is the one to ask where the
-    settings name only an endpoint or a key. *served*: no statement and no lock is waited for long.
+    settings name only an endpoint or a key.
 
     Raises:
         InvalidInput: a setting, or *config*, is wrong.
@@ -188,7 +188,7 @@ async def open_services(
     """
     model = configured_summarizer(settings, model=summarizer_model) if summarizer is None else None
     vectors = configured_embedder(settings) if embedder is None else None
-    own = store or await open_store(settings, group_commit=group_commit, allow_unsafe=allow_unsafe, served=served)
+    own = store or await open_store(settings, group_commit=group_commit, allow_unsafe=allow_unsafe)
     try:
         services = Services(
             own,

@@ -170,7 +170,7 @@ async def _version_of(handle: NamespaceHandle, stream: Stream, point: Point | No
 
 
 async def _version_at(handle: NamespaceHandle, stream: Stream, moment: datetime) -> int:
-    version = await handle.services.store.version_at(stream, moment)
+    version = await handle.services.store.events.version_at(stream, moment)
     if not version:
         raise await handle.services.states.absence(stream, moment)
     return version

@@ -68,7 +68,9 @@ async def put_working_memory(
 
 async def note_view(handle: NamespaceHandle, session_id: str, view: ServedView, *, user_id: str | None = None) -> None:
     """Remember that *view* was served, so that who writes it back withdraws nothing it left out (http W-55)."""
-    await handle.services.store.note_view(handle.stream(session_id, user_id), view, now=handle.services.clock.now())
+    await handle.services.store.served_views.save(
+        handle.stream(session_id, user_id), view, now=handle.services.clock.now()
+    )
 
 
 async def current_state(handle: NamespaceHandle, session_id: str, *, user_id: str | None = None) -> SessionState:
@@ -91,7 +93,7 @@ async def carries_proof(
         return True
     ids = [one.id for one in body.messages if one.id is not None]
     ids += [one.id for one in body.memories if one.id is not None]
-    return bool(ids and await handle.services.store.find_items(stream, ids))
+    return bool(ids and await handle.services.store.events.find_items(stream, ids))
 
 
 async def _put(
@@ -153,7 +155,7 @@ async def _left_out(
 ) -> tuple[tuple[int, int], ...]:
     if when.view is None:
         return ()
-    for view in await handle.services.store.served_views(stream, now=handle.services.clock.now()):
+    for view in await handle.services.store.served_views.load(stream, now=handle.services.clock.now()):
         if view.key == when.view:
             return view.left_out
     raise PreconditionFailed(f"the session is at version {state.version}; read it again")
@@ -178,7 +180,7 @@ async def _views(handle: NamespaceHandle, stream: Stream, state: SessionState, b
     listed = {one.id for one in body.messages}
     if all(entry.entry_id in listed for entry in state.window.entries):
         return []  # nothing is omitted
-    return await handle.services.store.served_views(stream, now=handle.services.clock.now())
+    return await handle.services.store.served_views.load(stream, now=handle.services.clock.now())
 
 
 def stamp_of(state: SessionState) -> datetime:

@@ -120,7 +120,7 @@ def prune(
         store = await open_store(settings)
         assert isinstance(store, PostgresStore)
         try:
-            return await store.prune_requests(space, days=days)
+            return await store.events.prune_requests(space, days=days)
         finally:
             await store.close()
 

@@ -150,7 +150,7 @@ async def _clear_and_replay(output: Output, ledger: MemoryLedger, store: Postgre
     before = await ledger.get_state(_SESSION)
     version = await ledger.clear_session(_SESSION)
     _step(output, "Clear", f"version {version}: the window is empty, the history is not")
-    events = await store.read_stream(Stream.of(_NAMESPACE, _SESSION), until=version - 1)
+    events = await store.events.read_stream(Stream.of(_NAMESPACE, _SESSION), until=version - 1)
     replayed = SESSION.fold(decode(event) for event in events)
     same = (replayed.window, replayed.summaries) == (before.window, before.summaries)
     output.tell(f"  {len((await ledger.get_context(_SESSION)).entries)} entries shown now")

@@ -15,7 +15,7 @@ from ledger.errors import NotFound, Unreadable
 from ledger.events import RecordedEvent
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
-from ledger.ports.indexes import IndexedSession
+from ledger.ports.session_index import IndexedSession
 from ledger.replay.session_index import row_of
 from projections.history import Past
 from projections.prompts import label

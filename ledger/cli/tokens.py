@@ -45,10 +45,10 @@ def add(
     """Make a token and show it, this once; needs the login that migrates."""
     if find_spec("fastapi") is None:
         raise Unavailable("the service needs more packages: pip install 'memory-ledger[server]'")
+    from ledger.ports.tokens import FoundToken  # noqa: PLC0415
     from ledger.server.callers import SCOPES  # noqa: PLC0415 - loads the web framework
     from ledger.server.tokens import hash_of, new_token  # noqa: PLC0415
-    from ledger.stores.postgres.token_finder import FoundToken  # noqa: PLC0415
-    from ledger.stores.postgres.token_keeper import keeping  # noqa: PLC0415
+    from ledger.stores.postgres.token_admin import token_admin  # noqa: PLC0415
 
     opts = options()
     scopes = tuple(dict.fromkeys(scope or ["read", "write"]))
@@ -70,7 +70,7 @@ def add(
         revoked_at=None,
     )
     key_id, secret = new_token()
-    with keeping(_url()) as keeper:
+    with token_admin(_url()) as keeper:
         keeper.add(key_id, structs.replace(made, token_hash=hash_of(secret)))
     shown = {"key_id": key_id, "token": secret, "name": made.name, "expires_at": made.expires_at}
     opts.output.result(shown, lambda: opts.output.say(secret))
@@ -79,10 +79,10 @@ def add(
 @command(token, "list")
 def list_tokens() -> None:
     """List the tokens, without their secrets; needs the login that migrates."""
-    from ledger.stores.postgres.token_keeper import keeping  # noqa: PLC0415 - rare
+    from ledger.stores.postgres.token_admin import token_admin  # noqa: PLC0415 - rare
 
     opts = options()
-    with keeping(_url()) as keeper:
+    with token_admin(_url()) as keeper:
         found = keeper.all()
 
     def show() -> None:
@@ -99,10 +99,10 @@ def list_tokens() -> None:
 @command(token)
 def revoke(key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="As `token list` shows it.")]) -> None:
     """Revoke a token; within five seconds no service takes it any more. Needs the login that migrates."""
-    from ledger.stores.postgres.token_keeper import keeping  # noqa: PLC0415 - rare
+    from ledger.stores.postgres.token_admin import token_admin  # noqa: PLC0415 - rare
 
     opts = options()
-    with keeping(_url()) as keeper:
+    with token_admin(_url()) as keeper:
         if not keeper.revoke(check_name(key_id, field="KEY_ID")):
             raise NotFound("there is no token with this key id; `memory-ledger token list` shows them")
     opts.output.result({"revoked": key_id}, lambda: opts.output.say("revoked"))

@@ -5,7 +5,7 @@ from typing import Any
 from ledger.codec import to_builtins
 from ledger.events import RecordedEvent
 from ledger.history.difference import Difference, Side
-from ledger.ports.indexes import IndexedSession
+from ledger.ports.session_index import IndexedSession
 from ledger.prices import Spending
 from ledger.results import WhatIf
 from ledger.search.finding import Found

@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 from ledger.codec import decode
 from ledger.events import CompactionCompleted, EntryAdded, EntryEdited, Ranges
 from ledger.ids import Stream
-from ledger.ports import StreamReader
+from ledger.ports import Store
 from projections import ranges
 from projections.entries import Entry, added, edited
 from projections.strategies.base import Recalled
@@ -19,15 +19,15 @@ Findable: TypeAlias = Callable[[Stream, Sequence[int]], Awaitable[set[int]]]
 _REACH: Final = 12  # versions before and after a hit that are read at first
 
 
-async def read_entries(store: StreamReader, stream: Stream, wanted: Ranges) -> dict[int, Entry]:
+async def read_entries(store: Store, stream: Stream, wanted: Ranges) -> dict[int, Entry]:
     """Return the entries added at the versions in *wanted*, by version; edits from any version are in them."""
-    events = [decode(stored) for stored in await store.read_versions(stream, wanted)]
+    events = [decode(stored) for stored in await store.events.read_versions(stream, wanted)]
     entries = {event.version: added(event, event.payload) for event in events if isinstance(event.payload, EntryAdded)}
     if not entries:
         return {}
-    about = await store.find_items(stream, sorted({entry.entry_id for entry in entries.values()}))
+    about = await store.events.find_items(stream, sorted({entry.entry_id for entry in entries.values()}))
     later = sorted({version for versions in about.values() for version in versions} - entries.keys())
-    for stored in await store.read_versions(stream, ranges.ranges_of(later)):
+    for stored in await store.events.read_versions(stream, ranges.ranges_of(later)):
         event = decode(stored)
         payload = event.payload
         if isinstance(payload, EntryEdited) and payload.entry_version in entries:
@@ -35,10 +35,10 @@ async def read_entries(store: StreamReader, stream: Stream, wanted: Ranges) -> d
     return entries
 
 
-async def read_summaries(store: StreamReader, stream: Stream, versions: Iterable[int]) -> dict[int, Summary]:
+async def read_summaries(store: Store, stream: Stream, versions: Iterable[int]) -> dict[int, Summary]:
     """Return the summaries completed at *versions*."""
     found = {}
-    for stored in await store.read_versions(stream, ranges.ranges_of(sorted(versions))):
+    for stored in await store.events.read_versions(stream, ranges.ranges_of(sorted(versions))):
         event = decode(stored)
         if isinstance(event.payload, CompactionCompleted) and event.payload.summary_id is not None:
             found[event.version] = summary_of(event, event.payload, event.payload.summary_id)
@@ -46,7 +46,7 @@ async def read_summaries(store: StreamReader, stream: Stream, versions: Iterable
 
 
 async def read_recalled(
-    store: StreamReader,
+    store: Store,
     stream: Stream,
     hits: Sequence[tuple[int, float]],
     findable: Findable,

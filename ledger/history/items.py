@@ -17,7 +17,7 @@ from ledger.events import (
     to_datetime,
 )
 from ledger.ids import Stream
-from ledger.ports import StreamReader
+from ledger.ports import Store
 from ledger.session.put import PastItem, Remembered
 from ledger.session.put.past import PastStatus
 from ledger.session.state import SessionState
@@ -27,14 +27,14 @@ _Items: TypeAlias = dict[str, PastItem]
 
 
 async def remembered(
-    store: StreamReader, stream: Stream, state: SessionState, messages: Sequence[str], memories: Sequence[str]
+    store: Store, stream: Stream, state: SessionState, messages: Sequence[str], memories: Sequence[str]
 ) -> Remembered:
     """Return what the session knows of these ids, up to *state*; unknown ones are not in it."""
-    found = await store.find_items(stream, [*messages, *memories])
+    found = await store.events.find_items(stream, [*messages, *memories])
     versions = sorted({version for each in found.values() for version in each if version <= state.version})
     entries: _Items = {}
     kept: _Items = {}
-    for stored in await store.read_versions(stream, ranges.ranges_of(versions)):
+    for stored in await store.events.read_versions(stream, ranges.ranges_of(versions)):
         _learn(entries, kept, decode(stored), state)
     wanted = set(messages), set(memories)
     return Remembered(

@@ -84,7 +84,7 @@ async def read_log(store: Store, stream: Stream, *, after: int, limit: int, type
     Raises:
         SessionNotFound: the session has no events.
     """
-    version, _ = await store.head(stream)
+    version, _ = await store.events.head(stream)
     if not version:
         raise SessionNotFound(stream.session_id)
     found: list[StoredEvent] = []
@@ -92,7 +92,7 @@ async def read_log(store: Store, stream: Stream, *, after: int, limit: int, type
     reached = after
     while reached < version and len(found) < limit and reached - after < MOST_LOOKED_AT:
         size = min(limit - len(found) if type is None else PAGE_EVENTS, PAGE_EVENTS)
-        page = await store.read_stream(stream, after=reached, until=version, limit=size)
+        page = await store.events.read_stream(stream, after=reached, until=version, limit=size)
         if not page:
             break
         for event in page:
@@ -104,7 +104,7 @@ async def read_log(store: Store, stream: Stream, *, after: int, limit: int, type
                 break
     if found and found[0].version not in previous:
         before = found[0].version - 1
-        stored = await store.read_versions(stream, ((before, before),)) if before else []
+        stored = await store.events.read_versions(stream, ((before, before),)) if before else []
         previous[found[0].version] = (stored[0].hash if stored else ZERO_HASH).hex()
     events = tuple(_logged(event, stream.user_id, stream.session_id, previous[event.version]) for event in found)
     return LogPage(events=events, next_after=reached if reached < version else None, version=version)
@@ -112,8 +112,8 @@ async def read_log(store: Store, stream: Stream, *, after: int, limit: int, type
 
 async def read_feed(store: Store, space: UUID, namespace: str, *, after: int, limit: int) -> list[LoggedEvent]:
     """Return up to *limit* events of a namespace after position *after*, in position order."""
-    stored = await store.read_namespace(space, after=after, limit=limit)
-    names = await store.named(space, sorted({event.stream_id for event in stored})) if stored else {}
+    stored = await store.events.read_namespace(space, after=after, limit=limit)
+    names = await store.events.named(space, sorted({event.stream_id for event in stored})) if stored else {}
     hashes: dict[tuple[UUID, int], str] = {(event.stream_id, event.version): event.hash.hex() for event in stored}
     events = []
     for event in stored:
@@ -131,11 +131,11 @@ async def read_entry(store: Store, stream: Stream, state: SessionState, entry_id
     Raises:
         EntryNotFound: it never was in the session.
     """
-    versions = (await store.find_items(stream, [entry_id])).get(entry_id, [])
+    versions = (await store.events.find_items(stream, [entry_id])).get(entry_id, [])
     entry: Entry | None = None
     removed = False
     history: list[EntryChange] = []
-    for stored in await store.read_versions(stream, ranges_of(versions)):
+    for stored in await store.events.read_versions(stream, ranges_of(versions)):
         event = decode(stored)
         match event.payload:
             case EntryAdded() as payload:
@@ -171,13 +171,13 @@ async def _fate(
         return "removed", ()
     if entry.version <= state.cleared_version:
         return "cleared", ()
-    events = await store.read_stream(stream, after=entry.version - 1, until=state.version)
+    events = await store.events.read_stream(stream, after=entry.version - 1, until=state.version)
     (past,) = HISTORY.fold(map(decode, events)).within(((entry.version, entry.version),))
     return past.status, past.summary_ids
 
 
 async def _hash_at(store: Store, stream: Stream, version: int) -> str:
-    stored: Sequence[StoredEvent] = await store.read_versions(stream, ((version, version),)) if version else ()
+    stored: Sequence[StoredEvent] = await store.events.read_versions(stream, ((version, version),)) if version else ()
     return (stored[0].hash if stored else ZERO_HASH).hex()
 
 

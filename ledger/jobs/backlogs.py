@@ -8,7 +8,7 @@ import msgspec
 from ledger.codec import decode
 from ledger.ids import Stream
 from ledger.ports import Store
-from ledger.ports.indexes import Snapshot
+from ledger.ports.snapshots import Snapshot
 from ledger.replay.fold_results import fold_digest
 from projections.backlog import BACKLOG, Backlog
 
@@ -36,7 +36,7 @@ class Backlogs:
         backlog = self._cache.get(stream) or await self._kept(stream)
         kept = backlog.version
         while True:
-            page = await self._store.read_stream(stream, after=backlog.version, limit=_PAGE)
+            page = await self._store.events.read_stream(stream, after=backlog.version, limit=_PAGE)
             backlog = BACKLOG.fold(map(decode, page), backlog)
             if len(page) < _PAGE:
                 break
@@ -49,7 +49,7 @@ class Backlogs:
         return backlog
 
     async def _kept(self, stream: Stream) -> Backlog:
-        found = await self._store.load_snapshot(stream, BACKLOG.name, BACKLOG.version)
+        found = await self._store.snapshots.load(stream, BACKLOG.name, BACKLOG.version)
         if found is None or found.code_digest != fold_digest(BACKLOG.name, BACKLOG.version):
             return BACKLOG.initial
         try:
@@ -61,4 +61,4 @@ class Backlogs:
         snapshot = Snapshot(
             BACKLOG.name, BACKLOG.version, backlog.version, fold_digest(BACKLOG.name, BACKLOG.version), _dump(backlog)
         )
-        await self._store.save_snapshot(stream, snapshot)
+        await self._store.snapshots.save(stream, snapshot)

@@ -50,13 +50,15 @@ class JobIndex:
 
     async def advance(self, build: int, *, limit: int) -> int | None:
         """See `replay.builds.StoredProjection.advance`; jobs are of a session's newest state, so they may be ahead."""
-        after, position, changed = await self._store.changed_sessions(self._space, JOBS, build, limit=min(limit, _PAGE))
+        after, position, changed = await self._store.projections.changed_sessions(
+            self._space, JOBS, build, limit=min(limit, _PAGE)
+        )
         sessions = [await self._session(Stream.of(self._namespace, session, user)) for user, session in changed]
-        return await self._store.save_jobs(self._space, build, sessions, after=after, position=position)
+        return await self._store.jobs.save(self._space, build, sessions, after=after, position=position)
 
     async def prune(self) -> int:
         """See `replay.builds.StoredProjection.prune`."""
-        return await self._store.prune_jobs(self._space)
+        return await self._store.jobs.prune(self._space)
 
     async def _session(self, stream: Stream) -> SessionJobs:
         try:
@@ -73,7 +75,7 @@ class JobIndex:
         state = self._states.snapshot_due(stream)
         if state is None:
             return
-        kept = await self._store.load_snapshot(stream, SESSION.name, SESSION.version)
+        kept = await self._store.snapshots.load(stream, SESSION.name, SESSION.version)
         current = kept is not None and kept.code_digest == snapshots.code_digest()
         if snapshots.is_due(state, last=kept.version if kept is not None and current else 0):
             await self._states.save_snapshot(stream, state)

@@ -1,29 +1,36 @@
-"""What the core needs from the world, as protocols of a few methods, and the shapes that pass through them.
+"""What the core needs from the world, as protocols, and the shapes that pass through them.
 
-    log       streams of events                          search    texts, and what embeds them
-    indexes   snapshots, builds, the index of sessions   jobs      background work
-    serving   sessions by id alone, views served         records   long-term memory
-    store     all of these      models    tokenizers and summarizers      clock    time and ids
+    event_store         streams of events: append, read, find
+    snapshots           states at a version
+    stored_projections  builds of stored projections and how far they are
+    session_index       listings of sessions
+    search_index        words and embeddings of sessions
+    records             long-term memory
+    jobs                background work
+    served_views        what a service has served
+    tokens              credentials of a service
+    store               all that one database stores
+    models              tokenizers, summarizers and embedders
+    clock               time and ids
 
 Two stores implement them and share one conformance suite (`tests/conformance`); `ledger.stores.in_memory` is the one
 to read.
 """
 
 from ledger.ports.clock import Clock
-from ledger.ports.log import (
+from ledger.ports.event_store import (
     Appended,
     Appender,
     AppendRequest,
     EarlierRequest,
+    EventStore,
     NamespaceInfo,
-    NamespaceReader,
     Receipt,
     StreamHead,
-    StreamReader,
     StreamWrite,
 )
-from ledger.ports.models import Count, Countable, Summarizer, SummaryText, Tokenizer
-from ledger.ports.store import Store
+from ledger.ports.models import Count, Countable, Embedder, Summarizer, SummaryText, Tokenizer
+from ledger.ports.store import Store, with_events
 
 __all__ = [
     "AppendRequest",
@@ -33,14 +40,15 @@ __all__ = [
     "Count",
     "Countable",
     "EarlierRequest",
+    "Embedder",
+    "EventStore",
     "NamespaceInfo",
-    "NamespaceReader",
     "Receipt",
     "Store",
     "StreamHead",
-    "StreamReader",
     "StreamWrite",
     "Summarizer",
     "SummaryText",
     "Tokenizer",
+    "with_events",
 ]

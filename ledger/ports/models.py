@@ -1,5 +1,6 @@
-"""What counts tokens and writes summaries. What embeds stands with what is searched, in `search`."""
+"""The models that are called: tokenizers, summarizers and embedders."""
 
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 import msgspec
@@ -71,5 +72,23 @@ class Summarizer(Protocol):
 
         Raises:
             SummarizerFailed: with one of the reasons of R-CMP-3.
+        """
+        ...
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into vectors."""
+
+    @property
+    def model(self) -> str:
+        """The name embeddings are stored under; those of different models are never compared."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return a vector for each text, in order.
+
+        Raises:
+            EmbedderFailed: no usable answer came.
         """
         ...

@@ -1,7 +1,7 @@
-"""What long-term memory needs from a store, and the shapes that pass through.
+"""The records of long-term memory, as a stored projection that can be searched.
 
 Everything here may look through several namespaces at once, those that a credential permits; *builds* says which
-build of the projection ``records`` to read in each (see `indexes.Checkpoint`).
+build of the projection ``records`` to read in each (see `stored_projections.Checkpoint`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,18 +18,18 @@ from projections.records import Record
 
 #: The name of the stored projection, that of its checkpoints and its table.
 RECORDS_PROJECTION: Final = "records"
-#: So many words of a question are looked for, the longest.
+#: So many words of a query are looked for, the longest.
 MOST_WORDS: Final = 32
 
 SearchMode: TypeAlias = Literal["semantic", "keyword", "hybrid"]
 #: Namespace → the build to read there.
 RecordBuilds: TypeAlias = Mapping[UUID, int]
-#: What tells a record from every other one: its namespace, its stream, its id.
-Place: TypeAlias = tuple[UUID, UUID, str]
+#: What identifies a record: its namespace, its stream, its id.
+RecordKey: TypeAlias = tuple[UUID, UUID, str]
 
 
-class KeptRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A record, whose it is, and when it was last read; *access_count* counts the reads that were noted."""
+class StoredRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A record, its owner, and when it was last read; *access_count* counts the reads that were recorded."""
 
     namespace_id: UUID
     stream_id: UUID
@@ -39,8 +39,8 @@ class KeptRecord(msgspec.Struct, frozen=True, kw_only=True):
     access_count: int = 0
 
     @property
-    def place(self) -> Place:
-        """What tells it from every other record there is."""
+    def key(self) -> RecordKey:
+        """What identifies the record."""
         return self.namespace_id, self.stream_id, self.record.record_id
 
 
@@ -54,8 +54,8 @@ class RecordAccess(msgspec.Struct, frozen=True):
     access_count: int = 0
 
     @property
-    def place(self) -> Place:
-        """What tells it from every other record there is."""
+    def key(self) -> RecordKey:
+        """What identifies the record."""
         return self.namespace_id, self.stream_id, self.record_id
 
 
@@ -66,7 +66,7 @@ class RecordEvents(msgspec.Struct, frozen=True):
     events: list[tuple[str, StoredEvent]]
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class RecordLookup(msgspec.Struct, frozen=True, kw_only=True):
     """Records to look up: those with one of the ids, found or not, and live ones with one of the identities.
 
     With *streams* only theirs.
@@ -78,10 +78,10 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecordQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A question for live records that keep all *conditions*.
+    """A query for live records that meet all *conditions*.
 
     Without *text* all of them, the newest first or the oldest. With it those that have a word of it, or a meaning:
-    *vector* is that of the question, made by *model*; *alpha* is the share of meaning in a hybrid score.
+    *vector* is that of the query, made by *model*; *alpha* is the share of meaning in a hybrid score.
     *recency* ranks before paging.
     """
 
@@ -103,25 +103,29 @@ class RecordQuery(msgspec.Struct, frozen=True, kw_only=True):
 class RecordHit(msgspec.Struct, frozen=True):
     """A record that was found; *score* is 0 to 1, or none without a text."""
 
-    kept: KeptRecord
+    stored: StoredRecord
     score: float | None = None
 
 
-class RecordHits(msgspec.Struct, frozen=True):
+class RecordHitPage(msgspec.Struct, frozen=True):
     """A page of what was found, and how many there are in all."""
 
     total: int
     hits: list[RecordHit]
 
 
-class RecordIndexStore(Protocol):
-    """Keeping the stored projection; *build* as in `indexes.Checkpoint`."""
+class RecordStore(Protocol):
+    """The stored projection ``records``; *build* as in `stored_projections.Checkpoint`.
 
-    async def record_events(self, namespace_id: UUID, *, after: int, limit: int) -> RecordEvents:
+    Reads of records are counted beside it: they are no events, and no rebuild brings them back (http W-32).
+    Embeddings may lag (DESIGN §6).
+    """
+
+    async def read_events(self, namespace_id: UUID, *, after: int, limit: int) -> RecordEvents:
         """Return the events about records among the *limit* positions after position *after*."""
         ...
 
-    async def save_records(
+    async def save(
         self,
         namespace_id: UUID,
         build: int,
@@ -131,71 +135,49 @@ class RecordIndexStore(Protocol):
         position: int,
         language: str,
     ) -> int | None:
-        """Put *records*, each with stream and user, in place and note that *build* is folded up to *position*.
+        """Put *records*, each with stream and user, in place and record that *build* is folded up to *position*.
 
-        Return the position reached. If *build* is not at *after* any more, somebody else was faster, and nothing
-        is done; none if it is no build, or no longer one.
+        Return the position reached. If *build* is no longer at *after*, another process was faster, and nothing
+        is done; none if there is no such build, or no longer.
         """
         ...
 
-    async def prune_records(self, namespace_id: UUID) -> int:
-        """Delete the rows of builds that are none any more; return how many."""
+    async def prune(self, namespace_id: UUID) -> int:
+        """Delete the rows of builds that no longer exist; return how many."""
         ...
 
-
-class RecordReader(Protocol):
-    """Looking up records."""
-
-    async def record_spaces(self, namespace_ids: Sequence[UUID]) -> dict[UUID, str]:
+    async def namespaces(self, namespace_ids: Sequence[UUID]) -> dict[UUID, str]:
         """Return those of the namespaces that ever had a record, with their names."""
         ...
 
-    async def find_records(self, builds: RecordBuilds, wanted: Wanted) -> list[KeptRecord]:
+    async def find(self, builds: RecordBuilds, wanted: RecordLookup) -> list[StoredRecord]:
         """Return what is *wanted*, by namespace, stream and id."""
         ...
 
-    async def duplicate_records(self, builds: RecordBuilds, *, user_id: str | None = None) -> list[KeptRecord]:
+    async def duplicates(self, builds: RecordBuilds, *, user_id: str | None = None) -> list[StoredRecord]:
         """Return the live records, messages apart, that say the same as another one of their stream."""
         ...
 
-
-class RecordSearchStore(Protocol):
-    """Searching records."""
-
-    async def search_records(self, builds: RecordBuilds, query: RecordQuery) -> RecordHits:
+    async def search(self, builds: RecordBuilds, query: RecordQuery) -> RecordHitPage:
         """Return a page of what is found, best first; among equals the newest. No text is refused."""
         ...
 
-
-class RecordAccessStore(Protocol):
-    """Noting reads: no events, and nothing that a rebuild brings back (http W-32)."""
-
-    async def touch_records(self, places: Sequence[Place], *, now: datetime, pause_s: float) -> None:
-        """Count a read of the records at *places* at *now*, but of none that was counted less than *pause_s* before."""
+    async def touch(self, keys: Sequence[RecordKey], *, now: datetime, pause_s: float) -> None:
+        """Count a read of the records at *now*, but of none that was counted less than *pause_s* before."""
         ...
 
     async def seed_accesses(self, accesses: Sequence[RecordAccess]) -> None:
-        """Note when records that are new here were last read elsewhere; what is noted already stays."""
+        """Record when records that are new here were last read elsewhere; what is recorded already stays."""
         ...
 
-
-class RecordEmbeddingStore(Protocol):
-    """Meanings of records; they may lag (DESIGN §6)."""
-
-    async def embeds_records(self) -> bool:
-        """Tell whether this store can keep embeddings: the server may lack pgvector."""
+    async def stores_embeddings(self) -> bool:
+        """Tell whether embeddings can be stored: the server may lack pgvector."""
         ...
 
-    async def records_to_embed(self, builds: RecordBuilds, model: str, *, limit: int) -> list[KeptRecord]:
+    async def to_embed(self, builds: RecordBuilds, model: str, *, limit: int) -> list[StoredRecord]:
         """Return live records whose text has no embedding by *model*, the oldest first."""
         ...
 
-    async def save_record_embeddings(
-        self, model: str, embeddings: Sequence[tuple[KeptRecord, Sequence[float]]]
-    ) -> None:
-        """Keep embeddings of the texts the records have, in place of those there are."""
+    async def save_embeddings(self, model: str, embeddings: Sequence[tuple[StoredRecord, Sequence[float]]]) -> None:
+        """Store embeddings of the texts the records have, in place of those there are."""
         ...
-
-
-class RecordStore(RecordIndexStore, RecordReader, RecordSearchStore, RecordAccessStore, RecordEmbeddingStore, Protocol):
-    """Everything long-term memory keeps beside its events."""

@@ -12,7 +12,7 @@ from ledger.events import RecordCreated
 from ledger.ids import Stream
 from ledger.names import check_name
 from ledger.ports import StreamWrite
-from ledger.ports.records import KeptRecord, RecordAccess, RecordBuilds, RecordQuery, Wanted
+from ledger.ports.records import RecordAccess, RecordBuilds, RecordLookup, RecordQuery, StoredRecord
 from ledger.records import deciding
 from ledger.records.deciding import Known, Promotion
 from ledger.records.drafts import RecordDraft, check_record_id, fields_of, record_changes, record_draft
@@ -76,7 +76,7 @@ class Changing(Reading):
             def changed(stream: Stream, known: Known) -> list[Any]:
                 return list(deciding.edit(known, record_id, draft, stream=stream, write_id=write_id))
 
-            await self._writer.write([here], Wanted(record_ids=(record_id,)), changed)
+            await self._writer.write([here], RecordLookup(record_ids=(record_id,)), changed)
         else:
             await self._move(kept, here, there, draft, write_id)
         return await self._shown(record_id, there)
@@ -91,7 +91,7 @@ class Changing(Reading):
             def gone(stream: Stream, known: Known) -> list[Any]:
                 return deciding.delete(known, ids, reason="deleted", write_id=write_id)
 
-            written = await self._writer.write(streams, Wanted(record_ids=ids), gone)
+            written = await self._writer.write(streams, RecordLookup(record_ids=ids), gone)
             deleted += sum(len(one.events) for one in written)
         return deleted
 
@@ -128,7 +128,7 @@ class Changing(Reading):
             by_stream = {
                 stream: [one.record for one in going if one.stream_id == stream.stream_id] for stream in streams
             }
-            wanted = Wanted(record_ids=tuple(one.record_id for own in by_stream.values() for one in own))
+            wanted = RecordLookup(record_ids=tuple(one.record_id for own in by_stream.values() for one in own))
 
             def gone(stream: Stream, known: Known, own: Any = by_stream) -> list[Any]:
                 return deciding.forget(known, own[stream], write_id=write_id)
@@ -144,9 +144,9 @@ class Changing(Reading):
         """
         conditions = _scope(namespace=namespace, user_id=user_id)
 
-        async def asked(builds: RecordBuilds, names: Mapping[Any, str]) -> list[tuple[KeptRecord, str]]:
+        async def asked(builds: RecordBuilds, names: Mapping[Any, str]) -> list[tuple[StoredRecord, str]]:
             within = {space: build for space, build in builds.items() if namespace in {None, names[space]}}
-            same = await self._store.duplicate_records(within, user_id=user_id)
+            same = await self._store.records.duplicates(within, user_id=user_id)
             return [(one, names[one.namespace_id]) for one in same]
 
         write_id = self._clock.ulid()
@@ -157,7 +157,7 @@ class Changing(Reading):
             def merged(stream: Stream, known: Known) -> list[Any]:
                 return deciding.merge(known, write_id=write_id)
 
-            await self._writer.write(streams, Wanted(record_ids=ids), merged)
+            await self._writer.write(streams, RecordLookup(record_ids=ids), merged)
         query = RecordQuery(
             conditions=tuple(one for one in conditions if one.field != "namespace"), now=self._clock.now(), limit=1
         )
@@ -204,7 +204,7 @@ class Changing(Reading):
             touched.update((stream, one) for one in creation.touched)
             return list(creation.events)
 
-        wanted = Wanted(
+        wanted = RecordLookup(
             record_ids=tuple(draft.record_id for draft, _ in drafts),
             identities=tuple(identity(fields_of(draft, None, home)) for draft, home in drafts) if deduplicate else (),
         )
@@ -219,9 +219,9 @@ class Changing(Reading):
         await self._seed([(place, seen[place].last_accessed) for place in created & seen.keys()])
         await self._touch([(stream.namespace_id, stream.stream_id, one) for stream, one in touched])
 
-    async def _move(self, kept: KeptRecord, here: Stream, there: Stream, draft: RecordDraft, write_id: str) -> None:
+    async def _move(self, kept: StoredRecord, here: Stream, there: Stream, draft: RecordDraft, write_id: str) -> None:
         record_id = kept.record.record_id
-        wanted = Wanted(record_ids=(record_id,))
+        wanted = RecordLookup(record_ids=(record_id,))
         before = replace(kept.record.fields, created_at=kept.record.created_at)
         fields = fields_of(draft, before, there)
 
@@ -237,13 +237,13 @@ class Changing(Reading):
 
     async def _scanned(
         self, namespace: str | None, user_id: str | None, session_id: str | None, *, limit: int, now: datetime
-    ) -> tuple[list[KeptRecord], Mapping[Any, str]]:
+    ) -> tuple[list[StoredRecord], Mapping[Any, str]]:
         """Return up to *limit* live records in a scope, the oldest first, and the names of the namespaces."""
         conditions = _scope(namespace=namespace, user_id=user_id, session_id=session_id)
         own = tuple(one for one in conditions if one.field != "namespace")
         query = RecordQuery(conditions=own, now=now, oldest_first=True, limit=limit)
         hits, names = await self._found(query, conditions)
-        return [hit.kept for hit in hits.hits], names
+        return [hit.stored for hit in hits.hits], names
 
     async def _shown(self, record_id: str, stream: Stream) -> LongTermRecord:
         there = self.over([stream.namespace_id])  # which may be new since the caller's namespaces were told
@@ -258,7 +258,7 @@ class Changing(Reading):
             RecordAccess(stream.namespace_id, stream.stream_id, one, moment, count)
             for (stream, one), moment in accesses
         ]
-        await self._store.seed_accesses(rows)
+        await self._store.records.seed_accesses(rows)
 
 
 def _scope(**names: str | None) -> list[Condition]:
@@ -271,7 +271,7 @@ def _scope(**names: str | None) -> list[Condition]:
     return [Tag(field, "eq", (given[field],)) for field in TAG_FIELDS if field in given]
 
 
-def _by_space(kept: Sequence[tuple[KeptRecord, str]]) -> list[list[Stream]]:
+def _by_space(kept: Sequence[tuple[StoredRecord, str]]) -> list[list[Stream]]:
     """Return the streams of *kept*, those of one namespace together."""
     found: dict[str, dict[Stream, None]] = {}
     for one, name in kept:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from ledger.errors import InvalidInput
-from ledger.ports.records import KeptRecord
+from ledger.ports.records import StoredRecord
 from ledger.records.drafts import check_record_id
 from ledger.records.questions import count_of, number_of
 from projections.recency import DAY_S, Recency
@@ -66,8 +66,8 @@ def pinned_ids(body: object) -> frozenset[str]:
 
 
 def forgotten(
-    scanned: Sequence[KeptRecord], policy: ForgetPolicy, *, now: datetime, pinned: Collection[str] = ()
-) -> list[KeptRecord]:
+    scanned: Sequence[StoredRecord], policy: ForgetPolicy, *, now: datetime, pinned: Collection[str] = ()
+) -> list[StoredRecord]:
     """Return those of *scanned* that go, in their order. Pinned ones stay, and do not count against the budget."""
     allowed = policy.memory_type_allowlist
     open_to_it = [
@@ -77,15 +77,15 @@ def forgotten(
         and one.record.record_id not in pinned
         and (allowed is None or one.record.fields.memory_type in allowed)
     ]
-    gone = {one.place for one in open_to_it if _too_old(one, policy, now)}
+    gone = {one.key for one in open_to_it if _too_old(one, policy, now)}
     if policy.budget is not None:
-        rest = [one for one in open_to_it if one.place not in gone]
+        rest = [one for one in open_to_it if one.key not in gone]
         freshest = sorted(rest, key=lambda one: -_recency(one, now))
-        gone |= {one.place for one in freshest[policy.budget :]}
-    return [one for one in open_to_it if one.place in gone]
+        gone |= {one.key for one in freshest[policy.budget :]}
+    return [one for one in open_to_it if one.key in gone]
 
 
-def _too_old(one: KeptRecord, policy: ForgetPolicy, now: datetime) -> bool:
+def _too_old(one: StoredRecord, policy: ForgetPolicy, now: datetime) -> bool:
     age = (now - one.record.created_at).total_seconds() / DAY_S
     inactive = (now - one.last_accessed).total_seconds() / DAY_S
     match policy.max_age_days, policy.max_inactive_days:
@@ -101,5 +101,5 @@ def _too_old(one: KeptRecord, policy: ForgetPolicy, now: datetime) -> bool:
             raise AssertionError("days are floats")
 
 
-def _recency(one: KeptRecord, now: datetime) -> float:
+def _recency(one: StoredRecord, now: datetime) -> float:
     return Recency().of(last_accessed=one.last_accessed, created_at=one.record.created_at, now=now)

@@ -10,9 +10,9 @@ from ledger.codec import decode
 from ledger.events import RecordedEvent
 from ledger.limits import NAME_BYTES
 from ledger.ports import Clock, Store
-from ledger.ports.indexes import Checkpoint
-from ledger.ports.records import RECORDS_PROJECTION, RecordBuilds, Wanted
-from ledger.ports.search import LANGUAGES, SearchLanguage
+from ledger.ports.records import RECORDS_PROJECTION, RecordBuilds, RecordLookup
+from ledger.ports.search_index import LANGUAGES, SearchLanguage
+from ledger.ports.stored_projections import Checkpoint
 from ledger.replay.builds import PAGE, Builds, live_builds, still_there
 from ledger.replay.fold_results import fold_digest
 from projections import records
@@ -56,24 +56,24 @@ class RecordIndex:
         after = next((one.position for one in builds if (one.projection, one.build) == (self.name, build)), None)
         if after is None:
             return None
-        page = await self._store.record_events(self._space, after=after, limit=limit)
+        page = await self._store.records.read_events(self._space, after=after, limit=limit)
         by_stream: dict[tuple[UUID, str], list[RecordedEvent]] = defaultdict(list)
         for user_id, stored in page.events:
             by_stream[stored.stream_id, user_id].append(decode(stored))
         changed: list[tuple[UUID, str, Record]] = []
         for (stream_id, user_id), events in by_stream.items():
             ids = {one for event in events for one in records.about(event)}
-            wanted = Wanted(record_ids=tuple(sorted(ids)), streams=(stream_id,))
-            kept = await self._store.find_records({self._space: build}, wanted)
+            wanted = RecordLookup(record_ids=tuple(sorted(ids)), streams=(stream_id,))
+            kept = await self._store.records.find({self._space: build}, wanted)
             folded = records.fold(events, {one.record.record_id: one.record for one in kept})
             changed += [(stream_id, user_id, folded[one]) for one in sorted(ids & folded.keys()) if _fits(folded[one])]
-        return await self._store.save_records(
+        return await self._store.records.save(
             self._space, build, changed, after=after, position=page.position, language=self._language
         )
 
     async def prune(self) -> int:
         """See `replay.builds.StoredProjection.prune`."""
-        return await self._store.prune_records(self._space)
+        return await self._store.records.prune(self._space)
 
 
 def _fits(record: Record) -> bool:
@@ -113,7 +113,7 @@ class RecordIndexes:
 
     async def catch_up(self, spaces: Sequence[UUID]) -> tuple[RecordBuilds, Mapping[UUID, str]]:
         """Return the builds to read, as of the newest event of each namespace that holds records, and their names."""
-        names = await self._store.record_spaces(spaces) if spaces else {}
+        names = await self._store.records.namespaces(spaces) if spaces else {}
         if not names:
             return {}, names
         return await live_builds(self._store, list(names), self.of(next(iter(names)))[1], self._caught_up), names

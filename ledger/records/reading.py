@@ -16,8 +16,9 @@ from ledger.events import RecordedEvent
 from ledger.ids import Stream, namespace_id
 from ledger.names import DEFAULT_NAMESPACE, check_name
 from ledger.ports import Clock, Store
-from ledger.ports.records import KeptRecord, Place, RecordBuilds, RecordHits, RecordQuery, Wanted
-from ledger.ports.search import Embedder, SearchLanguage
+from ledger.ports.models import Embedder
+from ledger.ports.records import RecordBuilds, RecordHitPage, RecordKey, RecordLookup, RecordQuery, StoredRecord
+from ledger.ports.search_index import SearchLanguage
 from ledger.records.deciding import revisions
 from ledger.records.drafts import check_record_id
 from ledger.records.index import RecordIndexes
@@ -113,11 +114,11 @@ class Reading:
             offset=asked.offset,
         )
         hits, names = await self._found(query, asked.conditions)
-        await self._read([hit.kept for hit in hits.hits])
+        await self._read([hit.stored for hit in hits.hits])
         shown_up_to = asked.offset + asked.limit
         return RecordPage(
             memories=[
-                found(hit, namespace=self._shown_name(names[hit.kept.namespace_id]), score_type=score_type)
+                found(hit, namespace=self._shown_name(names[hit.stored.namespace_id]), score_type=score_type)
                 for hit in hits.hits
             ],
             total=hits.total,
@@ -159,72 +160,72 @@ class Reading:
         done = 0
         while self._embedder is not None and (left := await self._to_embed()):
             vectors = await self._embedder.embed([one.record.fields.text for one in left])
-            await self._store.save_record_embeddings(self._embedder.model, list(zip(left, vectors, strict=True)))
+            await self._store.records.save_embeddings(self._embedder.model, list(zip(left, vectors, strict=True)))
             done += len(left)
         return done
 
     async def _found(
         self, query: RecordQuery, conditions: Sequence[Condition] = ()
-    ) -> tuple[RecordHits, Mapping[UUID, str]]:
+    ) -> tuple[RecordHitPage, Mapping[UUID, str]]:
         """Return the answer to *query* where the *conditions* on the namespace hold, and the namespaces' names."""
 
-        async def asked(builds: RecordBuilds, names: Mapping[UUID, str]) -> tuple[RecordHits, Mapping[UUID, str]]:
+        async def asked(builds: RecordBuilds, names: Mapping[UUID, str]) -> tuple[RecordHitPage, Mapping[UUID, str]]:
             kept = [one for one in conditions if isinstance(one, Tag) and one.field == "namespace"]
             within = {
                 space: build
                 for space, build in builds.items()
                 if all(tag_matches(condition, [names[space]]) for condition in kept)
             }
-            return await self._store.search_records(within, query), names
+            return await self._store.records.search(within, query), names
 
         return await self._indexes.read(self._spaces, asked)
 
-    async def _kept(self, *record_ids: str) -> list[tuple[KeptRecord, str]]:
+    async def _kept(self, *record_ids: str) -> list[tuple[StoredRecord, str]]:
         """Return the records with one of the ids, found or not, each with the name of its namespace.
 
         Live ones come first, then what was changed last.
         """
 
-        async def asked(builds: RecordBuilds, names: Mapping[UUID, str]) -> list[tuple[KeptRecord, str]]:
-            kept = await self._store.find_records(builds, Wanted(record_ids=record_ids))
+        async def asked(builds: RecordBuilds, names: Mapping[UUID, str]) -> list[tuple[StoredRecord, str]]:
+            kept = await self._store.records.find(builds, RecordLookup(record_ids=record_ids))
             return [(one, names[one.namespace_id]) for one in kept]
 
         kept = await self._indexes.read(self._spaces, asked)
         return sorted(kept, key=lambda pair: (not pair[0].record.live, -pair[0].record.updated_us))
 
-    async def _live(self, record_id: str) -> tuple[KeptRecord, str]:
+    async def _live(self, record_id: str) -> tuple[StoredRecord, str]:
         for kept, name in await self._kept(record_id):
             if kept.record.live:
                 return kept, name
         raise RecordNotFound(record_id)
 
-    async def _events(self, kept: KeptRecord, namespace: str) -> list[RecordedEvent]:
+    async def _events(self, kept: StoredRecord, namespace: str) -> list[RecordedEvent]:
         """Return the events about a record, oldest first: its own, and those that merged it into another one."""
         stream = records_stream(namespace, kept.user_id)
-        own = (await self._store.find_items(stream, [kept.record.record_id])).get(kept.record.record_id, [])
+        own = (await self._store.events.find_items(stream, [kept.record.record_id])).get(kept.record.record_id, [])
         versions = ranges_of(sorted({*own, *kept.record.merges}))
-        return [decode(stored) for stored in await self._store.read_versions(stream, versions)]
+        return [decode(stored) for stored in await self._store.events.read_versions(stream, versions)]
 
-    async def _read(self, records: Sequence[KeptRecord]) -> None:
+    async def _read(self, records: Sequence[StoredRecord]) -> None:
         """Note that *records* were read, those that are due."""
         now = self._clock.now()
         due = [one for one in records if not one.access_count or _since(one, now) >= ACCESS_PAUSE_S]
-        await self._touch([one.place for one in due])
+        await self._touch([one.key for one in due])
 
-    async def _touch(self, places: Sequence[Place]) -> None:
+    async def _touch(self, places: Sequence[RecordKey]) -> None:
         """Note reads, at most every 15 minutes; it never fails a read (http W-32)."""
         try:
-            await self._store.touch_records(places, now=self._clock.now(), pause_s=ACCESS_PAUSE_S)
+            await self._store.records.touch(places, now=self._clock.now(), pause_s=ACCESS_PAUSE_S)
         except LedgerError as fault:
             log.warning("a read of long-term memory was not noted: %s", fault.code)
 
-    async def _to_embed(self) -> list[KeptRecord]:
+    async def _to_embed(self) -> list[StoredRecord]:
         embedder = self._embedder
-        if embedder is None or not await self._store.embeds_records():
+        if embedder is None or not await self._store.records.stores_embeddings():
             return []
 
-        async def asked(builds: RecordBuilds, names: object) -> list[KeptRecord]:
-            return await self._store.records_to_embed(builds, embedder.model, limit=_EMBEDDED_AT_ONCE)
+        async def asked(builds: RecordBuilds, names: object) -> list[StoredRecord]:
+            return await self._store.records.to_embed(builds, embedder.model, limit=_EMBEDDED_AT_ONCE)
 
         return await self._indexes.read(self._spaces, asked)
 
@@ -233,12 +234,12 @@ class Reading:
         embedder = self._embedder
         if embedder is None or asked.text is None or asked.mode == "keyword":
             return None
-        if not await self._store.embeds_records():
+        if not await self._store.records.stores_embeddings():
             return None
         try:
             left = await self._to_embed()
             own, *theirs = await embedder.embed([asked.text, *(one.record.fields.text for one in left)])
-            await self._store.save_record_embeddings(embedder.model, list(zip(left, theirs, strict=True)))
+            await self._store.records.save_embeddings(embedder.model, list(zip(left, theirs, strict=True)))
         except EmbedderFailed as fault:
             log.warning("search goes by words alone: %s", fault)
             return None
@@ -255,7 +256,7 @@ def _ids_of(namespaces: Sequence[str | UUID]) -> list[UUID]:
     return list(dict.fromkeys(one if isinstance(one, UUID) else namespace_id(one) for one in namespaces))
 
 
-def _since(one: KeptRecord, now: datetime) -> float:
+def _since(one: StoredRecord, now: datetime) -> float:
     return (now - one.last_accessed).total_seconds()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from ledger.errors import InvalidInput, RecordNotFound, VersionNotFound
 from ledger.events import RecordDeleted, RecordedEvent
 from ledger.ids import Stream
-from ledger.ports.records import KeptRecord, Wanted
+from ledger.ports.records import RecordLookup, StoredRecord
 from ledger.records import deciding
 from ledger.records.changing import MOVED, Changing
 from ledger.records.deciding import Known
@@ -42,7 +42,7 @@ class Restoring(Changing):
         def back(stream: Stream, known: Known) -> list[Any]:
             return deciding.restore(record_id, then, known, history, write_id=write_id)
 
-        await self._writer.write([stream], Wanted(record_ids=(record_id, *merged)), back)
+        await self._writer.write([stream], RecordLookup(record_ids=(record_id, *merged)), back)
         if kept.record.status == MOVED:
             await self._undo_move(record_id, stream, history)
         return await self._shown(record_id, stream)
@@ -60,11 +60,11 @@ class Restoring(Changing):
                 def gone(stream: Stream, known: Known) -> list[Any]:
                     return deciding.delete(known, [record_id], reason=MOVED, write_id=write_id)
 
-                await self._writer.write([stream], Wanted(record_ids=(record_id,)), gone)
+                await self._writer.write([stream], RecordLookup(record_ids=(record_id,)), gone)
 
     async def _at_revision(
         self, record_id: str, revision: int, namespace: str | None, user_id: str | None
-    ) -> tuple[KeptRecord, str, list[RecordedEvent], Record]:
+    ) -> tuple[StoredRecord, str, list[RecordedEvent], Record]:
         """Return where the record was live at *revision*, the events about it there, and what it was."""
         kept = await self._kept(check_record_id(record_id, field="id"))
         if not kept:

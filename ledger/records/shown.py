@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from ledger.events import JsonObject
-from ledger.ports.records import KeptRecord, RecordHit
+from ledger.ports.records import RecordHit, StoredRecord
 from projections.records import memory_hash
 
 
@@ -101,7 +101,7 @@ class Revision(msgspec.Struct, frozen=True, kw_only=True):
         return {**own, "record": self.record.as_json()}
 
 
-def shown(kept: KeptRecord, *, namespace: str | None) -> LongTermRecord:
+def shown(kept: StoredRecord, *, namespace: str | None) -> LongTermRecord:
     """Return *kept* as a caller sees it, in *namespace*, which is none for the default one."""
     record, fields = kept.record, kept.record.fields
     user_id = kept.user_id or None
@@ -133,7 +133,7 @@ def shown(kept: KeptRecord, *, namespace: str | None) -> LongTermRecord:
 def found(hit: RecordHit, *, namespace: str | None, score_type: str | None) -> FoundRecord:
     """Return *hit* as a caller sees it."""
     return FoundRecord(
-        record=shown(hit.kept, namespace=namespace),
+        record=shown(hit.stored, namespace=namespace),
         dist=0.0 if hit.score is None else 1 - hit.score,
         score=hit.score,
         score_type=score_type,

@@ -15,7 +15,7 @@ from ledger.contention import until_uncontended
 from ledger.events import RecordEvent
 from ledger.ids import Stream
 from ledger.ports import AppendRequest, Clock, Store, StreamWrite
-from ledger.ports.records import KeptRecord, RecordBuilds, Wanted
+from ledger.ports.records import RecordBuilds, RecordLookup, StoredRecord
 from ledger.records.deciding import Known, Promotion, promote
 from ledger.records.drafts import placed
 from ledger.records.index import RecordIndexes
@@ -53,7 +53,7 @@ class RecordWriter:
         other._actor = actor  # noqa: SLF001 - a class may build its own kind
         return other
 
-    async def write(self, streams: Sequence[Stream], wanted: Wanted, decide: Decide) -> list[Decided]:
+    async def write(self, streams: Sequence[Stream], wanted: RecordLookup, decide: Decide) -> list[Decided]:
         """Decide for each of *streams*, all of one namespace, and append it all at once; return what was written.
 
         *decide* is given what is *wanted* of the stream.
@@ -65,7 +65,7 @@ class RecordWriter:
         async def attempt(number: int) -> list[Decided]:
             decided = await self.decided(streams, wanted, decide)
             if decided:
-                await self._store.append(AppendRequest(writes=tuple(each.write for each in decided)))
+                await self._store.events.append(AppendRequest(writes=tuple(each.write for each in decided)))
             return decided
 
         async with AsyncExitStack() as held:
@@ -73,10 +73,10 @@ class RecordWriter:
                 await held.enter_async_context(lock)
             return await until_uncontended(attempt)
 
-    async def decided(self, streams: Sequence[Stream], wanted: Wanted, decide: Decide) -> list[Decided]:
+    async def decided(self, streams: Sequence[Stream], wanted: RecordLookup, decide: Decide) -> list[Decided]:
         """Return what is to be appended to *streams*, all of one namespace; those without change are left out."""
         # the heads first: what is read after them may be newer, and is then refused by its expected version
-        heads = [(stream, (await self._store.head(stream))[0]) for stream in streams]
+        heads = [(stream, (await self._store.events.head(stream))[0]) for stream in streams]
         known = await self._known(streams, wanted)
         decided: list[Decided] = []
         for stream, head in heads:
@@ -100,7 +100,7 @@ class RecordWriter:
             stream = records_stream(session.namespace, user_id)
             own = msgspec.structs.replace(one, fields=placed(one.fields, stream))
             by_stream.setdefault(stream, []).append(own)
-        wanted = Wanted(record_ids=tuple(one.record_id for one in promotions))
+        wanted = RecordLookup(record_ids=tuple(one.record_id for one in promotions))
         decided = await self.decided(
             list(by_stream), wanted, lambda stream, known: promote(known, by_stream[stream], write_id=write_id)
         )
@@ -111,11 +111,11 @@ class RecordWriter:
         ids = sorted({stream.stream_id for stream in streams})
         return [self._locks.get(one) or self._locks.setdefault(one, asyncio.Lock()) for one in ids]
 
-    async def _known(self, streams: Sequence[Stream], wanted: Wanted) -> dict[Stream, dict[str, Record]]:
+    async def _known(self, streams: Sequence[Stream], wanted: RecordLookup) -> dict[Stream, dict[str, Record]]:
         own = msgspec.structs.replace(wanted, streams=tuple(stream.stream_id for stream in streams))
 
-        async def look(builds: RecordBuilds, names: object) -> list[KeptRecord]:
-            return await self._store.find_records(builds, own)
+        async def look(builds: RecordBuilds, names: object) -> list[StoredRecord]:
+            return await self._store.records.find(builds, own)
 
         spaces = list({stream.namespace_id for stream in streams})
         known: dict[Stream, dict[str, Record]] = {stream: {} for stream in streams}

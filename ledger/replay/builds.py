@@ -14,8 +14,8 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 from ledger.errors import Conflict
-from ledger.ports import Clock
-from ledger.ports.indexes import Checkpoint, CheckpointStore
+from ledger.ports import Clock, Store
+from ledger.ports.stored_projections import Checkpoint
 
 T = TypeVar("T")
 
@@ -84,7 +84,7 @@ Progress = Callable[[int, int], None]
 class Builds:
     """The builds in one namespace."""
 
-    def __init__(self, store: CheckpointStore, clock: Clock, *, namespace_id: UUID) -> None:
+    def __init__(self, store: Store, clock: Clock, *, namespace_id: UUID) -> None:
         self._store = store
         self._clock = clock
         self._space = namespace_id
@@ -126,7 +126,7 @@ class Builds:
 
     async def checkpoints(self) -> tuple[int, list[Checkpoint]]:
         """Return the namespace's last position, and all builds."""
-        return await self._store.projection_progress(self._space)
+        return await self._store.projections.progress(self._space)
 
     async def _make(
         self,
@@ -142,7 +142,7 @@ class Builds:
         resumed_at = at = begun.position if begun else 0
         if not last:
             return Rebuilt(Build.of(build), 0, 0, ())
-        await self._store.begin_build(self._space, projection.name, build, projection.code_digest)
+        await self._store.projections.begin_build(self._space, projection.name, build, projection.code_digest)
         while at < last:
             reached = await projection.advance(build, limit=page)
             if reached is None:
@@ -151,7 +151,7 @@ class Builds:
             progress(at, max(at, last))
         _, builds = await self.checkpoints()
         replaced = replaced_builds(projection, builds, build, now=self._clock.now())
-        await self._store.go_live(self._space, projection.name, build, replaces=replaced)
+        await self._store.projections.go_live(self._space, projection.name, build, replaces=replaced)
         await projection.prune()
         return Rebuilt(Build.of(build), at, resumed_at, tuple(map(Build.of, replaced)))
 
@@ -180,7 +180,7 @@ def live_build(
 
 
 async def live_builds(
-    store: CheckpointStore,
+    store: Store,
     spaces: Sequence[UUID],
     projection: type[StoredProjection] | StoredProjection,
     catch_up: Callable[[UUID, Checkpoint | None, int], Awaitable[int]],
@@ -191,7 +191,7 @@ async def live_builds(
     namespace, the live build and the last position.
     """
     live: dict[UUID, int] = {}
-    for space, (last, checkpoints) in (await store.progress_of_all(spaces) if spaces else {}).items():
+    for space, (last, checkpoints) in (await store.projections.progress_of_all(spaces) if spaces else {}).items():
         build = live_build(projection, checkpoints)
         if build is not None and build.position >= last:
             live[space] = build.build
@@ -200,9 +200,9 @@ async def live_builds(
     return live
 
 
-async def still_there(store: CheckpointStore, projection: str, builds: Mapping[UUID, int]) -> bool:
+async def still_there(store: Store, projection: str, builds: Mapping[UUID, int]) -> bool:
     """Tell whether none of *builds*, by namespace, was replaced meanwhile."""
-    known = await store.progress_of_all(list(builds)) if builds else {}
+    known = await store.projections.progress_of_all(list(builds)) if builds else {}
     return all(
         any((one.projection, one.build) == (projection, build) for one in known[space][1])
         for space, build in builds.items()

@@ -10,7 +10,7 @@ from ledger.errors import Unreadable
 from ledger.events import to_datetime
 from ledger.ids import Stream, namespace_id
 from ledger.ports import Store
-from ledger.ports.indexes import IndexedSession, LifeFilter
+from ledger.ports.session_index import SESSION_INDEX, IndexedSession, LifeFilter
 from ledger.replay.builds import Builds
 from ledger.replay.fold_results import fold_digest
 from ledger.replay.states import States
@@ -41,13 +41,15 @@ class SessionIndex:
 
     async def advance(self, build: int, *, limit: int) -> int | None:
         """See `builds.StoredProjection.advance`; a row is of the session's newest state, so it may be ahead."""
-        position, changed = await self._store.index_progress(self._space, build, limit=limit)
+        _, position, changed = await self._store.projections.changed_sessions(
+            self._space, SESSION_INDEX, build, limit=limit
+        )
         rows = [await self._row(Stream.of(self._namespace, session, user)) for user, session in changed]
-        return position if await self._store.save_index(self._space, build, position, rows) else None
+        return position if await self._store.session_index.save(self._space, build, position, rows) else None
 
     async def prune(self) -> int:
         """See `builds.StoredProjection.prune`."""
-        return await self._store.prune_index(self._space)
+        return await self._store.session_index.prune(self._space)
 
     async def sessions(
         self,
@@ -61,7 +63,7 @@ class SessionIndex:
         nothing: Sequence[IndexedSession] = ()
 
         async def listed(build: int) -> Sequence[IndexedSession]:
-            return await self._store.list_index(
+            return await self._store.session_index.page(
                 self._space, build, user_id=user_id, life=life, after=after, limit=limit
             )
 
@@ -85,8 +87,8 @@ class SessionIndex:
 
     async def _row_unread(self, stream: Stream) -> IndexedSession:
         """Return the row of a session that this release cannot fold: one such may not hide the others."""
-        version, _ = await self._store.head(stream)
-        first, last = await self._store.read_versions(stream, ((1, 1), (version, version)))
+        version, _ = await self._store.events.head(stream)
+        first, last = await self._store.events.read_versions(stream, ((1, 1), (version, version)))
         return IndexedSession(
             stream_id=stream.stream_id,
             user_id=stream.user_id,

@@ -15,7 +15,7 @@ from ledger.errors import LogCorrupted, NotFound, SessionNotFound, VersionNotFou
 from ledger.events import RecordedEvent
 from ledger.ids import Stream
 from ledger.ports import Store
-from ledger.ports.indexes import Snapshot
+from ledger.ports.snapshots import Snapshot
 from ledger.replay import snapshots
 from ledger.session.state import SESSION, SessionState, evolve
 
@@ -67,7 +67,7 @@ class States:
             VersionNotFound: no such version, or *moment* is before the first event.
         """
         if moment is not None:
-            version = await self._store.version_at(stream, moment)
+            version = await self._store.events.version_at(stream, moment)
         if version is None:
             state = await self.current(stream)
         elif version < 1:
@@ -83,7 +83,7 @@ class States:
 
     async def absence(self, stream: Stream, moment: datetime | None = None) -> NotFound:
         """Return why *stream* has no such version, or nothing at that *moment*."""
-        head, _ = await self._store.head(stream)
+        head, _ = await self._store.events.head(stream)
         if not head:
             return SessionNotFound(stream.session_id)
         if moment is not None:
@@ -100,7 +100,7 @@ class States:
 
     async def save_snapshot(self, stream: Stream, state: SessionState) -> None:
         """Keep *state* as a snapshot."""
-        await self._store.save_snapshot(
+        await self._store.snapshots.save(
             stream,
             Snapshot(
                 SESSION.name,
@@ -113,19 +113,19 @@ class States:
 
     async def _load(self, stream: Stream, version: int | None) -> _Cached:
         """Return the state of the newest usable snapshot at or before *version*, or the initial one."""
-        found = await self._store.load_snapshot(stream, SESSION.name, SESSION.version, at_most=version)
+        found = await self._store.snapshots.load(stream, SESSION.name, SESSION.version, at_most=version)
         if found is None or found.code_digest != snapshots.code_digest():
             return _Cached(SESSION.initial, 0)
         try:
             stored = snapshots.load(found.state)
         except msgspec.MsgspecError:
             return _Cached(SESSION.initial, 0)
-        events = [decode(event) for event in await self._store.read_versions(stream, stored.needed)]
+        events = [decode(event) for event in await self._store.events.read_versions(stream, stored.needed)]
         return _Cached(snapshots.hydrate(stored, events), found.version)
 
     async def _catch_up(self, stream: Stream, state: SessionState, until: int | None) -> SessionState:
         while until is None or state.version < until:
-            page = await self._store.read_stream(stream, after=state.version, until=until, limit=_PAGE)
+            page = await self._store.events.read_stream(stream, after=state.version, until=until, limit=_PAGE)
             for stored in page:
                 if stored.version != state.version + 1:
                     raise LogCorrupted(f"version {state.version + 1} is missing; run `memory-ledger verify`")

@@ -15,7 +15,7 @@ from ledger.events import KnowledgeSource
 from ledger.history.entries import Findable, read_entries, read_recalled, read_summaries
 from ledger.ids import Stream
 from ledger.ports import Store
-from ledger.ports.search import Hit, SearchQuery
+from ledger.ports.search_index import PieceHit, SearchQuery
 from ledger.search.index import SearchIndex
 from ledger.session.state import SessionState
 from ledger.tokenizers import TOKENIZERS
@@ -118,8 +118,10 @@ class Finder:
         window = state.config.window
         if not isinstance(window, Recall):
             return NO_HINTS
-        if looks_back and state.version < (await self._store.head(stream))[0]:
-            history = HISTORY.fold(decode(one) for one in await self._store.read_stream(stream, until=state.version))
+        if looks_back and state.version < (await self._store.events.head(stream))[0]:
+            history = HISTORY.fold(
+                decode(one) for one in await self._store.events.read_stream(stream, until=state.version)
+            )
             return hints_for(window, _recallable(history, include_erased=window.include_erased), query=query)
         build, hits = await self._index.find(
             SearchQuery(
@@ -157,18 +159,18 @@ class Finder:
         tokens = sum(tokenizer.count_text(piece.text).tokens for piece in pieces)
         return replace(hints, knowledge=tuple(pieces), knowledge_tokens=tokens)
 
-    async def _read(self, hits: Sequence[Hit], around: int, findable: Findable) -> list[Found | None]:
+    async def _read(self, hits: Sequence[PieceHit], around: int, findable: Findable) -> list[Found | None]:
         """Return what is at *hits*, in their order; none for what went away meanwhile."""
-        by_session: dict[Stream, list[Hit]] = defaultdict(list)
+        by_session: dict[Stream, list[PieceHit]] = defaultdict(list)
         for hit in hits:
             by_session[Stream.of(self._namespace, hit.session_id, hit.user_id)].append(hit)
         read = await asyncio.gather(*(self._read_of(*one, around, findable) for one in by_session.items()))
-        found = {hit.place: one for pairs in read for hit, one in pairs}
-        return [found[hit.place] for hit in hits]
+        found = {hit.key: one for pairs in read for hit, one in pairs}
+        return [found[hit.key] for hit in hits]
 
     async def _read_of(
-        self, stream: Stream, hits: Sequence[Hit], around: int, findable: Findable
-    ) -> list[tuple[Hit, Found | None]]:
+        self, stream: Stream, hits: Sequence[PieceHit], around: int, findable: Findable
+    ) -> list[tuple[PieceHit, Found | None]]:
         at = {hit.version for hit in hits if hit.kind == "entry"}
         reach = around * _SPARSE
         near = {version for hit in at for version in range(max(1, hit - reach), hit + reach + 1)}
@@ -182,11 +184,11 @@ class Finder:
 
     def _findable(self, build: int, *, include_erased: bool) -> Findable:
         async def findable(stream: Stream, versions: Sequence[int]) -> set[int]:
-            return await self._store.findable(stream, build, versions, include_erased=include_erased)
+            return await self._store.search.findable(stream, build, versions, include_erased=include_erased)
 
         return findable
 
-    async def _texts(self, hits: Sequence[Hit]) -> list[str]:
+    async def _texts(self, hits: Sequence[PieceHit]) -> list[str]:
         """Return the text of each hit, blank for what went away meanwhile."""
         found = await self._read(hits, 0, self._findable(0, include_erased=True))
         return [one.text if one else "" for one in found]
@@ -207,7 +209,7 @@ def _bounded(query: SearchQuery) -> SearchQuery:
 
 
 def _found(
-    hit: Hit, entry: Entry | None, summary: Summary | None, ordered: Sequence[Entry], around: int
+    hit: PieceHit, entry: Entry | None, summary: Summary | None, ordered: Sequence[Entry], around: int
 ) -> Found | None:
     whole = entry.content if hit.kind == "entry" and entry else summary.text if summary else None
     if whole is None:

@@ -19,7 +19,8 @@ from ledger.errors import EmbedderFailed, LogCorrupted
 from ledger.events import CompactionCompleted, CompactionRequested, RecordedEvent, SessionOpened, StoredEvent
 from ledger.ids import Stream, namespace_id
 from ledger.ports import Store
-from ledger.ports.search import LANGUAGES, SEARCH, Embedder, Hit, SearchLanguage, SearchQuery, StreamChange
+from ledger.ports.models import Embedder
+from ledger.ports.search_index import LANGUAGES, SEARCH, PieceHit, SearchLanguage, SearchQuery, StreamChange
 from ledger.replay.builds import Builds, live_build
 from ledger.replay.fold_results import fold_digest
 from ledger.search import knowledge
@@ -42,7 +43,7 @@ class Answer(NamedTuple):
     """What was found, best first, and in which build."""
 
     build: int
-    hits: list[Hit]
+    hits: list[PieceHit]
 
 
 class SearchIndex:
@@ -88,7 +89,7 @@ class SearchIndex:
         after = next((one.position for one in builds if (one.projection, one.build) == (SEARCH, build)), None)
         if after is None:
             return None
-        events = await self._store.read_namespace(self._space, after=after, limit=min(limit, _PAGE))
+        events = await self._store.events.read_namespace(self._space, after=after, limit=min(limit, _PAGE))
         changes: list[StreamChange] = []
         asked: dict[str, CompactionRequested] = {}
         for stored in events:
@@ -102,13 +103,13 @@ class SearchIndex:
             made = await self._knowledge(stored.stream_id, event, asked)
             changes += [StreamChange(stored.stream_id, change) for change in search.changes(event, made)]
         position = events[-1].position if events else after
-        return await self._store.index_pieces(
+        return await self._store.search.apply(
             self._space, build, changes, after=after, position=position, language=self._language
         )
 
     async def prune(self) -> int:
         """See `replay.builds.StoredProjection.prune`."""
-        return await self._store.prune_pieces(self._space)
+        return await self._store.search.prune(self._space)
 
     async def find(self, query: SearchQuery, *, catch_up: bool = True) -> Answer:
         """Return the best hits, as of the namespace's newest event unless *catch_up* is false.
@@ -120,34 +121,34 @@ class SearchIndex:
 
         async def asked(build: int) -> Answer:
             if vector is None or self._embedder is None:
-                return Answer(build, await self._store.search(self._space, build, wanted))
+                return Answer(build, await self._store.search.find(self._space, build, wanted))
             more = replace(wanted, limit=max(_FUSED, wanted.limit))
-            by_words = await self._store.search(self._space, build, more)
-            near = await self._store.search_similar(self._space, build, more, self._embedder.model, vector)
-            known = {hit.place: hit for hit in (*near, *by_words)}
-            ranked = fuse([[hit.place for hit in by_words], [hit.place for hit in near]])
+            by_words = await self._store.search.find(self._space, build, more)
+            near = await self._store.search.find_similar(self._space, build, more, self._embedder.model, vector)
+            known = {hit.key: hit for hit in (*near, *by_words)}
+            ranked = fuse([[hit.key for hit in by_words], [hit.key for hit in near]])
             hits = [replace(known[place], score=score) for place, score in ranked[: wanted.limit]]
             return Answer(build, hits)
 
         return await self._live(asked, Answer(0, []), catch_up=catch_up)
 
-    async def embed(self, text_of: Callable[[Sequence[Hit]], Awaitable[list[str]]]) -> int:
+    async def embed(self, text_of: Callable[[Sequence[PieceHit]], Awaitable[list[str]]]) -> int:
         """Embed what has no vector yet, page by page, its texts read by *text_of*; return how many pieces.
 
         Raises:
             EmbedderFailed: the model gave nothing usable; what was embedded before is kept.
         """
         embedder, done = self._embedder, 0
-        if embedder is None or not await self._store.embeds():
+        if embedder is None or not await self._store.search.stores_embeddings():
             return 0
 
-        async def pending(build: int) -> list[Hit]:
-            return await self._store.pieces_to_embed(self._space, build, embedder.model, limit=_EMBEDDED_AT_ONCE)
+        async def pending(build: int) -> list[PieceHit]:
+            return await self._store.search.to_embed(self._space, build, embedder.model, limit=_EMBEDDED_AT_ONCE)
 
-        nothing: list[Hit] = []
+        nothing: list[PieceHit] = []
         while hits := await self._live(pending, nothing, catch_up=not done):
             vectors = await embedder.embed(await text_of(hits))
-            await self._store.save_embeddings(self._space, embedder.model, list(zip(hits, vectors, strict=True)))
+            await self._store.search.save_embeddings(self._space, embedder.model, list(zip(hits, vectors, strict=True)))
             done += len(hits)
         return done
 
@@ -159,7 +160,7 @@ class SearchIndex:
 
     async def _vector(self, text: str) -> list[float] | None:
         """Return the meaning of a query; none without an embedder, or if it fails: words still find."""
-        if self._embedder is None or not text.strip() or not await self._store.embeds():
+        if self._embedder is None or not text.strip() or not await self._store.search.stores_embeddings():
             return None
         try:
             return (await self._embedder.embed([text]))[0]
@@ -174,7 +175,7 @@ class SearchIndex:
         it is there once.
         """
         stream = Stream(self._namespace, "", "", self._space, stream_id)
-        prefix = await self._store.read_stream(stream, until=version - 1)
+        prefix = await self._store.events.read_stream(stream, until=version - 1)
         readable = [_readable(stored) for stored in prefix if stored.stream_id != stream_id]  # else it is a copy
         return [
             StreamChange(stream_id, change)
@@ -223,7 +224,7 @@ class SearchIndex:
         until, span = version - 1, _NEAR
         while until > 0:
             first = max(1, until - span + 1)
-            for stored in reversed(await self._store.read_versions(stream, ((first, until),))):
+            for stored in reversed(await self._store.events.read_versions(stream, ((first, until),))):
                 payload = decode(stored).payload
                 if isinstance(payload, CompactionRequested) and payload.compaction_id == completed.compaction_id:
                     return payload

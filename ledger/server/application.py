@@ -9,7 +9,6 @@ from ledger.errors import LedgerError
 from ledger.server import compat, health, native, problems, redirects
 from ledger.server.authentication import authenticator_of
 from ledger.server.metrics import Metrics
-from ledger.server.quotas import Quotas
 from ledger.server.routes import together
 from ledger.server.service import Service
 from ledger.server.settings import ServiceSettings
@@ -27,8 +26,7 @@ def create_app(service: Service, settings: ServiceSettings) -> FastAPI:
     )
     app.state.service = service
     app.state.authenticator = authenticator_of(service, settings)
-    app.state.quotas = Quotas(settings)
-    app.state.quotas.count_appends(service.store)
+    app.state.quotas = service.quotas
     app.state.metrics = Metrics() if settings.metrics else None
     app.router.routes += together(health.router, compat.router, redirects.router, native.router).routes
     app.add_exception_handler(HTTPException, _unrouted)

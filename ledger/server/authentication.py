@@ -10,13 +10,13 @@ from fastapi import Request
 
 from ledger.errors import InvalidInput, NotAuthenticated
 from ledger.ports import Clock
+from ledger.ports.tokens import FoundToken
 from ledger.server.callers import SCOPES, Authenticator, Caller, Everybody
 from ledger.server.oidc import JwtScheme, Keys, PublishedKeys, SharedKey
 from ledger.server.service import Service
 from ledger.server.settings import ServiceSettings
 from ledger.server.tokens import hash_of, key_id_of
 from ledger.stores.postgres import PostgresStore
-from ledger.stores.postgres.token_finder import FoundToken
 
 #: How long a token that was looked up is taken as it was: its revocation takes effect after that at the latest.
 REMEMBERED_S: Final = 4.0
@@ -100,7 +100,7 @@ def authenticator_of(service: Service, settings: ServiceSettings) -> Authenticat
             raise InvalidInput(
                 "bad_setting", "tokens are kept in PostgreSQL, which this service has not", field="AUTH_MODE"
             )
-        schemes.append(TokenScheme(service.store.find_token, service.clock))
+        schemes.append(TokenScheme(service.store.tokens.find, service.clock))
     if "oidc" in settings.auth_mode:
         schemes.append(JwtScheme(_keys(settings), settings, service.clock))
     return Credentials(schemes)

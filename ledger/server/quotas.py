@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from contextvars import ContextVar
 from typing import Final
 
-from ledger.ports import Appended, AppendRequest, Store
+from ledger.ports import Appended, AppendRequest, EventStore
 from ledger.server.observing import Seen
 from ledger.server.rates import Rates
 from ledger.server.settings import ServiceSettings
+from ledger.stores.decorators import EventStoreDecorator
 
 _A_DAY_S: Final = 86_400
 #: Events may come in bursts: an allowance holds those of so many seconds.
@@ -56,25 +57,8 @@ class Quotas:
         """See `Watcher.end`."""
         self._spend(self._bytes, seen, seen.received)
 
-    def count_appends(self, store: Store) -> None:
-        """Count what requests append to *store*, the one store of a service."""
-        append, append_all = store.append, store.append_all
-
-        async def counted(request: AppendRequest) -> Appended:
-            appended = await append(request)
-            if not appended.replayed:
-                self._spend_events(len(appended.receipts))
-            return appended
-
-        async def all_counted(requests: Iterable[AppendRequest]) -> int:
-            count = await append_all(requests)
-            self._spend_events(count)
-            return count
-
-        store.append = counted  # type: ignore[method-assign]
-        store.append_all = all_counted  # type: ignore[method-assign]
-
-    def _spend_events(self, count: int) -> None:
+    def spend_events(self, count: int) -> None:
+        """Count *count* events that the request under way has appended."""
         seen = _request.get()
         if seen is not None:
             self._spend(self._events, seen, count)
@@ -83,3 +67,24 @@ class Quotas:
         caller = seen.scope.get("state", {}).get("caller")
         if caller is not None:
             rates.spend(caller.key, amount, time.monotonic())
+
+
+class CountingEventStore(EventStoreDecorator):
+    """Counts what requests append."""
+
+    def __init__(self, events: EventStore, quotas: Quotas) -> None:
+        super().__init__(events)
+        self._quotas = quotas
+
+    async def append(self, request: AppendRequest) -> Appended:
+        """See `ports.event_store.EventStore.append`; a repetition of a request counts for nothing."""
+        appended = await super().append(request)
+        if not appended.replayed:
+            self._quotas.spend_events(len(appended.receipts))
+        return appended
+
+    async def append_all(self, requests: Iterable[AppendRequest]) -> int:
+        """See `ports.event_store.EventStore.append_all`."""
+        count = await super().append_all(requests)
+        self._quotas.spend_events(count)
+        return count

@@ -89,10 +89,8 @@ def configuration(service: Service, settings: ServiceSettings) -> uvicorn.Config
     watchers: list[Watcher] = [app.state.quotas, Log()]
     if app.state.metrics is not None:
         watchers.append(app.state.metrics)
-    if settings.tracing:
-        spans = tracing.provider()
-        tracing.trace_appends(service.store, spans)
-        watchers.append(tracing.Spans(spans))
+    if service.spans is not None:
+        watchers.append(tracing.Spans(service.spans))
     return uvicorn.Config(
         Guard(app, settings, Observer(service.clock, *watchers), service.stopping),
         host=settings.host,

@@ -4,12 +4,16 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from fastapi import Request
 
 from ledger.application.services import Services, open_services
-from ledger.ports import Clock, Store
-from ledger.server.bells import Bells
+from ledger.opening import open_store
+from ledger.ports import Clock, EventStore, Store, with_events
+from ledger.server import tracing
+from ledger.server.notifier import Notifier, NotifyingEventStore
+from ledger.server.quotas import CountingEventStore, Quotas
 from ledger.server.settings import ServiceSettings
 from ledger.settings import Settings
 
@@ -20,14 +24,12 @@ class Service:
 
     services: Services
     settings: ServiceSettings
+    notifier: Notifier
+    quotas: Quotas
+    spans: Any = None
+    """What exports spans, if the service is traced."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the service takes no more requests; streams end by themselves then."""
-    bells: Bells = field(init=False)
-    """What wakes streams."""
-
-    def __post_init__(self) -> None:
-        """Hear the appends of the store."""
-        object.__setattr__(self, "bells", Bells(self.store))
 
     @property
     def store(self) -> Store:
@@ -54,16 +56,28 @@ class Service:
         Raises:
             DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: the database cannot be used.
         """
-        async with open_services(
-            settings,
-            store=store,
-            clock=clock,
-            summarizer_model=service_settings.generation_model,
-            reconstruct=service_settings.index_all_messages_in_long_term_memory,
-            open_namespaces=service_settings.open_namespaces,
-            served=True,
-        ) as services:
-            yield cls(services, service_settings)
+        spans = tracing.provider() if service_settings.tracing else None
+        own = store or await open_store(settings, served=True)
+        notifier, quotas = Notifier(own.events), Quotas(service_settings)
+        try:
+            async with open_services(
+                settings,
+                store=with_events(own, observed(own.events, notifier, quotas, spans)),
+                clock=clock,
+                summarizer_model=service_settings.generation_model,
+                reconstruct=service_settings.index_all_messages_in_long_term_memory,
+                open_namespaces=service_settings.open_namespaces,
+            ) as services:
+                yield cls(services, service_settings, notifier, quotas, spans)
+        finally:
+            if store is None:
+                await own.close()
+
+
+def observed(events: EventStore, notifier: Notifier, quotas: Quotas, spans: Any = None) -> EventStore:
+    """Return *events* with what a service adds: it wakes streams, counts for quotas and, with *spans*, is traced."""
+    counted = CountingEventStore(NotifyingEventStore(events, notifier), quotas)
+    return tracing.TracedEventStore(counted, spans) if spans is not None else counted
 
 
 async def service_of(request: Request) -> Service:

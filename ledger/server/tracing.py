@@ -1,12 +1,12 @@
 """Spans for OpenTelemetry, off unless asked for; a request and each append, without content (trust S-16)."""
 
-from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
 from ledger.errors import InvalidInput
-from ledger.ports import Appended, AppendRequest, Store
+from ledger.ports import Appended, AppendRequest, EventStore
 from ledger.server.observing import Seen
+from ledger.stores.decorators import EventStoreDecorator
 
 
 class Spans:
@@ -60,23 +60,20 @@ def provider() -> Any:
     from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
     from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
 
-    made = TracerProvider(resource=Resource.create({"service.name": "memory-ledger"}))
-    made.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    return made
+    spans = TracerProvider(resource=Resource.create({"service.name": "memory-ledger"}))
+    spans.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    return spans
 
 
-def trace_appends(store: Store, made: Any) -> None:
-    """Give each append of *store* a span with its number of events."""
-    tracer = made.get_tracer("memory-ledger")
-    append = store.append
+class TracedEventStore(EventStoreDecorator):
+    """Gives each append a span with its number of events."""
 
-    async def traced(request: AppendRequest) -> Appended:
-        with tracer.start_as_current_span("append", record_exception=False) as span:
-            span.set_attribute("ledger.events", _events(request.writes))
-            return await append(request)
+    def __init__(self, events: EventStore, spans: Any) -> None:
+        super().__init__(events)
+        self._tracer = spans.get_tracer("memory-ledger")
 
-    store.append = traced  # type: ignore[method-assign]  # the one store of a service that was asked to trace
-
-
-def _events(writes: Sequence[Any]) -> int:
-    return sum(len(write.events) for write in writes)
+    async def append(self, request: AppendRequest) -> Appended:
+        """See `ports.event_store.EventStore.append`."""
+        with self._tracer.start_as_current_span("append", record_exception=False) as span:
+            span.set_attribute("ledger.events", sum(len(write.events) for write in request.writes))
+            return await super().append(request)

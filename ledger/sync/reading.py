@@ -8,7 +8,7 @@ from uuid import UUID
 from ledger.context_audit import Derived, Seen
 from ledger.events import RecordedEvent
 from ledger.history.log import EntryRecord, LoggedEvent, LogPage
-from ledger.ports.indexes import IndexedSession, LifeStatus
+from ledger.ports.session_index import IndexedSession, LifeStatus
 from ledger.replay.stored_projections import BuildStatus, RebuiltProjection, StoredProjectionInfo
 from ledger.results import (
     Context,

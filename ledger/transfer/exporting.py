@@ -22,7 +22,7 @@ async def export_lines(store: Store, namespace: str, stream: Stream | None) -> A
         SessionNotFound: there are no events to export.
     """
     space = namespace_id(namespace)
-    overview = await store.overview(space)
+    overview = await store.events.overview(space)
     if overview is None:
         raise SessionNotFound(stream.session_id if stream else "(any)")
     info, heads = overview

@@ -87,7 +87,7 @@ class FileImport:
                 fresh = sum(event.type == EntryAdded.type for each in batches for event in each.writes[0].events)
                 added, skipped = added + fresh, skipped + known
                 progress(done, len(found))
-            await self._store.append_all(requests)
+            await self._store.events.append_all(requests)
             names = tuple(conversation.session_id for conversation in found)
             return Imported(sessions=len(found), entries=added, skipped=skipped, session_ids=names)
 
@@ -100,7 +100,7 @@ class FileImport:
         """Return what is to be appended to one session, and how many entries it has already."""
         state = await self._states.current(stream)
         ids = [draft.entry_id or "" for batch in conversation.batches for draft in batch]
-        known = await self._store.find_items(stream, ids) if state.version else {}
+        known = await self._store.events.find_items(stream, ids) if state.version else {}
         if state.version and ids and ids[0] not in known:
             raise SessionExists(conversation.session_id)
         opening = OpenSession(
@@ -160,7 +160,7 @@ class FileImport:
             places = dict.fromkeys(wanted, next(iter(places.values())))
         added = sum(contents.entries[stream_id] for stream_id in wanted)
         if wanted:
-            await self._store.append_all(_Again(lambda: self._copies(lines, contents, wanted, places)))
+            await self._store.events.append_all(_Again(lambda: self._copies(lines, contents, wanted, places)))
         names = tuple(session_id or head.session_id for head in sessions)
         return Imported(
             sessions=len(sessions),
@@ -175,12 +175,12 @@ class FileImport:
         return named(self._namespace, session_id or head.session_id, head.user_id if user_id is None else user_id)
 
     async def _is_there(self, target: Stream, head: Head, contents: Contents) -> bool:
-        version, _ = await self._store.head(target)
+        version, _ = await self._store.events.head(target)
         if not version:
             return False
         _, forked_at = contents.header.parents.get(head.stream_id, (None, 0))
         firsts = ((1, 1), (forked_at + 1, forked_at + 1)) if forked_at else ((1, 1),)
-        for stored in await self._store.read_versions(target, firsts):
+        for stored in await self._store.events.read_versions(target, firsts):
             first = decode(stored).payload
             origin = first.imported_from if isinstance(first, SessionOpened) else None
             if origin is not None and (origin.ledger_id, origin.head_hash) == (
@@ -188,7 +188,7 @@ class FileImport:
                 head.hash,
             ):
                 return True
-        at_head = await self._store.read_versions(target, ((head.version, head.version),))
+        at_head = await self._store.events.read_versions(target, ((head.version, head.version),))
         if target.stream_id == head.stream_id and at_head and at_head[0].hash.hex() == head.hash:
             return True
         if head.session_id in NO_SESSIONS and at_head and at_head[0].payload_digest == contents.ends[head.stream_id]:

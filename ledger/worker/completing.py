@@ -51,7 +51,7 @@ async def complete(worked: WorkedNamespace, stream: Stream, made_of: Decide, *, 
             return "late"
         records = await _records(worked, stream, made.promotions, write_id)
         session = stream_write(stream, events, expected_version=state.version, clock=services.clock, actor=ACTOR)
-        await services.store.append(AppendRequest(writes=(*records, session)))
+        await services.store.events.append(AppendRequest(writes=(*records, session)))
         return "done"
 
     return await until_uncontended(attempt)

@@ -55,7 +55,7 @@ class WorkedNamespace:
         now = services.clock.now()
         if now >= self._prune_at:
             self._prune_at = now + _PRUNED_EVERY
-            await self.store.prune_requests(self.handle.namespace_id, days=_REQUESTS_KEPT_DAYS)
+            await self.store.events.prune_requests(self.handle.namespace_id, days=_REQUESTS_KEPT_DAYS)
         if services.embedder is not None:
             try:
                 await indexes.finder.embed()

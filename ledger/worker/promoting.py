@@ -77,13 +77,13 @@ async def _memories(
 ) -> dict[int, tuple[str, MemoryFields]]:
     """Return the memories added at the versions *wanted*, by version: id, and what they said last."""
     found: dict[int, tuple[str, MemoryFields]] = {}
-    for stored in await worked.store.read_versions(stream, ranges.ranges_of(wanted)):
+    for stored in await worked.store.events.read_versions(stream, ranges.ranges_of(wanted)):
         payload = decode(stored).payload
         if isinstance(payload, MemoryAdded):
             found[stored.version] = payload.memory_id, payload.fields
-    about = await worked.store.find_items(stream, sorted({memory_id for memory_id, _ in found.values()}))
+    about = await worked.store.events.find_items(stream, sorted({memory_id for memory_id, _ in found.values()}))
     later = sorted({version for versions in about.values() for version in versions} - found.keys())
-    for stored in await worked.store.read_versions(stream, ranges.ranges_of(later)):
+    for stored in await worked.store.events.read_versions(stream, ranges.ranges_of(later)):
         payload = decode(stored).payload
         if isinstance(payload, MemoryEdited) and payload.memory_version in found:
             found[payload.memory_version] = payload.memory_id, payload.fields

@@ -16,7 +16,7 @@ from ledger.errors import LedgerError, SummarizerFailed, Unreadable
 from ledger.ids import Stream, namespace_id
 from ledger.jobs import Backlogs, WorkPlan
 from ledger.ports import NamespaceInfo
-from ledger.ports.jobs import Job, JobKind, Outcome
+from ledger.ports.jobs import Job, JobKind, JobOutcome
 from ledger.worker.compacting import compact
 from ledger.worker.completing import Ending
 from ledger.worker.extracting import extract
@@ -101,7 +101,7 @@ class Worker:
         nothing: list[Job] = []
 
         async def listed(build: int) -> list[Job]:
-            return await self._services.store.list_jobs(namespace_id(namespace), build, dead=dead, limit=limit)
+            return await self._services.store.jobs.page(namespace_id(namespace), build, dead=dead, limit=limit)
 
         return await self._ask(self._worked(namespace), listed, empty=nothing)
 
@@ -109,7 +109,7 @@ class Worker:
         """Let the dead letters of a namespace be tried again, and return how many there were."""
 
         async def revived(build: int) -> int:
-            return await self._services.store.revive_jobs(namespace_id(namespace), build)
+            return await self._services.store.jobs.revive(namespace_id(namespace), build)
 
         return await self._ask(self._worked(namespace), revived, empty=0)
 
@@ -167,11 +167,15 @@ class Worker:
         infos: dict[UUID, NamespaceInfo] = {}
         due: set[UUID] = set()
         try:
-            spaces = await store.namespace_ids() if self._only is None else [namespace_id(name) for name in self._only]
+            spaces = (
+                await store.events.namespace_ids()
+                if self._only is None
+                else [namespace_id(name) for name in self._only]
+            )
             for at in range(0, len(spaces), _ASKED_AT_ONCE):
                 some = spaces[at : at + _ASKED_AT_ONCE]
-                infos.update(await store.namespaces(some))
-                due |= await store.spaces_with_due_jobs(some, kinds=self._kinds)
+                infos.update(await store.events.namespaces(some))
+                due |= await store.jobs.namespaces_due(some, kinds=self._kinds)
         except LedgerError as fault:
             log.warning("namespaces could not be listed: %s", fault.code)
             return []
@@ -196,7 +200,7 @@ class Worker:
         nothing: list[Job] = []
 
         async def claimed(build: int) -> list[Job]:
-            return await self._services.store.claim_jobs(
+            return await self._services.store.jobs.claim(
                 worked.handle.namespace_id, build, by=by, kinds=self._kinds, lease_s=self._settings.lease_s, limit=room
             )
 
@@ -256,38 +260,38 @@ class Worker:
         """Do one job, and note what became of it; its lease is renewed meanwhile."""
         stream = Stream.of(worked.name, job.session_id, job.user_id)
         renewing = asyncio.create_task(self._renew(job))
-        outcome = Outcome(error="interrupted", counts=False)
+        outcome = JobOutcome(error="interrupted", counts=False)
         try:
             outcome = await self._outcome(worked, stream, job)
         finally:
             renewing.cancel()
             with suppress(LedgerError):  # the lease will be over by itself
-                await asyncio.shield(self._services.store.leave_job(job, outcome))
+                await asyncio.shield(self._services.store.jobs.release(job, outcome))
 
-    async def _outcome(self, worked: WorkedNamespace, stream: Stream, job: Job) -> Outcome:
+    async def _outcome(self, worked: WorkedNamespace, stream: Stream, job: Job) -> JobOutcome:
         try:
             ending = await _TASKS[job.kind](worked, stream)
             if ending == "late":
-                return Outcome(counts=False)
+                return JobOutcome(counts=False)
             self._done += 1
             # if its row is there still, with the same work, nothing came of it
             await worked.handle.indexes.builds.catch_up(worked.jobs)
-            return Outcome("undone", self._wait_s(job))
+            return JobOutcome("undone", self._wait_s(job))
         except SummarizerFailed as fault:
             log.warning("a model gave nothing usable: %s", fault.reason)
-            return Outcome(fault.reason, self._wait_s(job))
+            return JobOutcome(fault.reason, self._wait_s(job))
         except LedgerError as fault:
             log.warning("a job failed: %s", fault.code)
-            return Outcome(fault.code, self._wait_s(job))
+            return JobOutcome(fault.code, self._wait_s(job))
         except Exception:  # a fault of ours is a dead letter in the end, and takes nobody down
             log.exception("a job failed")
-            return Outcome("bug", self._wait_s(job))
+            return JobOutcome("bug", self._wait_s(job))
 
     async def _renew(self, job: Job) -> None:
         while True:
             await asyncio.sleep(self._settings.lease_s / 3)
             try:
-                if not await self._services.store.renew_job(job, lease_s=self._settings.lease_s):
+                if not await self._services.store.jobs.renew(job, lease_s=self._settings.lease_s):
                     return
             except LedgerError as fault:
                 log.warning("a lease was not renewed: %s", fault.code)

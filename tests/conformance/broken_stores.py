@@ -1,6 +1,6 @@
-"""Stores with one fault each, which the suite must reject. Source: STYLE, trust §1 (negative controls).
+"""Event stores with one fault each, which the suite must reject. Source: STYLE, trust §1 (negative controls).
 
-Each is the store in memory but for what its docstring says; where the fault is a race, the gap in which
+Each does what the store in memory does but for what its docstring says; where the fault is a race, the gap in which
 another writer slips through is an ``await``.
 """
 
@@ -14,16 +14,16 @@ from msgspec.structs import replace
 from ledger.errors import VersionConflict
 from ledger.events import StoredEvent
 from ledger.ids import Stream
-from ledger.ports import Appended, AppendRequest, NamespaceInfo, Receipt
+from ledger.ports import Appended, AppendRequest, EventStore, NamespaceInfo, Receipt
+from ledger.stores.decorators import EventStoreDecorator
 from ledger.stores.group_commit import GroupCommit
-from ledger.stores.in_memory import InMemoryStore
 
 
-class LooksUpOutsideTheLock(InMemoryStore):
+class LooksUpOutsideTheLock(EventStoreDecorator):
     """Asks whether a request was carried out before, and only then waits for its turn."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, events: EventStore) -> None:
+        super().__init__(events)
         self._answers: dict[UUID | None, Appended] = {}
 
     async def append(self, request: AppendRequest) -> Appended:
@@ -35,14 +35,14 @@ class LooksUpOutsideTheLock(InMemoryStore):
         return self._answers[request.request_id]
 
 
-class ForgetsRequests(InMemoryStore):
+class ForgetsRequests(EventStoreDecorator):
     """Takes a retry for a new request."""
 
     async def append(self, request: AppendRequest) -> Appended:
         return await super().append(replace(request, request_id=None, request_hash=None))
 
 
-class AnswersRetriesAnew(InMemoryStore):
+class AnswersRetriesAnew(EventStoreDecorator):
     """Recognises a retry, but answers with its events' new ids."""
 
     async def append(self, request: AppendRequest) -> Appended:
@@ -54,7 +54,7 @@ class AnswersRetriesAnew(InMemoryStore):
         return replace(appended, receipts=renewed)
 
 
-class HasNoStreamLock(InMemoryStore):
+class HasNoStreamLock(EventStoreDecorator):
     """Checks the expected version, and only then waits for its turn."""
 
     async def append(self, request: AppendRequest) -> Appended:
@@ -67,7 +67,7 @@ class HasNoStreamLock(InMemoryStore):
         return await super().append(replace(request, writes=unchecked))
 
 
-class IgnoresExpectedVersions(InMemoryStore):
+class IgnoresExpectedVersions(EventStoreDecorator):
     """Appends wherever the stream is."""
 
     async def append(self, request: AppendRequest) -> Appended:
@@ -75,7 +75,7 @@ class IgnoresExpectedVersions(InMemoryStore):
         return await super().append(replace(request, writes=unchecked))
 
 
-class DropsTheLastEvent(InMemoryStore):
+class DropsTheLastEvent(EventStoreDecorator):
     """Loses the last event of a write of several, and says it has it."""
 
     async def append(self, request: AppendRequest) -> Appended:
@@ -91,7 +91,7 @@ class DropsTheLastEvent(InMemoryStore):
         return appended if appended.replayed else replace(appended, receipts=tuple(receipts))
 
 
-class WritesStreamByStream(InMemoryStore):
+class WritesStreamByStream(EventStoreDecorator):
     """Appends to one stream after the other, and stops at the first that refuses."""
 
     async def append(self, request: AppendRequest) -> Appended:
@@ -102,11 +102,11 @@ class WritesStreamByStream(InMemoryStore):
         return sum([len((await self.append(request)).receipts) for request in requests])
 
 
-class LeavesGapsInPositions(InMemoryStore):
+class LeavesGapsInPositions(EventStoreDecorator):
     """Numbers like a sequence: what a refused request took is not given back."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, events: EventStore) -> None:
+        super().__init__(events)
         self._lost: list[int] = []
 
     async def append(self, request: AppendRequest) -> Appended:
@@ -125,11 +125,11 @@ class LeavesGapsInPositions(InMemoryStore):
         return position + sum(lost < position for lost in self._lost)
 
 
-class NumbersBeforeItCommits(InMemoryStore):
+class NumbersBeforeItCommits(EventStoreDecorator):
     """Takes numbers from a sequence at once and shows events when they commit, in any order (trust P-5)."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, events: EventStore) -> None:
+        super().__init__(events)
         self._hidden: set[UUID] = set()
         self._turn = 0
 
@@ -148,16 +148,16 @@ class NumbersBeforeItCommits(InMemoryStore):
         return [event for event in page if event.event_id not in self._hidden]
 
 
-class FailsTheWholeBatch(InMemoryStore):
+class FailsTheWholeBatch(EventStoreDecorator):
     """Shares commits so that one refused request fails its neighbours."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, events: EventStore) -> None:
+        super().__init__(events)
         self._group = GroupCommit(self._batch)
 
     async def _batch(self, requests: Any) -> list[Appended]:
         await asyncio.sleep(0)
-        return self._append_all(requests)
+        return self._events._append_all(requests)  # type: ignore[attr-defined]
 
     async def append(self, request: AppendRequest) -> Appended:
         outcome = await self._group.append(request)
@@ -165,18 +165,18 @@ class FailsTheWholeBatch(InMemoryStore):
         return outcome
 
 
-class ReadsItsLowerBound(InMemoryStore):
+class ReadsItsLowerBound(EventStoreDecorator):
     """Takes the version after which to read for the first one to read."""
 
     async def read_stream(self, stream: Stream, *, after: int = 0, **bounds: Any) -> list[StoredEvent]:
         return await super().read_stream(stream, after=max(0, after - 1), **bounds)
 
 
-class MixesNamespaces(InMemoryStore):
+class MixesNamespaces(EventStoreDecorator):
     """Finds a stream by its id alone."""
 
     async def read_stream(self, stream: Stream, **bounds: Any) -> list[StoredEvent]:
-        for namespace_id in self._spaces:
+        for namespace_id in await self.namespace_ids():
             found = await super().read_stream(
                 Stream(stream.namespace, stream.user_id, stream.session_id, namespace_id, stream.stream_id), **bounds
             )
@@ -185,7 +185,7 @@ class MixesNamespaces(InMemoryStore):
         return []
 
 
-class TrustsTheClock(InMemoryStore):
+class TrustsTheClock(EventStoreDecorator):
     """Orders by time: stops at the first event that is too new."""
 
     async def version_at(self, stream: Stream, moment: Any) -> int:
@@ -197,7 +197,7 @@ class TrustsTheClock(InMemoryStore):
         return version
 
 
-class CountsFromEveryLog(InMemoryStore):
+class CountsFromEveryLog(EventStoreDecorator):
     """Says that the counter is one further than the log."""
 
     async def namespace(self, namespace_id: UUID) -> NamespaceInfo | None:
@@ -205,7 +205,7 @@ class CountsFromEveryLog(InMemoryStore):
         return replace(info, last_position=info.last_position + 1) if info else None
 
 
-class ForgetsWhereItForked(InMemoryStore):
+class ForgetsWhereItForked(EventStoreDecorator):
     """Begins a fork as a stream of its own."""
 
     async def append(self, request: AppendRequest) -> Appended:
@@ -213,7 +213,7 @@ class ForgetsWhereItForked(InMemoryStore):
         return await super().append(replace(request, writes=plain))
 
 
-class SharesWhatComesLater(InMemoryStore):
+class SharesWhatComesLater(EventStoreDecorator):
     """Reads in a fork whatever its parent has by now."""
 
     async def find_items(self, stream: Stream, item_ids: Sequence[str]) -> dict[str, list[int]]:
@@ -225,7 +225,7 @@ class SharesWhatComesLater(InMemoryStore):
         return found
 
 
-class ForksOntoWhatIsThere(InMemoryStore):
+class ForksOntoWhatIsThere(EventStoreDecorator):
     """Takes a fork into a stream that has events for an append."""
 
     async def append(self, request: AppendRequest) -> Appended:
@@ -236,7 +236,7 @@ class ForksOntoWhatIsThere(InMemoryStore):
         return await super().append(replace(request, writes=tuple(writes)))
 
 
-class ForksFromNothing(InMemoryStore):
+class ForksFromNothing(EventStoreDecorator):
     """Forks at the newest version there is."""
 
     async def append(self, request: AppendRequest) -> Appended:

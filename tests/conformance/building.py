@@ -43,12 +43,12 @@ def a_request(*writes: StreamWrite, key: str | None = None, body: str = "") -> A
 
 async def append(store: Store, stream: Stream, *events: NewEvent, expected: int | None = None) -> Appended:
     """Append to one stream."""
-    return await store.append(a_request(a_write(stream, *events, expected=expected)))
+    return await store.events.append(a_request(a_write(stream, *events, expected=expected)))
 
 
 async def ids_in(store: Store, stream: Stream) -> list[UUID]:
     """Return the ids of a stream's events, in order."""
-    return [event.event_id for event in await store.read_stream(stream)]
+    return [event.event_id for event in await store.events.read_stream(stream)]
 
 
 def ids_of(events: tuple[NewEvent, ...]) -> list[UUID]:
@@ -58,4 +58,4 @@ def ids_of(events: tuple[NewEvent, ...]) -> list[UUID]:
 
 async def fork(store: Store, parent: Stream, version: int, child: Stream, *events: NewEvent) -> Appended:
     """Begin *child* with *events* where *parent* is at *version*."""
-    return await store.append(a_request(StreamWrite(stream=child, events=events, forked_from=(parent, version))))
+    return await store.events.append(a_request(StreamWrite(stream=child, events=events, forked_from=(parent, version))))

@@ -19,7 +19,7 @@ class Follower:
     async def _follow(self) -> None:
         last = 0
         while True:
-            page = await self._store.read_namespace(self._namespace_id, after=last, limit=self._limit)
+            page = await self._store.events.read_namespace(self._namespace_id, after=last, limit=self._limit)
             self.seen += [(event.position, event.event_id) for event in page]
             last = page[-1].position if page else last
             await asyncio.sleep(0)
@@ -41,7 +41,7 @@ class Follower:
     async def finish(self) -> None:
         """Stop, and assert that nothing was missed, seen twice or out of order."""
         seen = await self.stop()
-        log = await self._store.read_namespace(self._namespace_id, limit=len(seen) + 1_000)
+        log = await self._store.events.read_namespace(self._namespace_id, limit=len(seen) + 1_000)
         assert [position for position, _ in seen] == list(range(1, len(seen) + 1)), "the follower saw a gap"
         assert seen == [(event.position, event.event_id) for event in log][: len(seen)]
         assert len(seen) == len(log), "the follower missed events"

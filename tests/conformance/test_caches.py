@@ -4,7 +4,8 @@ from datetime import datetime, timedelta
 
 from ledger.ids import Stream
 from ledger.ports import Store
-from ledger.ports.indexes import IndexedSession, Snapshot
+from ledger.ports.session_index import IndexedSession
+from ledger.ports.snapshots import Snapshot
 from tests.conformance.building import an_event, append, some_events
 
 START = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
@@ -18,10 +19,10 @@ def a_snapshot(version: int, state: bytes = b"state", *, projection: str = "sess
 async def test_the_newest_snapshot_at_or_before_a_version_is_loaded(store: Store, stream: Stream) -> None:
     await append(store, stream, *some_events(30))
     for version in (10, 30, 20):
-        await store.save_snapshot(stream, a_snapshot(version, b"at %d" % version))
+        await store.snapshots.save(stream, a_snapshot(version, b"at %d" % version))
 
     async def loaded(at_most: int | None = None) -> Snapshot | None:
-        return await store.load_snapshot(stream, "session", 1, at_most=at_most)
+        return await store.snapshots.load(stream, "session", 1, at_most=at_most)
 
     assert await loaded() == a_snapshot(30, b"at 30")
     assert await loaded(29) == a_snapshot(20, b"at 20")
@@ -31,9 +32,9 @@ async def test_the_newest_snapshot_at_or_before_a_version_is_loaded(store: Store
 
 async def test_a_snapshot_takes_the_place_of_one_at_its_version(store: Store, stream: Stream) -> None:
     await append(store, stream, an_event())
-    await store.save_snapshot(stream, a_snapshot(1, b"old"))
-    await store.save_snapshot(stream, a_snapshot(1, b"new \x00\xff"))
-    assert await store.load_snapshot(stream, "session", 1) == a_snapshot(1, b"new \x00\xff")
+    await store.snapshots.save(stream, a_snapshot(1, b"old"))
+    await store.snapshots.save(stream, a_snapshot(1, b"new \x00\xff"))
+    assert await store.snapshots.load(stream, "session", 1) == a_snapshot(1, b"new \x00\xff")
 
 
 async def test_snapshots_belong_to_one_stream_one_projection_and_one_version_of_it(
@@ -41,10 +42,10 @@ async def test_snapshots_belong_to_one_stream_one_projection_and_one_version_of_
 ) -> None:
     await append(store, stream, an_event())
     await append(store, other, an_event())
-    await store.save_snapshot(stream, a_snapshot(1))
-    assert await store.load_snapshot(other, "session", 1) is None
-    assert await store.load_snapshot(stream, "timeline", 1) is None
-    assert await store.load_snapshot(stream, "session", 2) is None
+    await store.snapshots.save(stream, a_snapshot(1))
+    assert await store.snapshots.load(other, "session", 1) is None
+    assert await store.snapshots.load(stream, "timeline", 1) is None
+    assert await store.snapshots.load(stream, "session", 2) is None
 
 
 def a_row(stream: Stream, *, minutes: int = 0, version: int = 1, entries: int = 1) -> IndexedSession:
@@ -66,18 +67,26 @@ def a_row(stream: Stream, *, minutes: int = 0, version: int = 1, entries: int = 
 
 async def test_the_index_names_what_changed_since_it_was_saved(store: Store, stream: Stream, other: Stream) -> None:
     space = stream.namespace_id
-    assert await store.index_progress(space, 1) == (0, [])
+    assert (await store.projections.changed_sessions(space, "session_index", 1))[1:] == (0, [])
     await append(store, stream, *some_events(2))
     await append(store, other, an_event())
     names = sorted([(stream.user_id, stream.session_id), (other.user_id, other.session_id)])
-    assert await store.index_progress(space, 1) == (3, names)
-    assert await store.index_progress(space, 1, limit=2) == (2, [(stream.user_id, stream.session_id)])
-    await store.begin_build(space, "session_index", 1, DIGEST)
-    assert await store.save_index(space, 1, 3, [a_row(stream), a_row(other)])
-    assert await store.index_progress(space, 1) == (3, [])
+    assert (await store.projections.changed_sessions(space, "session_index", 1))[1:] == (3, names)
+    assert (await store.projections.changed_sessions(space, "session_index", 1, limit=2))[1:] == (
+        2,
+        [(stream.user_id, stream.session_id)],
+    )
+    await store.projections.begin_build(space, "session_index", 1, DIGEST)
+    assert await store.session_index.save(space, 1, 3, [a_row(stream), a_row(other)])
+    assert (await store.projections.changed_sessions(space, "session_index", 1))[1:] == (3, [])
     await append(store, other, an_event())
-    assert await store.index_progress(space, 1) == (4, [(other.user_id, other.session_id)])
-    assert await store.index_progress(space, 2) == (4, names), "a new version of the index is built anew"
+    assert (await store.projections.changed_sessions(space, "session_index", 1))[1:] == (
+        4,
+        [(other.user_id, other.session_id)],
+    )
+    assert (await store.projections.changed_sessions(space, "session_index", 2))[1:] == (4, names), (
+        "a new version of the index is built anew"
+    )
 
 
 async def test_rows_are_listed_newest_first_in_pages(store: Store, namespace: str) -> None:
@@ -86,53 +95,53 @@ async def test_rows_are_listed_newest_first_in_pages(store: Store, namespace: st
         await append(store, stream, an_event())
     space = streams[0].namespace_id
     rows = [a_row(stream, minutes=number // 3) for number, stream in enumerate(streams)]
-    await store.begin_build(space, "session_index", 1, DIGEST)
-    await store.save_index(space, 1, 9, rows)
+    await store.projections.begin_build(space, "session_index", 1, DIGEST)
+    await store.session_index.save(space, 1, 9, rows)
     expected = sorted(rows, key=lambda row: (START - row.updated_at, row.stream_id))
-    assert await store.list_index(space, 1) == expected
+    assert await store.session_index.page(space, 1) == expected
     pages: list[IndexedSession] = []
     after = None
-    while page := await store.list_index(space, 1, after=after, limit=2):
+    while page := await store.session_index.page(space, 1, after=after, limit=2):
         pages += page
         after = (page[-1].updated_at, page[-1].stream_id)
     assert pages == expected
-    mine = await store.list_index(space, 1, user_id="user-1")
+    mine = await store.session_index.page(space, 1, user_id="user-1")
     assert mine == [row for row in expected if row.user_id == "user-1"]
-    assert await store.list_index(space, 2) == []
+    assert await store.session_index.page(space, 2) == []
 
 
 async def test_an_older_row_never_replaces_a_newer_one(store: Store, stream: Stream) -> None:
     """Two readers catch up at once; the slower one folded less."""
     await append(store, stream, *some_events(5))
     newer = a_row(stream, version=5, entries=5)
-    await store.begin_build(stream.namespace_id, "session_index", 1, DIGEST)
-    await store.save_index(stream.namespace_id, 1, 5, [newer])
-    await store.save_index(stream.namespace_id, 1, 3, [a_row(stream, version=3, entries=3)])
-    assert await store.list_index(stream.namespace_id, 1) == [newer]
-    assert await store.index_progress(stream.namespace_id, 1) == (5, [])
+    await store.projections.begin_build(stream.namespace_id, "session_index", 1, DIGEST)
+    await store.session_index.save(stream.namespace_id, 1, 5, [newer])
+    await store.session_index.save(stream.namespace_id, 1, 3, [a_row(stream, version=3, entries=3)])
+    assert await store.session_index.page(stream.namespace_id, 1) == [newer]
+    assert (await store.projections.changed_sessions(stream.namespace_id, "session_index", 1))[1:] == (5, [])
 
 
 async def builds(store: Store, stream: Stream) -> list[tuple[int, int, str]]:
-    _, found = await store.projection_progress(stream.namespace_id)
+    _, found = await store.projections.progress(stream.namespace_id)
     return [(one.build, one.position, one.status) for one in found]
 
 
 async def test_a_build_begins_moves_on_and_goes_live_in_place_of_another(store: Store, stream: Stream) -> None:
     space = stream.namespace_id
-    assert await store.projection_progress(space) == (0, [])
+    assert await store.projections.progress(space) == (0, [])
     await append(store, stream, *some_events(4))
-    assert await store.projection_progress(space) == (4, [])
-    await store.begin_build(space, "session_index", 1, DIGEST)
-    await store.save_index(space, 1, 2, [])
-    await store.begin_build(space, "session_index", 1, bytes(32))
+    assert await store.projections.progress(space) == (4, [])
+    await store.projections.begin_build(space, "session_index", 1, DIGEST)
+    await store.session_index.save(space, 1, 2, [])
+    await store.projections.begin_build(space, "session_index", 1, bytes(32))
     assert await builds(store, stream) == [(1, 2, "building")], "begun once"
-    assert (await store.projection_progress(space))[1][0].code_digest == DIGEST
-    await store.go_live(space, "session_index", 1)
-    await store.begin_build(space, "session_index", 2, DIGEST)
+    assert (await store.projections.progress(space))[1][0].code_digest == DIGEST
+    await store.projections.go_live(space, "session_index", 1)
+    await store.projections.begin_build(space, "session_index", 2, DIGEST)
     assert await builds(store, stream) == [(1, 2, "live"), (2, 0, "building")]
-    await store.go_live(space, "session_index", 2, replaces=[1])
+    await store.projections.go_live(space, "session_index", 2, replaces=[1])
     assert await builds(store, stream) == [(2, 0, "live")]
-    await store.go_live(space, "session_index", 1, replaces=[2])
+    await store.projections.go_live(space, "session_index", 1, replaces=[2])
     assert await builds(store, stream) == [(2, 0, "live")], "what is no build any more replaces none"
 
 
@@ -140,12 +149,12 @@ async def test_a_build_that_was_replaced_takes_no_rows_and_loses_those_it_has(st
     space = stream.namespace_id
     await append(store, stream, an_event())
     for build in (1, 2):
-        await store.begin_build(space, "session_index", build, DIGEST)
-        assert await store.save_index(space, build, 1, [a_row(stream)])
-    assert not await store.save_index(space, 3, 1, [a_row(stream)])
-    await store.go_live(space, "session_index", 2, replaces=[1])
-    assert not await store.save_index(space, 1, 1, [a_row(stream)])
-    assert await store.list_index(space, 1) == [a_row(stream)], "whoever reads it now may finish"
-    assert await store.prune_index(space) == 1
-    assert await store.list_index(space, 1) == []
-    assert await store.list_index(space, 2) == [a_row(stream)]
+        await store.projections.begin_build(space, "session_index", build, DIGEST)
+        assert await store.session_index.save(space, build, 1, [a_row(stream)])
+    assert not await store.session_index.save(space, 3, 1, [a_row(stream)])
+    await store.projections.go_live(space, "session_index", 2, replaces=[1])
+    assert not await store.session_index.save(space, 1, 1, [a_row(stream)])
+    assert await store.session_index.page(space, 1) == [a_row(stream)], "whoever reads it now may finish"
+    assert await store.session_index.prune(space) == 1
+    assert await store.session_index.page(space, 1) == []
+    assert await store.session_index.page(space, 2) == [a_row(stream)]

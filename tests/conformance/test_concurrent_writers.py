@@ -23,7 +23,7 @@ async def test_of_two_writers_one_wins_and_the_other_writes_nothing(store: Store
         )
         losers = [answer for answer in answers if isinstance(answer, VersionConflict)]
         assert [(lost.current, lost.expected) for lost in losers] == [(version + 2, version)]
-        stored = await store.read_stream(stream, after=version)
+        stored = await store.events.read_stream(stream, after=version)
         assert [event.event_id for event in stored] == ids_of(pairs[answers.index(losers[0]) - 1])
 
 
@@ -50,7 +50,7 @@ class Writer:
 
     async def _exact(self) -> None:
         stream = self._random.choice(self._streams)
-        version, _ = await self._store.head(stream)
+        version, _ = await self._store.events.head(stream)
         events = some_events(2)
         attempt = append(self._store, stream, *events, expected=version)
         (answer,) = await asyncio.gather(attempt, return_exceptions=True)
@@ -64,12 +64,12 @@ class Writer:
     async def _several(self) -> None:
         chosen, events = self._random.sample(self._streams, 2), some_events(2)
         writes = (a_write(stream, event) for stream, event in zip(chosen, events, strict=True))
-        self._keep(await self._store.append(a_request(*writes)), events)
+        self._keep(await self._store.events.append(a_request(*writes)), events)
 
     async def _with_key(self) -> None:
         stream, events, key = self._random.choice(self._streams), some_events(2), str(self._random.getrandbits(64))
         request = a_request(a_write(stream, *events), key=key)
-        first, second = await asyncio.gather(self._store.append(request), self._store.append(request))
+        first, second = await asyncio.gather(self._store.events.append(request), self._store.events.append(request))
         assert first.receipts == second.receipts
         self._keep(first, events)
 

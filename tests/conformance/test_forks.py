@@ -10,16 +10,16 @@ from ledger.errors import VersionConflict, VersionNotFound
 from ledger.events import StoredEvent, to_datetime
 from ledger.ids import Stream
 from ledger.ports import Store, StreamWrite
-from ledger.ports.indexes import Snapshot
+from ledger.ports.snapshots import Snapshot
 from tests.conformance.building import a_request, a_write, an_event, append, fork, some_events
 
 
 async def versions(store: Store, stream: Stream, **bounds: int) -> list[int]:
-    return [event.version for event in await store.read_stream(stream, **bounds)]
+    return [event.version for event in await store.events.read_stream(stream, **bounds)]
 
 
 async def texts(store: Store, stream: Stream) -> list[bytes | None]:
-    return [event.payload for event in await store.read_stream(stream)]
+    return [event.payload for event in await store.events.read_stream(stream)]
 
 
 def named(stream: Stream, session_id: str) -> Stream:
@@ -41,16 +41,16 @@ async def test_the_first_event_of_a_fork_follows_the_one_it_goes_on_from(store: 
     await append(store, stream, *some_events(5))
     (receipt,) = (await fork(store, stream, 3, child, an_event())).receipts
     assert (receipt.version, receipt.position) == (4, 6)
-    prefix, own = (await store.read_stream(stream))[2], (await store.read_stream(child))[3]
+    prefix, own = (await store.events.read_stream(stream))[2], (await store.events.read_stream(child))[3]
     assert isinstance(own, StoredEvent)
     assert own.hash == receipt.hash == event_hash(own, prefix.hash)
-    assert await store.head(child) == (4, receipt.hash)
-    assert await store.head(stream) == (5, (await store.read_stream(stream))[-1].hash)
+    assert await store.events.head(child) == (4, receipt.hash)
+    assert await store.events.head(stream) == (5, (await store.events.read_stream(stream))[-1].hash)
 
 
 async def test_a_fork_reads_as_its_parents_history_and_its_own(store: Store, stream: Stream) -> None:
     child = await a_fork(store, stream)
-    parent, own = await store.read_stream(stream), await store.read_stream(child)
+    parent, own = await store.events.read_stream(stream), await store.events.read_stream(child)
     assert own[:3] == parent[:3]
     assert {event.stream_id for event in own[3:]} == {child.stream_id}
     assert [event.version for event in own] == [1, 2, 3, 4, 5]
@@ -68,10 +68,10 @@ async def test_bounds_reach_across_the_fork_point(store: Store, stream: Stream) 
     assert await versions(store, child, after=1, limit=3) == [2, 3, 4]
     assert await versions(store, child, limit=2) == [1, 2]
     assert await versions(store, child, limit=0) == await versions(store, child, after=5) == []
-    found = await store.read_versions(child, ((1, 1), (3, 4), (5, 9)))
+    found = await store.events.read_versions(child, ((1, 1), (3, 4), (5, 9)))
     assert [event.version for event in found] == [1, 3, 4, 5]
-    assert [event.version for event in await store.read_versions(child, ((2, 2),))] == [2]
-    assert await store.read_versions(child, ((6, 9),)) == []
+    assert [event.version for event in await store.events.read_versions(child, ((2, 2),))] == [2]
+    assert await store.events.read_versions(child, ((6, 9),)) == []
 
 
 async def test_a_question_asked_first_of_a_fork_reaches_back_too(store: Store, stream: Stream) -> None:
@@ -82,18 +82,18 @@ async def test_a_question_asked_first_of_a_fork_reaches_back_too(store: Store, s
     for child in forks:
         await fork(store, stream, 3, child, an_event())
     assert await versions(store, forks[0], until=2) == [1, 2]
-    assert len(await store.read_versions(forks[1], ((1, 3),))) == 3
-    assert await store.find_items(forks[2], ["a"]) == {"a": [1, 2, 3]}
-    assert await store.version_at(forks[3], moment - timedelta(seconds=60)) == 0
+    assert len(await store.events.read_versions(forks[1], ((1, 3),))) == 3
+    assert await store.events.find_items(forks[2], ["a"]) == {"a": [1, 2, 3]}
+    assert await store.events.version_at(forks[3], moment - timedelta(seconds=60)) == 0
     assert await versions(store, forks[4], after=1, limit=1) == [2]
 
 
 async def test_items_are_found_up_to_the_fork_point_and_in_the_fork(store: Store, stream: Stream) -> None:
     child = await a_fork(store, stream)
     wanted = ["item-0", "item-1", "item-3", "own"]
-    assert await store.find_items(child, wanted) == {"item-0": [1], "item-1": [2, 4], "own": [5]}
-    assert await store.find_items(stream, wanted) == {"item-0": [1, 6], "item-1": [2], "item-3": [4]}
-    assert await store.find_items(child, []) == {}
+    assert await store.events.find_items(child, wanted) == {"item-0": [1], "item-1": [2, 4], "own": [5]}
+    assert await store.events.find_items(stream, wanted) == {"item-0": [1, 6], "item-1": [2], "item-3": [4]}
+    assert await store.events.find_items(child, []) == {}
 
 
 async def test_a_moment_before_the_fork_finds_a_version_of_the_parent(store: Store, stream: Stream) -> None:
@@ -104,9 +104,9 @@ async def test_a_moment_before_the_fork_finds_a_version_of_the_parent(store: Sto
     child = named(stream, "fork")
     begun = await fork(store, stream, 2, child, an_event())
     moments = [to_datetime(done.receipts[0].recorded_us) for done in (first, second, begun)]
-    assert [await store.version_at(child, moment) for moment in moments] == [1, 2, 3]
-    assert await store.version_at(child, moments[0] - timedelta(seconds=1)) == 0
-    assert [await store.version_at(stream, moment) for moment in moments] == [1, 3, 3]
+    assert [await store.events.version_at(child, moment) for moment in moments] == [1, 2, 3]
+    assert await store.events.version_at(child, moments[0] - timedelta(seconds=1)) == 0
+    assert [await store.events.version_at(stream, moment) for moment in moments] == [1, 3, 3]
 
 
 async def test_a_fork_of_a_fork_reaches_back_through_both(store: Store, stream: Stream) -> None:
@@ -115,23 +115,25 @@ async def test_a_fork_of_a_fork_reaches_back_through_both(store: Store, stream: 
     await fork(store, child, 4, grandchild, an_event("deep"))
     await fork(store, child, 2, sibling, an_event("shallow"))  # at a version that is the first one's
     await append(store, child, an_event("not seen"))
-    own, parent = await store.read_stream(grandchild), await store.read_stream(child)
+    own, parent = await store.events.read_stream(grandchild), await store.events.read_stream(child)
     assert own[:4] == parent[:4]
     assert [event.version for event in own] == [1, 2, 3, 4, 5]
-    assert (await store.read_stream(sibling))[:2] == parent[:2]
+    assert (await store.events.read_stream(sibling))[:2] == parent[:2]
     assert await versions(store, sibling) == [1, 2, 3]
-    assert await store.find_items(grandchild, ["item-1", "own"]) == {"item-1": [2, 4]}
-    assert await store.find_items(sibling, ["item-1", "item-2"]) == {"item-1": [2]}
-    assert [head.session_id for head in await store.lineage(sibling)] == ["sibling", "fork", stream.session_id]
-    assert await store.lineage(named(stream, "unknown")) == []
+    assert await store.events.find_items(grandchild, ["item-1", "own"]) == {"item-1": [2, 4]}
+    assert await store.events.find_items(sibling, ["item-1", "item-2"]) == {"item-1": [2]}
+    assert [head.session_id for head in await store.events.lineage(sibling)] == ["sibling", "fork", stream.session_id]
+    assert await store.events.lineage(named(stream, "unknown")) == []
 
 
 async def test_heads_say_where_streams_were_forked(store: Store, stream: Stream) -> None:
     child = await a_fork(store, stream)
-    _, heads = await store.overview(stream.namespace_id) or pytest.fail("the namespace is unknown")
+    _, heads = await store.events.overview(stream.namespace_id) or pytest.fail("the namespace is unknown")
     found = {head.stream_id: (head.version, head.parent_id, head.parent_version) for head in heads}
     assert found == {child.stream_id: (5, stream.stream_id, 3), stream.stream_id: (6, None, None)}
-    assert {head.stream_id: head for head in await store.lineage(child)} == {head.stream_id: head for head in heads}
+    assert {head.stream_id: head for head in await store.events.lineage(child)} == {
+        head.stream_id: head for head in heads
+    }
 
 
 async def test_a_version_that_is_not_there_cannot_be_forked(store: Store, stream: Stream, other: Stream) -> None:
@@ -140,8 +142,8 @@ async def test_a_version_that_is_not_there_cannot_be_forked(store: Store, stream
     for parent, version in ((stream, 3), (stream, 0), (other, 1), (child, 1)):
         with pytest.raises(VersionNotFound):
             await fork(store, parent, version, child, an_event())
-    assert await store.head(child) == (0, bytes(32))
-    assert len((await store.overview(stream.namespace_id) or pytest.fail("the namespace is unknown"))[1]) == 1
+    assert await store.events.head(child) == (0, bytes(32))
+    assert len((await store.events.overview(stream.namespace_id) or pytest.fail("the namespace is unknown"))[1]) == 1
     foreign = Stream.of(f"{stream.namespace}-2", "session-1")
     await append(store, foreign, an_event())
     with pytest.raises(VersionNotFound):
@@ -164,9 +166,9 @@ async def test_a_fork_with_a_key_is_carried_out_once(store: Store, stream: Strea
     def asked() -> StreamWrite:
         return StreamWrite(stream=child, events=some_events(2), forked_from=(stream, 2))
 
-    first = await store.append(a_request(asked(), key="k"))
+    first = await store.events.append(a_request(asked(), key="k"))
     await append(store, child, an_event())
-    again = await store.append(a_request(asked(), key="k"))
+    again = await store.events.append(a_request(asked(), key="k"))
     assert (again.replayed, again.receipts) == (True, first.receipts)
     assert await versions(store, child) == [1, 2, 3, 4, 5]
 
@@ -188,8 +190,8 @@ async def test_of_many_who_fork_into_one_name_one_wins(store: Store, stream: Str
     assert all(isinstance(done, VersionConflict) for done in tried[:12] if isinstance(done, BaseException))
     assert len(won) <= 1  # none, if a plain append came first
     for (parent, version), done in won:
-        read = await store.read_stream(child)
-        assert read[:version] == (await store.read_stream(parent))[:version]
+        read = await store.events.read_stream(child)
+        assert read[:version] == (await store.events.read_stream(parent))[:version]
         assert done.receipts[0].version == version + 1
         assert len(read) == version + 3
 
@@ -199,9 +201,11 @@ async def test_a_fork_stands_or_falls_with_its_request(store: Store, stream: Str
     child = named(stream, "fork")
     forking = StreamWrite(stream=child, events=some_events(1), forked_from=(stream, 2))
     with pytest.raises(VersionConflict):
-        await store.append(a_request(forking, a_write(other, an_event(), expected=7)))
+        await store.events.append(a_request(forking, a_write(other, an_event(), expected=7)))
     assert await versions(store, child) == []
-    done = await store.append(a_request(a_write(other, an_event()), forking, a_write(stream, an_event(), expected=3)))
+    done = await store.events.append(
+        a_request(a_write(other, an_event()), forking, a_write(stream, an_event(), expected=3))
+    )
     assert [receipt.version for receipt in done.receipts] == [1, 3, 4]
 
 
@@ -213,12 +217,12 @@ async def test_append_all_forks_what_it_has_appended_before(store: Store, stream
         a_request(a_write(stream, *some_events(1))),
         a_request(StreamWrite(stream=grandchild, events=some_events(2, "deep"), forked_from=(child, 3))),
     ]
-    assert await store.append_all(requests) == 8
+    assert await store.events.append_all(requests) == 8
     assert (await texts(store, grandchild))[:3] == (await texts(store, child))[:3]
     assert await versions(store, grandchild) == [1, 2, 3, 4, 5]
     failing = StreamWrite(stream=named(stream, "x"), events=some_events(1), forked_from=(grandchild, 9))
     with pytest.raises(VersionNotFound):
-        await store.append_all([a_request(a_write(stream, an_event())), a_request(failing)])
+        await store.events.append_all([a_request(a_write(stream, an_event())), a_request(failing)])
     assert await versions(store, stream) == [1, 2, 3, 4]
 
 
@@ -226,17 +230,17 @@ async def test_snapshots_of_a_parent_serve_its_fork_up_to_the_fork_point(store: 
     child = await a_fork(store, stream)
 
     async def newest(of: Stream, at_most: int | None = None) -> int | None:
-        found = await store.load_snapshot(of, "p", 1, at_most=at_most)
+        found = await store.snapshots.load(of, "p", 1, at_most=at_most)
         return found and found.version
 
     assert await newest(child) is None
     for version in (1, 3, 5):
-        await store.save_snapshot(stream, Snapshot("p", 1, version, bytes(32), b"{}"))
+        await store.snapshots.save(stream, Snapshot("p", 1, version, bytes(32), b"{}"))
     assert (await newest(child), await newest(child, 2), await newest(stream)) == (3, 1, 5)
-    await store.save_snapshot(child, Snapshot("p", 1, 4, bytes(32), b"{}"))
+    await store.snapshots.save(child, Snapshot("p", 1, 4, bytes(32), b"{}"))
     assert (await newest(child), await newest(child, 3), await newest(stream, 4)) == (4, 3, 3)
 
 
 async def test_followers_see_only_what_a_fork_adds(store: Store, stream: Stream) -> None:
     await a_fork(store, stream)
-    assert [event.position for event in await store.read_namespace(stream.namespace_id)] == list(range(1, 9))
+    assert [event.position for event in await store.events.read_namespace(stream.namespace_id)] == list(range(1, 9))

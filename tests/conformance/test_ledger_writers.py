@@ -118,7 +118,7 @@ async def test_an_entry_id_sent_by_eight_ledgers_at_once_counts_once(store: Stor
 
     hashes = await asyncio.gather(*(work() for _ in range(WRITERS)))
     assert len(set(hashes)) == 1
-    assert await store.find_items(Stream.of(namespace, SESSION), ["e-1"]) == {"e-1": [2]}
+    assert await store.events.find_items(Stream.of(namespace, SESSION), ["e-1"]) == {"e-1": [2]}
 
 
 async def test_a_retry_through_the_ledger_answers_as_the_first_time(store: Store, namespace: str) -> None:
@@ -155,4 +155,4 @@ async def test_fifty_identical_requests_of_five_ledgers_are_stored_once(store: S
 
     answers = await asyncio.gather(*(work() for _ in range(5)))
     assert len({answer for each in answers for answer in each}) == 1
-    assert len(await store.read_stream(Stream.of(namespace, SESSION))) == 2
+    assert len(await store.events.read_stream(Stream.of(namespace, SESSION))) == 2

@@ -7,7 +7,7 @@ import msgspec
 
 from ledger.ids import Stream
 from ledger.ports import Store
-from ledger.ports.indexes import LifeFilter, LifeStatus
+from ledger.ports.session_index import LifeFilter, LifeStatus
 from tests.conformance.building import a_request, a_write, an_event, append, some_events
 from tests.conformance.test_caches import DIGEST, START, a_row
 
@@ -16,21 +16,21 @@ async def test_a_request_is_found_with_its_hash_and_its_receipts(store: Store, s
     """Trust R-6."""
     request = a_request(a_write(stream, *some_events(3)), key="k")
     assert request.request_id is not None
-    assert await store.find_request(stream, request.request_id) is None
-    appended = await store.append(request)
+    assert await store.events.find_request(stream, request.request_id) is None
+    appended = await store.events.append(request)
     await append(store, stream, an_event())
-    found = await store.find_request(stream, request.request_id)
+    found = await store.events.find_request(stream, request.request_id)
     assert found is not None
     assert (found.request_hash, found.receipts) == (request.request_hash, appended.receipts)
-    assert await store.find_request(other, request.request_id) is None
-    assert await store.find_request(stream, uuid5(stream.stream_id, "another")) is None
+    assert await store.events.find_request(other, request.request_id) is None
+    assert await store.events.find_request(stream, uuid5(stream.stream_id, "another")) is None
 
 
 async def test_streams_are_named_by_their_ids(store: Store, stream: Stream, other: Stream) -> None:
     await append(store, stream, an_event())
     await append(store, other, an_event())
     unknown = uuid5(stream.stream_id, "unknown")
-    assert await store.named(stream.namespace_id, [stream.stream_id, unknown, other.stream_id]) == {
+    assert await store.events.named(stream.namespace_id, [stream.stream_id, unknown, other.stream_id]) == {
         each.stream_id: (each.user_id, each.session_id) for each in (stream, other)
     }
 
@@ -47,12 +47,12 @@ async def test_sessions_are_listed_by_the_life_they_have_at_a_moment(store: Stor
         "ended": msgspec.structs.replace(a_row(streams["ended"]), status="ended", expires_at=START),
     }
     space = streams["lives"].namespace_id
-    await store.begin_build(space, "session_index", 1, DIGEST)
-    assert await store.save_index(space, 1, 3, list(rows.values()))
+    await store.projections.begin_build(space, "session_index", 1, DIGEST)
+    assert await store.session_index.save(space, 1, 3, list(rows.values()))
 
     async def listed(status: LifeStatus, minutes: int) -> set[str]:
         life = LifeFilter(status, START + timedelta(minutes=minutes))
-        return {row.session_id for row in await store.list_index(space, 1, life=life)}
+        return {row.session_id for row in await store.session_index.page(space, 1, life=life)}
 
     assert await listed("live", 59) == {"lives", "expires"}
     assert await listed("expired", 59) == set()

@@ -24,17 +24,17 @@ def refused_requests(stream: Stream) -> list[tuple[AppendRequest, type[LedgerErr
 
 
 async def test_a_refused_request_never_fails_its_neighbours(store: Store, stream: Stream, other: Stream) -> None:
-    await store.append(a_request(a_write(stream, an_event()), key="used"))
+    await store.events.append(a_request(a_write(stream, an_event()), key="used"))
     for refused, error in refused_requests(stream):
         neighbours = some_events(12)
         requests = [a_request(a_write(other, event)) for event in neighbours]
         requests.insert(6, refused)
-        answers = await asyncio.gather(*(store.append(request) for request in requests), return_exceptions=True)
+        answers = await asyncio.gather(*(store.events.append(request) for request in requests), return_exceptions=True)
         assert isinstance(answers.pop(6), error)
         assert all(isinstance(answer, Appended) for answer in answers), answers
         assert set((await ids_in(store, other))[-12:]) == set(ids_of(neighbours))
-    assert len(await store.read_stream(stream)) == 1
-    assert len(await store.read_stream(other)) == 48
+    assert len(await store.events.read_stream(stream)) == 1
+    assert len(await store.events.read_stream(other)) == 48
 
 
 async def test_of_requests_for_the_same_version_the_first_wins(store: Store, stream: Stream) -> None:
@@ -66,9 +66,9 @@ async def test_append_all_writes_everything_in_order(store: Store, stream: Strea
         a_request(a_write(stream, *page, expected=500 * number), a_write(other, an_event()))
         for number, page in enumerate(pages)
     ]
-    assert await store.append_all(requests) == 2_505
+    assert await store.events.append_all(requests) == 2_505
     assert await ids_in(store, stream) == [event_id for page in pages for event_id in ids_of(page)]
-    assert len(await store.read_stream(other)) == 5
+    assert len(await store.events.read_stream(other)) == 5
 
 
 async def test_append_all_writes_nothing_if_its_last_request_is_refused(
@@ -77,11 +77,11 @@ async def test_append_all_writes_nothing_if_its_last_request_is_refused(
     await append(store, other, an_event())
     requests = [a_request(a_write(stream, *some_events(700))) for _ in range(3)]
     with pytest.raises(VersionConflict) as refused:
-        await store.append_all([*requests, a_request(a_write(other, an_event(), expected=0))])
+        await store.events.append_all([*requests, a_request(a_write(other, an_event(), expected=0))])
     assert (refused.value.current, refused.value.expected) == (1, 0)
-    assert await store.read_stream(stream) == []
-    assert len(await store.read_namespace(stream.namespace_id)) == 1
-    info = await store.namespace(stream.namespace_id)
+    assert await store.events.read_stream(stream) == []
+    assert len(await store.events.read_namespace(stream.namespace_id)) == 1
+    info = await store.events.namespace(stream.namespace_id)
     assert info is not None
     assert info.last_position == 1
 
@@ -93,12 +93,12 @@ async def test_append_all_takes_what_can_be_iterated_again(store: Store, stream:
                 yield a_request(a_write(stream, *some_events(400, f"page {number}")))
                 yield a_request(a_write(stream))
 
-    assert await store.append_all(Requests()) == 1_600
-    assert [event.version for event in await store.read_stream(stream)] == list(range(1, 1_601))
+    assert await store.events.append_all(Requests()) == 1_600
+    assert [event.version for event in await store.events.read_stream(stream)] == list(range(1, 1_601))
 
 
 async def test_after_append_all_was_refused_the_store_goes_on(store: Store, stream: Stream) -> None:
     with pytest.raises(VersionConflict):
-        await store.append_all([a_request(a_write(stream, an_event(), expected=4))])
+        await store.events.append_all([a_request(a_write(stream, an_event(), expected=4))])
     appended = await append(store, stream, an_event(), expected=0)
     assert (appended.receipts[0].version, appended.receipts[0].position) == (1, 1)

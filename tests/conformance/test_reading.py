@@ -21,7 +21,7 @@ async def test_after_excludes_its_bound_and_until_includes_it(store: Store, stre
     await append(store, stream, *some_events(10))
 
     async def versions(**bounds: int) -> list[int]:
-        return [event.version for event in await store.read_stream(stream, **bounds)]
+        return [event.version for event in await store.events.read_stream(stream, **bounds)]
 
     assert await versions() == list(range(1, 11))
     assert await versions(after=7) == [8, 9, 10]
@@ -36,19 +36,19 @@ async def test_after_excludes_its_bound_and_until_includes_it(store: Store, stre
 
 
 async def test_an_unknown_stream_reads_as_empty(store: Store, stream: Stream) -> None:
-    assert await store.read_stream(stream) == []
-    assert await store.read_versions(stream, ((1, 5),)) == []
-    assert await store.find_items(stream, ["a"]) == {}
-    assert await store.version_at(stream, START) == 0
-    assert await store.namespace(stream.namespace_id) is None
-    assert await store.overview(stream.namespace_id) is None
+    assert await store.events.read_stream(stream) == []
+    assert await store.events.read_versions(stream, ((1, 5),)) == []
+    assert await store.events.find_items(stream, ["a"]) == {}
+    assert await store.events.version_at(stream, START) == 0
+    assert await store.events.namespace(stream.namespace_id) is None
+    assert await store.events.overview(stream.namespace_id) is None
 
 
 async def test_ranges_of_versions_are_read_in_order(store: Store, stream: Stream) -> None:
     await append(store, stream, *some_events(12))
 
     async def versions(*ranges: tuple[int, int]) -> list[int]:
-        return [event.version for event in await store.read_versions(stream, ranges)]
+        return [event.version for event in await store.events.read_versions(stream, ranges)]
 
     assert await versions((1, 2), (5, 5), (11, 30)) == [1, 2, 5, 11, 12]
     assert await versions((3, 3)) == [3]
@@ -59,21 +59,21 @@ async def test_ranges_of_versions_are_read_in_order(store: Store, stream: Stream
 async def test_items_are_found_with_all_their_versions(store: Store, stream: Stream, other: Stream) -> None:
     await append(store, stream, an_event(item_id="a"), an_event(item_id="b"), an_event(), an_event(item_id="a"))
     await append(store, other, an_event(item_id="c"))
-    assert await store.find_items(stream, ["a", "b", "c", "nobody"]) == {"a": [1, 4], "b": [2]}
-    assert await store.find_items(stream, []) == {}
-    assert await store.find_items(other, ["a", "c"]) == {"c": [1]}
+    assert await store.events.find_items(stream, ["a", "b", "c", "nobody"]) == {"a": [1, 4], "b": [2]}
+    assert await store.events.find_items(stream, []) == {}
+    assert await store.events.find_items(other, ["a", "c"]) == {"c": [1]}
 
 
 async def test_many_items_are_found_in_one_question(store: Store, stream: Stream) -> None:
     await append(store, stream, *(an_event(item_id=f"item-{number}") for number in range(1_000)))
-    found = await store.find_items(stream, [f"item-{number}" for number in range(1_000)])
+    found = await store.events.find_items(stream, [f"item-{number}" for number in range(1_000)])
     assert found == {f"item-{number}": [number + 1] for number in range(1_000)}
 
 
 async def test_the_head_follows_the_stream(store: Store, stream: Stream) -> None:
     for version in range(1, 4):
         appended = await append(store, stream, an_event())
-        assert await store.head(stream) == (version, appended.receipts[0].hash)
+        assert await store.events.head(stream) == (version, appended.receipts[0].hash)
 
 
 async def test_a_namespace_is_read_in_pages_by_position(store: Store, stream: Stream, other: Stream) -> None:
@@ -81,7 +81,7 @@ async def test_a_namespace_is_read_in_pages_by_position(store: Store, stream: St
     for number, event in enumerate(events):
         await append(store, (stream, other)[number % 2], event)
     seen, after = [], 0
-    while page := await store.read_namespace(stream.namespace_id, after=after, limit=10):
+    while page := await store.events.read_namespace(stream.namespace_id, after=after, limit=10):
         assert [event.position for event in page] == list(range(after + 1, after + len(page) + 1))
         seen += [event.event_id for event in page]
         after = page[-1].position
@@ -89,22 +89,22 @@ async def test_a_namespace_is_read_in_pages_by_position(store: Store, stream: St
 
 
 async def test_the_overview_has_the_counter_and_every_head(store: Store, stream: Stream, other: Stream) -> None:
-    await store.append(a_request(a_write(stream, *some_events(3)), a_write(other, *some_events(2))))
-    info, heads = await store.overview(stream.namespace_id) or pytest.fail("the namespace is unknown")
-    assert info == await store.namespace(stream.namespace_id)
+    await store.events.append(a_request(a_write(stream, *some_events(3)), a_write(other, *some_events(2))))
+    info, heads = await store.events.overview(stream.namespace_id) or pytest.fail("the namespace is unknown")
+    assert info == await store.events.namespace(stream.namespace_id)
     assert (info.namespace, info.last_position) == (stream.namespace, 5)
     assert [head.stream_id for head in heads] == sorted([stream.stream_id, other.stream_id])
     for head in heads:
         known = stream if head.stream_id == stream.stream_id else other
         assert (head.user_id, head.session_id) == (known.user_id, known.session_id)
-        assert (head.version, head.head_hash) == await store.head(known)
+        assert (head.version, head.head_hash) == await store.events.head(known)
 
 
 async def test_the_identity_of_a_ledger_is_kept(store: Store, stream: Stream) -> None:
     await append(store, stream, an_event())
-    first = await store.namespace(stream.namespace_id)
+    first = await store.events.namespace(stream.namespace_id)
     await append(store, stream, an_event())
-    second = await store.namespace(stream.namespace_id)
+    second = await store.events.namespace(stream.namespace_id)
     assert first is not None
     assert second is not None
     assert first.ledger_id == second.ledger_id
@@ -115,10 +115,10 @@ async def test_a_moment_finds_the_newest_version_recorded_by_then(store: Store, 
     after = await append(store, stream, an_event())
     moment = to_datetime(before.receipts[-1].recorded_us)
     last = to_datetime(after.receipts[-1].recorded_us)
-    assert await store.version_at(stream, moment - timedelta(seconds=1)) == 0
-    assert await store.version_at(stream, last) == 3
-    assert await store.version_at(stream, last + timedelta(days=9_000)) == 3
-    assert await store.version_at(stream, moment) in {2, 3}
+    assert await store.events.version_at(stream, moment - timedelta(seconds=1)) == 0
+    assert await store.events.version_at(stream, last) == 3
+    assert await store.events.version_at(stream, last + timedelta(days=9_000)) == 3
+    assert await store.events.version_at(stream, moment) in {2, 3}
 
 
 #: Seconds at which the clock stood when each version was recorded; it goes back twice.
@@ -138,7 +138,7 @@ class SteppingClock(SystemClock):
 
 
 async def check_as_of(store: Store, stream: Stream) -> None:
-    found = {second: await store.version_at(stream, START + timedelta(seconds=second)) for second in AS_OF}
+    found = {second: await store.events.version_at(stream, START + timedelta(seconds=second)) for second in AS_OF}
     assert found == AS_OF
 
 
@@ -167,4 +167,4 @@ async def test_a_clock_that_goes_backwards_changes_no_order_on_postgres(
 
 
 async def test_a_namespace_nobody_wrote_to_has_no_pages(store: Store) -> None:
-    assert await store.read_namespace(namespace_id("never written"), after=0, limit=5) == []
+    assert await store.events.read_namespace(namespace_id("never written"), after=0, limit=5) == []

@@ -9,7 +9,7 @@ from ledger.errors import InvalidInput, SessionNotFound
 from ledger.ids import namespace_id
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.ports.search import SEARCH, StreamChange
+from ledger.ports.search_index import SEARCH, StreamChange
 from ledger.search.finding import Found
 from projections.search import PIECE_CHARACTERS, Put
 from tests.support.ledgers import ledger_over
@@ -212,18 +212,18 @@ async def test_a_page_is_applied_once_and_to_no_build_that_is_none(store: Store,
     await ledger.add_user_message("s", "walnut")
     await ledger.search("walnut")
     space = namespace_id(ledger._handle.namespace)
-    last, builds = await store.projection_progress(space)
+    last, builds = await store.projections.progress(space)
     (build,) = [one.build for one in builds if one.projection == SEARCH]
     stream = ledger._handle.stream("s", None)
     again = [StreamChange(stream.stream_id, Put(()))]
-    assert await store.index_pieces(space, build, again, after=0, position=1, language="simple") == last
-    assert await store.index_pieces(space, build + 7, again, after=0, position=1, language="simple") is None
+    assert await store.search.apply(space, build, again, after=0, position=1, language="simple") == last
+    assert await store.search.apply(space, build + 7, again, after=0, position=1, language="simple") is None
 
 
 async def test_nothing_is_indexed_by_appending(store: Store, ledger: MemoryLedger) -> None:
     """Never on the append path."""
     await ledger.add_user_message("s", "walnut")
-    _, builds = await store.projection_progress(namespace_id(ledger._handle.namespace))
+    _, builds = await store.projections.progress(namespace_id(ledger._handle.namespace))
     assert [one for one in builds if one.projection == SEARCH] == []
 
 

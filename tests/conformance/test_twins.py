@@ -125,7 +125,7 @@ class Twins(RuleBasedStateMachine):
 
     @invariant()
     def the_versions_are_the_same(self) -> None:
-        heads = [self.run(twin.store.head(twin.stream))[0] for twin in self.twins]
+        heads = [self.run(twin.store.events.head(twin.stream))[0] for twin in self.twins]
         assert heads[0] == heads[1]
 
     def teardown(self) -> None:
@@ -192,7 +192,7 @@ async def test_a_read_uses_the_nearest_snapshot(monkeypatch: pytest.MonkeyPatch)
     """Otherwise the comparison above would prove nothing of snapshots."""
     monkeypatch.setattr(snapshots, "EVERY_EVENTS", 4)
     twin = await a_history()
-    kept = await twin.store.load_snapshot(twin.stream, SESSION.name, SESSION.version, at_most=9)
+    kept = await twin.store.snapshots.load(twin.stream, SESSION.name, SESSION.version, at_most=9)
     assert kept is not None
     assert 5 <= kept.version <= 9
 

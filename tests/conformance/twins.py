@@ -79,7 +79,7 @@ class Twin:
 
     async def events(self) -> list[RecordedEvent]:
         """Return the history."""
-        return [decode(event) for event in await self.store.read_stream(self.stream)]
+        return [decode(event) for event in await self.store.events.read_stream(self.stream)]
 
 
 async def check_folds(twin: Twin) -> list[RecordedEvent]:

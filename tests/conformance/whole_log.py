@@ -14,7 +14,7 @@ from ledger.verify import verify_namespace
 async def whole_log(store: Store, namespace: str, *, page: int = 1_000) -> list[StoredEvent]:
     """Return every event of a namespace, in position order."""
     log: list[StoredEvent] = []
-    while found := await store.read_namespace(
+    while found := await store.events.read_namespace(
         namespace_id(namespace), after=log[-1].position if log else 0, limit=page
     ):
         log += found
@@ -44,7 +44,7 @@ async def assert_whole(store: Store, namespace: str, receipts: Iterable[Receipt]
     report = await verify_namespace(store, namespace)
     assert report.ok, report.findings
     assert report.checked == len(log)
-    info = await store.namespace(namespace_id(namespace))
+    info = await store.events.namespace(namespace_id(namespace))
     assert (info.last_position if info else 0) == len(log)
     return log
 
@@ -61,7 +61,7 @@ class PrefixReader:
     async def _read(self) -> None:
         while True:
             for stream in self._streams:
-                events = await self._store.read_stream(stream)
+                events = await self._store.events.read_stream(stream)
                 self._seen[stream.stream_id].append([event.event_id for event in events])
                 await asyncio.sleep(0)
 
@@ -70,7 +70,7 @@ class PrefixReader:
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
         for stream in self._streams:
-            final = [event.event_id for event in await self._store.read_stream(stream)]
+            final = [event.event_id for event in await self._store.events.read_stream(stream)]
             for seen in self._seen[stream.stream_id]:
                 assert seen == final[: len(seen)], "a read was no prefix of the stream"
         return sum(bool(seen) for reads in self._seen.values() for seen in reads)

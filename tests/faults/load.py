@@ -71,7 +71,7 @@ class Writer:
         for number in count():
             batch = a_batch(self._streams, f"{self._name}-{number}", self._chance, self._largest)
             try:
-                appended = await self._store.append(batch)
+                appended = await self._store.events.append(batch)
             except Unavailable:
                 self.unknown += 1
                 await asyncio.sleep(0.02)

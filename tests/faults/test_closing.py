@@ -32,7 +32,7 @@ async def test_appends_under_way_finish_before_a_store_is_closed(
         await append(store, stream, an_event())
     async with opened(server.target(fresh_database), group_commit=group_commit) as store:
         tasks = [asyncio.create_task(append(store, stream, *some_events(50))) for _ in range(appends)]
-        long = asyncio.create_task(store.append_all([a_request(a_write(stream, *some_events(50)))] * 2))
+        long = asyncio.create_task(store.events.append_all([a_request(a_write(stream, *some_events(50)))] * 2))
         await asyncio.sleep(0)
     assert all(task.done() and len(task.result().receipts) == 50 for task in tasks)
     assert long.done()

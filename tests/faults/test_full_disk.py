@@ -73,8 +73,8 @@ async def test_a_full_disk_refuses_appends_until_there_is_room(disk: Path, store
             with pytest.raises(StorageFull, match="nothing was written"):
                 await append(store, stream, *some_events(5, LONG))
         with pytest.raises(StorageFull):
-            await store.append_all([a_request(a_write(stream, *some_events(500, LONG)))] * 3)
-        assert len(await store.read_stream(stream)) == len(receipts)
+            await store.events.append_all([a_request(a_write(stream, *some_events(500, LONG)))] * 3)
+        assert len(await store.events.read_stream(stream)) == len(receipts)
     receipts += (await append(store, stream, *some_events(5, LONG))).receipts
     assert len(await assert_whole(store, namespace, receipts)) == len(receipts)
 

@@ -28,12 +28,12 @@ EVENTS = SESSIONS * (MESSAGES + 1)
 #: A command that records a file request by request.
 CARELESS = """
 from ledger.cli import main
-from ledger.stores.postgres.appending import Appending
+from ledger.stores.postgres.event_store import PostgresEventStore
 
 async def append_all(self, requests):
     return sum([len((await self.append(request)).receipts) for request in requests])
 
-Appending.append_all = append_all
+PostgresEventStore.append_all = append_all
 main()
 """
 

@@ -106,7 +106,7 @@ async def test_a_server_that_does_not_wait_for_its_disk_is_caught(
 async def test_half_a_batch_is_caught(namespace: str, seed: int) -> None:
     store, streams, chance = InMemoryStore(), streams_of(namespace), random.Random(seed)
     for number in range(10):
-        await store.append(a_batch(streams, f"batch-{number}", chance, 3))
+        await store.events.append(a_batch(streams, f"batch-{number}", chance, 3))
     assert await assert_kept(store, namespace, []) == 10
     await append(store, streams[0], an_event("batch-10 1/2"))
     with pytest.raises(AssertionError, match="half-written"):

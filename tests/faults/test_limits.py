@@ -13,7 +13,7 @@ from psycopg import sql
 from ledger.errors import DatabaseUnavailable, Unavailable
 from ledger.ids import Stream
 from ledger.ports import AppendRequest
-from ledger.stores.postgres import PostgresStore, appending
+from ledger.stores.postgres import PostgresStore, event_store
 from tests.conformance.building import a_request, a_write, an_event, append, some_events
 from tests.conformance.whole_log import assert_whole
 from tests.databases import Server
@@ -54,7 +54,7 @@ async def test_a_server_without_free_connections_is_unavailable_until_there_are_
                     await PostgresStore.open(victim.target(database))
                 with pytest.raises(DatabaseUnavailable):
                     await append(store, stream, *some_events(3))
-                assert await store.read_stream(stream) == []
+                assert await store.events.read_stream(stream) == []
             appended = await append(store, stream, *some_events(3))
             await assert_whole(store, stream.namespace, appended.receipts)
 
@@ -100,10 +100,10 @@ async def test_appends_that_take_too_long_are_refused_and_leave_nothing(
             answers = await asyncio.gather(*appends, return_exceptions=True)
             assert [type(answer) for answer in answers] == [DatabaseUnavailable] * 8
             assert time.monotonic() - started < 10
-            assert len(await store.read_stream(stream)) == 1
+            assert len(await store.events.read_stream(stream)) == 1
         second = await append(store, stream, an_event())
         await assert_whole(store, stream.namespace, [*first.receipts, *second.receipts])
-        assert (await store.head(stream))[0] == 2
+        assert (await store.events.head(stream))[0] == 2
 
 
 async def test_a_lock_that_is_freed_in_time_delays_an_append(victim: Victim, database: str, stream: Stream) -> None:
@@ -138,10 +138,10 @@ async def test_a_long_append_that_dawdles_is_cut_off_and_leaves_nothing(
     requests = Interrupted([stream] * 3, then=lambda: time.sleep(1.5))
     async with opened(victim.target(database)) as store:
         with pytest.raises(DatabaseUnavailable):
-            await store.append_all(requests)
-        assert await store.read_stream(stream) == []
+            await store.events.append_all(requests)
+        assert await store.events.read_stream(stream) == []
         requests.then = lambda: None
-        assert await store.append_all(requests) == 3_000
+        assert await store.events.append_all(requests) == 3_000
         assert len(await assert_whole(store, stream.namespace, [])) == 3_000
 
 
@@ -155,7 +155,7 @@ async def test_two_long_appends_to_the_same_sessions_in_another_order_both_go_th
         async with opened(victim.target(database)) as store:
             await append(store, stream, an_event())
             await append(store, other, an_event())
-            assert await asyncio.gather(*(store.append_all(each) for each in requests)) == [2_000, 2_000]
+            assert await asyncio.gather(*(store.events.append_all(each) for each in requests)) == [2_000, 2_000]
             assert len(await assert_whole(store, stream.namespace, [])) == 4_002
 
 
@@ -185,7 +185,7 @@ async def test_a_long_append_is_tried_again_after_a_deadlock(victim: Victim, dat
             entangled = asyncio.create_task(asyncio.to_thread(entangle, victim.server, database, other, locked, begun))
             assert await asyncio.to_thread(locked.wait, 10)
             try:
-                assert await store.append_all(Interrupted([stream, other, stream], then)) == 3_000
+                assert await store.events.append_all(Interrupted([stream, other, stream], then)) == 3_000
             finally:
                 await entangled
             assert len(times) == 2
@@ -195,6 +195,6 @@ async def test_a_long_append_is_tried_again_after_a_deadlock(victim: Victim, dat
 async def test_a_store_that_does_not_try_again_after_a_deadlock_is_caught(
     victim: Victim, database: str, stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(appending, "CONTENTION_RETRIES", 0)
+    monkeypatch.setattr(event_store, "CONTENTION_RETRIES", 0)
     with pytest.raises(Unavailable, match="40P01"):
         await test_a_long_append_is_tried_again_after_a_deadlock(victim, database, stream)

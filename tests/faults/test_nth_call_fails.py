@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 import pytest
 from msgspec.structs import replace
 
-from ledger.ports import Appended, AppendRequest, Store
+from ledger.ports import Appended, AppendRequest, Store, with_events
+from ledger.stores.decorators import EventStoreDecorator
 from ledger.stores.in_memory import InMemoryStore
 from tests.conformance.broken_stores import ForgetsRequests
 from tests.faults.every_call import Failing, FailingAt, check_every_call
@@ -34,21 +35,28 @@ async def test_an_operation_that_fails_at_its_nth_call_is_done_once_by_a_retry(
     assert await check_every_call(OPERATIONS[name], store, failing(store, after=after), namespace) >= 2
 
 
-class WritesPieceByPiece(FailsNthCall):
+class PieceByPiece(EventStoreDecorator):
     """Splits what should stand or fall together into calls of one event."""
 
     async def append(self, request: AppendRequest) -> Appended:
-        single = super().__getattr__("append")
         pieces = [
             replace(write, events=(event,), expected_version=write.expected_version if at == 0 else None)
             for write in request.writes
             for at, event in enumerate(write.events)
         ]
-        told = [await single(AppendRequest(writes=(piece,))) for piece in pieces]
+        told = [await super(PieceByPiece, self).append(AppendRequest(writes=(piece,))) for piece in pieces]
         return Appended(tuple(receipt for each in told for receipt in each.receipts))
 
     async def append_all(self, requests: Iterable[AppendRequest]) -> int:
         return sum([len((await self.append(request)).receipts) for request in requests])
+
+
+class WritesPieceByPiece(FailsNthCall):
+    """Fails between the pieces of what should stand or fall together."""
+
+    def __init__(self, store: Store, n: int, *, after: bool) -> None:
+        super().__init__(store, n, after=after)
+        self.events = PieceByPiece(self.events)
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["refused", "answer lost"])
@@ -62,6 +70,7 @@ async def test_a_store_that_writes_piece_by_piece_is_caught(name: str, after: bo
 
 @pytest.mark.parametrize("name", ["append", "batch"])
 async def test_a_store_that_forgets_requests_is_caught(name: str, namespace: str) -> None:
-    store = ForgetsRequests()
+    sound = InMemoryStore()
+    store = with_events(sound, ForgetsRequests(sound.events))
     with pytest.raises(AssertionError, match="done 2 times after a retry"):
         await check_every_call(OPERATIONS[name], store, failing(store, after=True), namespace)

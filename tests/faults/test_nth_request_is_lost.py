@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from ledger.stores.postgres import appending
+from ledger.stores.postgres import event_store
 from tests.faults.every_call import Failing, FailingAt, check_every_call
 from tests.faults.load import opened
 from tests.faults.operations import OPERATIONS
@@ -72,7 +72,7 @@ async def test_an_operation_whose_nth_request_is_lost_is_done_once_by_a_retry(
     patience_s: float,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(appending, "CALL_EVENTS", 150)  # so that an import takes several calls
+    monkeypatch.setattr(event_store, "CALL_EVENTS", 150)  # so that an import takes several calls
     async with opened(victim.target(database)) as sound:
         failing_at = losing(victim, database, fate, patience_s=patience_s)
         assert await check_every_call(OPERATIONS[name], sound, failing_at, namespace) >= 2

@@ -51,15 +51,15 @@ async def test_the_first_calls_after_a_restart_are_served(
     """Every connection of the pool is dead then, and nobody has to find that out by a refusal."""
     stream = Stream.of(namespace, "s")
     async with opened(victim.target(database)) as store:
-        await store.append(a_request(a_write(stream, an_event()), key="first"))
+        await store.events.append(a_request(a_write(stream, an_event()), key="first"))
         for number in range(2):
-            await asyncio.gather(*(store.head(stream) for _ in range(8)))
-            await asyncio.gather(*(store.list_index(stream.namespace_id, 1) for _ in range(8)))
+            await asyncio.gather(*(store.events.head(stream) for _ in range(8)))
+            await asyncio.gather(*(store.session_index.page(stream.namespace_id, 1) for _ in range(8)))
             await asyncio.to_thread(victim.restart, mode)
-            assert (await store.head(stream))[0] == number + 1
-            assert await store.list_index(stream.namespace_id, 1) == []
-            await asyncio.gather(*(store.head(stream) for _ in range(8)))
-            await store.append(a_request(a_write(stream, an_event()), key=f"after {number}"))
+            assert (await store.events.head(stream))[0] == number + 1
+            assert await store.session_index.page(stream.namespace_id, 1) == []
+            await asyncio.gather(*(store.events.head(stream) for _ in range(8)))
+            await store.events.append(a_request(a_write(stream, an_event()), key=f"after {number}"))
 
 
 async def away_under_load(

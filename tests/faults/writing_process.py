@@ -36,7 +36,7 @@ class AnswersTooEarly:
 
     async def _store_later(self, request: AppendRequest) -> Appended:
         await asyncio.sleep(0.05)
-        return await self._store.append(request)
+        return await self._store.events.append(request)
 
 
 async def work(url: str, namespace: str, name: str, file: BinaryIO, *, early: bool) -> None:

@@ -77,7 +77,7 @@ async def test_each_adder_records_what_the_seed_says(anywhere: MemoryLedger, nam
 async def test_a_receipt_names_the_event_that_was_stored(anywhere: MemoryLedger, namespace: str) -> None:
     """trust H-20."""
     receipts = [await anywhere.add_user_message("s", text) for text in ("one", "two")]
-    stored = (await anywhere._handle.services.store.read_stream(Stream.of(namespace, "s")))[1:]
+    stored = (await anywhere._handle.services.store.events.read_stream(Stream.of(namespace, "s")))[1:]
     assert [(each.version, each.position, each.event_id, each.hash, each.kind) for each in receipts] == [
         (event.version, event.position, str(event.event_id), event.hash.hex(), "message") for event in stored
     ]

@@ -37,7 +37,7 @@ async def test_the_config_outlives_a_clear(anywhere: MemoryLedger) -> None:
 async def test_clearing_what_is_empty_or_unknown_is_no_event(anywhere: MemoryLedger, namespace: str) -> None:
     assert await anywhere.clear_session("nobody") == 0
     assert await anywhere.clear_session("nobody", end=True) == 0
-    assert await anywhere._handle.services.store.overview(namespace_id(namespace)) is None
+    assert await anywhere._handle.services.store.events.overview(namespace_id(namespace)) is None
     await talk(anywhere, 1)
     assert [await anywhere.clear_session("s") for _ in range(3)] == [3, 3, 3]
 

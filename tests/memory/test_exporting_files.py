@@ -85,15 +85,15 @@ async def test_every_version_of_a_copy_reads_as_in_the_original(anywhere: Memory
 async def test_I_70_the_same_file_twice_is_no_event_and_says_so(anywhere: MemoryLedger, namespace: str) -> None:
     await a_session(anywhere)
     original = await lines_of(anywhere)
-    before = await anywhere._handle.services.store.overview(namespace_id(namespace))
+    before = await anywhere._handle.services.store.events.overview(namespace_id(namespace))
     at_home = await anywhere.import_file(lambda: original)
     assert (at_home.entries, at_home.skipped) == (0, 10)
-    assert await anywhere._handle.services.store.overview(namespace_id(namespace)) == before
+    assert await anywhere._handle.services.store.events.overview(namespace_id(namespace)) == before
     await anywhere.import_file(lambda: original, session_id="copy")
-    before = await anywhere._handle.services.store.overview(namespace_id(namespace))
+    before = await anywhere._handle.services.store.events.overview(namespace_id(namespace))
     again = await anywhere.import_file(lambda: original, session_id="copy")
     assert (again.sessions, again.entries, again.skipped) == (1, 0, 10)
-    assert await anywhere._handle.services.store.overview(namespace_id(namespace)) == before
+    assert await anywhere._handle.services.store.events.overview(namespace_id(namespace)) == before
 
 
 async def test_a_session_that_went_on_is_still_known_by_its_origin(anywhere: MemoryLedger) -> None:
@@ -147,10 +147,10 @@ async def test_one_session_that_cannot_be_copied_keeps_the_others_out(store: Sto
         everything = await lines_of(first, None)
     async with MemoryLedger.open(namespace=f"{namespace}-copy", store=store) as second:
         await talk(second, 2, session="b")
-        before = await second._handle.services.store.overview(namespace_id(f"{namespace}-copy"))
+        before = await second._handle.services.store.events.overview(namespace_id(f"{namespace}-copy"))
         with pytest.raises(SessionExists):
             await second.import_file(lambda: everything)
-        assert await second._handle.services.store.overview(namespace_id(f"{namespace}-copy")) == before
+        assert await second._handle.services.store.events.overview(namespace_id(f"{namespace}-copy")) == before
 
 
 async def test_an_export_is_of_the_moment_of_its_first_line(anywhere: MemoryLedger, namespace: str) -> None:
@@ -162,6 +162,6 @@ async def test_an_export_is_of_the_moment_of_its_first_line(anywhere: MemoryLedg
     found += [line async for line in lines]
     trailer = json.loads(found[-1])
     assert (trailer["events"], [head["version"] for head in trailer["heads"]]) == (4, [4])
-    assert len(await anywhere._handle.services.store.read_stream(Stream.of(namespace, "s"))) == 6
+    assert len(await anywhere._handle.services.store.events.read_stream(Stream.of(namespace, "s"))) == 6
     async with MemoryLedger.open(namespace="copy", store=InMemoryStore()) as other:
         assert (await other.import_file(lambda: found)).entries == 3

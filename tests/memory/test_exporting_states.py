@@ -270,11 +270,11 @@ async def test_a_state_that_is_wrong_is_refused_and_changes_nothing(
     for there in (False, True):
         if there:
             await talk(ledger, 1)
-        before = await ledger._handle.services.store.overview(namespace_id(namespace))
+        before = await ledger._handle.services.store.events.overview(namespace_id(namespace))
         with pytest.raises(InvalidInput) as refused:
             await ledger.import_session("s", state)
         assert (refused.value.code, refused.value.field) == (code, field)
-        assert await ledger._handle.services.store.overview(namespace_id(namespace)) == before
+        assert await ledger._handle.services.store.events.overview(namespace_id(namespace)) == before
 
 
 @pytest.mark.parametrize("arguments", [("s",), ({"entries": []},), (None, {"entries": []})])

@@ -31,7 +31,7 @@ async def lines_of(ledger: MemoryLedger, session: str) -> list[bytes]:
 
 async def log_of(ledger: MemoryLedger, session: str) -> list[Any]:
     """Return the stored events of a session, byte for byte."""
-    return await ledger._handle.services.store.read_stream(Stream.of(ledger._handle.namespace, session))
+    return await ledger._handle.services.store.events.read_stream(Stream.of(ledger._handle.namespace, session))
 
 
 def anew(ledger: MemoryLedger) -> MemoryLedger:
@@ -59,7 +59,7 @@ async def test_a_fork_is_as_its_parent_is_and_both_go_on(anywhere: MemoryLedger)
     assert await contents(anywhere) == ["message 1", "message 2", "message 3", "message 20"]
     assert (
         len(
-            await anywhere._handle.services.store.read_namespace(
+            await anywhere._handle.services.store.events.read_namespace(
                 Stream.of(anywhere._handle.namespace, "s").namespace_id
             )
         )
@@ -155,11 +155,11 @@ async def test_what_cannot_be_forked_is_refused_and_nothing_is_written(anywhere:
     await talk(anywhere, 1, session="ended")
     await anywhere.clear_session("ended", end=True)
     space = Stream.of(anywhere._handle.namespace, "s").namespace_id
-    before = await anywhere._handle.services.store.overview(space)
+    before = await anywhere._handle.services.store.events.overview(space)
     with pytest.raises(error) as refused:
         await act(anywhere)
     assert refused.value.code == code
-    assert await anywhere._handle.services.store.overview(space) == before
+    assert await anywhere._handle.services.store.events.overview(space) == before
 
 
 async def test_a_retry_with_the_same_key_forks_once(anywhere: MemoryLedger) -> None:
@@ -369,7 +369,7 @@ async def test_forks_in_the_file_of_a_namespace_stay_forks(store: Store, namespa
     lines = [line async for line in first.export_file()]
     second = await copied(lines, f"{namespace}-copy", store)
     assert (await second.verify()).checked == (await first.verify()).checked
-    overview = await store.overview(Stream.of(f"{namespace}-copy", "s").namespace_id)
+    overview = await store.events.overview(Stream.of(f"{namespace}-copy", "s").namespace_id)
     assert overview is not None
     parents = {head.session_id: head.parent_version for head in overview[1]}
     assert parents == {"s": None, "f": 6, "g": (await first.get_state("f")).version, "early": 3}

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from ledger.memory import MemoryLedger
-from ledger.ports.indexes import IndexedSession
+from ledger.ports.session_index import IndexedSession
 from tests.memory.conftest import SMALL, talk
 
 

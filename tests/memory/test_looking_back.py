@@ -70,7 +70,9 @@ async def test_a_moment_means_the_newest_event_recorded_by_then(anywhere: Memory
     for number in range(1, 5):
         await talk(anywhere, 1, first=number)
         await asyncio.sleep(0.002)
-    stored = [decode(event) for event in await anywhere._handle.services.store.read_stream(Stream.of(namespace, "s"))]
+    stored = [
+        decode(event) for event in await anywhere._handle.services.store.events.read_stream(Stream.of(namespace, "s"))
+    ]
     for event in stored[2:]:
         just_before = event.recorded_at - timedelta(microseconds=1)
         assert (await anywhere.get_state("s", at=event.recorded_at)).version == event.version

@@ -29,7 +29,9 @@ async def append_newer(store: Store, namespace: str, session: str, type_: str, s
         bytes(16) + json.dumps(NEWER).encode(),
         "e-1" if type_.startswith("entry.") else None,
     )
-    await store.append(AppendRequest(writes=(StreamWrite(stream=Stream.of(namespace, session), events=(event,)),)))
+    await store.events.append(
+        AppendRequest(writes=(StreamWrite(stream=Stream.of(namespace, session), events=(event,)),))
+    )
 
 
 KINDS = {
@@ -138,7 +140,7 @@ async def test_an_event_of_this_release_is_folded(anywhere: MemoryLedger, store:
     """Negative control: it is the schema that makes it newer."""
     await talk(anywhere, 1)
     known = NewEvent(uuid4(), "session.cleared", 1, SALTED, 0, "", bytes(16) + b'{"write_id":"w"}')
-    await store.append(AppendRequest(writes=(StreamWrite(stream=Stream.of(namespace, "s"), events=(known,)),)))
+    await store.events.append(AppendRequest(writes=(StreamWrite(stream=Stream.of(namespace, "s"), events=(known,)),)))
     assert await contents(anywhere) == []
 
 
@@ -147,7 +149,7 @@ async def test_what_does_not_parse_is_corrupt_and_not_newer(
 ) -> None:
     await talk(anywhere, 1)
     broken = NewEvent(uuid4(), "session.cleared", 1, SALTED, 0, "", bytes(16) + b'{"write_id":"w","ended":"no"}')
-    await store.append(AppendRequest(writes=(StreamWrite(stream=Stream.of(namespace, "s"), events=(broken,)),)))
+    await store.events.append(AppendRequest(writes=(StreamWrite(stream=Stream.of(namespace, "s"), events=(broken,)),)))
     with pytest.raises(LedgerError) as stopped:
         await anywhere.get_state("s")
     assert (stopped.value.code, str(stopped.value).count("memory-ledger verify")) == ("log_corrupted", 0)

@@ -30,7 +30,7 @@ async def done(refusal: Refusal, ledger: MemoryLedger) -> None:
 
 async def written(ledger: MemoryLedger) -> Any:
     """Return what would differ after any write to the namespace: its counter, its streams, their heads."""
-    return await ledger._handle.services.store.overview(namespace_id(ledger._handle.namespace))
+    return await ledger._handle.services.store.events.overview(namespace_id(ledger._handle.namespace))
 
 
 async def check_refused(ledger: MemoryLedger, refusal: Refusal) -> None:

@@ -7,7 +7,7 @@ from ledger.errors import SessionNotFound
 from ledger.events import StoredEvent
 from ledger.ids import namespace_id
 from ledger.memory import MemoryLedger
-from ledger.stores.in_memory import InMemoryStore
+from ledger.stores.in_memory.event_store import InMemoryEventStore
 from tests.memory.conftest import talk
 
 
@@ -52,8 +52,9 @@ async def test_damage_is_told_with_its_session_version_and_layer(ledger: MemoryL
     damage, layer, words = DAMAGE[name]
     await talk(ledger, 3)
     await talk(ledger, 1, session="t")
-    assert isinstance(ledger._handle.services.store, InMemoryStore)
-    space = ledger._handle.services.store._spaces[namespace_id(ledger._handle.namespace)]
+    events = ledger._handle.services.store.events
+    assert isinstance(events, InMemoryEventStore)
+    space = events._namespaces[namespace_id(ledger._handle.namespace)]
     broken = damage(space.log[2])
     space.log[2] = broken
     next(events for events in space.streams.values() if len(events) == 4)[2] = broken

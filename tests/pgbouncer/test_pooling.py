@@ -38,10 +38,10 @@ async def use(server: Server, database: str, namespace: str) -> list[int]:
             stream = Stream.of(namespace, f"session-{number}")
             for _ in range(ROUNDS):
                 await append(store, stream, an_event(item_id=secrets.token_hex(4)))
-                await store.read_stream(stream)
-                await store.overview(stream.namespace_id)
-                await store.load_snapshot(stream, "session", 1)
-            return len(await store.read_stream(stream))
+                await store.events.read_stream(stream)
+                await store.events.overview(stream.namespace_id)
+                await store.snapshots.load(stream, "session", 1)
+            return len(await store.events.read_stream(stream))
         finally:
             await store.close()
 

@@ -53,7 +53,7 @@ class Author:
                 streams = {self._stream() for _ in range(3)}
                 await self._send(a_request(*(a_write(stream, *self._events()) for stream in streams)))
             case 4:
-                await self._store.append_all([self._request() for _ in range(3)])
+                await self._store.events.append_all([self._request() for _ in range(3)])
 
     async def _converse(self, ledger: MemoryLedger) -> None:
         session, entry_id = (
@@ -79,7 +79,7 @@ class Author:
     async def _send(self, request: AppendRequest) -> None:
         if request.request_id is not None:  # without a key it would not be the same request again
             self._sent.append(request)
-        await self._store.append(request)
+        await self._store.events.append(request)
 
     def _request(self) -> AppendRequest:
         key = self._dice.choice((None, self._dice.randbytes(4).hex()))

@@ -40,10 +40,10 @@ async def test_an_append_with_another_role_than_the_connections_is_refused(
     connect: Connect, postgres_store: PostgresStore, stream: Stream, app_login: str
 ) -> None:
     assert await refused(AppendConnection(await connect(), role="ledger_app"), stream) == "42501"
-    assert await postgres_store.namespace(stream.namespace_id) is None
+    assert await postgres_store.events.namespace(stream.namespace_id) is None
     await append(postgres_store, stream, an_event())
     await AppendConnection(await connect(), role=app_login).append([a_request(a_write(stream, an_event()))])
-    assert (await postgres_store.head(stream))[0] == 2
+    assert (await postgres_store.events.head(stream))[0] == 2
 
 
 async def test_an_append_that_would_not_wait_for_the_disk_is_refused(
@@ -56,7 +56,7 @@ async def test_an_append_that_would_not_wait_for_the_disk_is_refused(
     assert await refused(AppendConnection(hasty, role=app_login), stream) == "42501"
     unsafe = AppendConnection(warned, role=app_login, allow_unsafe=True)
     await unsafe.append([a_request(a_write(stream, an_event()))])
-    assert (await postgres_store.head(stream))[0] == 2
+    assert (await postgres_store.events.head(stream))[0] == 2
 
 
 async def test_an_append_after_set_role_is_refused(
@@ -96,7 +96,7 @@ async def test_a_plain_login_writes_and_reads_as_any_other(
     assert store.login.role == app_login
     assert not store.login.could_rewrite
     await append(store, stream, an_event())
-    assert len(await store.read_stream(stream)) == 1
+    assert len(await store.events.read_stream(stream)) == 1
     await store.close()
 
 
@@ -105,7 +105,7 @@ async def test_a_store_whose_connections_lost_their_role_says_so(
 ) -> None:
     store = await PostgresStore.open(server.target(shared_database))
     await append(store, stream, an_event())
-    for _, driver, _ in store._appending._appenders._idle:
+    for _, driver, _ in store._events._appenders._idle:
         await driver.execute("SET ROLE ledger_verifier")
     with pytest.raises(NotAllowed, match="doctor"):
         await append(store, stream, an_event())

@@ -81,7 +81,7 @@ def database(server: Server, quiet_database: str) -> str:
 
     async def fill() -> None:
         store = await PostgresStore.open(server.target(quiet_database))
-        await store.append(a_request(a_write(STREAM, *some_events(5)), key="k"))
+        await store.events.append(a_request(a_write(STREAM, *some_events(5)), key="k"))
         await store.close()
 
     asyncio.run(fill())
@@ -186,7 +186,7 @@ def test_without_its_triggers_and_grants_the_attacks_succeed(server: Server, fre
 
     async def fill() -> None:
         store = await PostgresStore.open(server.target(fresh_database))
-        await store.append(a_request(a_write(STREAM, an_event())))
+        await store.events.append(a_request(a_write(STREAM, an_event())))
         await store.close()
 
     asyncio.run(fill())

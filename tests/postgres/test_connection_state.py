@@ -16,8 +16,8 @@ import sqlalchemy as sa
 from ledger.errors import DatabaseUnavailable
 from ledger.ids import Stream
 from ledger.ports import AppendRequest
-from ledger.ports.indexes import Snapshot
-from ledger.stores.postgres import PostgresStore, appending
+from ledger.ports.snapshots import Snapshot
+from ledger.stores.postgres import PostgresStore, event_store
 from ledger.stores.postgres.connections import LIMIT_IDLE, Driver
 from tests.conformance.building import a_request, a_write, an_event, append, some_events
 from tests.databases import Server
@@ -42,7 +42,7 @@ async def drivers(store: PostgresStore) -> list[Driver]:
     """Return every connection of the store's pool."""
     async with store._pool.engine.connect() as pooled:
         idle = (await pooled.get_raw_connection()).driver_connection
-    return [idle, *(driver for _, driver, _ in (*store._pool.readers._idle, *store._appending._appenders._idle))]
+    return [idle, *(driver for _, driver, _ in (*store._pool.readers._idle, *store._events._appenders._idle))]
 
 
 async def kept(store: PostgresStore) -> dict[str, list[Any]]:
@@ -60,13 +60,13 @@ async def test_connections_keep_nothing_of_their_transactions(postgres_store: Po
     """So they work behind a transaction pooler, and no namespace leaks into the next use (trust D-8)."""
     space = stream.namespace_id
     await append(postgres_store, stream, an_event(item_id="x"))
-    await postgres_store.append_all([a_request(a_write(stream, an_event()))])
-    await postgres_store.read_stream(stream)
-    await postgres_store.find_items(stream, ["x"])
-    await postgres_store.overview(space)
-    await postgres_store.save_snapshot(stream, Snapshot("session", 1, 1, bytes(32), b"state"))
-    await postgres_store.index_progress(space, 1)
-    await postgres_store.prune_requests(space, days=7)
+    await postgres_store.events.append_all([a_request(a_write(stream, an_event()))])
+    await postgres_store.events.read_stream(stream)
+    await postgres_store.events.find_items(stream, ["x"])
+    await postgres_store.events.overview(space)
+    await postgres_store.snapshots.save(stream, Snapshot("session", 1, 1, bytes(32), b"state"))
+    (await postgres_store.projections.changed_sessions(space, "session_index", 1))[1:]
+    await postgres_store.events.prune_requests(space, days=7)
     with pytest.raises(sa.exc.DBAPIError):
         async with postgres_store._pool.engine.begin() as connection:
             await connection.execute(sa.text("SELECT set_config('ledger.namespace', 'x', true), 1 / 0"))
@@ -178,8 +178,8 @@ class Dawdling:
 
 
 async def test_so_is_a_long_append(fresh_store: PostgresStore, stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert await fresh_store.append_all(Dawdling(stream)) == 3_000
-    monkeypatch.setattr(appending, "LIMIT_IDLE", LIMIT_IDLE.replace("10s", "100ms"))
+    assert await fresh_store.events.append_all(Dawdling(stream)) == 3_000
+    monkeypatch.setattr(event_store, "LIMIT_IDLE", LIMIT_IDLE.replace("10s", "100ms"))
     with pytest.raises(DatabaseUnavailable):
-        await fresh_store.append_all(Dawdling(stream))
-    assert (await fresh_store.head(stream))[0] == 3_000
+        await fresh_store.events.append_all(Dawdling(stream))
+    assert (await fresh_store.events.head(stream))[0] == 3_000

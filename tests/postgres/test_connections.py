@@ -110,9 +110,9 @@ async def test_every_new_connection_is_checked_not_only_the_first(
             with pytest.raises(UnsafeDatabase):
                 await append(store, stream, an_event())
             with pytest.raises(UnsafeDatabase):
-                await store.read_stream(stream)
+                await store.events.read_stream(stream)
         await append(store, stream, an_event())
-        assert len(await store.read_stream(stream)) == 2
+        assert len(await store.events.read_stream(stream)) == 2
 
 
 async def test_a_server_too_old_is_refused(

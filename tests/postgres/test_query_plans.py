@@ -13,9 +13,9 @@ import psycopg
 import pytest
 
 from ledger.ids import Stream
-from ledger.ports.indexes import Snapshot
+from ledger.ports.snapshots import Snapshot
 from ledger.stores.postgres import Target
-from ledger.stores.postgres.reading import _QUERIES
+from ledger.stores.postgres.event_reader import _QUERIES
 from tests.conformance.building import a_request, a_write, an_event, append
 from tests.databases import Server
 from tests.postgres.conftest import opened
@@ -204,14 +204,16 @@ async def test_nothing_the_store_does_scans_the_log(server: Server, database: st
     async with opened(Target(server.url_of(app_login, database))) as store:
         request = a_request(a_write(Stream.of("plans", "new"), an_event(item_id="x")), key="k")
         await append(store, Stream.of("plans", "new"), an_event(), expected=0)
-        await store.append(request)
-        await store.append(request)
-        await store.append_all([a_request(a_write(Stream.of("plans", "new"), an_event()))])
-        await store.save_snapshot(stream, Snapshot("session", 1, 5, bytes(32), b"state"))
-        await store.begin_build(stream.namespace_id, "session_index", 1, bytes(32))
-        await store.save_index(stream.namespace_id, 1, EVENTS, [])
-        assert (await store.index_progress(stream.namespace_id, 1))[1] == [("", "new")]
-        await store.list_index(stream.namespace_id, 1)
-        await store.overview(stream.namespace_id)
-        await store.prune_requests(stream.namespace_id, days=7)
+        await store.events.append(request)
+        await store.events.append(request)
+        await store.events.append_all([a_request(a_write(Stream.of("plans", "new"), an_event()))])
+        await store.snapshots.save(stream, Snapshot("session", 1, 5, bytes(32), b"state"))
+        await store.projections.begin_build(stream.namespace_id, "session_index", 1, bytes(32))
+        await store.session_index.save(stream.namespace_id, 1, EVENTS, [])
+        assert ((await store.projections.changed_sessions(stream.namespace_id, "session_index", 1))[1:])[1] == [
+            ("", "new")
+        ]
+        await store.session_index.page(stream.namespace_id, 1)
+        await store.events.overview(stream.namespace_id)
+        await store.events.prune_requests(stream.namespace_id, days=7)
     assert scans() == before

@@ -39,7 +39,7 @@ async def check_history(store: Store, namespace: str, seed: int) -> int:
             await asyncio.sleep(0.005)
     report = await verify_namespace(store, namespace)
     assert report.ok, (seed, report)
-    overview = await store.overview(namespace_id(namespace))
+    overview = await store.events.overview(namespace_id(namespace))
     checked = 0
     for head in overview[1] if overview else ():
         session = await verify_session(store, Stream.of(namespace, head.session_id, head.user_id))

@@ -46,7 +46,7 @@ def written(server: Server, shared_database: str) -> tuple[list[bytes], list[byt
                 for number in range(PAGES * 5 - 1)
                 for stream in (ONE, OTHER)
             ]
-            assert await store.append_all(requests) == 2_800
+            assert await store.events.append_all(requests) == 2_800
             return await exported(store), await exported(store, ONE)
 
     return asyncio.run(write())

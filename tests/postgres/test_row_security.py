@@ -9,10 +9,10 @@ import pytest
 
 from ledger.events import MemoryFields
 from ledger.ids import Stream, namespace_id
-from ledger.ports.indexes import Snapshot
 from ledger.ports.jobs import JOBS, DueJob, SessionJobs
 from ledger.ports.records import RECORDS_PROJECTION
-from ledger.ports.search import SEARCH, StreamChange
+from ledger.ports.search_index import SEARCH, StreamChange
+from ledger.ports.snapshots import Snapshot
 from ledger.session.put import ServedView
 from ledger.stores.postgres import PostgresStore, Target
 from projections.records import Record
@@ -53,12 +53,12 @@ def database(server: Server, quiet_database: str) -> str:
     async def fill() -> None:
         store = await PostgresStore.open(server.target(quiet_database))
         for stream in (OURS, THEIRS):
-            await store.append(a_request(a_write(stream, *some_events(3)), key="k"))
-            await store.save_snapshot(stream, Snapshot("session", 1, 3, bytes(32), b"state"))
-            await store.begin_build(stream.namespace_id, "session_index", 1, bytes(32))
-            await store.save_index(stream.namespace_id, 1, 3, [a_row(stream)])
+            await store.events.append(a_request(a_write(stream, *some_events(3)), key="k"))
+            await store.snapshots.save(stream, Snapshot("session", 1, 3, bytes(32), b"state"))
+            await store.projections.begin_build(stream.namespace_id, "session_index", 1, bytes(32))
+            await store.session_index.save(stream.namespace_id, 1, 3, [a_row(stream)])
             await index_a_word(store, stream)
-            await store.note_view(stream, ServedView(3, 2, ((1, 1),)), now=datetime.now(UTC))  # noqa: TID251 - any
+            await store.served_views.save(stream, ServedView(3, 2, ((1, 1),)), now=datetime.now(UTC))  # noqa: TID251 - any
             await keep_a_job(store, stream)
             await remember(store, stream)
         await store.close()
@@ -69,33 +69,33 @@ def database(server: Server, quiet_database: str) -> str:
 
 async def keep_a_job(store: PostgresStore, stream: Stream) -> None:
     """Let a session have something to do in the background."""
-    await store.begin_build(stream.namespace_id, JOBS, 1, bytes(32))
+    await store.projections.begin_build(stream.namespace_id, JOBS, 1, bytes(32))
     job = DueJob("promote", "5", datetime.fromisoformat("2026-01-01T00:00:00+00:00"))
-    assert await store.save_jobs(stream.namespace_id, 1, [SessionJobs(stream, (job,))], after=0, position=3) == 3
+    assert await store.jobs.save(stream.namespace_id, 1, [SessionJobs(stream, (job,))], after=0, position=3) == 3
 
 
 async def index_a_word(store: PostgresStore, stream: Stream) -> None:
     """Put a text, and its embedding where the server keeps them, into the search of a namespace."""
-    await store.begin_build(stream.namespace_id, SEARCH, 1, bytes(32))
+    await store.projections.begin_build(stream.namespace_id, SEARCH, 1, bytes(32))
     piece = Piece(version=1, kind="entry", number=0, position=1, first_character=0, text="word", item_id="e")
     changes = [StreamChange(stream.stream_id, Put((piece,)))]
-    await store.index_pieces(stream.namespace_id, 1, changes, after=0, position=3, language="simple")
-    if await store.embeds():
-        (hit,) = await store.pieces_to_embed(stream.namespace_id, 1, "model", limit=9)
-        await store.save_embeddings(stream.namespace_id, "model", [(hit, [1.0, 0.0])])
+    await store.search.apply(stream.namespace_id, 1, changes, after=0, position=3, language="simple")
+    if await store.search.stores_embeddings():
+        (hit,) = await store.search.to_embed(stream.namespace_id, 1, "model", limit=9)
+        await store.search.save_embeddings(stream.namespace_id, "model", [(hit, [1.0, 0.0])])
 
 
 async def remember(store: PostgresStore, stream: Stream) -> None:
     """Put a record that was read, and its embedding where the server keeps them, into a namespace."""
     space, build = stream.namespace_id, {stream.namespace_id: 1}
-    await store.begin_build(space, RECORDS_PROJECTION, 1, bytes(32))
+    await store.projections.begin_build(space, RECORDS_PROJECTION, 1, bytes(32))
     fields = MemoryFields(text="word")
     record = Record(record_id="r", fields=fields, version=1, persisted_us=0, updated_us=0)
-    await store.save_records(space, 1, [(stream.stream_id, "", record)], after=0, position=3, language="simple")
-    await store.touch_records([(space, stream.stream_id, "r")], now=record.created_at, pause_s=1)
-    if await store.embeds_records():
-        (kept,) = await store.records_to_embed(build, "model", limit=9)
-        await store.save_record_embeddings("model", [(kept, [1.0, 0.0])])
+    await store.records.save(space, 1, [(stream.stream_id, "", record)], after=0, position=3, language="simple")
+    await store.records.touch([(space, stream.stream_id, "r")], now=record.created_at, pause_s=1)
+    if await store.records.stores_embeddings():
+        (kept,) = await store.records.to_embed(build, "model", limit=9)
+        await store.records.save_embeddings("model", [(kept, [1.0, 0.0])])
 
 
 @pytest.fixture(autouse=True)
@@ -172,7 +172,7 @@ def test_the_ids_of_all_namespaces_are_listed_and_nothing_else_of_them(
 
 async def test_the_store_lists_namespace_ids(server: Server, database: str, app_login: str) -> None:
     store = await PostgresStore.open(Target(server.url_of(app_login, database)))
-    assert sorted(await store.namespace_ids()) == sorted([OURS.namespace_id, THEIRS.namespace_id])
+    assert sorted(await store.events.namespace_ids()) == sorted([OURS.namespace_id, THEIRS.namespace_id])
     await store.close()
 
 

@@ -39,7 +39,7 @@ async def store(server: Server, quiet_database: str, app_login: str, mighty: Mig
 async def log(store: Store, namespace: str) -> AttackedLog:
     """A log with a fork to attack, which this process has read before."""
     written = await AttackedLog.forked(store, namespace)
-    assert len(await store.read_stream(written.two)) == 5
+    assert len(await store.events.read_stream(written.two)) == 5
     return written
 
 

@@ -54,7 +54,7 @@ async def a_history(seed: int) -> list[RecordedEvent]:
             if chance.random() < 0.2:
                 await ledger.get_context("s", record=True)
             await ledger.settle("s")
-    return [decode(event) for event in await store.read_stream(Stream.of("laws", "s"))]
+    return [decode(event) for event in await store.events.read_stream(Stream.of("laws", "s"))]
 
 
 def check_split(projection: Projection[Any], events: list[RecordedEvent]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from ledger.errors import InvalidInput
 from ledger.events import MemoryFields, to_microseconds
 from ledger.ports import Store
-from ledger.ports.records import KeptRecord, RecordQuery
+from ledger.ports.records import RecordQuery, StoredRecord
 from ledger.records import records_stream
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import record_conditions
@@ -180,11 +180,11 @@ async def filled(store: Store, namespace: str, chance: random.Random, count: int
     return await put_records(store, namespace, records)
 
 
-async def found(store: Store, builds: dict[UUID, int], conditions: tuple[Condition, ...]) -> list[KeptRecord]:
+async def found(store: Store, builds: dict[UUID, int], conditions: tuple[Condition, ...]) -> list[StoredRecord]:
     query = RecordQuery(conditions=conditions, now=datetime(2026, 6, 1, tzinfo=UTC), limit=1_000)
-    hits = await store.search_records(builds, query)
+    hits = await store.records.search(builds, query)
     assert hits.total == len(hits.hits)
-    return [hit.kept for hit in hits.hits]
+    return [hit.stored for hit in hits.hits]
 
 
 async def differences(store: Store, namespace: str, seed: int, *, rounds: int = 150) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ledger.errors import InvalidInput
-from ledger.ports.records import KeptRecord
+from ledger.ports.records import StoredRecord
 from ledger.records import ForgetPolicy, LongTermMemory, records_stream
 from ledger.records.forgetting import forgotten
 from projections.records import Record
@@ -15,12 +15,12 @@ from tests.records.conftest import START, SetClock
 from tests.records.test_filters import MemoryFields, to_microseconds
 
 
-def kept(name: str, *, age: float, inactive: float, type: str = "semantic", pinned: bool = False) -> KeptRecord:
+def kept(name: str, *, age: float, inactive: float, type: str = "semantic", pinned: bool = False) -> StoredRecord:
     """Return a record so many days old, and so many unread."""
     stream = records_stream("namespace", "mia")
     at = to_microseconds(START - timedelta(days=age))
     fields = MemoryFields(text=name, memory_type=type, pinned=pinned)
-    return KeptRecord(
+    return StoredRecord(
         namespace_id=stream.namespace_id,
         stream_id=stream.stream_id,
         user_id="mia",

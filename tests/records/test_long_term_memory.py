@@ -14,7 +14,7 @@ from ledger.events import MemoryFields, RecordCreated
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store, StreamWrite
-from ledger.ports.records import Wanted
+from ledger.ports.records import RecordLookup
 from ledger.records import LongTermMemory, writing
 from ledger.records.writing import RecordWriter, records_stream
 from projections.records import Record, memory_hash
@@ -200,14 +200,16 @@ async def test_a_writer_that_knows_an_old_version_is_refused_and_one_that_names_
     """The control: what keeps one record one is the version each write was decided on."""
     await memory.create([a_record()])
 
-    async def empty(self: RecordWriter, streams: Sequence[Stream], wanted: Wanted) -> dict[Stream, dict[str, Record]]:
+    async def empty(
+        self: RecordWriter, streams: Sequence[Stream], wanted: RecordLookup
+    ) -> dict[Stream, dict[str, Record]]:
         return {stream: {} for stream in streams}
 
     async def at_first(stream: Stream) -> tuple[int, bytes]:
         return 0, b""
 
     monkeypatch.setattr(RecordWriter, "_known", empty)
-    monkeypatch.setattr(store, "head", at_first)
+    monkeypatch.setattr(store.events, "head", at_first)
     with pytest.raises(Unavailable):
         await memory.create([a_record()])
     assert [one.type for one in await memory.history("r")] == ["record.created"]
@@ -276,7 +278,7 @@ async def test_a_record_that_cannot_be_kept_stands_in_the_way_of_no_other(
     """No door lets it in, but a file made by hand could (trust E-12): it stays in the log, and is not found."""
     event = RecordCreated(write_id="w", record_id="bad", fields=fields)
     stream = records_stream(namespace, "")
-    await store.append(append_request(stream, [event], expected_version=0, clock=SystemClock(), actor=""))
+    await store.events.append(append_request(stream, [event], expected_version=0, clock=SystemClock(), actor=""))
     await memory.create([a_record("good")])
     assert await ids(memory, text="Oslo") == ["good"]
     with pytest.raises(RecordNotFound):

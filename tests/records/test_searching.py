@@ -13,7 +13,7 @@ from ledger.ports import Store
 from ledger.ports.records import RecordQuery, SearchMode
 from ledger.records import LongTermMemory, RecordPage, record_search, records_stream
 from ledger.stores.in_memory import InMemoryStore
-from ledger.stores.postgres import finding_records
+from ledger.stores.postgres import record_reader
 from projections.recency import Recency
 from projections.records import Record
 from tests.records.building import put_records
@@ -156,7 +156,7 @@ async def test_a_read_that_cannot_be_noted_is_a_read(
     async def fails(*_: object, **__: object) -> None:
         raise InvalidInput("away", "the database is away")
 
-    monkeypatch.setattr(store, "touch_records", fails)
+    monkeypatch.setattr(store.records, "touch", fails)
     assert (await memory.get("r")).id == "r"
     assert (await memory.search({"text": "tea"})).total == 1
 
@@ -234,13 +234,13 @@ async def scored(store: Store, namespace: str, seed: int) -> list[tuple[int, lis
         )
         records.append((own, record))
     builds = await put_records(store, namespace, records)
-    kept = (await store.search_records(builds, RecordQuery(now=start, limit=100))).hits
+    kept = (await store.records.search(builds, RecordQuery(now=start, limit=100))).hits
     vectors = [
-        (hit.kept, [random.Random(hit.kept.record.record_id + str(place)).random() - 0.5 for place in range(3)])
+        (hit.stored, [random.Random(hit.stored.record.record_id + str(place)).random() - 0.5 for place in range(3)])
         for hit in kept
-        if hit.kept.record.record_id[-1] != "3"
+        if hit.stored.record.record_id[-1] != "3"
     ]
-    await store.save_record_embeddings("model", vectors)
+    await store.records.save_embeddings("model", vectors)
     modes: tuple[SearchMode, ...] = ("keyword", "semantic", "hybrid")
     answers = []
     for mode in modes:
@@ -259,9 +259,9 @@ async def scored(store: Store, namespace: str, seed: int) -> list[tuple[int, lis
                         limit=20,
                         offset=5,
                     )
-                    hits = await store.search_records(builds, query)
+                    hits = await store.records.search(builds, query)
                     answers.append(
-                        (hits.total, [(hit.kept.record.record_id, round(hit.score or 0.0, 5)) for hit in hits.hits])
+                        (hits.total, [(hit.stored.record.record_id, round(hit.score or 0.0, 5)) for hit in hits.hits])
                     )
     return answers
 
@@ -271,12 +271,12 @@ async def test_the_database_ranks_as_the_reference_does(
     postgres_store: Store, namespace: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """W-32, W-46, as a law: totals, order and scores, in every mode; the control ranks by creation alone."""
-    if not await postgres_store.embeds_records():
+    if not await postgres_store.records.stores_embeddings():
         pytest.skip("this server has no pgvector")
     expected = await scored(InMemoryStore(), namespace, seed)
     assert sum(total for total, _ in expected) > 500
     assert await scored(postgres_store, namespace, seed) == expected
-    monkeypatch.setattr(finding_records, "_rank", lambda score, query: finding_records._ID)
+    monkeypatch.setattr(record_reader, "_rank", lambda score, query: record_reader._ID)
     assert await scored(postgres_store, f"{namespace}-control", seed) != await scored(
         InMemoryStore(), f"{namespace}-control", seed
     )

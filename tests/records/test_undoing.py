@@ -163,7 +163,7 @@ async def test_memories_of_a_session_are_promoted_with_the_session_s_own_events(
     ]
     writes = await memory.writes_for_promotion(session, promotions, write_id="w")
     own = StreamWrite(stream=session, events=tuple(some_events(1)), expected_version=0)
-    await store.append(AppendRequest(writes=(*writes, own)))
+    await store.events.append(AppendRequest(writes=(*writes, own)))
     told = await memory.get("m1")
     assert (told.user_id, told.session_id, told.text) == ("mia", "s", "tea")
     assert (await memory.get("m2")).user_id == "ben"
@@ -172,4 +172,4 @@ async def test_memories_of_a_session_are_promoted_with_the_session_s_own_events(
     (late,) = await memory.writes_for_promotion(session, edited, write_id="w")
     await memory.patch("m1", {"pinned": True})
     with pytest.raises(Exception, match="read and decide again"):
-        await store.append(AppendRequest(writes=(late,)))
+        await store.events.append(AppendRequest(writes=(late,)))

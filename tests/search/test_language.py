@@ -4,7 +4,7 @@ import pytest
 
 from ledger.errors import InvalidInput
 from ledger.memory import MemoryLedger
-from ledger.ports.search import LANGUAGES
+from ledger.ports.search_index import LANGUAGES
 from ledger.stores.postgres import PostgresStore
 from tests.databases import Server
 

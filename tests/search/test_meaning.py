@@ -10,7 +10,7 @@ from ledger.embedders.openai import OpenAIEmbedder
 from ledger.errors import EmbedderFailed, InvalidInput
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.ports.search import Embedder
+from ledger.ports.models import Embedder
 from projections.ranking import fuse
 from tests.summarizers.endpoint import Endpoint, embeds, gives, hang, hang_up, raw, serving, status
 

@@ -29,7 +29,9 @@ async def a_session(config: str, seed: int, *, turns: int = 30) -> tuple[MemoryL
 
 
 async def events_of(ledger: MemoryLedger) -> list[RecordedEvent]:
-    return [decode(event) for event in await ledger._handle.services.store.read_stream(Stream.of("planted", "s"))]
+    return [
+        decode(event) for event in await ledger._handle.services.store.events.read_stream(Stream.of("planted", "s"))
+    ]
 
 
 async def planted(ledger: MemoryLedger, events: list[RecordedEvent]) -> tuple[dict[str, set], dict[int, set]]:

@@ -23,7 +23,9 @@ from tests.support.ledgers import ledger_over
 
 
 async def history(ledger: MemoryLedger, namespace: str) -> list[RecordedEvent]:
-    return [decode(event) for event in await ledger._handle.services.store.read_stream(Stream.of(namespace, "s"))]
+    return [
+        decode(event) for event in await ledger._handle.services.store.events.read_stream(Stream.of(namespace, "s"))
+    ]
 
 
 async def test_what_was_handed_over_is_recorded_and_proved(store: Store, namespace: str) -> None:
@@ -44,7 +46,7 @@ async def test_what_was_handed_over_is_recorded_and_proved(store: Store, namespa
     before = await ledger.seen("s", version=1)
     assert (before.verdict, before.version, before.recorded) == ("not_recorded", 1, None)
     stored = (await history(ledger, namespace))[2]
-    assert handed.recorded.hash == (await store.read_stream(Stream.of(namespace, "s")))[2].hash.hex()
+    assert handed.recorded.hash == (await store.events.read_stream(Stream.of(namespace, "s")))[2].hash.hex()
     assert isinstance(stored.payload, ContextRendered)
     assert (stored.payload.items, stored.payload.rendered_version) == (((2, 2),), 2)
     assert (await ledger.verify("s")).ok

@@ -3,9 +3,9 @@
 from datetime import timedelta
 
 from ledger.clock import SystemClock
+from ledger.ports.tokens import FoundToken
 from ledger.server.tokens import hash_of, key_id_of, new_token
-from ledger.stores.postgres.token_finder import FoundToken
-from ledger.stores.postgres.token_keeper import keeping
+from ledger.stores.postgres.token_admin import token_admin
 
 
 class Keeper:
@@ -25,10 +25,10 @@ class Keeper:
             expires_at=expires,
             revoked_at=None,
         )
-        with keeping(self.url) as keeper:
+        with token_admin(self.url) as keeper:
             keeper.add(key_id, token)
         return secret
 
     def revoke(self, secret: str) -> None:
-        with keeping(self.url) as keeper:
+        with token_admin(self.url) as keeper:
             assert keeper.revoke(key_id_of(secret) or "")

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from ledger.memory import MemoryLedger
-from ledger.server import bells
+from ledger.server import notifier
 from ledger.server.native import streams
 from ledger.server.service import Service
 from ledger.stores.postgres import PostgresStore
@@ -202,16 +202,16 @@ async def test_there_are_no_more_streams_than_the_bound(
 ) -> None:
     say(api, session)
     own: Service = service.service
-    monkeypatch.setattr(own.bells, "_most", own.bells._listeners + 1)
+    monkeypatch.setattr(own.notifier, "_most", own.notifier._listeners + 1)
     path = f"/v1/sessions/{session}/events/stream"
     async with following(service.url, path, {"namespace": namespace}) as stream:
         await anext(stream)
         refused = await asyncio.to_thread(api.get, path)
         assert (refused.status_code, refused.json()["code"]) == (429, "rate_limited")
     for _ in range(100):
-        if not own.bells._bells:
+        if not own.notifier._signals:
             break
         await asyncio.sleep(0.05)
-    assert own.bells._bells == {}, "who is gone is forgotten, and nobody polls for them"
-    assert bells.POLL_S <= 1
+    assert own.notifier._signals == {}, "who is gone is forgotten, and nobody polls for them"
+    assert notifier.POLL_S <= 1
     assert say(api, session, SAID).status_code == 201

@@ -106,7 +106,7 @@ def test_one_caller_uses_up_nothing_of_another(server: Server, shared_database: 
 
 def test_events_that_are_not_counted_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: the tests above see a service that forgets to count."""
-    monkeypatch.setattr(Quotas, "count_appends", lambda self, store: None)
+    monkeypatch.setattr(Quotas, "spend_events", lambda self, count: None)
     with running(InMemoryStore(), event_limit_per_s=0.5) as one:
         add(one, *["hello"] * 40)
         assert not refused(add(one, "more"), "events", least_s=10, most_s=25)

@@ -222,7 +222,7 @@ async def test_a_namespace_name_is_checked() -> None:
     with pytest.raises(InvalidInput):
         services.handle("a/b")
     await add_user_message(services.handle("a"), "s", "hello")
-    assert await store.namespace_ids() == [namespace_id("a")]
+    assert await store.events.namespace_ids() == [namespace_id("a")]
     await services.close()
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from ledger.clock import SystemClock
 from ledger.memory import MemoryLedger
+from ledger.ports.tokens import FoundToken
 from ledger.server import authentication
 from ledger.server.tokens import hash_of, key_id_of, new_token
-from ledger.stores.postgres.token_finder import FoundToken
 from tests.databases import Server
 from tests.server import asking
 from tests.server.conftest import Running, running

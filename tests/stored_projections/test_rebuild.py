@@ -16,7 +16,8 @@ from ledger.errors import Conflict, InvalidInput
 from ledger.ids import Stream, namespace_id
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.ports.indexes import Checkpoint, IndexedSession
+from ledger.ports.session_index import IndexedSession
+from ledger.ports.stored_projections import Checkpoint
 from ledger.replay import builds
 from ledger.replay.builds import Build, next_build, replaced_builds
 from ledger.replay.session_index import SessionIndex, row_of
@@ -83,7 +84,7 @@ async def test_rows_that_were_spoiled_are_right_again_after_a_rebuild(store: Sto
     await ledger.add_user_message("s", "hello")
     (row,) = await ledger.list_sessions()
     spoiled = replace(row, entries=99)
-    assert await store.save_index(namespace_id(namespace), Build(NOW, 1).key, 2, [spoiled])
+    assert await store.session_index.save(namespace_id(namespace), Build(NOW, 1).key, 2, [spoiled])
     assert await ledger.list_sessions() == [spoiled]
     await ledger.rebuild_projections()
     assert await ledger.list_sessions() == [row]
@@ -125,8 +126,10 @@ async def test_readers_see_the_old_build_until_the_new_one_goes_live(
 async def mark(ledger: MemoryLedger, namespace: str) -> list[str]:
     """Spoil the row of one session, so that the old build can be told from the new one."""
     row = (await ledger.list_sessions())[0]
-    position, _ = await ledger._handle.services.store.index_progress(namespace_id(namespace), Build(NOW, 1).key)
-    assert await ledger._handle.services.store.save_index(
+    _, position, _ = await ledger._handle.services.store.projections.changed_sessions(
+        namespace_id(namespace), "session_index", Build(NOW, 1).key
+    )
+    assert await ledger._handle.services.store.session_index.save(
         namespace_id(namespace), Build(NOW, 1).key, position, [replace(row, entries=99)]
     )
     return [row.session_id]
@@ -140,11 +143,11 @@ async def test_a_rebuild_that_reads_where_it_writes_is_noticed(
     await talk(ledger, 4, chance)
     whole = len(await ledger.list_sessions())
     space, build = namespace_id(namespace), Build(NOW, 1).key
-    await store.go_live(space, "session_index", build, replaces=[build])
-    await store.prune_index(space)
-    await store.begin_build(space, "session_index", build, ledger._handle.indexes.sessions.code_digest)
+    await store.projections.go_live(space, "session_index", build, replaces=[build])
+    await store.session_index.prune(space)
+    await store.projections.begin_build(space, "session_index", build, ledger._handle.indexes.sessions.code_digest)
     await ledger._handle.indexes.sessions.advance(build, limit=1)
-    assert len(await store.list_index(space, build)) < whole
+    assert len(await store.session_index.page(space, build)) < whole
 
 
 @pytest.mark.postgres
@@ -183,8 +186,8 @@ async def test_a_build_that_other_code_began_is_not_gone_on_with(
     await talk(ledger, 3, chance)
     space = namespace_id(namespace)
     before = await ledger.list_sessions()
-    await store.begin_build(space, "session_index", Build(NOW, 2).key, bytes(32))
-    await store.save_index(space, Build(NOW, 2).key, 7, [replace(before[0], entries=99)])
+    await store.projections.begin_build(space, "session_index", Build(NOW, 2).key, bytes(32))
+    await store.session_index.save(space, Build(NOW, 2).key, 7, [replace(before[0], entries=99)])
     known = [(one.build, one.same_code, one.current) for one in await own(ledger)]
     assert known == [(1, True, True), (2, False, False)]
     (done,) = await ledger.rebuild_projections("session_index")

@@ -51,10 +51,11 @@ class Killer:
 
 def armed(store: Store, killer: Killer) -> None:
     """Let *killer* watch what *store* is asked for."""
-    watched: Any = store
-    watched.claim_jobs = killer.around(store.claim_jobs, after="claimed", if_any=True)
-    watched.append = killer.around(store.append, before="before the append", after="after the append")
-    watched.leave_job = killer.around(store.leave_job, before="before it is left")
+    events: Any = store.events
+    jobs: Any = store.jobs
+    jobs.claim = killer.around(jobs.claim, after="claimed", if_any=True)
+    events.append = killer.around(events.append, before="before the append", after="after the append")
+    jobs.release = killer.around(jobs.release, before="before it is left")
 
 
 async def main(url: str, namespace: str, endpoint: str, point: str, times: str) -> None:

@@ -96,16 +96,16 @@ class Scene:
         """Append events as they are."""
         state = await States(self.store).current(self.stream)
         request = append_request(self.stream, events, expected_version=state.version, clock=SystemClock(), actor="")
-        await self.store.append(request)
+        await self.store.events.append(request)
 
     async def note(self, memory_id: str, text: str, **fields: Any) -> int:
         """Add a memory to the session, and return its version."""
         await self.append(MemoryAdded(write_id="w", memory_id=memory_id, fields=MemoryFields(text, **fields)))
-        return (await self.store.head(self.stream))[0]
+        return (await self.store.events.head(self.stream))[0]
 
     async def decoded(self) -> list[RecordedEvent]:
         """Return the session's events."""
-        return [decode(stored) for stored in await self.store.read_stream(self.stream)]
+        return [decode(stored) for stored in await self.store.events.read_stream(self.stream)]
 
     async def events(self, type_: str) -> list[Any]:
         """Return what the session's events of a type say."""
@@ -113,7 +113,7 @@ class Scene:
 
     async def record_events(self) -> list[RecordedEvent]:
         """Return the events of the user's records."""
-        return [decode(one) for one in await self.store.read_stream(records_stream(self.namespace, self.user))]
+        return [decode(one) for one in await self.store.events.read_stream(records_stream(self.namespace, self.user))]
 
     async def records(self) -> list[LongTermRecord]:
         """Return what long-term memory holds, oldest first."""

@@ -159,10 +159,10 @@ async def test_a_bad_answer_loses_nothing_and_the_job_is_tried_again(
     store = InMemoryStore()
     scene = Scene(store, namespace)
     await scene.say("I moved to Oslo")
-    version, _ = await store.head(scene.stream)
+    version, _ = await store.events.head(scene.stream)
     endpoint.answers(BAD_ANSWERS[answer])
     assert await work(store, namespace, model, retry_s=0.2) == 0
-    assert (await store.head(scene.stream))[0] == version
+    assert (await store.events.head(scene.stream))[0] == version
     assert await scene.record_events() == []
     assert await scene.flags() == [False]
 
@@ -224,10 +224,10 @@ async def test_what_was_deleted_or_cleared_during_an_extraction_stays_so(
     await scene.say("I moved to Oslo")
     working = await while_the_model_thinks(scene, endpoint, model)
     await scene.ledger.clear_session("s", end=end, user_id="mia")
-    version, _ = await scene.store.head(scene.stream)
+    version, _ = await scene.store.events.head(scene.stream)
     endpoint.released.set()
     assert await working == 0
-    assert (await scene.store.head(scene.stream))[0] == version
+    assert (await scene.store.events.head(scene.stream))[0] == version
     assert await scene.record_events() == []
 
 

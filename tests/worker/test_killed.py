@@ -220,7 +220,7 @@ async def test_a_worker_without_the_guard_is_caught(
         records = await handle.long_term.writes_for_promotion(stream, made.promotions, write_id=write_id)
         clock = handle.services.clock
         write = stream_write(stream, events, expected_version=None, clock=clock, actor="worker")
-        await worked.store.append(AppendRequest(writes=(write, *records)))
+        await worked.store.events.append(AppendRequest(writes=(write, *records)))
         return "done"
 
     endpoint.answers(finds(OSLO))

@@ -9,7 +9,7 @@ import pytest
 from ledger.errors import DatabaseUnavailable
 from ledger.ids import Stream
 from ledger.ports import Store
-from ledger.ports.jobs import JOBS, MOST_ATTEMPTS, DueJob, Job, Outcome, SessionJobs
+from ledger.ports.jobs import JOBS, MOST_ATTEMPTS, DueJob, Job, JobOutcome, SessionJobs
 from ledger.stores.postgres import PostgresStore
 from ledger.summarizers.openai import OpenAISummarizer
 from ledger.worker.namespace import WorkedNamespace
@@ -33,19 +33,19 @@ class Queue:
     async def put(self, *jobs: DueJob) -> None:
         await append(self.store, self.stream, an_event())
         if not self.position:
-            await self.store.begin_build(self.stream.namespace_id, JOBS, BUILD, bytes(32))
+            await self.store.projections.begin_build(self.stream.namespace_id, JOBS, BUILD, bytes(32))
         after, self.position = self.position, self.position + 1
         sessions = [SessionJobs(self.stream, jobs)]
         space = self.stream.namespace_id
-        assert await self.store.save_jobs(space, BUILD, sessions, after=after, position=self.position)
+        assert await self.store.jobs.save(space, BUILD, sessions, after=after, position=self.position)
 
     async def claim(self, by: str = "one", *, lease_s: float = 60, limit: int = 10) -> list[Job]:
         kinds = ("promote", "extract")
         space = self.stream.namespace_id
-        return await self.store.claim_jobs(space, BUILD, by=by, kinds=kinds, lease_s=lease_s, limit=limit)
+        return await self.store.jobs.claim(space, BUILD, by=by, kinds=kinds, lease_s=lease_s, limit=limit)
 
     async def listed(self) -> list[Job]:
-        return await self.store.list_jobs(self.stream.namespace_id, BUILD)
+        return await self.store.jobs.page(self.stream.namespace_id, BUILD)
 
 
 @pytest.fixture
@@ -65,15 +65,15 @@ async def test_a_due_job_is_claimed_once_until_its_lease_is_over(queue: Queue) -
     await asyncio.sleep(0.1)
     (again,) = await queue.claim("two")
     assert (again.attempts, again.leased_by) == (1, "two"), "the first attempt goes on"
-    assert not await queue.store.renew_job(job, lease_s=60), "it is another's now"
-    await queue.store.leave_job(job, Outcome("late", 60))
+    assert not await queue.store.jobs.renew(job, lease_s=60), "it is another's now"
+    await queue.store.jobs.release(job, JobOutcome("late", 60))
     assert [(one.leased_by, one.last_error) for one in await queue.listed()] == [("two", None)]
 
 
 async def test_who_renews_its_lease_keeps_the_job(queue: Queue) -> None:
     await queue.put(a_job())
     (job,) = await queue.claim(lease_s=0.05)
-    assert await queue.store.renew_job(job, lease_s=60)
+    assert await queue.store.jobs.renew(job, lease_s=60)
     await asyncio.sleep(0.1)
     assert await queue.claim("two") == []
 
@@ -86,7 +86,7 @@ async def test_neither_what_is_not_due_nor_other_kinds_are_claimed(queue: Queue)
 async def test_a_failed_job_waits_and_other_work_does_not(queue: Queue) -> None:
     await queue.put(a_job())
     (job,) = await queue.claim()
-    await queue.store.leave_job(job, Outcome("timeout", 60))
+    await queue.store.jobs.release(job, JobOutcome("timeout", 60))
     (kept,) = await queue.listed()
     assert (kept.attempts, kept.last_error, kept.status) == (1, "timeout", "waiting")
     assert kept.due_at > PAST + timedelta(days=1)
@@ -108,7 +108,7 @@ async def test_what_is_no_longer_to_be_done_is_gone(queue: Queue) -> None:
 async def test_an_attempt_that_does_not_count_is_as_if_it_had_never_begun(queue: Queue) -> None:
     await queue.put(a_job())
     (job,) = await queue.claim()
-    await queue.store.leave_job(job, Outcome(counts=False))
+    await queue.store.jobs.release(job, JobOutcome(counts=False))
     (again,) = await queue.claim("two")
     assert again.attempts == 1
 
@@ -117,12 +117,12 @@ async def test_after_its_attempts_a_job_is_a_dead_letter_until_it_is_revived(que
     await queue.put(a_job())
     for _ in range(MOST_ATTEMPTS):
         (job,) = await queue.claim()
-        await queue.store.leave_job(job, Outcome("timeout"))
+        await queue.store.jobs.release(job, JobOutcome("timeout"))
     assert await queue.claim() == []
     space = queue.stream.namespace_id
-    (dead,) = await queue.store.list_jobs(space, BUILD, dead=True)
+    (dead,) = await queue.store.jobs.page(space, BUILD, dead=True)
     assert (dead.status, dead.last_error) == ("dead", "timeout")
-    assert await queue.store.revive_jobs(space, BUILD) == 1
+    assert await queue.store.jobs.revive(space, BUILD) == 1
     assert len(await queue.claim()) == 1
 
 
@@ -130,10 +130,10 @@ async def test_of_two_that_fold_the_same_events_one_writes(queue: Queue) -> None
     await queue.put(a_job())
     space = queue.stream.namespace_id
     sessions = [SessionJobs(queue.stream, ())]
-    assert await queue.store.save_jobs(space, BUILD, sessions, after=0, position=1) == 1
+    assert await queue.store.jobs.save(space, BUILD, sessions, after=0, position=1) == 1
     assert len(await queue.listed()) == 1
-    assert await queue.store.save_jobs(space, BUILD + 1, sessions, after=0, position=1) is None
-    await queue.store.go_live(space, JOBS, BUILD + 1, replaces=[BUILD])
+    assert await queue.store.jobs.save(space, BUILD + 1, sessions, after=0, position=1) is None
+    await queue.store.projections.go_live(space, JOBS, BUILD + 1, replaces=[BUILD])
     assert len(await queue.listed()) == 1
 
 
@@ -141,10 +141,10 @@ async def test_claims_at_the_same_time_share_the_jobs(store: Store, namespace: s
     space = Stream.of(namespace, "s0").namespace_id
     sessions = [SessionJobs(Stream.of(namespace, f"s{number}"), (a_job(),)) for number in range(20)]
     await append(store, sessions[0].stream, an_event())
-    await store.begin_build(space, JOBS, BUILD, bytes(32))
-    await store.save_jobs(space, BUILD, sessions, after=0, position=1)
+    await store.projections.begin_build(space, JOBS, BUILD, bytes(32))
+    await store.jobs.save(space, BUILD, sessions, after=0, position=1)
     claimed = await asyncio.gather(
-        *(store.claim_jobs(space, BUILD, by=f"{one}", kinds=["promote"], lease_s=60, limit=5) for one in range(6))
+        *(store.jobs.claim(space, BUILD, by=f"{one}", kinds=["promote"], lease_s=60, limit=5) for one in range(6))
     )
     taken = [job.session_id for jobs in claimed for job in jobs]
     assert len(taken) == len(set(taken)) > 0
@@ -287,11 +287,11 @@ async def test_namespaces_where_a_job_is_due_are_told_from_the_others(store: Sto
     await taken.put(DueJob(kind="promote", work="w", due_at=PAST))
     assert len(await taken.claim(lease_s=600)) == 1
     spaces = [one.stream.namespace_id for one in (due, later, taken)]
-    assert await store.spaces_with_due_jobs(spaces, kinds=["promote"]) == {spaces[0]}
-    assert await store.spaces_with_due_jobs(spaces[1:], kinds=["promote"]) == set()
-    assert await store.spaces_with_due_jobs(spaces, kinds=["extract"]) == set()
-    assert await store.spaces_with_due_jobs([], kinds=["promote"]) == set()
-    named = await store.namespaces([*spaces, Stream.of("nowhere", "s").namespace_id])
+    assert await store.jobs.namespaces_due(spaces, kinds=["promote"]) == {spaces[0]}
+    assert await store.jobs.namespaces_due(spaces[1:], kinds=["promote"]) == set()
+    assert await store.jobs.namespaces_due(spaces, kinds=["extract"]) == set()
+    assert await store.jobs.namespaces_due([], kinds=["promote"]) == set()
+    named = await store.events.namespaces([*spaces, Stream.of("nowhere", "s").namespace_id])
     assert {info.namespace for info in named.values()} == {f"{namespace}-{number}" for number in range(3)}
 
 

@@ -75,7 +75,7 @@ class Locator:
     async def candidates(self, session_id: str, *, namespace: str | None, user_id: str | None) -> Sequence[Place]:
         """Return the sessions with this id that match the parts that are given."""
         names = {namespace_id(name): name for name in await self.permitted(namespace)}
-        found = await self._service.store.find_sessions(list(names), session_id, user_id=user_id)
+        found = await self._service.store.events.find_sessions(list(names), session_id, user_id=user_id)
         places = [await self._look(names[one.namespace_id], one.user_id, session_id) for one in found]
         return [place for place in places if place is not None]
 

@@ -14,7 +14,7 @@ from uuid import UUID
 from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput
 from ledger.ids import namespace_id
-from ledger.ports import NamespaceReader
+from ledger.ports import Store
 
 _MAC_BYTES: Final = 16
 _MOST_CHARACTERS: Final = 512
@@ -51,11 +51,9 @@ class Cursors:
         return hmac.digest(self._key, len(self._bound).to_bytes(4, "big") + self._bound + place, sha256)[:_MAC_BYTES]
 
 
-async def cursors_of(
-    store: NamespaceReader, name: str, namespace: str, filters: dict[str, str | None]
-) -> Cursors | None:
+async def cursors_of(store: Store, name: str, namespace: str, filters: dict[str, str | None]) -> Cursors | None:
     """Return the cursors of a list in *namespace*; none if nothing was ever appended there."""
-    info = await store.namespace(namespace_id(namespace))
+    info = await store.events.namespace(namespace_id(namespace))
     return None if info is None else Cursors(info.ledger_id, name, namespace, filters)
 
 

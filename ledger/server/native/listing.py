@@ -10,7 +10,7 @@ from pydantic import Field
 from ledger.errors import InvalidInput
 from ledger.events import to_datetime, to_microseconds
 from ledger.names import check_name
-from ledger.ports.indexes import IndexedSession, LifeStatus
+from ledger.ports.session_index import IndexedSession, LifeStatus
 from ledger.server.callers import Reader
 from ledger.server.ledgers import LedgerOf, ServiceOf
 from ledger.server.native.cursors import cursors_of

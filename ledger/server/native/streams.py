@@ -17,11 +17,11 @@ from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput, LedgerError
 from ledger.history.log import LoggedEvent
 from ledger.ids import namespace_id
-from ledger.server.bells import Bell
 from ledger.server.callers import Reader
 from ledger.server.ledgers import LedgerOf, ServiceOf
 from ledger.server.native.events import EventShape
 from ledger.server.native.sessions import SessionOf
+from ledger.server.notifier import Signal
 from ledger.server.routes import native_router
 from ledger.server.service import Service
 from ledger.server.strict_body import AfterVersion, whole_number
@@ -115,9 +115,9 @@ async def _follow(service: Service, namespace: str, read: Read, place: str, afte
         Unavailable: the first events cannot be read; a fault later on ends the stream, and its reader comes again.
     """
     open_streams = AsyncExitStack()
-    bell = await open_streams.enter_async_context(service.bells.listen(namespace_id(namespace)))
+    signal = await open_streams.enter_async_context(service.notifier.listen(namespace_id(namespace)))
     try:
-        ringing = bell.ringing
+        notified = signal.next
         first = await read(after)
     except BaseException:
         await open_streams.aclose()
@@ -125,7 +125,7 @@ async def _follow(service: Service, namespace: str, read: Read, place: str, afte
 
     async def lines() -> AsyncIterator[bytes]:
         async with open_streams:
-            async for line in _lines(service, bell, ringing, read, place, after, first):
+            async for line in _lines(service, signal, notified, read, place, after, first):
                 yield line
 
     return EventStream(lines())
@@ -133,8 +133,8 @@ async def _follow(service: Service, namespace: str, read: Read, place: str, afte
 
 async def _lines(
     service: Service,
-    bell: Bell,
-    ringing: asyncio.Event,
+    signal: Signal,
+    notified: asyncio.Event,
     read: Read,
     place: str,
     after: int,
@@ -145,19 +145,19 @@ async def _lines(
         for event in page:
             after = getattr(event, place)
             yield _line(event, after)
-        if not page and not await _rung(ringing, service.stopping):
+        if not page and not await _notified(notified, service.stopping):
             yield b": waiting\n\n"
             continue
-        ringing = bell.ringing  # before reading, so that what is appended meanwhile rings again
+        notified = signal.next  # before reading, so that what is appended meanwhile is noticed
         try:
             page = await read(after)
         except LedgerError:
             return
 
 
-async def _rung(ringing: asyncio.Event, stopping: asyncio.Event) -> bool:
-    """Wait until the bell rings or the service stops; return false if there is but something to say meanwhile."""
-    waiting = [asyncio.ensure_future(each.wait()) for each in (ringing, stopping)]
+async def _notified(notified: asyncio.Event, stopping: asyncio.Event) -> bool:
+    """Wait for new events or the end of the service; return false if neither comes before a keep-alive is due."""
+    waiting = [asyncio.ensure_future(each.wait()) for each in (notified, stopping)]
     try:
         done, _ = await asyncio.wait(waiting, timeout=COMMENT_S, return_when=asyncio.FIRST_COMPLETED)
         return bool(done)

@@ -1,4 +1,4 @@
-"""Background work: the projection that tells what there is to do, and sharing it among workers."""
+"""Background work: the stored projection of jobs, and the queue that workers share."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,16 +8,16 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from ledger.ports.jobs import JOBS, MOST_ATTEMPTS, Job, JobKind, Outcome, SessionJobs
+from ledger.ports.jobs import JOBS, MOST_ATTEMPTS, Job, JobKind, JobOutcome, SessionJobs
 from ledger.stores.postgres import tables
-from ledger.stores.postgres.checkpoints import moved_on, sessions_changed, the_build, unused_rows
 from ledger.stores.postgres.connections import Pool
+from ledger.stores.postgres.stored_projections import moved_on, the_build, unused_rows
 
 _QUERIES: Final = {path.stem: path.read_text() for path in (Path(__file__).parent / "job_queries").glob("*.sql")}
 _CLAIM: Final = sa.text(_QUERIES["claim"]).bindparams(sa.bindparam("kinds", type_=ARRAY(sa.Text)))
 _PUT: Final = sa.text(_QUERIES["put"])
 _DROP: Final = sa.text(_QUERIES["drop"])
-_LEAVE: Final = sa.text(_QUERIES["leave"]).bindparams(
+_RELEASE: Final = sa.text(_QUERIES["release"]).bindparams(
     sa.bindparam("error", type_=sa.Text), sa.bindparam("counts", type_=sa.Boolean)
 )
 _JOBS: Final = tables.jobs.c
@@ -35,23 +35,16 @@ _SHOWN: Final = (
 )
 
 
-class Jobs:
-    """The `ports.jobs.JobStore` of the store."""
+class PostgresJobs:
+    """See `ports.jobs.JobStore`."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def changed_sessions(
-        self, namespace_id: UUID, projection: str, build: int, *, limit: int
-    ) -> tuple[int, int, list[tuple[str, str]]]:
-        """See `ports.jobs.JobIndexStore.changed_sessions`."""
-        async with self._pool.transaction(namespace_id) as connection:
-            return await sessions_changed(connection, namespace_id, projection, build, limit=limit)
-
-    async def save_jobs(
+    async def save(
         self, namespace_id: UUID, build: int, sessions: Sequence[SessionJobs], *, after: int, position: int
     ) -> int | None:
-        """See `ports.jobs.JobIndexStore.save_jobs`."""
+        """See `ports.jobs.JobStore.save`."""
         at = sa.select(tables.projection_checkpoints.c.position).where(the_build(namespace_id, JOBS, build))
         async with self._pool.transaction(namespace_id) as connection:
             # first, so that of two that fold the same events only one writes
@@ -66,13 +59,13 @@ class Jobs:
             await connection.execute(moved_on(namespace_id, JOBS, build, position))
             return position
 
-    async def prune_jobs(self, namespace_id: UUID) -> int:
-        """See `ports.jobs.JobIndexStore.prune_jobs`."""
+    async def prune(self, namespace_id: UUID) -> int:
+        """See `ports.jobs.JobStore.prune`."""
         async with self._pool.transaction(namespace_id, takes_time=True) as connection:
-            return (await connection.execute(unused_rows(namespace_id, tables.jobs))).rowcount
+            return (await connection.execute(unused_rows(namespace_id, JOBS, tables.jobs))).rowcount
 
-    async def spaces_with_due_jobs(self, namespace_ids: Sequence[UUID], *, kinds: Sequence[JobKind]) -> set[UUID]:
-        """See `ports.jobs.JobQueue.spaces_with_due_jobs`."""
+    async def namespaces_due(self, namespace_ids: Sequence[UUID], *, kinds: Sequence[JobKind]) -> set[UUID]:
+        """See `ports.jobs.JobStore.namespaces_due`."""
         now = sa.func.clock_timestamp()
         wanted = (
             sa.select(_JOBS.namespace_id)
@@ -88,11 +81,11 @@ class Jobs:
         async with self._pool.transaction(*namespace_ids) as connection:
             return set(await connection.scalars(wanted))
 
-    async def claim_jobs(
+    async def claim(
         self, namespace_id: UUID, build: int, *, by: str, kinds: Sequence[JobKind], lease_s: float, limit: int
     ) -> list[Job]:
-        """See `ports.jobs.JobQueue.claim_jobs`."""
-        asked = {
+        """See `ports.jobs.JobStore.claim`."""
+        claim = {
             "namespace_id": namespace_id,
             "build": build,
             "by": by,
@@ -102,11 +95,11 @@ class Jobs:
             "most_attempts": MOST_ATTEMPTS,
         }
         async with self._pool.transaction(namespace_id) as connection:
-            rows = (await connection.execute(_CLAIM, asked)).mappings()
+            rows = (await connection.execute(_CLAIM, claim)).mappings()
             return sorted((_job(namespace_id, build, row) for row in rows), key=lambda job: job.due_at)
 
-    async def renew_job(self, job: Job, *, lease_s: float) -> bool:
-        """See `ports.jobs.JobQueue.renew_job`."""
+    async def renew(self, job: Job, *, lease_s: float) -> bool:
+        """See `ports.jobs.JobStore.renew`."""
         until = sa.func.clock_timestamp() + sa.func.make_interval(0, 0, 0, 0, 0, 0, lease_s)
         statement = (
             sa.update(tables.jobs).where(*_the_job(job), _JOBS.leased_by == job.leased_by).values(leased_until=until)
@@ -114,9 +107,9 @@ class Jobs:
         async with self._pool.transaction(job.namespace_id) as connection:
             return (await connection.execute(statement)).rowcount > 0
 
-    async def leave_job(self, job: Job, outcome: Outcome) -> None:
-        """See `ports.jobs.JobQueue.leave_job`."""
-        noted = {
+    async def release(self, job: Job, outcome: JobOutcome) -> None:
+        """See `ports.jobs.JobStore.release`."""
+        released = {
             "namespace_id": job.namespace_id,
             "build": job.build,
             "stream_id": job.stream_id,
@@ -128,10 +121,10 @@ class Jobs:
             "retry_after_s": outcome.retry_after_s,
         }
         async with self._pool.transaction(job.namespace_id) as connection:
-            await connection.execute(_LEAVE, noted)
+            await connection.execute(_RELEASE, released)
 
-    async def list_jobs(self, namespace_id: UUID, build: int, *, dead: bool = False, limit: int = 100) -> list[Job]:
-        """See `ports.jobs.JobList.list_jobs`."""
+    async def page(self, namespace_id: UUID, build: int, *, dead: bool = False, limit: int = 100) -> list[Job]:
+        """See `ports.jobs.JobStore.page`."""
         wanted = (
             sa.select(*_SHOWN)
             .where(_JOBS.namespace_id == namespace_id, _JOBS.projection_version == build)
@@ -143,8 +136,8 @@ class Jobs:
         async with self._pool.transaction(namespace_id) as connection:
             return [_job(namespace_id, build, row) for row in (await connection.execute(wanted)).mappings()]
 
-    async def revive_jobs(self, namespace_id: UUID, build: int) -> int:
-        """See `ports.jobs.JobList.revive_jobs`."""
+    async def revive(self, namespace_id: UUID, build: int) -> int:
+        """See `ports.jobs.JobStore.revive`."""
         statement = (
             sa.update(tables.jobs)
             .where(

@@ -1,10 +1,9 @@
 """Rules of the HTTP contract that are about no single route: stamps, proof, losing the store, what comes later."""
 
 import asyncio
-import inspect
 import json
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import httpx
@@ -15,6 +14,7 @@ from agent_memory_client.exceptions import MemoryServerError
 from ledger.errors import DatabaseUnavailable
 from ledger.stores.in_memory import InMemoryStore
 from projections.model_windows import NAMED
+from tests.faults.intercepted_store import InterceptedStore
 from tests.server.compat.test_working_memory import put, said, texts
 from tests.server.conftest import Running, running
 from tests.server.wire import connected, head
@@ -94,24 +94,16 @@ def test_W_51_a_put_is_one_write_and_the_same_again_is_none(api: httpx.Client, s
     )
 
 
-class Cut:
+class Cut(InterceptedStore):
     """A store that can be cut off: then no call is answered."""
 
-    def __init__(self, store: Any) -> None:
-        self._store = store
-        self.away = False
+    away = False
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        method = getattr(self._store, name)
-        if name == "close" or not inspect.iscoroutinefunction(method):
-            return method
-
-        async def called(*arguments: Any, **named: Any) -> Any:
-            if self.away:
-                raise DatabaseUnavailable("cut off")
-            return await method(*arguments, **named)
-
-        return called
+    async def intercept(self, name: str, method: Callable[..., Awaitable[Any]], *args: Any, **options: Any) -> Any:
+        """Refuse while the store is away."""
+        if self.away:
+            raise DatabaseUnavailable("cut off")
+        return await method(*args, **options)
 
 
 @pytest.fixture

@@ -1,14 +1,13 @@
-"""The builds of stored projections: beginning, moving on, going live, and what is left of those replaced."""
+"""The builds of stored projections: starting, moving on, going live, and what is left of those replaced."""
 
 from collections.abc import Sequence
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql.dml import ReturningUpdate
 
-from ledger.ports.indexes import Checkpoint
+from ledger.ports.stored_projections import Checkpoint
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
 
@@ -23,23 +22,25 @@ _CHECKPOINTS = sa.select(
 ).order_by(_BUILDS.c.projection, _BUILDS.c.projection_version)
 
 
-class Checkpoints:
-    """The `ports.indexes.CheckpointStore` of the store."""
+class PostgresProjections:
+    """See `ports.stored_projections.ProjectionStore`."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def projection_progress(self, namespace_id: UUID) -> tuple[int, list[Checkpoint]]:
-        """See `ports.indexes.CheckpointStore.projection_progress`."""
+    async def progress(self, namespace_id: UUID) -> tuple[int, list[Checkpoint]]:
+        """See `ports.stored_projections.ProjectionStore.progress`."""
         wanted = _CHECKPOINTS.where(_BUILDS.c.namespace_id == namespace_id)
         async with self._pool.transaction(namespace_id) as connection:
             last = await connection.scalar(last_position(namespace_id)) or 0
             return last, [_checkpoint(row) for row in (await connection.execute(wanted)).mappings()]
 
     async def progress_of_all(self, namespace_ids: Sequence[UUID]) -> dict[UUID, tuple[int, list[Checkpoint]]]:
-        """See `ports.indexes.CheckpointStore.progress_of_all`."""
-        spaces = tables.namespaces.c
-        lasts = sa.select(spaces.namespace_id, spaces.last_position).where(spaces.namespace_id.in_(namespace_ids))
+        """See `ports.stored_projections.ProjectionStore.progress_of_all`."""
+        namespaces = tables.namespaces.c
+        lasts = sa.select(namespaces.namespace_id, namespaces.last_position).where(
+            namespaces.namespace_id.in_(namespace_ids)
+        )
         wanted = _CHECKPOINTS.add_columns(_BUILDS.c.namespace_id).where(_BUILDS.c.namespace_id.in_(namespace_ids))
         async with self._pool.transaction(*namespace_ids) as connection:
             found: dict[UUID, tuple[int, list[Checkpoint]]] = {
@@ -50,9 +51,31 @@ class Checkpoints:
                     found[row["namespace_id"]][1].append(_checkpoint(row))
             return found
 
+    async def changed_sessions(
+        self, namespace_id: UUID, projection: str, build: int, *, limit: int | None = None
+    ) -> tuple[int, int, list[tuple[str, str]]]:
+        """See `ports.stored_projections.ProjectionStore.changed_sessions`."""
+        events, streams = tables.events.c, tables.streams.c
+        async with self._pool.transaction(namespace_id) as connection:
+            last = await connection.scalar(last_position(namespace_id)) or 0
+            folded = sa.select(_BUILDS.c.position).where(the_build(namespace_id, projection, build))
+            done = await connection.scalar(folded) or 0
+            until = last if limit is None else min(last, done + limit)
+            if until <= done:
+                return done, done, []
+            changed = sa.select(events.stream_id).where(
+                events.namespace_id == namespace_id, events.position > done, events.position <= until
+            )
+            names = sa.select(streams.user_id, streams.session_id).where(
+                streams.namespace_id == namespace_id,
+                streams.stream_id.in_(changed.distinct()),
+                sa.not_(streams.session_id.startswith("/")),  # streams that are no session (trust R-1)
+            )
+            return done, until, sorted((row[0], row[1]) for row in await connection.execute(names))
+
     async def begin_build(self, namespace_id: UUID, projection: str, build: int, code_digest: bytes) -> None:
-        """See `ports.indexes.CheckpointStore.begin_build`."""
-        begun = insert(_BUILDS).values(
+        """See `ports.stored_projections.ProjectionStore.begin_build`."""
+        started = insert(_BUILDS).values(
             namespace_id=namespace_id,
             projection=projection,
             projection_version=build,
@@ -62,23 +85,23 @@ class Checkpoints:
             updated_at=sa.func.clock_timestamp(),
         )
         async with self._pool.transaction(namespace_id) as connection:
-            await connection.execute(begun.on_conflict_do_nothing())
+            await connection.execute(started.on_conflict_do_nothing())
 
     async def go_live(self, namespace_id: UUID, projection: str, build: int, *, replaces: Sequence[int] = ()) -> None:
-        """See `ports.indexes.CheckpointStore.go_live`."""
+        """See `ports.stored_projections.ProjectionStore.go_live`."""
         built = (
             sa.update(_BUILDS)
             .where(the_build(namespace_id, projection, build))
             .values(status="live", updated_at=sa.func.clock_timestamp())
         )
-        gone = sa.delete(_BUILDS).where(
+        replaced = sa.delete(_BUILDS).where(
             _BUILDS.c.namespace_id == namespace_id,
             _BUILDS.c.projection == projection,
             _BUILDS.c.projection_version.in_(replaces),
         )
         async with self._pool.transaction(namespace_id) as connection:
             if (await connection.execute(built)).rowcount:
-                await connection.execute(gone)
+                await connection.execute(replaced)
 
 
 def _checkpoint(row: sa.RowMapping) -> Checkpoint:
@@ -93,30 +116,8 @@ def _checkpoint(row: sa.RowMapping) -> Checkpoint:
 
 
 def last_position(namespace_id: UUID) -> sa.Select[int]:
-    """Return the question for the namespace's last position; no row if nothing was ever appended."""
+    """Return the query for the namespace's last position; no row if nothing was ever appended."""
     return sa.select(tables.namespaces.c.last_position).where(tables.namespaces.c.namespace_id == namespace_id)
-
-
-async def sessions_changed(
-    connection: AsyncConnection, namespace_id: UUID, projection: str, build: int, *, limit: int | None
-) -> tuple[int, int, list[tuple[str, str]]]:
-    """Return the position of a build, the one that *limit* events lead to, and the sessions among them."""
-    events, streams = tables.events.c, tables.streams.c
-    last = await connection.scalar(last_position(namespace_id)) or 0
-    folded = sa.select(_BUILDS.c.position).where(the_build(namespace_id, projection, build))
-    done = await connection.scalar(folded) or 0
-    until = last if limit is None else min(last, done + limit)
-    if until <= done:
-        return done, done, []
-    changed = sa.select(events.stream_id).where(
-        events.namespace_id == namespace_id, events.position > done, events.position <= until
-    )
-    names = sa.select(streams.user_id, streams.session_id).where(
-        streams.namespace_id == namespace_id,
-        streams.stream_id.in_(changed.distinct()),
-        sa.not_(streams.session_id.startswith("/")),  # streams that are no session (trust R-1)
-    )
-    return done, until, sorted((row[0], row[1]) for row in await connection.execute(names))
 
 
 def the_build(namespace_id: UUID, projection: str, build: int) -> sa.ColumnElement[bool]:
@@ -129,9 +130,10 @@ def the_build(namespace_id: UUID, projection: str, build: int) -> sa.ColumnEleme
 
 
 def moved_on(namespace_id: UUID, projection: str, build: int, position: int) -> ReturningUpdate[int]:
-    """Return the statement that notes that *build* is folded up to *position*; it returns no row if it is gone.
+    """Return the statement that records that *build* is folded up to *position*.
 
-    It locks the build until the transaction ends; the position never goes back.
+    It returns no row if there is no such build. It locks the build until the transaction ends; the position never
+    goes back.
     """
     return (
         sa.update(_BUILDS)
@@ -144,12 +146,12 @@ def moved_on(namespace_id: UUID, projection: str, build: int, position: int) -> 
     )
 
 
-def unused_rows(namespace_id: UUID, table: sa.Table) -> sa.Delete:
-    """Return the statement that deletes the rows of *table*, named like its projection, whose build is gone.
+def unused_rows(namespace_id: UUID, projection: str, table: sa.Table) -> sa.Delete:
+    """Return the statement that deletes the rows of *table*, of *projection*, whose build no longer exists.
 
-    A build is noted before its first row is written, so one that begins meanwhile is left alone.
+    A build is recorded before its first row is written, so one that starts meanwhile is left alone.
     """
     known = sa.select(_BUILDS.c.projection_version).where(
-        _BUILDS.c.namespace_id == namespace_id, _BUILDS.c.projection == table.name
+        _BUILDS.c.namespace_id == namespace_id, _BUILDS.c.projection == projection
     )
     return sa.delete(table).where(table.c.namespace_id == namespace_id, table.c.projection_version.not_in(known))

@@ -1,4 +1,4 @@
-"""Long-term memory as it is: keeping its rows, their accesses and their meanings."""
+"""Records of long-term memory: write their rows, their reads and their embeddings."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Final
 from uuid import UUID
 
-import msgspec
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ledger.canonical import canonical_json
-from ledger.ports.records import RECORDS_PROJECTION, KeptRecord, Place, RecordAccess
+from ledger.ports.records import RECORDS_PROJECTION, RecordAccess, RecordKey, StoredRecord
 from ledger.stores.postgres import tables
-from ledger.stores.postgres.checkpoints import moved_on, the_build, unused_rows
 from ledger.stores.postgres.connections import Pool
-from ledger.stores.postgres.embedding import written
-from ledger.stores.postgres.faults import translated
+from ledger.stores.postgres.event_reader import EventReader
+from ledger.stores.postgres.record_reader import RecordReader
+from ledger.stores.postgres.stored_projections import moved_on, the_build, unused_rows
+from ledger.stores.postgres.vectors import EmbeddingTable, vector_text
 from projections.record_filters import folded
 from projections.records import Record, identity
 from projections.search import PIECE_CHARACTERS
@@ -28,22 +28,15 @@ _PUT: Final = sa.text(_QUERIES["put_records"])
 _TOUCH: Final = sa.text(_QUERIES["touch_records"])
 _PUT_EMBEDDINGS: Final = sa.text(_QUERIES["put_record_embeddings"])
 
-_record: Final = msgspec.json.Decoder(Record)
 
+class PostgresRecords(RecordReader):
+    """See `ports.records.RecordStore`."""
 
-def record_of(stored: bytes) -> Record:
-    """Return the record that a row keeps as bytes."""
-    return _record.decode(stored)
+    def __init__(self, pool: Pool, events: EventReader) -> None:
+        super().__init__(pool, events)
+        self._embeddings = EmbeddingTable(pool, "record_embeddings")
 
-
-class KeepingRecords:
-    """The writing half of `ports.records.RecordStore`."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-        self._embeds: bool | None = None
-
-    async def save_records(
+    async def save(
         self,
         namespace_id: UUID,
         build: int,
@@ -53,8 +46,8 @@ class KeepingRecords:
         position: int,
         language: str,
     ) -> int | None:
-        """See `ports.records.RecordIndexStore.save_records`."""
-        embeds = await self.embeds_records()
+        """See `ports.records.RecordStore.save`."""
+        embeds = await self.stores_embeddings()
         builds = tables.projection_checkpoints.c
         at = sa.select(builds.position).where(the_build(namespace_id, RECORDS_PROJECTION, build))
         async with self._pool.transaction(namespace_id) as connection:
@@ -66,32 +59,32 @@ class KeepingRecords:
             if rows:
                 await connection.execute(_PUT, rows)
             if embeds:
-                await _forget_meanings(connection, namespace_id, records)
+                await _delete_embeddings(connection, namespace_id, records)
             await connection.execute(moved_on(namespace_id, RECORDS_PROJECTION, build, position))
             return position
 
-    async def prune_records(self, namespace_id: UUID) -> int:
-        """See `ports.records.RecordIndexStore.prune_records`."""
+    async def prune(self, namespace_id: UUID) -> int:
+        """See `ports.records.RecordStore.prune`."""
         async with self._pool.transaction(namespace_id, takes_time=True) as connection:
-            return (await connection.execute(unused_rows(namespace_id, tables.records))).rowcount
+            return (await connection.execute(unused_rows(namespace_id, RECORDS_PROJECTION, tables.records))).rowcount
 
-    async def touch_records(self, places: Sequence[Place], *, now: datetime, pause_s: float) -> None:
-        """See `ports.records.RecordAccessStore.touch_records`."""
-        if not places:
+    async def touch(self, keys: Sequence[RecordKey], *, now: datetime, pause_s: float) -> None:
+        """See `ports.records.RecordStore.touch`."""
+        if not keys:
             return
-        ordered = sorted(set(places))  # two readers of the same records take their rows in the same order
+        ordered = sorted(set(keys))  # two readers of the same records take their rows in the same order
         touched = {
-            "spaces": [space for space, _, _ in ordered],
+            "namespaces": [namespace_id for namespace_id, _, _ in ordered],
             "streams": [stream for _, stream, _ in ordered],
             "ids": [record_id for _, _, record_id in ordered],
             "now": now,
             "pause": pause_s,
         }
-        async with self._pool.transaction(*{space for space, _, _ in ordered}) as connection:
+        async with self._pool.transaction(*{namespace_id for namespace_id, _, _ in ordered}) as connection:
             await connection.execute(_TOUCH, touched)
 
     async def seed_accesses(self, accesses: Sequence[RecordAccess]) -> None:
-        """See `ports.records.RecordAccessStore.seed_accesses`."""
+        """See `ports.records.RecordStore.seed_accesses`."""
         rows = [
             {
                 "namespace_id": one.namespace_id,
@@ -100,37 +93,29 @@ class KeepingRecords:
                 "last_accessed": one.last_accessed,
                 "access_count": one.access_count,
             }
-            for one in sorted(accesses, key=lambda one: one.place)
+            for one in sorted(accesses, key=lambda one: one.key)
         ]
         if not rows:
             return
         async with self._pool.transaction(*{one.namespace_id for one in accesses}) as connection:
             await connection.execute(insert(tables.record_accesses).values(rows).on_conflict_do_nothing())
 
-    async def embeds_records(self) -> bool:
-        """See `ports.records.RecordEmbeddingStore.embeds_records`."""
-        if self._embeds is None:
-            with translated():
-                async with self._pool.readers.use() as driver:
-                    found = await driver.execute("SELECT to_regclass('ledger.record_embeddings') IS NOT NULL")
-                    row = await found.fetchone()
-            self._embeds = row is not None and bool(row[0])
-        return self._embeds
+    async def stores_embeddings(self) -> bool:
+        """See `ports.records.RecordStore.stores_embeddings`."""
+        return await self._embeddings.exists()
 
-    async def save_record_embeddings(
-        self, model: str, embeddings: Sequence[tuple[KeptRecord, Sequence[float]]]
-    ) -> None:
-        """See `ports.records.RecordEmbeddingStore.save_record_embeddings`."""
+    async def save_embeddings(self, model: str, embeddings: Sequence[tuple[StoredRecord, Sequence[float]]]) -> None:
+        """See `ports.records.RecordStore.save_embeddings`."""
         if not embeddings:
             return
-        kept = sorted(embeddings, key=lambda pair: pair[0].place)
+        kept = sorted(embeddings, key=lambda pair: pair[0].key)
         rows = {
             "model": model,
-            "spaces": [one.namespace_id for one, _ in kept],
+            "namespaces": [one.namespace_id for one, _ in kept],
             "streams": [one.stream_id for one, _ in kept],
             "ids": [one.record.record_id for one, _ in kept],
             "digests": [_digest(one.record.fields.text) for one, _ in kept],
-            "embeddings": [written(vector) for _, vector in kept],
+            "embeddings": [vector_text(vector) for _, vector in kept],
         }
         async with self._pool.transaction(*{one.namespace_id for one, _ in kept}) as connection:
             await connection.execute(_PUT_EMBEDDINGS, rows)
@@ -159,7 +144,7 @@ def _columns(stream_id: UUID, user_id: str, record: Record) -> dict[str, object]
     }
 
 
-async def _forget_meanings(
+async def _delete_embeddings(
     connection: AsyncConnection, namespace_id: UUID, records: Sequence[tuple[UUID, str, Record]]
 ) -> None:
     """Delete the embeddings of those *records* that are no longer found."""

@@ -1,7 +1,6 @@
-"""What a service asks beside the log: sessions by id, and the views it has served."""
+"""The views that a service has served, for a week."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -10,46 +9,28 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from ledger.ids import Stream
-from ledger.ports.serving import Found
 from ledger.session.put import ServedView
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
 
-KEPT: Final = timedelta(days=7)  # http W-55
+STORED_FOR: Final = timedelta(days=7)  # http W-55
 #: A reader who asks again gets the same view: it is not written again that soon.
 _FRESH: Final = timedelta(hours=1)
-_MOST_NOTED: Final = 4_096
+_MOST_SAVED: Final = 4_096
 
 
-class Serving:
-    """The `ports.serving.SessionFinder` and `ports.serving.ServedViews` of the store."""
+class PostgresServedViews:
+    """See `ports.served_views.ServedViewStore`."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._noted: OrderedDict[tuple[UUID, str], datetime] = OrderedDict()
+        self._saved: OrderedDict[tuple[UUID, str], datetime] = OrderedDict()
 
-    async def find_sessions(
-        self, namespace_ids: Sequence[UUID], session_id: str, *, user_id: str | None = None
-    ) -> list[Found]:
-        """See `ports.serving.SessionFinder.find_sessions`."""
-        if not namespace_ids:
-            return []
-        streams = tables.streams.c
-        wanted = (
-            sa.select(streams.namespace_id, streams.user_id)
-            .where(streams.session_id == session_id, streams.namespace_id.in_(namespace_ids), ~streams.ended)
-            .order_by(streams.namespace_id, streams.user_id)
-        )
-        if user_id is not None:
-            wanted = wanted.where(streams.user_id == user_id)
-        async with self._pool.transaction(*namespace_ids) as connection:
-            return [Found(*row) for row in await connection.execute(wanted)]
-
-    async def note_view(self, stream: Stream, view: ServedView, *, now: datetime) -> None:
-        """See `ports.serving.ServedViews.note_view`."""
+    async def save(self, stream: Stream, view: ServedView, *, now: datetime) -> None:
+        """See `ports.served_views.ServedViewStore.save`."""
         key = stream.stream_id, view.key
-        noted = self._noted.get(key)
-        if noted is not None and noted <= now < noted + _FRESH:
+        saved = self._saved.get(key)
+        if saved is not None and saved <= now < saved + _FRESH:
             return
         table = tables.served_views
         row = {
@@ -70,19 +51,19 @@ class Serving:
                 where=table.c.served_at < now - timedelta(days=1),
             )
         )
-        old = sa.delete(table).where(_of(stream), table.c.served_at < now - KEPT)
+        old = sa.delete(table).where(_of(stream), table.c.served_at < now - STORED_FOR)
         async with self._pool.transaction(stream.namespace_id) as connection:
             if (await connection.execute(upsert)).rowcount:
                 await connection.execute(old)
-        self._noted[key] = now
-        while len(self._noted) > _MOST_NOTED:
-            self._noted.popitem(last=False)
+        self._saved[key] = now
+        while len(self._saved) > _MOST_SAVED:
+            self._saved.popitem(last=False)
 
-    async def served_views(self, stream: Stream, *, now: datetime) -> list[ServedView]:
-        """See `ports.serving.ServedViews.served_views`."""
+    async def load(self, stream: Stream, *, now: datetime) -> list[ServedView]:
+        """See `ports.served_views.ServedViewStore.load`."""
         table = tables.served_views.c
         wanted = sa.select(table.version, table.first_version, table.left_out).where(
-            _of(stream), table.served_at >= now - KEPT
+            _of(stream), table.served_at >= now - STORED_FOR
         )
         async with self._pool.transaction(stream.namespace_id) as connection:
             return [

@@ -1,7 +1,7 @@
-"""What search needs from a store and from an embedder, and the shapes that pass through."""
+"""The search index: words and embeddings of what was said, and the queries for them."""
 
 from collections.abc import Sequence
-from typing import Final, Literal, Protocol, TypeAlias, get_args, runtime_checkable
+from typing import Final, Literal, Protocol, TypeAlias, get_args
 from uuid import UUID
 
 import msgspec
@@ -44,6 +44,8 @@ SearchLanguage: TypeAlias = Literal[
 LANGUAGES: Final[tuple[str, ...]] = get_args(SearchLanguage)
 #: The name of the stored projection, that of its checkpoints.
 SEARCH: Final = "search"
+#: What identifies a piece in its namespace: its stream, the version, the kind, its number.
+PieceKey: TypeAlias = tuple[UUID, int, str, int]
 
 
 class StreamChange(msgspec.Struct, frozen=True):
@@ -54,7 +56,7 @@ class StreamChange(msgspec.Struct, frozen=True):
 
 
 class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A question: any text, and in which sessions, of which kinds, to look for it.
+    """A query: any text, and in which sessions, of which kinds, to look for it.
 
     *language* is a text search configuration of PostgreSQL; the store in memory knows no language.
     """
@@ -69,7 +71,7 @@ class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
     limit: int = 10
 
 
-class Hit(msgspec.Struct, frozen=True, kw_only=True):
+class PieceHit(msgspec.Struct, frozen=True, kw_only=True):
     """A piece that was found, by reference, with its score."""
 
     stream_id: UUID
@@ -84,15 +86,18 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     score: float
 
     @property
-    def place(self) -> tuple[UUID, int, str, int]:
-        """What tells it from every other piece of its namespace."""
+    def key(self) -> PieceKey:
+        """What identifies the piece in its namespace."""
         return self.stream_id, self.version, self.kind, self.piece
 
 
-class SearchStore(Protocol):
-    """The stored projection behind search; *build* as in `indexes.Checkpoint`, of the projection ``search``."""
+class SearchIndexStore(Protocol):
+    """The stored projection behind search; *build* as in `stored_projections.Checkpoint`, of ``search``.
 
-    async def index_pieces(
+    Embeddings are stored apart from the words; they may lag (DESIGN §6).
+    """
+
+    async def apply(
         self,
         namespace_id: UUID,
         build: int,
@@ -102,18 +107,18 @@ class SearchStore(Protocol):
         position: int,
         language: str,
     ) -> int | None:
-        """Apply *changes* in order and note that *build* is folded up to *position*, in one transaction.
+        """Apply *changes* in order and record that *build* is folded up to *position*, in one transaction.
 
-        Return the position reached. If *build* is not at *after* any more, somebody else was faster, and nothing
-        is done; none if it is no build, or no longer one.
+        Return the position reached. If *build* is no longer at *after*, another process was faster, and nothing
+        is done; none if there is no such build, or no longer.
         """
         ...
 
-    async def prune_pieces(self, namespace_id: UUID) -> int:
-        """Delete the rows of builds that are none any more; return how many."""
+    async def prune(self, namespace_id: UUID) -> int:
+        """Delete the rows of builds that no longer exist; return how many."""
         ...
 
-    async def search(self, namespace_id: UUID, build: int, query: SearchQuery) -> list[Hit]:
+    async def find(self, namespace_id: UUID, build: int, query: SearchQuery) -> list[PieceHit]:
         """Return the pieces with any word of the query, best first; among equals the newest, of knowledge the oldest.
 
         No text is refused, and one without a known word finds nothing.
@@ -126,44 +131,22 @@ class SearchStore(Protocol):
         """Return those of *versions* at which the session has an entry that may be found."""
         ...
 
-
-class EmbeddingStore(Protocol):
-    """Embeddings of pieces, kept apart from their words; they may lag (DESIGN §6)."""
-
-    async def embeds(self) -> bool:
-        """Tell whether this store can keep embeddings: the server may lack pgvector."""
+    async def stores_embeddings(self) -> bool:
+        """Tell whether embeddings can be stored: the server may lack pgvector."""
         ...
 
-    async def pieces_to_embed(self, namespace_id: UUID, build: int, model: str, *, limit: int) -> list[Hit]:
+    async def to_embed(self, namespace_id: UUID, build: int, model: str, *, limit: int) -> list[PieceHit]:
         """Return pieces that have no embedding by *model*, oldest first, their score 0."""
         ...
 
     async def save_embeddings(
-        self, namespace_id: UUID, model: str, embeddings: Sequence[tuple[Hit, Sequence[float]]]
+        self, namespace_id: UUID, model: str, embeddings: Sequence[tuple[PieceHit, Sequence[float]]]
     ) -> None:
-        """Keep embeddings, in place of those there are."""
+        """Store embeddings, in place of those there are."""
         ...
 
-    async def search_similar(
+    async def find_similar(
         self, namespace_id: UUID, build: int, query: SearchQuery, model: str, vector: Sequence[float]
-    ) -> list[Hit]:
+    ) -> list[PieceHit]:
         """Return the pieces nearest in meaning, best first, scored by cosine similarity."""
-        ...
-
-
-@runtime_checkable
-class Embedder(Protocol):
-    """Turns texts into vectors."""
-
-    @property
-    def model(self) -> str:
-        """The name embeddings are kept under; those of different models are never compared."""
-        ...
-
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return a vector for each text, in order.
-
-        Raises:
-            EmbedderFailed: no usable answer came.
-        """
         ...

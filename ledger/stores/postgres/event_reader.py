@@ -1,6 +1,6 @@
-"""Reading the log: one statement and one round trip for each question.
+"""Reading events: one statement and one round trip for each query.
 
-A fork shows itself by what is missing: its own events begin after the version where it was forked. Only then is its
+A fork shows itself by what is missing: its own events start after the version where it was forked. Only then is its
 lineage looked up, once in a process, for it never changes; other streams cost nothing more.
 """
 
@@ -19,22 +19,19 @@ from ledger.chain import ZERO_HASH
 from ledger.events import Ranges, StoredEvent
 from ledger.forks import Part, parts_of, placed
 from ledger.ids import Stream
-from ledger.ports import EarlierRequest, NamespaceInfo, Receipt, StreamHead
-from ledger.ports.indexes import Snapshot
-from ledger.ports.records import RecordEvents
+from ledger.ports.event_store import EarlierRequest, NamespaceInfo, Receipt, SessionLocation, StreamHead
 from ledger.stores.postgres import faults, tables
 from ledger.stores.postgres.arrays import POSTGRES_EPOCH_US
 from ledger.stores.postgres.connections import Driver, Pool
 from ledger.stores.postgres.faults import translated
-from projections.records import RECORDS
 
-_UNLIMITED: Final = 2**62
+UNLIMITED: Final = 2**62
 _FORKS_KNOWN: Final = 10_000
 _QUERIES: Final = {path.stem: path.read_text() for path in (Path(__file__).parent / "queries").glob("*.sql")}
 
 
-class Reading:
-    """The `ports.log.StreamReader`, `ports.log.StreamLocator` and `ports.log.NamespaceReader` of the store."""
+class EventReader:
+    """The reading half of `ports.event_store.EventStore`."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -43,20 +40,20 @@ class Reading:
     async def read_stream(
         self, stream: Stream, *, after: int = 0, until: int | None = None, limit: int | None = None
     ) -> list[StoredEvent]:
-        """See `ports.log.StreamReader.read_stream`."""
-        last = _UNLIMITED if until is None else until
-        at_most = _UNLIMITED if limit is None else limit
+        """See `ports.event_store.EventStore.read_stream`."""
+        last = UNLIMITED if until is None else until
+        at_most = UNLIMITED if limit is None else limit
         parts = self._forks.get(stream.stream_id)
         if parts is None:
             bounds = {"stream": stream.stream_id, "after": after, "until": last, "limit": at_most}
             events = await self._events("read_stream", stream.namespace_id, bounds)
-            begins = events[0].version > after + 1 if events else after < last < _UNLIMITED and at_most > 0
-            if not begins or (parts := await self._parts(stream)) is None:
+            begins = events[0].version > after + 1 if events else after < last < UNLIMITED and at_most > 0
+            if not begins or (parts := await self.parts(stream)) is None:
                 return events
         return await self._events_of(parts, stream.namespace_id, ((after + 1, last),), at_most)
 
     async def read_versions(self, stream: Stream, wanted: Ranges) -> list[StoredEvent]:
-        """See `ports.log.StreamReader.read_versions`."""
+        """See `ports.event_store.EventStore.read_versions`."""
         if not wanted:
             return []
         firsts, lasts = [first for first, _ in wanted], [last for _, last in wanted]
@@ -65,14 +62,14 @@ class Reading:
             bounds = {"stream": stream.stream_id, "firsts": firsts, "lasts": lasts}
             events = await self._events("read_versions", stream.namespace_id, bounds)
             first = min(firsts)
-            if any(event.version == first for event in events) or (parts := await self._parts(stream)) is None:
+            if any(event.version == first for event in events) or (parts := await self.parts(stream)) is None:
                 return events
-        return await self._events_of(parts, stream.namespace_id, wanted, _UNLIMITED)
+        return await self._events_of(parts, stream.namespace_id, wanted, UNLIMITED)
 
     async def find_request(self, stream: Stream, request_id: UUID) -> EarlierRequest | None:
-        """See `ports.RequestFinder.find_request`."""
+        """See `ports.event_store.EventStore.find_request`."""
         wanted = {"stream": stream.stream_id, "request": request_id}
-        rows = await self._rows("find_request", stream.namespace_id, wanted)
+        rows = await self.rows("find_request", stream.namespace_id, wanted)
         if not rows:
             return None
         return EarlierRequest(
@@ -80,12 +77,12 @@ class Reading:
         )
 
     async def find_items(self, stream: Stream, item_ids: Sequence[str]) -> dict[str, list[int]]:
-        """See `ports.log.StreamReader.find_items`."""
+        """See `ports.event_store.EventStore.find_items`."""
         rows = await self._items(stream.namespace_id, stream.stream_id, item_ids)
         if rows and rows[-1][0] is None:
             older = [
                 (item_id, version)
-                for part in (await self._parts(stream) or ())[:-1]
+                for part in (await self.parts(stream) or ())[:-1]
                 for item_id, version in await self._items(stream.namespace_id, part.stream_id, item_ids)
                 if item_id is not None and part.after < version <= part.until
             ]
@@ -97,16 +94,16 @@ class Reading:
 
     async def _items(self, namespace_id: UUID, stream_id: UUID, item_ids: Sequence[str]) -> list[tuple[Any, ...]]:
         wanted = {"stream": stream_id, "items": list(item_ids)}
-        return await self._rows("find_items", namespace_id, wanted)
+        return await self.rows("find_items", namespace_id, wanted)
 
     async def head(self, stream: Stream) -> tuple[int, bytes]:
-        """See `ports.log.StreamLocator.head`."""
-        rows = await self._rows("head", stream.namespace_id, {"stream": stream.stream_id})
+        """See `ports.event_store.EventStore.head`."""
+        rows = await self.rows("head", stream.namespace_id, {"stream": stream.stream_id})
         return (rows[0][0], bytes(rows[0][1])) if rows else (0, ZERO_HASH)
 
     async def lineage(self, stream: Stream) -> list[StreamHead]:
-        """See `ports.log.StreamLocator.lineage`."""
-        rows = await self._rows("lineage", stream.namespace_id, {"stream": stream.stream_id})
+        """See `ports.event_store.EventStore.lineage`."""
+        rows = await self.rows("lineage", stream.namespace_id, {"stream": stream.stream_id})
         lineage = [StreamHead(row[0], row[1], row[2], row[3], bytes(row[4]), row[5], row[6]) for row in rows]
         self._forks.pop(stream.stream_id, None)
         if len(lineage) > 1:
@@ -115,42 +112,59 @@ class Reading:
             self._forks[stream.stream_id] = parts_of(lineage)
         return lineage
 
-    async def _parts(self, stream: Stream) -> tuple[Part, ...] | None:
-        """Return where the events of a fork stand; none for a stream that is no fork."""
+    async def parts(self, stream: Stream) -> tuple[Part, ...] | None:
+        """Return where the events of a fork are; none for a stream that is no fork."""
         if stream.stream_id not in self._forks:
             await self.lineage(stream)
         return self._forks.get(stream.stream_id)
 
     async def version_at(self, stream: Stream, moment: datetime) -> int:
-        """See `ports.log.StreamLocator.version_at`."""
-        version = await self._version_at(stream.namespace_id, Part(stream.stream_id, 0, _UNLIMITED), moment)
+        """See `ports.event_store.EventStore.version_at`."""
+        version = await self._version_at(stream.namespace_id, Part(stream.stream_id, 0, UNLIMITED), moment)
         if not version:
-            for part in reversed((await self._parts(stream) or ())[:-1]):
+            for part in reversed((await self.parts(stream) or ())[:-1]):
                 version = version or await self._version_at(stream.namespace_id, part, moment)
         return version
 
     async def _version_at(self, namespace_id: UUID, part: Part, moment: datetime) -> int:
-        wanted = {"stream": part.stream_id, "moment": moment, "until": min(part.until, _UNLIMITED)}
-        rows = await self._rows("version_at", namespace_id, wanted)
+        wanted = {"stream": part.stream_id, "moment": moment, "until": min(part.until, UNLIMITED)}
+        rows = await self.rows("version_at", namespace_id, wanted)
         return int(rows[0][0]) if rows else 0
 
     async def named(self, namespace_id: UUID, stream_ids: Sequence[UUID]) -> dict[UUID, tuple[str, str]]:
-        """See `ports.log.StreamLocator.named`."""
-        rows = await self._rows("named", namespace_id, {"streams": list(stream_ids)})
+        """See `ports.event_store.EventStore.named`."""
+        rows = await self.rows("named", namespace_id, {"streams": list(stream_ids)})
         return {row[0]: (row[1], row[2]) for row in rows}
 
+    async def find_sessions(
+        self, namespace_ids: Sequence[UUID], session_id: str, *, user_id: str | None = None
+    ) -> list[SessionLocation]:
+        """See `ports.event_store.EventStore.find_sessions`."""
+        if not namespace_ids:
+            return []
+        streams = tables.streams.c
+        wanted = (
+            sa.select(streams.namespace_id, streams.user_id)
+            .where(streams.session_id == session_id, streams.namespace_id.in_(namespace_ids), ~streams.ended)
+            .order_by(streams.namespace_id, streams.user_id)
+        )
+        if user_id is not None:
+            wanted = wanted.where(streams.user_id == user_id)
+        async with self._pool.transaction(*namespace_ids) as connection:
+            return [SessionLocation(*row) for row in await connection.execute(wanted)]
+
     async def read_namespace(self, namespace_id: UUID, *, after: int = 0, limit: int = 1_000) -> list[StoredEvent]:
-        """See `ports.log.NamespaceReader.read_namespace`."""
+        """See `ports.event_store.EventStore.read_namespace`."""
         return await self._events("read_namespace", namespace_id, {"after": after, "limit": limit})
 
     async def namespace(self, namespace_id: UUID) -> NamespaceInfo | None:
-        """See `ports.log.NamespaceReader.namespace`."""
+        """See `ports.event_store.EventStore.namespace`."""
         async with self._pool.transaction(namespace_id) as connection:
             row = (await connection.execute(_namespace_query(namespace_id))).one_or_none()
             return NamespaceInfo(row[0], row[1], row[2]) if row else None
 
     async def namespaces(self, namespace_ids: Sequence[UUID]) -> dict[UUID, NamespaceInfo]:
-        """See `ports.log.NamespaceReader.namespaces`."""
+        """See `ports.event_store.EventStore.namespaces`."""
         table = tables.namespaces.c
         wanted = sa.select(table.namespace_id, table.namespace, table.ledger_id, table.last_position).where(
             table.namespace_id.in_(namespace_ids)
@@ -159,7 +173,7 @@ class Reading:
             return {row[0]: NamespaceInfo(*row[1:]) for row in await connection.execute(wanted)}
 
     async def overview(self, namespace_id: UUID) -> tuple[NamespaceInfo, list[StreamHead]] | None:
-        """See `ports.log.NamespaceReader.overview`."""
+        """See `ports.event_store.EventStore.overview`."""
         table = tables.streams.c
         heads = (
             sa.select(
@@ -183,16 +197,6 @@ class Reading:
                 StreamHead(*head[:4], bytes(head[4]), *head[5:]) for head in rows
             ]
 
-    async def record_events(self, namespace_id: UUID, *, after: int, limit: int) -> RecordEvents:
-        """See `record_ports.RecordIndexStore.record_events`."""
-        info = await self.namespace(namespace_id)
-        until = min(after + limit, info.last_position) if info else 0
-        if until <= after:
-            return RecordEvents(after, [])
-        bounds = {"after": after, "until": until, "records": RECORDS}
-        rows = await self._rows("record_events", namespace_id, bounds, cursor=_EventCursor)
-        return RecordEvents(until, [(row[16], _stored(namespace_id, row)) for row in rows])
-
     async def namespace_ids(self) -> list[UUID]:
         """Return the ids of all namespaces; their names and content stay behind row security (trust D-7)."""
         with translated():
@@ -213,10 +217,10 @@ class Reading:
         return await self._events("read_parts", namespace_id, bounds) if places else []
 
     async def _events(self, query: str, namespace_id: UUID, bounds: dict[str, Any]) -> list[StoredEvent]:
-        rows = await self._rows(query, namespace_id, bounds, cursor=_EventCursor)
-        return [_stored(namespace_id, row) for row in rows]
+        rows = await self.rows(query, namespace_id, bounds, cursor=EventCursor)
+        return [stored_event(namespace_id, row) for row in rows]
 
-    async def _rows(
+    async def rows(
         self,
         query: str,
         namespace_id: UUID,
@@ -236,23 +240,9 @@ class Reading:
                     raise faults.ledger_error(cause) from fault
         raise AssertionError("the loop returns or raises")
 
-    async def load_snapshot(
-        self, stream: Stream, projection: str, projection_version: int, *, at_most: int | None = None
-    ) -> Snapshot | None:
-        """See `index_ports.SnapshotStore.load_snapshot`."""
-        last = _UNLIMITED if at_most is None else at_most
-        wanted = {"projection": projection, "projection_version": projection_version}
-        newest = {**wanted, "stream": stream.stream_id, "at_most": last}
-        row = (await self._rows("load_snapshot", stream.namespace_id, newest))[0]
-        for part in reversed((await self._parts(stream) or ())[:-1]) if row[0] is None and row[3] else ():
-            newest = {**wanted, "stream": part.stream_id, "at_most": min(last, part.until)}
-            row = (await self._rows("load_snapshot", stream.namespace_id, newest))[0]
-            if row[0] is not None:
-                break
-        return None if row[0] is None else Snapshot(projection, projection_version, *row[:3])
 
-
-def _stored(namespace_id: UUID, row: tuple[Any, ...]) -> StoredEvent:
+def stored_event(namespace_id: UUID, row: tuple[Any, ...]) -> StoredEvent:
+    """Return a row of one of the ``queries`` that read events, without its namespace, as an event."""
     return StoredEvent(
         namespace_id,
         row[15],
@@ -274,7 +264,7 @@ def _stored(namespace_id: UUID, row: tuple[Any, ...]) -> StoredEvent:
     )
 
 
-class _EventCursor(AsyncCursor[Any]):
+class EventCursor(AsyncCursor[Any]):
     """Reads times as microseconds since 2000, which is what the wire carries."""
 
     def __init__(self, connection: Driver) -> None:

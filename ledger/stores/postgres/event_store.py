@@ -1,8 +1,9 @@
-"""Appending: batches, their retries, and long appends in one transaction."""
+"""The event store: appending in batches, their retries, and long appends in one transaction."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
+from uuid import UUID
 
 import psycopg
 import sqlalchemy as sa
@@ -13,6 +14,7 @@ from ledger.stores.group_commit import GroupCommit
 from ledger.stores.postgres import faults
 from ledger.stores.postgres.append_call import AppendConnection
 from ledger.stores.postgres.connections import LIMIT_IDLE, Driver, DriverConnections, Pool
+from ledger.stores.postgres.event_reader import EventReader
 from ledger.stores.postgres.faults import translated
 
 CALL_EVENTS: Final = 1_000  # of a longer atomic append, as many go in one call (trust E-12)
@@ -21,8 +23,8 @@ _PAUSE_S: Final = 0.05
 _QUEUE_UP: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
 
 
-class Appending:
-    """The `ports.log.Appender` of the store.
+class PostgresEventStore(EventReader):
+    """See `ports.event_store.EventStore`; reading is in `event_reader`.
 
     Appends ride out a restart of the server: they are sent again, recognised if the first attempt was
     committed, until it has been away for *patience_s*. From then on each is tried once, so that those who wait
@@ -30,7 +32,7 @@ class Appending:
     """
 
     def __init__(self, pool: Pool, *, group_commit: bool, patience_s: float) -> None:
-        self._pool = pool
+        super().__init__(pool)
         self._patience_s = patience_s
         self._away_since: float | None = None
         self._appenders = DriverConnections(pool.engine, size=2 if group_commit else 4, wrap=self._appender)
@@ -43,7 +45,7 @@ class Appending:
         await self._appenders.close()
 
     async def append(self, request: AppendRequest) -> Appended:
-        """See `ports.Appender.append`."""
+        """See `ports.event_store.EventStore.append`."""
         if not any(write.events for write in request.writes):
             return Appended(())
         outcome = await self._group.append(request) if self._group else (await self._append_batch([request]))[0]
@@ -52,7 +54,7 @@ class Appending:
         return outcome
 
     async def append_all(self, requests: Iterable[AppendRequest]) -> int:
-        """See `ports.Appender.append_all`; calls of about a thousand events."""
+        """See `ports.event_store.EventStore.append_all`; calls of about a thousand events."""
         contention = 0
         again = list(requests) if isinstance(requests, Iterator) else requests
         while True:
@@ -63,21 +65,24 @@ class Appending:
                 cause = refused.__cause__
                 if not isinstance(cause, psycopg.Error):
                     raise
-                if cause.sqlstate == "LG005":
-                    await self._create_namespace(next(iter(again)))
-                elif faults.is_contention(cause) and contention < CONTENTION_RETRIES:
-                    contention += 1
-                else:
+                if not await self._may_repeat(cause, next(iter(again)), contention):
                     raise
+                contention += faults.is_contention(cause)
+
+    async def prune_requests(self, namespace_id: UUID, *, days: int) -> int:
+        """See `ports.event_store.EventStore.prune_requests`."""
+        async with self._pool.transaction(namespace_id, takes_time=True) as connection:
+            statement = sa.text("SELECT ledger.prune_requests(:namespace_id, make_interval(days => :days))")
+            return int(await connection.scalar(statement, {"namespace_id": namespace_id, "days": days}) or 0)
 
     async def _append_in_one_transaction(self, requests: Iterable[AppendRequest]) -> int:
         events = 0
         async with self._appenders.use() as appender, appender.connection.transaction():
             for number, call in enumerate(_calls(requests)):
                 if number == 0:  # two of these, over the same streams in another order, would for ever be deadlocked
-                    space = f"append_all {call[0].writes[0].stream.namespace_id}"
+                    queue = f"append_all {call[0].writes[0].stream.namespace_id}"
                     await appender.connection.execute(LIMIT_IDLE)
-                    await appender.connection.execute(_QUEUE_UP, (space,))
+                    await appender.connection.execute(_QUEUE_UP, (queue,))
                 for outcome in await appender.append(call):
                     if isinstance(outcome, LedgerError):
                         raise outcome
@@ -87,7 +92,7 @@ class Appending:
     async def _append_batch(self, requests: Sequence[AppendRequest]) -> list[Appended | LedgerError]:
         """Send a batch until it has an answer: again after contention, or when the connection broke."""
         clock = asyncio.get_running_loop().time
-        begun = clock()
+        started = clock()
         contention, retry = 0, False
         while True:
             try:
@@ -99,20 +104,25 @@ class Appending:
                 cause = fault.orig if isinstance(fault, sa.exc.DBAPIError) else fault
                 if not isinstance(cause, psycopg.Error):
                     return [faults.ledger_error(cause)] * len(requests)
-                if cause.sqlstate == "LG005":
-                    await self._create_namespace(requests[0])
-                elif faults.is_contention(cause) and contention < CONTENTION_RETRIES:
-                    contention += 1
+                if await self._may_repeat(cause, requests[0], contention):
+                    contention += faults.is_contention(cause)
                 elif faults.outcome_unknown(cause) or faults.is_passing(cause):
                     retry = retry or faults.outcome_unknown(cause)
                     self._away_since = self._away_since or clock()
-                    if clock() > min(begun, self._away_since) + self._patience_s:
+                    if clock() > min(started, self._away_since) + self._patience_s:
                         return [faults.ledger_error(cause)] * len(requests)
                     await asyncio.sleep(_PAUSE_S)
                 elif len(requests) > 1:  # one of them is to blame: let it fail alone
                     return [(await self._append_batch([request]))[0] for request in requests]
                 else:
                     return [faults.ledger_error(cause)]
+
+    async def _may_repeat(self, cause: psycopg.Error, first: AppendRequest, repeated: int) -> bool:
+        """Tell whether to append again at once: the namespace was missing, or other writers were in the way."""
+        if cause.sqlstate == "LG005":
+            await self._create_namespace(first)
+            return True
+        return faults.is_contention(cause) and repeated < CONTENTION_RETRIES
 
     async def _create_namespace(self, request: AppendRequest) -> None:
         stream = request.writes[0].stream

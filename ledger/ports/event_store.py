@@ -1,4 +1,4 @@
-"""What the log needs from a store: appending to streams, and reading them back."""
+"""The event store: append to streams and read them back. It is the one place where facts are stored."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -57,19 +57,54 @@ class Appended(msgspec.Struct, frozen=True):
     replayed: bool = False
 
 
+class EarlierRequest(msgspec.Struct, frozen=True):
+    """A request that was carried out: the hash it came with, and the receipts it was answered with."""
+
+    request_hash: bytes
+    receipts: tuple[Receipt, ...]
+
+
+class NamespaceInfo(msgspec.Struct, frozen=True):
+    """A namespace's name, the identity of its ledger, and its counter."""
+
+    namespace: str
+    ledger_id: UUID
+    last_position: int
+
+
+class StreamHead(msgspec.Struct, frozen=True):
+    """What is stored about a stream beside its events."""
+
+    stream_id: UUID
+    user_id: str
+    session_id: str
+    version: int
+    head_hash: bytes
+    #: The stream it was forked from, and at which version.
+    parent_id: UUID | None = None
+    parent_version: int | None = None
+
+
+class SessionLocation(msgspec.Struct, frozen=True):
+    """Where a session with a known id is: its namespace and its user."""
+
+    namespace_id: UUID
+    user_id: str
+
+
 class Appender(Protocol):
-    """The only way into the log."""
+    """The only way to write events."""
 
     async def append(self, request: AppendRequest) -> Appended:
-        """Append, durably, before returning.
+        """Append the events of *request*; they are durable when this returns.
 
         Nothing is written if it raises. An empty request returns no receipts.
 
         Raises:
-            VersionConflict: a stream is not at its expected version, or one to fork into is there already.
+            VersionConflict: a stream is not at its expected version, or the stream to fork into exists.
             VersionNotFound: a stream has no such version to fork.
             IdempotencyMismatch: the request id was used for another request.
-            StreamClosed, StreamNameMismatch: the stream takes nothing, or has other names.
+            StreamClosed, StreamNameMismatch: the stream accepts no events, or has other names.
             InvalidInput: ``batch_size``, over 32,000 events: a PUT may replace 10,000 messages (http W-3).
             Unavailable: the database could not be reached or refused.
         """
@@ -78,32 +113,26 @@ class Appender(Protocol):
     async def append_all(self, requests: Iterable[AppendRequest]) -> int:
         """Append many requests in one transaction and return how many events: all, or an error and nothing.
 
-        *requests* is iterated once for each attempt; of an iterator, which is gone after one, a list is made first.
+        *requests* is iterated once for each attempt; an iterator, which can be read only once, is copied to a list.
         """
         ...
 
 
-class EarlierRequest(msgspec.Struct, frozen=True):
-    """A request that was carried out: the hash it came with, and the receipts it was answered with."""
+class EventStore(Appender, Protocol):
+    """All streams of all namespaces.
 
-    request_hash: bytes
-    receipts: tuple[Receipt, ...]
-
-
-class RequestFinder(Protocol):
-    """Asking for what was carried out, where a repetition would be refused or change nothing (trust R-6)."""
+    Versions of a stream start at 1; *after* excludes its bound, *until* includes it. A fork reads as if the history of
+    its parents, up to where each was forked, were its own; these events keep their own stream id. Positions of a
+    namespace are commit order without gaps (trust R-2).
+    """
 
     async def find_request(self, stream: Stream, request_id: UUID) -> EarlierRequest | None:
-        """Return the request with this id, if it wrote to *stream*; none once it is forgotten."""
+        """Return the request with this id, if it wrote to *stream*; none once it is forgotten (trust R-6)."""
         ...
 
-
-class StreamReader(Protocol):
-    """Reading one stream; versions start at 1, *after* excludes its bound, *until* includes it.
-
-    A fork reads as if the history of its parents, up to where each was forked, were its own; these events keep
-    their own stream id.
-    """
+    async def prune_requests(self, namespace_id: UUID, *, days: int) -> int:
+        """Forget idempotency keys older than *days*, at least one (trust R-6); return how many."""
+        ...
 
     async def read_stream(
         self, stream: Stream, *, after: int = 0, until: int | None = None, limit: int | None = None
@@ -119,15 +148,11 @@ class StreamReader(Protocol):
         """Return the versions of the events about each item id that is known, ascending."""
         ...
 
-
-class StreamLocator(Protocol):
-    """Finding places in a stream."""
-
     async def head(self, stream: Stream) -> tuple[int, bytes]:
         """Return version and hash of the newest event; 0 and 32 zero bytes if there is none."""
         ...
 
-    async def lineage(self, stream: Stream) -> "list[StreamHead]":
+    async def lineage(self, stream: Stream) -> list[StreamHead]:
         """Return the head of *stream* and, of a fork, those of its parents, nearest first; none if it is unknown."""
         ...
 
@@ -142,47 +167,28 @@ class StreamLocator(Protocol):
         """Return (user_id, session_id) of each stream that is known."""
         ...
 
-
-class NamespaceReader(Protocol):
-    """Reading a namespace in position order, which is commit order without gaps (trust R-2)."""
+    async def find_sessions(
+        self, namespace_ids: Sequence[UUID], session_id: str, *, user_id: str | None = None
+    ) -> list[SessionLocation]:
+        """Return the sessions with this id that have not ended, in these namespaces; they may have expired."""
+        ...
 
     async def read_namespace(self, namespace_id: UUID, *, after: int = 0, limit: int = 1_000) -> list[StoredEvent]:
-        """Return up to *limit* events after position *after*."""
+        """Return up to *limit* events after position *after*, in position order."""
         ...
 
-    async def namespace(self, namespace_id: UUID) -> "NamespaceInfo | None":
-        """Return what is known of a namespace; none if nothing was ever appended."""
+    async def namespace(self, namespace_id: UUID) -> NamespaceInfo | None:
+        """Return what is known about a namespace; none if nothing was ever appended."""
         ...
 
-    async def namespaces(self, namespace_ids: Sequence[UUID]) -> "dict[UUID, NamespaceInfo]":
-        """Return the names and counters of several namespaces, those there are."""
+    async def namespaces(self, namespace_ids: Sequence[UUID]) -> dict[UUID, NamespaceInfo]:
+        """Return the names and counters of those of the namespaces that exist."""
         ...
 
     async def namespace_ids(self) -> list[UUID]:
         """Return the ids of all namespaces, whatever the caller may see of them (trust D-7)."""
         ...
 
-    async def overview(self, namespace_id: UUID) -> "tuple[NamespaceInfo, list[StreamHead]] | None":
+    async def overview(self, namespace_id: UUID) -> tuple[NamespaceInfo, list[StreamHead]] | None:
         """Return a namespace and the heads of all its streams, by stream id, as of one moment."""
         ...
-
-
-class NamespaceInfo(msgspec.Struct, frozen=True):
-    """A namespace's name, the identity of its ledger, and its counter."""
-
-    namespace: str
-    ledger_id: UUID
-    last_position: int
-
-
-class StreamHead(msgspec.Struct, frozen=True):
-    """What the store keeps of a stream beside its events."""
-
-    stream_id: UUID
-    user_id: str
-    session_id: str
-    version: int
-    head_hash: bytes
-    #: The stream it was forked from, and at which version.
-    parent_id: UUID | None = None
-    parent_version: int | None = None

@@ -1,34 +1,37 @@
-"""Long-term memory as it is: looking records up, and searching them."""
+"""Records of long-term memory: look them up and search them."""
 
 from collections.abc import Sequence
 from typing import Any, Final
 from uuid import UUID
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from ledger.ports.records import (
     MOST_WORDS,
-    KeptRecord,
     RecordBuilds,
+    RecordEvents,
     RecordHit,
-    RecordHits,
+    RecordHitPage,
+    RecordLookup,
     RecordQuery,
-    Wanted,
+    StoredRecord,
 )
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
-from ledger.stores.postgres.embedding import written
-from ledger.stores.postgres.keeping_records import record_of
+from ledger.stores.postgres.event_reader import EventCursor, EventReader, stored_event
 from ledger.stores.postgres.record_conditions import LAST_ACCESSED, where
+from ledger.stores.postgres.vectors import vector_text
 from projections.recency import DAY_S, MOST_HALVINGS, Recency
-from projections.records import RECORDS
+from projections.records import RECORDS, Record
 
 _ROW: Final = tables.records.c
 _ACCESS: Final = tables.record_accesses
 _MEANING: Final = tables.record_embeddings
-_PLACE: Final = ("namespace_id", "stream_id", "record_id")
+_KEY: Final = ("namespace_id", "stream_id", "record_id")
 _ID: Final = _ROW.record_id.collate("C")
+_record: Final = msgspec.json.Decoder(Record)
 _COLUMNS: Final = (
     _ROW.namespace_id,
     _ROW.stream_id,
@@ -37,27 +40,38 @@ _COLUMNS: Final = (
     LAST_ACCESSED.label("last_accessed"),
     sa.func.coalesce(_ACCESS.c.access_count, 0).label("access_count"),
 )
-_WITH_ACCESSES: Final = tables.records.outerjoin(_ACCESS, sa.and_(*(_ACCESS.c[name] == _ROW[name] for name in _PLACE)))
+_WITH_ACCESSES: Final = tables.records.outerjoin(_ACCESS, sa.and_(*(_ACCESS.c[name] == _ROW[name] for name in _KEY)))
 
 
-class FindingRecords:
+class RecordReader:
     """The reading half of `ports.records.RecordStore`."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, events: EventReader) -> None:
         self._pool = pool
+        self._events = events
 
-    async def record_spaces(self, namespace_ids: Sequence[UUID]) -> dict[UUID, str]:
-        """See `ports.records.RecordReader.record_spaces`."""
-        spaces, streams = tables.namespaces.c, tables.streams.c
+    async def read_events(self, namespace_id: UUID, *, after: int, limit: int) -> RecordEvents:
+        """See `ports.records.RecordStore.read_events`."""
+        info = await self._events.namespace(namespace_id)
+        until = min(after + limit, info.last_position) if info else 0
+        if until <= after:
+            return RecordEvents(after, [])
+        bounds = {"after": after, "until": until, "records": RECORDS}
+        rows = await self._events.rows("record_events", namespace_id, bounds, cursor=EventCursor)
+        return RecordEvents(until, [(row[16], stored_event(namespace_id, row)) for row in rows])
+
+    async def namespaces(self, namespace_ids: Sequence[UUID]) -> dict[UUID, str]:
+        """See `ports.records.RecordStore.namespaces`."""
+        namespaces, streams = tables.namespaces.c, tables.streams.c
         holding = sa.select(streams.namespace_id).where(
             streams.session_id == RECORDS, streams.namespace_id.in_(namespace_ids)
         )
-        wanted = sa.select(spaces.namespace_id, spaces.namespace).where(spaces.namespace_id.in_(holding))
+        wanted = sa.select(namespaces.namespace_id, namespaces.namespace).where(namespaces.namespace_id.in_(holding))
         async with self._pool.transaction(*namespace_ids) as connection:
             return {row[0]: row[1] for row in await connection.execute(wanted)}
 
-    async def find_records(self, builds: RecordBuilds, wanted: Wanted) -> list[KeptRecord]:
-        """See `ports.records.RecordReader.find_records`."""
+    async def find(self, builds: RecordBuilds, wanted: RecordLookup) -> list[StoredRecord]:
+        """See `ports.records.RecordStore.find`."""
         either: list[sa.ColumnElement[bool]] = []
         if wanted.record_ids:
             either.append(_ROW.record_id.in_(wanted.record_ids))
@@ -68,28 +82,28 @@ class FindingRecords:
         found = sa.select(*_COLUMNS).select_from(_WITH_ACCESSES).where(_in(builds), sa.or_(*either))
         if wanted.streams is not None:
             found = found.where(_ROW.stream_id.in_(wanted.streams))
-        return await self._kept(builds, found.order_by(_ROW.namespace_id, _ROW.stream_id, _ID))
+        return await self._stored(builds, found.order_by(_ROW.namespace_id, _ROW.stream_id, _ID))
 
-    async def duplicate_records(self, builds: RecordBuilds, *, user_id: str | None = None) -> list[KeptRecord]:
-        """See `ports.records.RecordReader.duplicate_records`."""
+    async def duplicates(self, builds: RecordBuilds, *, user_id: str | None = None) -> list[StoredRecord]:
+        """See `ports.records.RecordStore.duplicates`."""
         scope = [_in(builds), _ROW.live, _ROW.extraction_strategy != "message"]
         if user_id is not None:
             scope.append(_ROW.user_id == user_id)
         same = (_ROW.namespace_id, _ROW.stream_id, _ROW.identity)
         own = (_ROW.created_at, _ID.label("own_id"), sa.func.count().over(partition_by=same).label("times"))
         # counted in one pass: joined with itself, a table that was just filled is walked through row by row
-        told = sa.select(*_COLUMNS, *own).select_from(_WITH_ACCESSES).where(*scope).subquery()
-        order = (told.c.namespace_id, told.c.stream_id, told.c.created_at, told.c.own_id.collate("C"))
-        return await self._kept(builds, sa.select(told).where(told.c.times > 1).order_by(*order))
+        counted = sa.select(*_COLUMNS, *own).select_from(_WITH_ACCESSES).where(*scope).subquery()
+        order = (counted.c.namespace_id, counted.c.stream_id, counted.c.created_at, counted.c.own_id.collate("C"))
+        return await self._stored(builds, sa.select(counted).where(counted.c.times > 1).order_by(*order))
 
-    async def records_to_embed(self, builds: RecordBuilds, model: str, *, limit: int) -> list[KeptRecord]:
-        """See `ports.records.RecordEmbeddingStore.records_to_embed`."""
+    async def to_embed(self, builds: RecordBuilds, model: str, *, limit: int) -> list[StoredRecord]:
+        """See `ports.records.RecordStore.to_embed`."""
         there = sa.exists().where(*_its_meaning(model))
         found = sa.select(*_COLUMNS).select_from(_WITH_ACCESSES).where(_in(builds), _ROW.live, ~there)
-        return await self._kept(builds, found.order_by(_ROW.created_at, _ID, _ROW.stream_id).limit(limit))
+        return await self._stored(builds, found.order_by(_ROW.created_at, _ID, _ROW.stream_id).limit(limit))
 
-    async def search_records(self, builds: RecordBuilds, query: RecordQuery) -> RecordHits:
-        """See `ports.records.RecordSearchStore.search_records`."""
+    async def search(self, builds: RecordBuilds, query: RecordQuery) -> RecordHitPage:
+        """See `ports.records.RecordStore.search`."""
         source, score = (_WITH_ACCESSES, None) if query.text is None else _scored(builds, query)
         shown = sa.null() if score is None else score
         found = (
@@ -105,29 +119,29 @@ class FindingRecords:
         best = [] if score is None else [_rank(score, query).desc()]
         page = found.order_by(*best, age, _ID, _ROW.stream_id).limit(query.limit).offset(query.offset)
         if not builds:
-            return RecordHits(0, [])
+            return RecordHitPage(0, [])
         async with self._pool.transaction(*builds) as connection:
             rows = (await connection.execute(page)).all()
             total = rows[0].total if rows else 0
             if not rows and query.offset:  # beyond the last page, whose rows would have told
                 first = found.with_only_columns(sa.func.count())
                 total = await connection.scalar(first) or 0
-        hits = [RecordHit(_kept(row), None if score is None else float(row.score)) for row in rows]
-        return RecordHits(total, hits)
+        hits = [RecordHit(_stored(row), None if score is None else float(row.score)) for row in rows]
+        return RecordHitPage(total, hits)
 
-    async def _kept(self, builds: RecordBuilds, wanted: sa.Select[Any]) -> list[KeptRecord]:
+    async def _stored(self, builds: RecordBuilds, wanted: sa.Select[Any]) -> list[StoredRecord]:
         if not builds:
             return []
         async with self._pool.transaction(*builds) as connection:
-            return [_kept(row) for row in await connection.execute(wanted)]
+            return [_stored(row) for row in await connection.execute(wanted)]
 
 
-def _kept(row: sa.Row[Any]) -> KeptRecord:
-    return KeptRecord(
+def _stored(row: sa.Row[Any]) -> StoredRecord:
+    return StoredRecord(
         namespace_id=row.namespace_id,
         stream_id=row.stream_id,
         user_id=row.user_id,
-        record=record_of(bytes(row.record)),
+        record=_record.decode(row.record),
         last_accessed=row.last_accessed,
         access_count=row.access_count,
     )
@@ -139,7 +153,7 @@ def _in(builds: RecordBuilds) -> sa.ColumnElement[bool]:
 
 def _its_meaning(model: str) -> list[sa.ColumnElement[bool]]:
     """Return the conditions that join a record with the meaning of the text it has."""
-    same = [_MEANING.c[name] == _ROW[name] for name in _PLACE]
+    same = [_MEANING.c[name] == _ROW[name] for name in _KEY]
     return [*same, _MEANING.c.model == model, _MEANING.c.text_digest == _ROW.text_digest]
 
 
@@ -152,8 +166,8 @@ def _scored(builds: RecordBuilds, query: RecordQuery) -> tuple[sa.FromClause, sa
         query.language,
         text,
         MOST_WORDS,
-    ).table_valued(*(sa.column(name) for name in _PLACE), sa.column("score", sa.Double), name="words")
-    its_words = sa.and_(*(words.c[name] == _ROW[name] for name in _PLACE))
+    ).table_valued(*(sa.column(name) for name in _KEY), sa.column("score", sa.Double), name="words")
+    its_words = sa.and_(*(words.c[name] == _ROW[name] for name in _KEY))
     if query.vector is None or query.mode == "keyword":
         return _WITH_ACCESSES.join(words, its_words), words.c.score
     meaning = _similarity(query.vector)
@@ -167,7 +181,7 @@ def _scored(builds: RecordBuilds, query: RecordQuery) -> tuple[sa.FromClause, sa
 
 def _similarity(vector: Sequence[float]) -> sa.ColumnElement[Any]:
     """Return the cosine similarity, 0 to 1; null for a meaning of another dimension, 0 where one has no length."""
-    ours = sa.cast(sa.literal(written(vector)), tables.PublicVector())
+    ours = sa.cast(sa.literal(vector_text(vector)), tables.PublicVector())
     apart: sa.ColumnElement[Any] = _MEANING.c.embedding.op("OPERATOR(public.<=>)", return_type=sa.Double())(ours)
     near = sa.func.coalesce(1 - sa.func.nullif(apart, sa.cast("NaN", sa.Double)), 0.0)
     bounded = sa.func.least(1.0, sa.func.greatest(0.0, near))

@@ -1,4 +1,4 @@
-"""Keeping the tokens of the service, as the owner. Source: trust S-2."""
+"""Administration of the service's tokens, as the owner of the schema. Source: trust S-2."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,22 +7,22 @@ from typing import Any
 import sqlalchemy as sa
 
 from ledger.errors import NotAllowed
+from ledger.ports.tokens import FoundToken, ListedToken
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.faults import translated
 from ledger.stores.postgres.migration import run_sql_on, sqlalchemy_url
-from ledger.stores.postgres.token_finder import FoundToken, ListedToken
 
 _TOKENS = tables.api_tokens
 
 
-class TokenKeeper:
-    """Makes, lists and revokes tokens, as the owner; made by `keeping`."""
+class TokenAdmin:
+    """Creates, lists and revokes tokens, as the owner; see `token_admin`."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
 
     def add(self, key_id: str, token: FoundToken) -> None:
-        """Keep *token* under *key_id*."""
+        """Store *token* under *key_id*."""
         row: dict[str, Any] = {
             "key_id": key_id,
             "token_hash": token.token_hash,
@@ -51,7 +51,7 @@ class TokenKeeper:
         ]
 
     def revoke(self, key_id: str) -> bool:
-        """Revoke a token; return whether there is such a one. A second time changes nothing."""
+        """Revoke a token; return whether there is one. A second time changes nothing."""
         revoked = (
             sa.update(_TOKENS)
             .where(_TOKENS.c.key_id == key_id)
@@ -62,8 +62,8 @@ class TokenKeeper:
 
 
 @contextmanager
-def keeping(url: str) -> Iterator[TokenKeeper]:
-    """Yield the keeper of the tokens in the database at *url*, in one transaction.
+def token_admin(url: str) -> Iterator[TokenAdmin]:
+    """Yield what administers the tokens in the database at *url*, in one transaction.
 
     Raises:
         DatabaseUnavailable: it cannot be reached.
@@ -74,10 +74,10 @@ def keeping(url: str) -> Iterator[TokenKeeper]:
     try:
         with translated(), engine.begin() as connection:
             run_sql_on(connection, "become_owner")
-            yield TokenKeeper(connection)
+            yield TokenAdmin(connection)
     except NotAllowed as fault:
         raise NotAllowed(
-            "tokens are made and revoked by the login that migrates, not by that of the service"
+            "tokens are created and revoked by the login that migrates, not by that of the service"
         ) from fault
     finally:
         engine.dispose()

@@ -1,4 +1,4 @@
-"""The projection behind search: its words, kept by catching up, and the asking."""
+"""The search index: pieces of text with their words, and their embeddings where the server has pgvector."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -10,32 +10,27 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ledger.ids import Stream
-from ledger.ports.search import SEARCH, Hit, SearchQuery, StreamChange
+from ledger.ports.search_index import SEARCH, PieceHit, SearchQuery, StreamChange
 from ledger.stores.postgres import tables
-from ledger.stores.postgres.checkpoints import moved_on, the_build
 from ledger.stores.postgres.connections import Pool
 from ledger.stores.postgres.faults import translated
+from ledger.stores.postgres.stored_projections import moved_on, the_build, unused_rows
+from ledger.stores.postgres.vectors import EmbeddingTable, vector_text
 from projections.search import Erase, Fold, Forget, Put, Withdraw
 
-QUERIES: Final = {path.stem: path.read_text() for path in (Path(__file__).parent / "search_queries").glob("*.sql")}
-_PUT: Final = sa.text(QUERIES["put_pieces"])
+_QUERIES: Final = {path.stem: path.read_text() for path in (Path(__file__).parent / "search_queries").glob("*.sql")}
+_PUT: Final = sa.text(_QUERIES["put_pieces"])
+_PUT_EMBEDDINGS: Final = sa.text(_QUERIES["put_embeddings"])
 
 
-class Searching:
-    """The `ports.search.SearchStore` of the store."""
+class PostgresSearchIndex:
+    """See `ports.search_index.SearchIndexStore`."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._embeds: bool | None = None
+        self._embeddings = EmbeddingTable(pool, "search_embeddings")
 
-    async def embeds(self) -> bool:
-        """See `ports.search.EmbeddingStore.embeds`."""
-        if self._embeds is None:
-            rows = await self.rows("SELECT to_regclass('ledger.search_embeddings') IS NOT NULL", {})
-            self._embeds = bool(rows[0][0])
-        return self._embeds
-
-    async def index_pieces(
+    async def apply(
         self,
         namespace_id: UUID,
         build: int,
@@ -45,8 +40,8 @@ class Searching:
         position: int,
         language: str,
     ) -> int | None:
-        """See `ports.search.SearchStore.index_pieces`."""
-        embeds = await self.embeds()
+        """See `ports.search_index.SearchIndexStore.apply`."""
+        embeds = await self.stores_embeddings()
         at = sa.select(tables.projection_checkpoints.c.position).where(the_build(namespace_id, SEARCH, build))
         async with self._pool.transaction(namespace_id) as connection:
             reached = await connection.scalar(at.with_for_update())
@@ -62,20 +57,24 @@ class Searching:
             await connection.execute(moved_on(namespace_id, SEARCH, build, position))
             return position
 
-    async def prune_pieces(self, namespace_id: UUID) -> int:
-        """See `ports.search.SearchStore.prune_pieces`."""
+    async def prune(self, namespace_id: UUID) -> int:
+        """See `ports.search_index.SearchIndexStore.prune`."""
         async with self._pool.transaction(namespace_id, takes_time=True) as connection:
-            await connection.execute(_unused(namespace_id, tables.search_terms))
-            return (await connection.execute(_unused(namespace_id, tables.search_entries))).rowcount
+            await connection.execute(unused_rows(namespace_id, SEARCH, tables.search_terms))
+            return (await connection.execute(unused_rows(namespace_id, SEARCH, tables.search_entries))).rowcount
 
-    async def search(self, namespace_id: UUID, build: int, query: SearchQuery) -> list[Hit]:
-        """See `ports.search.SearchStore.search`."""
-        return await self.hits("search", namespace_id, build, asked(query))
+    async def stores_embeddings(self) -> bool:
+        """See `ports.search_index.SearchIndexStore.stores_embeddings`."""
+        return await self._embeddings.exists()
+
+    async def find(self, namespace_id: UUID, build: int, query: SearchQuery) -> list[PieceHit]:
+        """See `ports.search_index.SearchIndexStore.find`."""
+        return await self._hits("search", namespace_id, build, _parameters(query))
 
     async def findable(
         self, stream: Stream, build: int, versions: Sequence[int], *, include_erased: bool = False
     ) -> set[int]:
-        """See `ports.search.SearchStore.findable`."""
+        """See `ports.search_index.SearchIndexStore.findable`."""
         wanted = {
             "namespace": str(stream.namespace_id),
             "build": build,
@@ -83,13 +82,41 @@ class Searching:
             "versions": list(versions),
             "include_erased": include_erased,
         }
-        return {int(row[0]) for row in await self.rows(QUERIES["findable"], wanted)}
+        return {int(row[0]) for row in await self._rows(_QUERIES["findable"], wanted)}
 
-    async def hits(self, query: str, namespace_id: UUID, build: int, wanted: dict[str, Any]) -> list[Hit]:
+    async def to_embed(self, namespace_id: UUID, build: int, model: str, *, limit: int) -> list[PieceHit]:
+        """See `ports.search_index.SearchIndexStore.to_embed`."""
+        wanted = {"model": model, "limit": limit}
+        return await self._hits("pieces_to_embed", namespace_id, build, wanted)
+
+    async def save_embeddings(
+        self, namespace_id: UUID, model: str, embeddings: Sequence[tuple[PieceHit, Sequence[float]]]
+    ) -> None:
+        """See `ports.search_index.SearchIndexStore.save_embeddings`."""
+        rows = {
+            "namespace": namespace_id,
+            "model": model,
+            "streams": [hit.stream_id for hit, _ in embeddings],
+            "versions": [hit.version for hit, _ in embeddings],
+            "kinds": [hit.kind for hit, _ in embeddings],
+            "numbers": [hit.piece for hit, _ in embeddings],
+            "embeddings": [vector_text(vector) for _, vector in embeddings],
+        }
+        async with self._pool.transaction(namespace_id) as connection:
+            await connection.execute(_PUT_EMBEDDINGS, rows)
+
+    async def find_similar(
+        self, namespace_id: UUID, build: int, query: SearchQuery, model: str, vector: Sequence[float]
+    ) -> list[PieceHit]:
+        """See `ports.search_index.SearchIndexStore.find_similar`."""
+        wanted = {**_parameters(query), "model": model, "vector": vector_text(vector), "dimensions": len(vector)}
+        return await self._hits("search_similar", namespace_id, build, wanted)
+
+    async def _hits(self, query: str, namespace_id: UUID, build: int, wanted: dict[str, Any]) -> list[PieceHit]:
         """Run one of the queries whose columns are those of a hit."""
         bounds = {**wanted, "namespace": str(namespace_id), "build": build}
         return [
-            Hit(
+            PieceHit(
                 stream_id=row[0],
                 version=row[1],
                 kind=row[2],
@@ -101,17 +128,17 @@ class Searching:
                 session_id=row[8],
                 score=float(row[9]),
             )
-            for row in await self.rows(QUERIES[query], bounds)
+            for row in await self._rows(_QUERIES[query], bounds)
         ]
 
-    async def rows(self, query: str, wanted: dict[str, Any]) -> list[tuple[Any, ...]]:
+    async def _rows(self, query: str, wanted: dict[str, Any]) -> list[tuple[Any, ...]]:
         """Run a query in one round trip."""
         with translated():
             async with self._pool.readers.use() as driver:
                 return await (await driver.execute(query, wanted, prepare=True)).fetchall()
 
 
-def asked(query: SearchQuery) -> dict[str, Any]:
+def _parameters(query: SearchQuery) -> dict[str, Any]:
     """Return *query* as parameters; what no database text can hold is blank in it."""
     text = query.text.replace("\x00", " ").encode(errors="replace").decode()
     return {
@@ -157,23 +184,16 @@ async def _apply(
                 await connection.execute(erase)
             return
         case Withdraw(version=version):
-            gone = [entries.c.kind == "entry", entries.c.version == version]
+            removed = [entries.c.kind == "entry", entries.c.version == version]
         case Fold(summary_ids=folded):
-            gone = [entries.c.kind != "entry", entries.c.item_id.in_(folded)]
+            removed = [entries.c.kind != "entry", entries.c.item_id.in_(folded)]
         case Forget(ended=ended):
-            gone = [] if ended else [entries.c.kind != "knowledge"]
+            removed = [] if ended else [entries.c.kind != "knowledge"]
         case Put():
             return
     if embeds:
         kept = tables.search_embeddings
         key = ("namespace_id", "stream_id", "version", "kind", "piece")
         same = [kept.c[name] == entries.c[name] for name in key]
-        await connection.execute(kept.delete().where(sa.exists().where(*same, *live, *gone)))
-    await connection.execute(entries.delete().where(*live, *gone))
-
-
-def _unused(namespace_id: UUID, table: sa.Table) -> sa.Delete:
-    """Return the statement that deletes the rows of *table* whose build is gone; see `checkpoints.unused_rows`."""
-    builds = tables.projection_checkpoints.c
-    known = sa.select(builds.projection_version).where(builds.namespace_id == namespace_id, builds.projection == SEARCH)
-    return sa.delete(table).where(table.c.namespace_id == namespace_id, table.c.projection_version.not_in(known))
+        await connection.execute(kept.delete().where(sa.exists().where(*same, *live, *removed)))
+    await connection.execute(entries.delete().where(*live, *removed))

@@ -1,4 +1,4 @@
-"""What is kept beside the log and may be dropped: snapshots, and the index behind listings."""
+"""The index of sessions, behind listings."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -7,54 +7,24 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from ledger.ids import Stream
-from ledger.ports.indexes import IndexedSession, LifeFilter, Snapshot
+from ledger.ports.session_index import SESSION_INDEX, IndexedSession, LifeFilter
 from ledger.stores.postgres import tables
-from ledger.stores.postgres.checkpoints import moved_on, sessions_changed, unused_rows
 from ledger.stores.postgres.connections import Pool
+from ledger.stores.postgres.stored_projections import moved_on, unused_rows
 
 
-class Caches:
-    """The writing half of `ports.indexes.SnapshotStore`, and the `ports.indexes.SessionIndexStore` of the store."""
+class PostgresSessionIndex:
+    """See `ports.session_index.SessionIndexStore`."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def save_snapshot(self, stream: Stream, snapshot: Snapshot) -> None:
-        """See `ports.indexes.SnapshotStore.save_snapshot`."""
-        row = {
-            "namespace_id": stream.namespace_id,
-            "stream_id": stream.stream_id,
-            "projection": snapshot.projection,
-            "projection_version": snapshot.projection_version,
-            "version": snapshot.version,
-            "code_digest": snapshot.code_digest,
-            "state": snapshot.state,
-        }
-        statement = insert(tables.snapshots).values(row)
-        upsert = statement.on_conflict_do_update(
-            index_elements=tables.snapshots.primary_key.columns.keys(),
-            set_={"code_digest": statement.excluded.code_digest, "state": statement.excluded.state},
-        )
-        async with self._pool.transaction(stream.namespace_id) as connection:
-            await connection.execute(upsert)
-
-    async def index_progress(
-        self, namespace_id: UUID, build: int, *, limit: int | None = None
-    ) -> tuple[int, list[tuple[str, str]]]:
-        """See `ports.indexes.SessionIndexStore.index_progress`."""
-        async with self._pool.transaction(namespace_id) as connection:
-            _, until, changed = await sessions_changed(
-                connection, namespace_id, tables.session_index.name, build, limit=limit
-            )
-            return until, changed
-
-    async def save_index(self, namespace_id: UUID, build: int, position: int, rows: Sequence[IndexedSession]) -> bool:
-        """See `ports.indexes.SessionIndexStore.save_index`."""
+    async def save(self, namespace_id: UUID, build: int, position: int, rows: Sequence[IndexedSession]) -> bool:
+        """See `ports.session_index.SessionIndexStore.save`."""
         index = tables.session_index
         async with self._pool.transaction(namespace_id) as connection:
             # first, so that a build which is being replaced is either written to before that or not at all
-            if await connection.scalar(moved_on(namespace_id, index.name, build, position)) is None:
+            if await connection.scalar(moved_on(namespace_id, SESSION_INDEX, build, position)) is None:
                 return False
             for row in rows:
                 values = {name: getattr(row, name) for name in row.__struct_fields__}
@@ -69,12 +39,12 @@ class Caches:
                 )
             return True
 
-    async def prune_index(self, namespace_id: UUID) -> int:
-        """See `ports.indexes.SessionIndexStore.prune_index`."""
+    async def prune(self, namespace_id: UUID) -> int:
+        """See `ports.session_index.SessionIndexStore.prune`."""
         async with self._pool.transaction(namespace_id, takes_time=True) as connection:
-            return (await connection.execute(unused_rows(namespace_id, tables.session_index))).rowcount
+            return (await connection.execute(unused_rows(namespace_id, SESSION_INDEX, tables.session_index))).rowcount
 
-    async def list_index(
+    async def page(
         self,
         namespace_id: UUID,
         build: int,
@@ -84,7 +54,7 @@ class Caches:
         after: tuple[datetime, UUID] | None = None,
         limit: int = 100,
     ) -> list[IndexedSession]:
-        """See `ports.indexes.SessionIndexStore.list_index`."""
+        """See `ports.session_index.SessionIndexStore.page`."""
         table = tables.session_index.c
         fields = IndexedSession.__struct_fields__
         wanted = (
@@ -96,9 +66,9 @@ class Caches:
         if user_id is not None:
             wanted = wanted.where(table.user_id == user_id)
         if life is not None:
-            gone = sa.and_(table.status == "live", table.expires_at.is_not(None), table.expires_at <= life.moment)
-            alike = gone if life.status == "expired" else sa.and_(table.status == life.status, sa.not_(gone))
-            wanted = wanted.where(alike)
+            expired = sa.and_(table.status == "live", table.expires_at.is_not(None), table.expires_at <= life.moment)
+            matches = expired if life.status == "expired" else sa.and_(table.status == life.status, sa.not_(expired))
+            wanted = wanted.where(matches)
         if after is not None:
             moment, stream_id = after
             wanted = wanted.where(
@@ -111,10 +81,10 @@ class Caches:
             rows = await connection.execute(wanted)
             return [IndexedSession(**dict(zip(fields, row, strict=True))) for row in rows]
 
-    async def live_index(
+    async def page_of_live(
         self, builds: Mapping[UUID, int], *, user_id: str | None, moment: datetime, limit: int
     ) -> tuple[int, list[IndexedSession]]:
-        """See `ports.indexes.SessionIndexStore.live_index`."""
+        """See `ports.session_index.SessionIndexStore.page_of_live`."""
         table = tables.session_index.c
         fields = IndexedSession.__struct_fields__
         live = [
@@ -134,9 +104,3 @@ class Caches:
             total = await connection.scalar(sa.select(sa.func.count()).where(*live)) or 0
             rows = await connection.execute(newest)
             return total, [IndexedSession(**dict(zip(fields, row, strict=True))) for row in rows]
-
-    async def prune_requests(self, namespace_id: UUID, *, days: int) -> int:
-        """Forget idempotency keys older than *days*, at least one (trust R-6); return how many."""
-        async with self._pool.transaction(namespace_id, takes_time=True) as connection:
-            statement = sa.text("SELECT ledger.prune_requests(:namespace_id, make_interval(days => :days))")
-            return int(await connection.scalar(statement, {"namespace_id": namespace_id, "days": days}) or 0)

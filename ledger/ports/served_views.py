@@ -1,0 +1,19 @@
+"""The views that a service has served with messages left out."""
+
+from datetime import datetime
+from typing import Protocol
+
+from ledger.ids import Stream
+from ledger.session.put import ServedView
+
+
+class ServedViewStore(Protocol):
+    """The views of the last week (http W-55). A cache: without it more messages stay."""
+
+    async def save(self, stream: Stream, view: ServedView, *, now: datetime) -> None:
+        """Store *view*; the same view again is stored once."""
+        ...
+
+    async def load(self, stream: Stream, *, now: datetime) -> list[ServedView]:
+        """Return the views of the last week."""
+        ...

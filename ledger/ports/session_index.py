@@ -1,0 +1,76 @@
+"""The index of sessions: the stored projection behind listings."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final, Literal, Protocol, TypeAlias
+from uuid import UUID
+
+import msgspec
+
+#: The name of the stored projection, that of its checkpoints and its table.
+SESSION_INDEX: Final = "session_index"
+
+
+class IndexedSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of the session index; *status* is ``live``, ``ended``, or ``unreadable`` here."""
+
+    stream_id: UUID
+    user_id: str
+    session_id: str
+    version: int
+    status: Literal["live", "ended", "unreadable"]
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime | None = None
+    entries: int
+    active: int
+    summaries: int
+    total_tokens: int
+    active_tokens: int
+
+
+LifeStatus: TypeAlias = Literal["live", "expired", "ended"]
+
+
+class LifeFilter(msgspec.Struct, frozen=True):
+    """Which sessions are listed: those with *status* as of *moment*, for expiry follows from the clock (http W-20)."""
+
+    status: LifeStatus
+    moment: datetime
+
+
+class SessionIndexStore(Protocol):
+    """The stored projection behind listings; *build* as in `stored_projections.Checkpoint`."""
+
+    async def save(self, namespace_id: UUID, build: int, position: int, rows: Sequence[IndexedSession]) -> bool:
+        """Put *rows* in place and record that the index is folded up to *position*, in one transaction.
+
+        Return false, and write nothing, if there is no such build, or no longer.
+        """
+        ...
+
+    async def prune(self, namespace_id: UUID) -> int:
+        """Delete the rows of builds that no longer exist; return how many."""
+        ...
+
+    async def page_of_live(
+        self, builds: Mapping[UUID, int], *, user_id: str | None, moment: datetime, limit: int
+    ) -> tuple[int, list[IndexedSession]]:
+        """Return how many sessions live and have not expired at *moment*, and the *limit* newest, then by session id.
+
+        *builds* are those to look in, by namespace.
+        """
+        ...
+
+    async def page(
+        self,
+        namespace_id: UUID,
+        build: int,
+        *,
+        user_id: str | None = None,
+        life: LifeFilter | None = None,
+        after: tuple[datetime, UUID] | None = None,
+        limit: int = 100,
+    ) -> list[IndexedSession]:
+        """Return rows newest first, then by stream id; *after* is the last row of the page before."""
+        ...

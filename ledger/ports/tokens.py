@@ -1,0 +1,37 @@
+"""The tokens of a service, as they are stored: without their secrets (trust S-2)."""
+
+from datetime import datetime
+from typing import Protocol
+
+import msgspec
+
+
+class StoredToken(msgspec.Struct, frozen=True, kw_only=True):
+    """A token without its secret; *namespaces* none is all of them."""
+
+    name: str
+    scopes: tuple[str, ...]
+    namespaces: tuple[str, ...] | None
+    expires_at: datetime | None
+    revoked_at: datetime | None
+
+
+class FoundToken(StoredToken, frozen=True, kw_only=True):
+    """What a request's token is compared with."""
+
+    token_hash: bytes
+
+
+class ListedToken(StoredToken, frozen=True, kw_only=True):
+    """A token as the command that lists them shows it."""
+
+    key_id: str
+    created_at: datetime
+
+
+class TokenFinder(Protocol):
+    """Looks tokens up, as the application."""
+
+    async def find(self, key_id: str) -> FoundToken | None:
+        """Return the token with a key id; none if there is none."""
+        ...

@@ -1,0 +1,44 @@
+"""The store in memory: for tests and for trying things. It lasts as long as its process."""
+
+from uuid import UUID
+
+from ledger.clock import SystemClock
+from ledger.ports.clock import Clock
+from ledger.ports.event_store import EventStore
+from ledger.ports.jobs import JobStore
+from ledger.ports.records import RecordStore
+from ledger.ports.search_index import SearchIndexStore
+from ledger.ports.served_views import ServedViewStore
+from ledger.ports.session_index import SessionIndexStore
+from ledger.ports.snapshots import SnapshotStore
+from ledger.ports.stored_projections import ProjectionStore
+from ledger.stores.in_memory.event_store import InMemoryEventStore
+from ledger.stores.in_memory.jobs import InMemoryJobs
+from ledger.stores.in_memory.namespaces import StoredNamespace
+from ledger.stores.in_memory.records import InMemoryRecords
+from ledger.stores.in_memory.search_index import InMemorySearchIndex
+from ledger.stores.in_memory.served_views import InMemoryServedViews
+from ledger.stores.in_memory.session_index import InMemorySessionIndex
+from ledger.stores.in_memory.snapshots import InMemorySnapshots
+from ledger.stores.in_memory.stored_projections import InMemoryProjections
+
+__all__ = ["InMemoryStore"]
+
+
+class InMemoryStore:
+    """A `Store` that lasts as long as its process."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        namespaces: dict[UUID, StoredNamespace] = {}
+        time = clock or SystemClock()
+        self.events: EventStore = InMemoryEventStore(namespaces, time)
+        self.snapshots: SnapshotStore = InMemorySnapshots(namespaces)
+        self.projections: ProjectionStore = InMemoryProjections(namespaces, time)
+        self.session_index: SessionIndexStore = InMemorySessionIndex(namespaces, time)
+        self.search: SearchIndexStore = InMemorySearchIndex(namespaces, time)
+        self.records: RecordStore = InMemoryRecords(namespaces, time)
+        self.jobs: JobStore = InMemoryJobs(namespaces, time)
+        self.served_views: ServedViewStore = InMemoryServedViews(namespaces)
+
+    async def close(self) -> None:
+        """See `ports.Store.close`."""

@@ -1,0 +1,238 @@
+"""The event store in memory. Read it to know the semantics: nothing of a database is in the way."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from ledger.chain import ZERO_HASH, place
+from ledger.errors import (
+    IdempotencyMismatch,
+    InvalidInput,
+    LedgerError,
+    StreamNameMismatch,
+    VersionConflict,
+    VersionNotFound,
+)
+from ledger.events import Ranges, StoredEvent, to_microseconds
+from ledger.ids import Stream
+from ledger.limits import EVENTS_PER_APPEND
+from ledger.ports import Appended, AppendRequest, Clock, EarlierRequest, NamespaceInfo, Receipt, StreamHead, StreamWrite
+from ledger.ports.event_store import SessionLocation
+from ledger.stores.in_memory.namespaces import StoredNamespace
+
+
+class InMemoryEventStore:
+    """See `ports.event_store.EventStore`."""
+
+    def __init__(self, namespaces: dict[UUID, StoredNamespace], clock: Clock) -> None:
+        self._namespaces = namespaces
+        self._clock = clock
+
+    async def append(self, request: AppendRequest) -> Appended:
+        """See `ports.event_store.EventStore.append`."""
+        return self._append_all([request])[0]
+
+    async def append_all(self, requests: Iterable[AppendRequest]) -> int:
+        """See `ports.event_store.EventStore.append_all`; nothing is awaited, so nobody sees the middle."""
+        return sum(len(appended.receipts) for appended in self._append_all(list(requests)))
+
+    def _append_all(self, requests: Sequence[AppendRequest]) -> list[Appended]:
+        if not any(write.events for request in requests for write in request.writes):
+            return [Appended(()) for _ in requests]
+        stream = requests[0].writes[0].stream
+        namespace = self._namespaces.get(stream.namespace_id) or StoredNamespace(stream.namespace, stream.namespace_id)
+        recorded_us = to_microseconds(self._clock.now())
+        length, known = len(namespace.log), set(namespace.requests)
+        try:
+            appended = [self._append(namespace, request, recorded_us) for request in requests]
+        except LedgerError:
+            self._undo(namespace, length, known)
+            raise
+        self._namespaces[stream.namespace_id] = namespace
+        return appended
+
+    def _undo(self, namespace: StoredNamespace, length: int, known: set[tuple[UUID, UUID]]) -> None:
+        for event in reversed(namespace.log[length:]):
+            namespace.streams[event.stream_id].pop()
+            if not namespace.streams[event.stream_id]:
+                del namespace.streams[event.stream_id], namespace.names[event.stream_id]
+                namespace.parents.pop(event.stream_id, None)
+        del namespace.log[length:]
+        for request in set(namespace.requests) - known:
+            del namespace.requests[request]
+
+    def _append(self, namespace: StoredNamespace, request: AppendRequest, recorded_us: int) -> Appended:
+        anchor = min((write.stream.stream_id for write in request.writes), default=None)
+        if request.request_id is not None and anchor is not None:
+            earlier = namespace.requests.get((anchor, request.request_id))
+            if earlier is not None:
+                if earlier[0] != request.request_hash:
+                    raise IdempotencyMismatch
+                return msgspec.structs.replace(earlier[1], replayed=True)
+        for write in request.writes:
+            refusal = self._refusal(namespace, write)
+            if refusal is not None:
+                raise refusal
+        if sum(len(write.events) for write in request.writes) > EVENTS_PER_APPEND:
+            raise InvalidInput(
+                "batch_size", f"at most {EVENTS_PER_APPEND} events in one append", limit=EVENTS_PER_APPEND
+            )
+        receipts = [receipt for write in request.writes for receipt in self._write(namespace, write, recorded_us)]
+        appended = Appended(tuple(receipts))
+        if request.request_id is not None and request.request_hash is not None and anchor is not None and receipts:
+            namespace.requests[anchor, request.request_id] = (request.request_hash, appended)
+        return appended
+
+    def _refusal(self, namespace: StoredNamespace, write: StreamWrite) -> LedgerError | None:
+        known = namespace.names.get(write.stream.stream_id, write.stream)
+        if (known.user_id, known.session_id) != (write.stream.user_id, write.stream.session_id):
+            return StreamNameMismatch()
+        current = len(namespace.history(write.stream.stream_id))
+        expected = 0 if write.forked_from else write.expected_version
+        if expected is not None and expected != current:
+            return VersionConflict(current=current, expected=expected)
+        if write.forked_from is not None:
+            parent, version = write.forked_from
+            if not 1 <= version <= len(namespace.history(parent.stream_id)):
+                return VersionNotFound("the session to fork has no such version; read which it has")
+        return None
+
+    def _write(self, namespace: StoredNamespace, write: StreamWrite, recorded_us: int) -> list[Receipt]:
+        if not write.events:
+            return []
+        namespace.names.setdefault(write.stream.stream_id, write.stream)
+        if write.ended is not None:
+            namespace.ended[write.stream.stream_id] = write.ended
+        if write.forked_from is not None:
+            parent, version = write.forked_from
+            namespace.parents[write.stream.stream_id] = (parent.stream_id, version)
+        events = namespace.streams.setdefault(write.stream.stream_id, [])
+        history = namespace.history(write.stream.stream_id)
+        version, last = len(history), history[-1].hash if history else ZERO_HASH
+        receipts = []
+        for new in write.events:
+            stored = place(
+                new,
+                namespace_id=write.stream.namespace_id,
+                stream_id=write.stream.stream_id,
+                version=version + 1,
+                position=len(namespace.log) + 1,
+                recorded_us=recorded_us,
+                previous_hash=last,
+            )
+            version, last = stored.version, stored.hash
+            events.append(stored)
+            namespace.log.append(stored)
+            receipts.append(
+                Receipt(
+                    stored.stream_id,
+                    stored.version,
+                    stored.position,
+                    stored.event_id,
+                    stored.recorded_us,
+                    stored.hash,
+                )
+            )
+        return receipts
+
+    async def find_request(self, stream: Stream, request_id: UUID) -> EarlierRequest | None:
+        """See `ports.event_store.EventStore.find_request`."""
+        namespace = self._namespaces.get(stream.namespace_id)
+        found = namespace.requests.get((stream.stream_id, request_id)) if namespace else None
+        return EarlierRequest(found[0], found[1].receipts) if found else None
+
+    async def read_stream(
+        self, stream: Stream, *, after: int = 0, until: int | None = None, limit: int | None = None
+    ) -> list[StoredEvent]:
+        """See `ports.event_store.EventStore.read_stream`."""
+        events = self._events(stream)[after:until]
+        return events[:limit]
+
+    async def read_versions(self, stream: Stream, wanted: Ranges) -> list[StoredEvent]:
+        """See `ports.event_store.EventStore.read_versions`."""
+        events = self._events(stream)
+        return [event for first, last in wanted for event in events[first - 1 : last]]
+
+    async def find_items(self, stream: Stream, item_ids: Sequence[str]) -> dict[str, list[int]]:
+        """See `ports.event_store.EventStore.find_items`."""
+        wanted = set(item_ids)
+        found: dict[str, list[int]] = {}
+        for event in self._events(stream):
+            if event.item_id in wanted and event.item_id is not None:
+                found.setdefault(event.item_id, []).append(event.version)
+        return found
+
+    async def head(self, stream: Stream) -> tuple[int, bytes]:
+        """See `ports.event_store.EventStore.head`."""
+        events = self._events(stream)
+        return (events[-1].version, events[-1].hash) if events else (0, ZERO_HASH)
+
+    async def lineage(self, stream: Stream) -> list[StreamHead]:
+        """See `ports.event_store.EventStore.lineage`."""
+        namespace = self._namespaces.get(stream.namespace_id)
+        if namespace is None or stream.stream_id not in namespace.streams:
+            return []
+        heads = [namespace.head(stream.stream_id)]
+        while (parent_id := heads[-1].parent_id) is not None:
+            heads.append(namespace.head(parent_id))
+        return heads
+
+    async def version_at(self, stream: Stream, moment: datetime) -> int:
+        """See `ports.event_store.EventStore.version_at`."""
+        at = to_microseconds(moment)
+        return max((event.version for event in self._events(stream) if event.recorded_us <= at), default=0)
+
+    async def named(self, namespace_id: UUID, stream_ids: Sequence[UUID]) -> dict[UUID, tuple[str, str]]:
+        """See `ports.event_store.EventStore.named`."""
+        names = self._namespaces[namespace_id].names if namespace_id in self._namespaces else {}
+        return {each: (names[each].user_id, names[each].session_id) for each in stream_ids if each in names}
+
+    async def find_sessions(
+        self, namespace_ids: Sequence[UUID], session_id: str, *, user_id: str | None = None
+    ) -> list[SessionLocation]:
+        """See `ports.event_store.EventStore.find_sessions`."""
+        return [
+            SessionLocation(namespace_id, stream.user_id)
+            for namespace_id in namespace_ids
+            if (namespace := self._namespaces.get(namespace_id)) is not None
+            for stream in sorted(namespace.names.values(), key=lambda stream: stream.user_id)
+            if stream.session_id == session_id and (user_id is None or stream.user_id == user_id)
+            if not namespace.ended.get(stream.stream_id, False)
+        ]
+
+    async def read_namespace(self, namespace_id: UUID, *, after: int = 0, limit: int = 1_000) -> list[StoredEvent]:
+        """See `ports.event_store.EventStore.read_namespace`."""
+        namespace = self._namespaces.get(namespace_id)
+        return namespace.log[after : after + limit] if namespace else []
+
+    async def namespace(self, namespace_id: UUID) -> NamespaceInfo | None:
+        """See `ports.event_store.EventStore.namespace`."""
+        namespace = self._namespaces.get(namespace_id)
+        return msgspec.structs.replace(namespace.info, last_position=len(namespace.log)) if namespace else None
+
+    async def namespaces(self, namespace_ids: Sequence[UUID]) -> dict[UUID, NamespaceInfo]:
+        """See `ports.event_store.EventStore.namespaces`."""
+        found = {each: await self.namespace(each) for each in namespace_ids}
+        return {each: info for each, info in found.items() if info is not None}
+
+    async def namespace_ids(self) -> list[UUID]:
+        """See `ports.event_store.EventStore.namespace_ids`."""
+        return sorted(self._namespaces)
+
+    async def overview(self, namespace_id: UUID) -> tuple[NamespaceInfo, list[StreamHead]] | None:
+        """See `ports.event_store.EventStore.overview`."""
+        info = await self.namespace(namespace_id)
+        if info is None:
+            return None
+        namespace = self._namespaces[namespace_id]
+        return info, [namespace.head(stream_id) for stream_id in sorted(namespace.streams)]
+
+    async def prune_requests(self, namespace_id: UUID, *, days: int) -> int:
+        """See `ports.event_store.EventStore.prune_requests`; nothing here grows as old."""
+        return 0
+
+    def _events(self, stream: Stream) -> list[StoredEvent]:
+        namespace = self._namespaces.get(stream.namespace_id)
+        return namespace.history(stream.stream_id) if namespace else []

@@ -1,0 +1,212 @@
+"""The search index in memory: it gives the same answers as the database, word by word."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import assert_never
+from uuid import UUID
+
+import msgspec
+from msgspec.structs import replace
+
+from ledger.ids import Stream
+from ledger.ports import Clock
+from ledger.ports.search_index import SEARCH, PieceHit, PieceKey, SearchQuery, StreamChange
+from ledger.stores.in_memory.namespaces import StoredNamespace
+from projections import ranges
+from projections.ranking import words
+from projections.search import Change, Erase, Fold, Forget, Piece, Put, Withdraw
+from projections.word_index import WordIndex
+
+
+class Findable(msgspec.Struct, frozen=True):
+    """A piece, and whether it was erased from the window."""
+
+    stream: Stream
+    piece: Piece
+    erased: bool = False
+
+    def as_hit(self, score: float) -> PieceHit:
+        """Return it as found, with its score."""
+        piece = self.piece
+        return PieceHit(
+            stream_id=self.stream.stream_id,
+            user_id=self.stream.user_id,
+            session_id=self.stream.session_id,
+            version=piece.version,
+            kind=piece.kind,
+            piece=piece.number,
+            position=piece.position,
+            first_character=piece.first_character,
+            characters=len(piece.text),
+            score=score,
+        )
+
+    @property
+    def key(self) -> PieceKey:
+        """See `ports.search_index.SearchIndexStore.key`."""
+        return self.stream.stream_id, self.piece.version, self.piece.kind, self.piece.number
+
+
+class PieceIndex:
+    """What can be found in one namespace."""
+
+    def __init__(self) -> None:
+        self._pieces: dict[PieceKey, Findable] = {}
+        self._numbers: dict[PieceKey, int] = {}
+        self._keys: dict[int, PieceKey] = {}
+        self._ranking = WordIndex()
+
+    def apply(self, change: Change, stream: Stream) -> list[PieceKey]:
+        """Carry out one change of *stream*; return the pieces that were removed."""
+        present = self.of(stream)
+        match change:
+            case Put(pieces=pieces):
+                for piece in pieces:
+                    self._put(Findable(stream, piece))
+                return []
+            case Erase(covered=covered):
+                for one in present:
+                    if one.piece.kind == "entry" and ranges.contains(covered, one.piece.version):
+                        self._pieces[one.key] = replace(one, erased=True)
+                return []
+            case Withdraw(version=version):
+                return self._remove(
+                    one for one in present if one.piece.kind == "entry" and one.piece.version == version
+                )
+            case Fold(summary_ids=folded):
+                return self._remove(one for one in present if one.piece.kind != "entry" and one.piece.item_id in folded)
+            case Forget(ended=ended):
+                return self._remove(one for one in present if ended or one.piece.kind != "knowledge")
+            case _:
+                assert_never(change)
+
+    def of(self, stream: Stream | None) -> list[Findable]:
+        """Return the pieces of *stream*, or all."""
+        return [one for one in self._pieces.values() if stream is None or one.stream.stream_id == stream.stream_id]
+
+    def in_scope(self, query: SearchQuery) -> list[Findable]:
+        """Return the pieces in the scope of *query*."""
+        return [
+            one
+            for one in self.of(query.stream)
+            if one.piece.kind in query.kinds
+            and (query.user_id is None or one.stream.user_id == query.user_id)
+            and (query.collection is None or one.piece.collection == query.collection)
+            and (query.include_erased or not one.erased)
+        ]
+
+    def search(self, query: SearchQuery) -> list[PieceHit]:
+        """Return the pieces with any word of the query, best first."""
+        scores = {self._keys[number]: score for number, score in self._ranking.search(query.text, len(self._pieces))}
+        hits = [one.as_hit(scores[one.key]) for one in self.in_scope(query) if one.key in scores]
+        return sorted(hits, key=_best_first)[: query.limit]
+
+    def _put(self, one: Findable) -> None:
+        number = self._numbers.setdefault(one.key, len(self._numbers))
+        self._keys[number] = one.key
+        self._pieces[one.key] = one
+        self._ranking.add(number, one.piece.text)
+
+    def _remove(self, removed: Iterable[Findable]) -> list[PieceKey]:
+        keys = [one.key for one in removed]
+        for key in keys:
+            del self._pieces[key]
+            self._ranking.remove(self._numbers[key])
+        return keys
+
+
+def _best_first(hit: PieceHit) -> tuple[float, int, int]:
+    return -hit.score, hit.position if hit.kind == "knowledge" else -hit.position, hit.piece
+
+
+class InMemorySearchIndex:
+    """See `ports.search_index.SearchIndexStore`."""
+
+    def __init__(self, namespaces: Mapping[UUID, StoredNamespace], clock: Clock) -> None:
+        self._namespaces = namespaces
+        self._clock = clock
+        self._indexes: dict[tuple[UUID, int], PieceIndex] = {}
+        self._vectors: dict[tuple[UUID, str, PieceKey], Sequence[float]] = {}
+
+    async def apply(
+        self,
+        namespace_id: UUID,
+        build: int,
+        changes: Sequence[StreamChange],
+        *,
+        after: int,
+        position: int,
+        language: str,
+    ) -> int | None:
+        """See `ports.search_index.SearchIndexStore.apply`."""
+        namespace = self._namespaces.get(namespace_id)
+        built = namespace.checkpoints.get((SEARCH, build)) if namespace else None
+        if namespace is None or built is None or built.position != after:
+            return built.position if built else None
+        index = self._indexes.setdefault((namespace_id, build), PieceIndex())
+        for one in changes:
+            for removed in index.apply(one.change, namespace.names[one.stream_id]):
+                for key in [key for key in self._vectors if (key[0], key[2]) == (namespace_id, removed)]:
+                    del self._vectors[key]
+        namespace.checkpoints[SEARCH, build] = replace(built, position=position, updated_at=self._clock.now())
+        return position
+
+    async def prune(self, namespace_id: UUID) -> int:
+        """See `ports.search_index.SearchIndexStore.prune`."""
+        builds = self._namespaces[namespace_id].checkpoints if namespace_id in self._namespaces else {}
+        unused = [key for key in self._indexes if key[0] == namespace_id and (SEARCH, key[1]) not in builds]
+        return sum(len(self._indexes.pop(key).of(None)) for key in unused)
+
+    async def find(self, namespace_id: UUID, build: int, query: SearchQuery) -> list[PieceHit]:
+        """See `ports.search_index.SearchIndexStore.find`."""
+        return self._index(namespace_id, build).search(query)
+
+    async def findable(
+        self, stream: Stream, build: int, versions: Sequence[int], *, include_erased: bool = False
+    ) -> set[int]:
+        """See `ports.search_index.SearchIndexStore.findable`."""
+        pieces = self._index(stream.namespace_id, build).of(stream)
+        found = {
+            one.piece.version for one in pieces if one.piece.kind == "entry" and (include_erased or not one.erased)
+        }
+        return found.intersection(versions)
+
+    async def stores_embeddings(self) -> bool:
+        """See `ports.search_index.SearchIndexStore.stores_embeddings`."""
+        return True
+
+    async def to_embed(self, namespace_id: UUID, build: int, model: str, *, limit: int) -> list[PieceHit]:
+        """See `ports.search_index.SearchIndexStore.to_embed`."""
+        index = self._index(namespace_id, build)
+        left = [
+            one.as_hit(0.0)
+            for one in index.of(None)
+            if words(one.piece.text) and (namespace_id, model, one.key) not in self._vectors
+        ]
+        return sorted(left, key=lambda hit: (hit.position, hit.piece))[:limit]
+
+    async def save_embeddings(
+        self, namespace_id: UUID, model: str, embeddings: Sequence[tuple[PieceHit, Sequence[float]]]
+    ) -> None:
+        """See `ports.search_index.SearchIndexStore.save_embeddings`."""
+        self._vectors.update({(namespace_id, model, hit.key): vector for hit, vector in embeddings})
+
+    async def find_similar(
+        self, namespace_id: UUID, build: int, query: SearchQuery, model: str, vector: Sequence[float]
+    ) -> list[PieceHit]:
+        """See `ports.search_index.SearchIndexStore.find_similar`."""
+        index = self._index(namespace_id, build)
+        near = [
+            one.as_hit(_cosine(vector, stored))
+            for one in index.in_scope(query)
+            if (stored := self._vectors.get((namespace_id, model, one.key))) is not None and len(stored) == len(vector)
+        ]
+        return sorted(near, key=lambda hit: (-hit.score, -hit.position, hit.piece))[: query.limit]
+
+    def _index(self, namespace_id: UUID, build: int) -> "PieceIndex":
+        return self._indexes.get((namespace_id, build)) or PieceIndex()
+
+
+def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    lengths = math.hypot(*one) * math.hypot(*other)
+    return sum(a * b for a, b in zip(one, other, strict=True)) / lengths if lengths else 0.0

@@ -1,0 +1,93 @@
+"""The index of sessions in memory."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from ledger.events import to_microseconds
+from ledger.ports import Clock
+from ledger.ports.session_index import SESSION_INDEX, IndexedSession, LifeFilter
+from ledger.stores.in_memory.namespaces import StoredNamespace
+
+
+class InMemorySessionIndex:
+    """See `ports.session_index.SessionIndexStore`."""
+
+    def __init__(self, namespaces: Mapping[UUID, StoredNamespace], clock: Clock) -> None:
+        self._namespaces = namespaces
+        self._clock = clock
+
+    async def save(self, namespace_id: UUID, build: int, position: int, rows: Sequence[IndexedSession]) -> bool:
+        """See `ports.session_index.SessionIndexStore.save`."""
+        namespace = self._namespaces.get(namespace_id)
+        built = namespace.checkpoints.get((SESSION_INDEX, build)) if namespace else None
+        if namespace is None or built is None:
+            return False
+        index = namespace.index.setdefault(build, {})
+        index.update(
+            {
+                row.stream_id: row
+                for row in rows
+                if row.stream_id not in index or index[row.stream_id].version <= row.version
+            }
+        )
+        if position > built.position:
+            moved = msgspec.structs.replace(built, position=position, updated_at=self._clock.now())
+            namespace.checkpoints[SESSION_INDEX, build] = moved
+        return True
+
+    async def prune(self, namespace_id: UUID) -> int:
+        """See `ports.session_index.SessionIndexStore.prune`."""
+        namespace = self._namespaces.get(namespace_id)
+        if namespace is None:
+            return 0
+        unused = [build for build in namespace.index if (SESSION_INDEX, build) not in namespace.checkpoints]
+        return sum(len(namespace.index.pop(build)) for build in unused)
+
+    async def page(
+        self,
+        namespace_id: UUID,
+        build: int,
+        *,
+        user_id: str | None = None,
+        life: LifeFilter | None = None,
+        after: tuple[datetime, UUID] | None = None,
+        limit: int = 100,
+    ) -> list[IndexedSession]:
+        """See `ports.session_index.SessionIndexStore.page`."""
+        namespace = self._namespaces.get(namespace_id)
+        rows = namespace.index.get(build, {}).values() if namespace else ()
+        newest = sorted(
+            (row for row in rows if user_id in {None, row.user_id} and (life is None or _is(life, row))),
+            key=lambda row: _newest_first(row.updated_at, row.stream_id),
+        )
+        if after is not None:
+            newest = [row for row in newest if _newest_first(row.updated_at, row.stream_id) > _newest_first(*after)]
+        return newest[:limit]
+
+    async def page_of_live(
+        self, builds: Mapping[UUID, int], *, user_id: str | None, moment: datetime, limit: int
+    ) -> tuple[int, list[IndexedSession]]:
+        """See `ports.session_index.SessionIndexStore.page_of_live`."""
+        rows = [
+            row
+            for namespace_id, build in builds.items()
+            if namespace_id in self._namespaces
+            for row in self._namespaces[namespace_id].index.get(build, {}).values()
+            if row.status == "live"
+            and (row.expires_at is None or row.expires_at > moment)
+            and (user_id is None or row.user_id == user_id)
+        ]
+        rows.sort(key=lambda row: (-to_microseconds(row.updated_at), row.session_id, row.stream_id))
+        return len(rows), rows[:limit]
+
+
+def _is(life: LifeFilter, row: IndexedSession) -> bool:
+    expired = row.status == "live" and row.expires_at is not None and row.expires_at <= life.moment
+    return life.status == ("expired" if expired else row.status)
+
+
+def _newest_first(updated_at: datetime, stream_id: UUID) -> tuple[int, UUID]:
+    return -to_microseconds(updated_at), stream_id
