@@ -42,8 +42,7 @@ _PARTS = (
 _HEAD = """# Events
 
 Everything Memory Ledger knows is one of these {count} events. Nothing in the log is ever updated or deleted (the
-application's role cannot, see [operating](operating.md#roles)). This page is made from `ledger/events/`; rule numbers
-such as R-CMP-3 are those of the specification that the docstrings cite.
+application's role cannot, see [operating](operating.md#roles)). This page is made from `ledger/events/`.
 
 Beside its payload each event has a place and a proof: `version` in its session (from 1, without gaps), `position` in
 its namespace (from 1, without gaps, in the order of commits), `event_id` (a UUIDv7), `occurred_at` (the writer's

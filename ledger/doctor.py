@@ -150,7 +150,7 @@ class _Examination:
             what = (
                 "is superuser or bypasses row security" if row["mighty"] else "owns the schema, or may become its owner"
             )
-            found = f"{row['name']} {what}: P-3 stops mistakes only, P-10 rests on policies it could drop"
+            found = f"{row['name']} {what}: its guards stop mistakes only, and it could drop the policies of namespaces"
             if not (row["mighty"] or row["owner"]):
                 continue
             if self._embedded and not row["acts"]:
@@ -181,7 +181,7 @@ class _Examination:
             list(_LOG),
         )
         guarded = "UPDATE, DELETE and TRUNCATE end in a trigger that always fires"
-        bare = "P-3 rests on grants alone: a trigger is missing, disabled, conditional or another"
+        bare = "only grants protect the log: a trigger is missing, disabled, conditional or another"
         return [_guard(f"append-only {row['name']}", guarded, "" if row["guarded"] else bare) for row in rows]
 
     async def row_security(self) -> list[Check]:
@@ -207,7 +207,7 @@ class _Examination:
             _NAMESPACE_IS_SET,
         )
         names = ", ".join(row["name"] for row in rows)
-        open_tables = f"P-10 rests on our queries alone: it is off, not forced, or has other policies on {names}"
+        open_tables = f"only our queries separate namespaces: it is off, not forced, or has other policies on {names}"
         return [_guard("row security", "forced on every table with a namespace", open_tables if rows else "")]
 
     async def functions(self) -> list[Check]:
@@ -224,7 +224,9 @@ class _Examination:
             for row in rows
             if not row["owned"] or (row["definer"] and not row["pinned"]) or not any(row["body"] in sql for sql in ours)
         ]
-        changed = f"P-3 and P-7 rest on functions with another owner, search_path or body: {', '.join(faults)}"
+        changed = (
+            f"the log and its proofs rest on functions with another owner, search_path or body: {', '.join(faults)}"
+        )
         return [_guard("functions", f"{len(rows)}, as they were made, owned and pinned", changed if faults else "")]
 
     async def grants(self) -> list[Check]:
@@ -254,7 +256,7 @@ class _Examination:
             list(_CALLED_BY_THE_APPLICATION),
         )
         wide = (
-            f"P-3 rests on triggers alone, for there are grants beyond ours: {', '.join(row['what'] for row in rows)}"
+            f"only triggers protect the log, for there are grants beyond ours: {', '.join(row['what'] for row in rows)}"
         )
         return [_guard("grants", "reading, appending, and writing caches", wide if rows else "")]
 
@@ -267,7 +269,7 @@ class _Examination:
             """,
             list(_LOG),
         )
-        weakness = f"P-3: a change elsewhere could reach the log by {', '.join(row['name'] for row in rows)}"
+        weakness = f"a change elsewhere could reach the log by {', '.join(row['name'] for row in rows)}"
         return [_guard("cascades", "none reach the log", weakness if rows else "")]
 
     async def _one(self, query: str, *values: object) -> dict[str, Any]:

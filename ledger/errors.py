@@ -1,7 +1,7 @@
 """Every error a caller can meet.
 
 Each carries a stable ``code``; its message says what to do. None repeats the refused value, because a
-message may end in a log (trust N-13, P-16).
+message may end in a log.
 
     LedgerError
     ├── InvalidInput            the request is wrong; change it
@@ -68,7 +68,7 @@ class InvalidInput(LedgerError):
 
 
 class IdempotencyMismatch(InvalidInput):
-    """The idempotency key was used before, for another request (trust R-6)."""
+    """The idempotency key was used before, for another request."""
 
     def __init__(self) -> None:
         super().__init__("idempotency_mismatch", "this key belongs to a different request; use a new key")
@@ -91,13 +91,13 @@ class NotAllowed(LedgerError):
 
 
 class UnsafeRole(NotAllowed):
-    """The login is a superuser, an owner or bypasses row security: it could rewrite history (trust D-10)."""
+    """The login is a superuser, an owner or bypasses row security: it could rewrite history."""
 
     code = "unsafe_role"
 
 
 class NotAuthenticated(NotAllowed):
-    """A request has no credential, or one that does not hold; it is not said which (trust I-80)."""
+    """A request has no credential, or one that does not hold; it is not said which."""
 
     code = "not_authenticated"
 
@@ -218,7 +218,7 @@ class StreamNameMismatch(Conflict):
     code = "stream_name_mismatch"
 
     def __init__(self) -> None:
-        super().__init__("the stream id does not belong to these names; compute it from them (trust R-1)")
+        super().__init__("the stream id does not belong to these names; compute it from them")
 
 
 class CompactionInProgress(Conflict):
@@ -297,7 +297,7 @@ class RateLimited(Unavailable):
 
 
 class UnsafeDatabase(Unavailable):
-    """A server setting would let an acknowledged append be lost (trust P-2)."""
+    """A server setting would let an acknowledged append be lost."""
 
     code = "unsafe_database"
 
@@ -329,7 +329,7 @@ class CompactionUnderWay(Unavailable):
 
 
 class SummarizerFailed(Unavailable):
-    """A summarizer gave no usable text; *reason* is one of R-CMP-3."""
+    """A summarizer gave no usable text; *reason* says why, e.g. ``empty`` or ``no_gain``."""
 
     code = "summarizer_failed"
 
@@ -351,7 +351,7 @@ class Unreadable(Unavailable):
 
 
 class SummaryMissing(NotFound):
-    """A replay needs a summary that no model has written yet; *request_hash* says which (R-WIF-5)."""
+    """A replay needs a summary that no model has written yet; *request_hash* says which."""
 
     code = "summary_missing"
 

@@ -2,7 +2,7 @@
 
 `NewEvent` is what a writer hands to a store, `StoredEvent` what the store gives back (exact bytes), and
 `RecordedEvent` what the folds read (decoded payload). Type names are literals that never change; a payload
-that changes gets a new `schema_version` and a step in `upcasts` (DESIGN §4).
+that changes gets a new `schema_version` and a step in `upcasts`.
 """
 
 from ledger.errors import FailureReason

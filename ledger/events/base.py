@@ -34,7 +34,7 @@ def to_microseconds(moment: datetime) -> int:
 
 
 class Payload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """Base of all payloads; ``write_id`` is the same for all events of one batch (R-GEN-2)."""
+    """Base of all payloads; ``write_id`` is the same for all events of one batch."""
 
     type: ClassVar[str]
     schema_version: ClassVar[int] = 1

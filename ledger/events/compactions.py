@@ -7,9 +7,9 @@ from ledger.events.base import Action, DiscardReason, Effect, JsonObject, Method
 
 
 class Block(Part, frozen=True):
-    """A rolling block: its number and its first and last item, all counted from 1 (R-001-3).
+    """A rolling block: its number and its first and last item, all counted from 1.
 
-    The ids of its first and last entry are known once its summary is (R-001-8).
+    The ids of its first and last entry are known once its summary is.
     """
 
     number: int
@@ -20,7 +20,7 @@ class Block(Part, frozen=True):
 
 
 class PlannedCall(Part, frozen=True):
-    """A model call a compaction asks for; the hash is of messages, model and parameters (R-SUM-6)."""
+    """A model call a compaction asks for; the hash is of messages, model and parameters."""
 
     request_hash: str
     template_hash: str
@@ -29,7 +29,7 @@ class PlannedCall(Part, frozen=True):
 
 
 class CompactionRequested(Payload, frozen=True):
-    """A compaction was planned; nothing has changed yet (R-CMP-1, R-CMP-3)."""
+    """A compaction was planned; nothing has changed yet."""
 
     type = "compaction.requested"
     compaction_id: str
@@ -50,7 +50,7 @@ class CompactionRequested(Payload, frozen=True):
 
 
 class ModelOutput(Part, frozen=True):
-    """What one model call gave: replay takes it from here and never calls (DESIGN §2, R-WIF-4).
+    """What one model call gave: replay takes it from here and never calls.
 
     Without *text* it is the text of the summary, word for word.
     """
@@ -62,7 +62,7 @@ class ModelOutput(Part, frozen=True):
 
 
 class Pass(Part, frozen=True):
-    """One pass of a Chain of Density: what it named anew, and how dense its summary is (R-COD-6)."""
+    """One pass of a Chain of Density: what it named anew, and how dense its summary is."""
 
     summary: str
     tokens: int
@@ -72,12 +72,12 @@ class Pass(Part, frozen=True):
 
 
 class CompactionCompleted(Payload, frozen=True):
-    """A compaction took effect: the covered entries left the window, or an overlay joined it (R-CMP-2).
+    """A compaction took effect: the covered entries left the window, or an overlay joined it.
 
     ``first_version`` is the place of the summary: that of the oldest entry it stands for, also through the
-    summaries it folds (R-GEN-13). ``starts_at`` and ``ends_at`` are its time range (R-GEN-3); ``created_at``
-    is that of an imported one. ``trust`` is the lowest of what went in (trust M-4). ``passes`` are those of a
-    Chain of Density, and ``ended`` says why there were no more (R-COD-5).
+    summaries it folds. ``starts_at`` and ``ends_at`` are its time range; ``created_at``
+    is that of an imported one. ``trust`` is the lowest of what went in. ``passes`` are those of a
+    Chain of Density, and ``ended`` says why there were no more.
     """
 
     type = "compaction.completed"
@@ -110,7 +110,7 @@ class CompactionCompleted(Payload, frozen=True):
 
 
 class CompactionFailed(Payload, frozen=True):
-    """A compaction gave nothing usable; no entry left the window (R-CMP-6)."""
+    """A compaction gave nothing usable; no entry left the window."""
 
     type = "compaction.failed"
     compaction_id: str
@@ -120,7 +120,7 @@ class CompactionFailed(Payload, frozen=True):
 
 
 class CompactionDiscarded(Payload, frozen=True):
-    """A result came too late: what it covered had changed meanwhile (R-CMP-5)."""
+    """A result came too late: what it covered had changed meanwhile."""
 
     type = "compaction.discarded"
     compaction_id: str
@@ -129,10 +129,7 @@ class CompactionDiscarded(Payload, frozen=True):
 
 
 class ContextSet(Payload, frozen=True):
-    """A caller wrote the summary of what came before, in place of those in *folds*. Without text it was withdrawn.
-
-    Source: R-004-9.
-    """
+    """A caller wrote the summary of what came before, in place of those in *folds*. Without text it was withdrawn."""
 
     type = "context.set"
     summary_id: str | None = None

@@ -10,7 +10,7 @@ from ledger.events.compactions import ModelOutput
 class Listed(Part, frozen=True):
     """What a writer knew: every item active at version *until*, but those at the versions in *without*.
 
-    Who lists an item that came with it vouches for having seen the rest (http W-54).
+    Who lists an item that came with it vouches for having seen the rest.
     """
 
     until: int
@@ -18,7 +18,7 @@ class Listed(Part, frozen=True):
 
 
 class EntryAdded(Payload, frozen=True):
-    """One item joined the conversation (R-GEN-1); counts are facts and never recomputed (R-TOK-4).
+    """One item joined the conversation; counts are facts and never recomputed.
 
     One that comes back, or moves to the end, is added again, with its id and its flags: *persisted_at* says when
     it became a record of long-term memory, *extracted* whether memories were made of it. *listed*, on the first of a
@@ -52,7 +52,7 @@ class EntryAdded(Payload, frozen=True):
 
 
 class EntryEdited(Payload, frozen=True):
-    """A client replaced an entry's text; its place stays (R-GEN-4). Absent fields are unchanged."""
+    """A client replaced an entry's text; its place stays. Absent fields are unchanged."""
 
     type = "entry.edited"
     schema_version = 2
@@ -86,7 +86,7 @@ class EntryRemoved(Payload, frozen=True):
 
 
 class EntriesExtracted(Payload, frozen=True):
-    """Memories were made of the entries at the versions *covered*: these records, perhaps none (http W-48)."""
+    """Memories were made of the entries at the versions *covered*: these records, perhaps none."""
 
     type = "entries.extracted"
     covered: Ranges
@@ -97,7 +97,7 @@ class EntriesExtracted(Payload, frozen=True):
 
 
 class EntriesIndexed(Payload, frozen=True):
-    """Each entry at the versions *covered* became a record of its own, with the entry's id (http W-50)."""
+    """Each entry at the versions *covered* became a record of its own, with the entry's id."""
 
     type = "entries.indexed"
     covered: Ranges

@@ -9,7 +9,7 @@ from ledger.events.entries import Listed
 
 
 class MemoryFields(Part, frozen=True):
-    """What a memory says, in a session or as a record of long-term memory (http W-29).
+    """What a memory says, in a session or as a record of long-term memory.
 
     ``memory_type`` is ``message``, ``semantic`` or ``episodic``; ``event_date`` is when what it tells happened;
     ``extracted_from`` are ids of messages.
@@ -44,7 +44,7 @@ class _AboutMemory(Payload, frozen=True):
 
 
 class MemoryAdded(_AboutMemory, frozen=True):
-    """A memory joined the session, or came back; without *persisted_at* it goes on to long-term memory (http W-49)."""
+    """A memory joined the session, or came back; without *persisted_at* it goes on to long-term memory."""
 
     type = "memory.added"
     fields: MemoryFields

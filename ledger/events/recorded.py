@@ -10,7 +10,7 @@ from ledger.events.payloads import Event
 
 
 class OpaqueEvent(msgspec.Struct, frozen=True):
-    """An event of a newer release: listed, exported and verified, but never folded (DESIGN §4)."""
+    """An event of a newer release: listed, exported and verified, but never folded."""
 
     type: str
     schema_version: int
@@ -38,7 +38,7 @@ class NewEvent(msgspec.Struct, frozen=True, gc=False):
 
 
 class StoredEvent(msgspec.Struct, frozen=True, gc=False):
-    """An event as the store holds it: every hashed field (trust §3), and its payload bytes."""
+    """An event as the store holds it: every hashed field, and its payload bytes."""
 
     namespace_id: UUID
     stream_id: UUID
@@ -77,10 +77,10 @@ class RecordedEvent(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def occurred_at(self) -> datetime:
-        """The client's claim of when it happened (trust R-8)."""
+        """The client's claim of when it happened."""
         return to_datetime(self.occurred_us)
 
     @property
     def recorded_at(self) -> datetime:
-        """The server's clock when it was stored; only positions order (trust R-8)."""
+        """The server's clock when it was stored; only positions order."""
         return to_datetime(self.recorded_us)

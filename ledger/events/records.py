@@ -40,7 +40,7 @@ class RecordEdited(_AboutRecord, frozen=True):
 
 
 class RecordMerged(_AboutRecord, frozen=True):
-    """A record stands for others too that said the same; those in *merged* are no longer found (http W-28)."""
+    """A record stands for others too that said the same; those in *merged* are no longer found."""
 
     type = "record.merged"
     merged: tuple[str, ...]
@@ -54,7 +54,7 @@ class RecordDeleted(_AboutRecord, frozen=True):
 
 
 class RecordRestored(_AboutRecord, frozen=True):
-    """A record is as it was at *revision*, a version of its stream; *fields* are all of it (http W-71)."""
+    """A record is as it was at *revision*, a version of its stream; *fields* are all of it."""
 
     type = "record.restored"
     revision: int

@@ -28,7 +28,7 @@ class ForkedFrom(Part, frozen=True):
 class SessionOpened(Payload, frozen=True):
     """A life of a session begins; *config* is the canonical memory config.
 
-    A fork's first event has version v+1, and as previous hash that of its parent at v (trust H-16).
+    A fork's first event has version v+1, and as previous hash that of its parent at v.
     """
 
     type = "session.opened"
@@ -56,10 +56,10 @@ class Extraction(Part, frozen=True):
 
 
 class ConfigChanged(Payload, frozen=True):
-    """The whole new memory config; it acts from the next evaluation (R-CFG-9).
+    """The whole new memory config; it acts from the next evaluation.
 
     For clients of the working-memory API also the extraction strategy and the number they keep as ``tokens``,
-    both whole too (http W-47).
+    both whole too.
     """
 
     type = "config.changed"
@@ -70,7 +70,7 @@ class ConfigChanged(Payload, frozen=True):
 
 
 class DataChanged(Payload, frozen=True):
-    """Keys of the session's own JSON object were *set*, whole, or *removed* (http W-66)."""
+    """Keys of the session's own JSON object were *set*, whole, or *removed*."""
 
     type = "data.changed"
     set: JsonObject = msgspec.field(default_factory=dict)
@@ -80,7 +80,7 @@ class DataChanged(Payload, frozen=True):
 class ExpirySet(Payload, frozen=True):
     """The session expires *ttl_seconds* after its last write by a client, which this is too; none: never.
 
-    That it has expired follows from the clock, without any event (http W-20).
+    That it has expired follows from the clock, without any event.
     """
 
     type = "expiry.set"
@@ -88,6 +88,6 @@ class ExpirySet(Payload, frozen=True):
 
 
 class SessionRestored(Payload, frozen=True):
-    """An expired session goes on where it was when it expired (http W-60)."""
+    """An expired session goes on where it was when it expired."""
 
     type = "session.restored"

@@ -154,7 +154,7 @@ class ServiceSettings(BaseSettings):
                     "oidc", "oidc needs one of MEMORY_LEDGER_OIDC_JWKS_URL and MEMORY_LEDGER_OIDC_HMAC_KEY"
                 )
         if self.oidc_hmac_key is not None and len(self.oidc_hmac_key.get_secret_value().encode()) < 32:
-            raise PydanticCustomError("oidc", "MEMORY_LEDGER_OIDC_HMAC_KEY has fewer than 32 bytes (trust S-3)")
+            raise PydanticCustomError("oidc", "MEMORY_LEDGER_OIDC_HMAC_KEY has fewer than 32 bytes")
         return self
 
 

@@ -252,6 +252,7 @@ def test_import_of_several_files(cli: Cli, file: File) -> None:
 
 
 def test_verify(trip: Cli) -> None:
+    """trust V-1, V-4."""
     value = trip.json("verify")
     check = {"verdict": "OK-CHAINED", "checked": 12, "findings": []}
     assert value == check

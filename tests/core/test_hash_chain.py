@@ -51,6 +51,7 @@ def salted_hello() -> bytes:
 
 
 def test_an_event_without_key_hashes_as_H21_says() -> None:
+    """trust H-1, H-17, H-21."""
     event = placed(1, ZERO_HASH, salted_hello())
     assert frame(event, ZERO_HASH).hex() == FRAME_21
     assert len(frame(event, ZERO_HASH)) == 226
@@ -59,6 +60,7 @@ def test_an_event_without_key_hashes_as_H21_says() -> None:
 
 
 def test_an_event_with_key_hashes_as_H22_says() -> None:
+    """trust H-17, H-22."""
     event = placed(2, bytes.fromhex(H21), bytes(range(48)), codec=2, keyed=True)
     assert len(frame(event, bytes.fromhex(H21))) == 242
     assert event.payload_digest.hex() == "4dbdc2b2b62cb00749785bc84202236dbc3777d74660611b8e58812f0cfde6c3"
@@ -66,6 +68,7 @@ def test_an_event_with_key_hashes_as_H22_says() -> None:
 
 
 def test_the_first_event_with_the_key_of_the_second_hashes_as_H23_says() -> None:
+    """trust H-23."""
     event = placed(1, ZERO_HASH, salted_hello(), keyed=True)
     assert event.hash.hex() == "a49ed06f2fb42b3513f2cd3294451e4359f6a6caedac624bb53122a7930a580f"
 
@@ -80,7 +83,10 @@ def test_ids_follow_from_names_as_R1_says(user: str | None, stream_id: str) -> N
 
 
 def test_every_field_of_the_frame_bears_on_the_hash() -> None:
-    """Negative control of the chain: each change that a verifier must notice changes the hash."""
+    """Negative control of the chain: each change that a verifier must notice changes the hash.
+
+    Source: trust H-2, H-3, H-4, H-5, H-6, H-7, H-8, H-9, H-10, H-11, H-12, H-13, H-14, H-15, H-16.
+    """
     event = placed(1, ZERO_HASH, salted_hello())
     changed = [
         replace(event, namespace_id=KEY_ID),

@@ -1,117 +1,165 @@
-"""Every rule, vector and law of the specs is cited by a test, in a name or in a docstring."""
+"""What is cited is in docs/spec/, and what docs/spec/ calls built is cited by a test, in a name or in a docstring."""
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).parents[1]
+from tests.docs.citations import (
+    PAGES,
+    ROOT,
+    SPEC,
+    TRUST,
+    Citation,
+    cited,
+    docstrings,
+    id_of_case,
+    in_name,
+    numbered,
+    prose,
+    sections,
+    texts,
+)
 
-#: Area → how many there are.
-RULES = {
-    "GEN": 13,
-    "TOK": 7,
-    "CFG": 9,
-    "CMP": 11,
-    "SUM": 10,
-    "WIN": 3,
-    "000": 16,
-    "001": 10,
-    "002": 9,
-    "003": 12,
-    "COD": 6,
-    "CND": 5,
-    "KB": 4,
-    "004": 10,
-    "REC": 5,
-    "WIF": 11,
-}
-VECTORS = {
-    "GEN": 6,
-    "TOK": 12,
-    "CFG": 5,
-    "CMP": 5,
-    "SUM": 4,
-    "000": 13,
-    "001": 23,
-    "002": 14,
-    "003": 16,
-    "COD": 8,
-    "CND": 16,
-    "KB": 3,
-    "004": 10,
-    "REC": 6,
-    "WIF": 7,
-}
-LAWS = 27
-#: Check of the HTTP contract, or hostile input of trust §9 → why no test cites it.
-ELSEWHERE = {
-    "C23": "summary views come later; that W-36 to W-38 are 501 is tested",
-}
-#: Of trust §9 those that come over HTTP.
-HTTP = [
-    *(f"W-{number}" for number in range(1, 76)),
-    *(f"C{number}" for number in range(1, 26)),
-    *(f"B{number}" for number in range(1, 11)),
-    *(f"I-{number}" for number in (*range(1, 59), *range(78, 85))),
-]
-NAMES = [
-    *(
-        f"{kind}-{area}-{number}"
-        for kind, areas in (("R", RULES), ("V", VECTORS))
-        for area, count in areas.items()
-        for number in range(1, count + 1)
-    ),
-    *(f"LAW-{number}" for number in range(1, LAWS + 1)),
-]
-#: Beside the project, where it is developed.
-SPEC = TESTS.parents[1] / "shared" / "spec" / "strategies.md"
-HTTP_SPEC = SPEC.with_name("working-memory-http.md")
+TESTS = ROOT / "tests"
+RULES = numbered()
+SECTIONS = {document: sections(document) for document in PAGES}
+BUILT = sorted(name for rules in RULES.values() for name, state in rules.items() if state == "built")
+_KINDS = {".py", ".sql", ".md", ".toml", ".yml", ".yaml", ".ini", ".mako"}
+_FOLDERS = ("ledger", "projections", "migrations", "tests", "bench", "docs", "examples", "tools")
+#: They cite what is not there, to show that it is noticed, or show how to cite.
+_CONTROLS = {Path(__file__).with_name(name) for name in ("test_citations.py", "test_public_text.py", "citations.py")}
+_CONTROLS.add(SPEC / "README.md")
 
 
-def cited() -> str:
-    sources = (path.read_text() for path in TESTS.rglob("test_*.py") if path != Path(__file__))
-    return "\n".join(sources).replace("_", "-")
+def files() -> list[Path]:
+    """Return every file in which a rule may be cited; golden files and data have none."""
+    below = (path for folder in _FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in _KINDS)
+    here = (path for path in ROOT.iterdir() if path.suffix in _KINDS or path.name in {"Makefile", "Dockerfile"})
+    return sorted({path for path in (*below, *here) if path not in _CONTROLS and path.is_file()})
 
 
-def is_cited(name: str, text: str) -> bool:
-    return re.search(rf"(?<![A-Za-z0-9]){name}(?!\d)", text) is not None
+def faults(citations: list[Citation], own: str = "") -> list[str]:
+    """Return what is wrong with *citations*; in the page of the document *own* its rules need no document."""
+    found = []
+    for document, name in citations:
+        given = document or own
+        if not given:
+            found.append(f"{name} without its document")
+        elif name.startswith("§"):
+            if name not in SECTIONS[given]:
+                found.append(f"{given} has no {name}")
+        elif re.fullmatch(r"R-[0-9A-Z]{2,3}", name):
+            if not any(rule.startswith(f"{name}-") for rule in RULES[given]):
+                found.append(f"there is no area {name}")
+        elif name not in RULES[given]:
+            found.append(f"{given} has no {name}")
+    return found
+
+
+def own_document(path: Path) -> str:
+    """Return the document whose page *path* is, or nothing."""
+    return next((document for document, page in PAGES.items() if page == path), "")
+
+
+def test_every_citation_resolves() -> None:
+    found = {}
+    for path in files():
+        citations = [citation for text in prose(path) for citation in cited(text)]
+        found[str(path.relative_to(ROOT))] = faults(citations, own_document(path))
+    assert len(found) > 500
+    assert {name: wrong for name, wrong in found.items() if wrong} == {}
+
+
+def test_the_number_in_the_name_of_a_test_is_one_of_a_rule() -> None:
+    names = [found for test in every_test() for found in in_name(test.name)]
+    known = {name for rules in RULES.values() for name in rules}
+    assert [name for name in names if name not in known and not re.fullmatch(r"R-[0-9A-Z]{2,3}", name)] == []
+
+
+def every_test() -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Yield every test."""
+    for path in TESTS.rglob("test_*.py"):
+        if path not in _CONTROLS:
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+                    yield node
 
 
 @pytest.fixture(scope="module")
-def text() -> str:
-    return cited()
+def proved() -> set[str]:
+    """What tests cite: in a name, in the id of a case, in a docstring. A range says nothing of what is inside it."""
+    names = {found for test in every_test() for found in in_name(test.name)}
+    for path in TESTS.rglob("test_*.py"):
+        if path not in _CONTROLS:
+            tree = ast.parse(path.read_text())
+            names |= {name for _, text in docstrings(tree) for _, name in cited(text)}
+            names |= {name for text in texts(tree) for name in id_of_case(text)}
+    return names
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_rule_vector_or_law_is_cited_by_a_test(name: str, text: str) -> None:
-    assert is_cited(name, text), f"no test says what {name} demands"
+def test_every_built_rule_is_cited_by_a_test(proved: set[str]) -> None:
+    """If no test proves a rule, it is planned."""
+    assert [name for name in BUILT if name not in proved] == []
 
 
-def test_all_that_the_spec_numbers_is_counted_here() -> None:
-    if not SPEC.exists():
-        pytest.skip("the specification is not beside the project")
-    numbered = re.findall(r"^- (R-[0-9A-Z]+-\d+)|\b(V-[0-9A-Z]+-\d+)|^\| (LAW-\d+)", SPEC.read_text(), re.MULTILINE)
-    assert {name for found in numbered for name in found if name} == set(NAMES)
+def test_every_rule_of_trust_has_a_state() -> None:
+    unmarked = re.findall(r"^(?:- |\| )(?:\*\*)?([A-Z]-\d+)(?!(?:, [A-Z]-\d+)? \[|\d)", TRUST.read_text(), re.MULTILINE)
+    assert unmarked == []
 
 
-@pytest.mark.parametrize("name", [name for name in HTTP if name not in ELSEWHERE])
-def test_a_rule_check_or_hostile_input_of_the_service_is_cited_by_a_test(name: str, text: str) -> None:
-    assert is_cited(name, text), f"no test says what {name} demands"
+def test_the_pages_number_what_they_should() -> None:
+    """Were a page not parsed, nothing would be demanded."""
+    counts = {document: len(rules) for document, rules in RULES.items() if rules}
+    assert all(counts[document] > least for document, least in {"strategies": 300, "http": 100, "trust": 250}.items())
+    assert sum(counts.values()) == len({name for rules in RULES.values() for name in rules}), "a name has two meanings"
+    assert {"R-CMP-1", "V-000-13", "LAW-27"} <= RULES["strategies"].keys()
+    assert RULES["http"]["W-36"] == RULES["http"]["C23"] == RULES["trust"]["E-1"] == "planned"
+    assert RULES["http"]["W-75"] == RULES["http"]["B10"] == RULES["trust"]["H-22"] == "built"
 
 
-def test_what_is_tested_elsewhere_or_later_is_not_cited(text: str) -> None:
-    assert not [name for name in ELSEWHERE if is_cited(name, text)], "take it off the list"
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("see W-54", "W-54 without its document"),
+        ("http W-54, R-CMP-1, W-55", "W-55 without its document"),
+        ("trust N-8; I-60", "I-60 without its document"),
+        ("C5", "C5 without its document"),
+        ("§9", "§9 without its document"),
+        ("http W-999", "http has no W-999"),
+        ("http W-16, W-51 … W-99", "http has no W-99"),
+        ("http H-6", "http has no H-6"),
+        ("V-000-14", "strategies has no V-000-14"),
+        ("LAW-99", "strategies has no LAW-99"),
+        ("R-XYZ", "there is no area R-XYZ"),
+        ("design §99", "design has no §99"),
+    ],
+)
+def test_a_wrong_citation_is_noticed(text: str, fault: str) -> None:
+    """Negative control."""
+    assert faults(list(cited(text))) == [fault]
 
 
-def test_all_that_the_http_contract_numbers_is_counted_here() -> None:
-    if not HTTP_SPEC.exists():
-        pytest.skip("the specification is not beside the project")
-    numbered = re.findall(r"^- \*\*(W-\d+)|^\| ([CB]\d+) \|", HTTP_SPEC.read_text(), re.MULTILINE)
-    assert {name for found in numbered for name in found if name} == {name for name in HTTP if name[:2] != "I-"}
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http W-16, W-51 … W-61",
+        "trust N-8,\n    # I-60 and I-64",
+        "Source: R-CMP-6, trust M-3, I-53; http B3, C5 and §2.1.",
+        "R-CND, R-CMP-1 to R-CMP-3 and V-CFG-5; design §6; UTF-8, SHA-256, PC-1",
+    ],
+)
+def test_a_right_citation_has_no_fault(text: str) -> None:
+    assert faults(list(cited(text))) == []
 
 
-def test_what_nobody_cites_is_noticed(text: str) -> None:
-    assert not is_cited("V-000-14", text)
-    assert not is_cited("R-CMP-1", "see R-CMP-11")
-    assert not is_cited("C1", "see C10 and AC1")
+def test_what_nobody_cites_is_noticed(proved: set[str]) -> None:
+    """Negative control."""
+    assert "R-CMP-99" not in proved
+    assert in_name("test_a_failed_summary_leaves_the_window__V_CMP_1") == ["V-CMP-1"]
+    assert in_name("test_C16_paging") == ["C16"]
+    assert id_of_case("I-1, I-2: a NUL") == ["I-1", "I-2"]
+    assert id_of_case("as I-1") == []
+    assert [name for _, name in cited("http W-1 … W-9")] == ["W-1", "W-9"], "a range is its ends"

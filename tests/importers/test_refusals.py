@@ -113,6 +113,7 @@ async def test_another_encoding_than_utf_8_is_refused(refused: Refused, source: 
 
 
 async def test_a_line_over_the_limit_is_refused_before_the_rest_is_read(refused: Refused, tmp_path: Path) -> None:
+    """trust I-66."""
     endless = tmp_path / "endless.json"
     with endless.open("wb") as file:
         file.write(GOOD)

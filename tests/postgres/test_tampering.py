@@ -79,6 +79,7 @@ async def verify(url: str, namespace: str, *options: str) -> Result:
 
 
 async def test_an_untouched_log_is_as_it_was_written(log: AttackedLog, url: str) -> None:
+    """trust V-1."""
     report = await verify_namespace(log.store, log.namespace)
     assert (report.verdict, report.checked) == ("OK-CHAINED", 7)
     assert (await verify_session(log.store, log.one)).verdict == "OK-CHAINED"
@@ -88,6 +89,7 @@ async def test_an_untouched_log_is_as_it_was_written(log: AttackedLog, url: str)
 
 @each(DETECTED)
 async def test_tampering_is_found_where_it_is(attack: Attack, log: AttackedLog, mighty: Mighty, url: str) -> None:
+    """trust A-1, A-2, A-3, A-4, A-5, A-6, A-7, A-8, A-9, and H-19: also a payload alone."""
     log.suffer(attack, mighty)
     report = await verify_namespace(log.store, log.namespace)
     assert report.verdict == "TAMPERED"

@@ -57,7 +57,7 @@ def test_doctor_names_what_is_weaker(url: str) -> None:
     done = CliRunner().invoke(app, ["--database-url", url, "doctor", "--json"])
     weaker = {check["name"]: check for check in json.loads(done.stdout)["checks"] if check["level"] != "ok"}
     assert (done.exit_code, set(weaker)) == (3, {"role"})
-    for words in ("tenant", "P-3 stops mistakes only", "P-10 rests on policies it could drop"):
+    for words in ("tenant", "its guards stop mistakes only", "it could drop the policies of namespaces"):
         assert words in weaker["role"]["found"]
 
 

@@ -17,19 +17,29 @@ class Weakening(NamedTuple):
 
 
 WEAKENINGS = [
-    Weakening("trigger disabled", "ALTER TABLE ledger.events DISABLE TRIGGER ALL", "append-only events", "P-3"),
+    Weakening(
+        "trigger disabled",
+        "ALTER TABLE ledger.events DISABLE TRIGGER ALL",
+        "append-only events",
+        "only grants protect the log",
+    ),
     Weakening(
         "trigger not for replicas",
         "ALTER TABLE ledger.payloads ENABLE TRIGGER payloads_append_only",
         "append-only payloads",
-        "P-3",
+        "only grants protect the log",
     ),
-    Weakening("trigger dropped", "DROP TRIGGER events_no_truncate ON ledger.events", "append-only events", "P-3"),
+    Weakening(
+        "trigger dropped",
+        "DROP TRIGGER events_no_truncate ON ledger.events",
+        "append-only events",
+        "only grants protect the log",
+    ),
     Weakening(
         "trigger with a condition",
         _TRIGGER.format("WHEN (false)", "ledger.refuse_change") + _ALWAYS,
         "append-only events",
-        "P-3",
+        "only grants protect the log",
     ),
     Weakening(
         "trigger of another function",
@@ -37,7 +47,7 @@ WEAKENINGS = [
         + _TRIGGER.format("", "public.refuse_change")
         + _ALWAYS,
         "append-only events",
-        "P-3",
+        "only grants protect the log",
     ),
     Weakening(
         "trigger function replaced",

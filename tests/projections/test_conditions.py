@@ -179,7 +179,7 @@ def test_what_cannot_be_compared_is_false_and_says_why(text: str) -> None:
 
 @pytest.mark.parametrize("text", REFUSED, ids=lambda text: ascii(text[:30]))
 def test_V_CND_15_everything_else_is_refused_at_load(text: str) -> None:
-    """R-CND-1 to R-CND-3, trust I-75: within 50 ms, and not repeated in the message."""
+    """R-CND-1 to R-CND-3, trust I-75, N-9, S-13: within 50 ms, and not repeated in the message."""
     with pytest.raises(InvalidInput) as refused:
         config.load({"window": {"type": "max_tokens", "conditions": ["message.tokens > 1", text]}})
     assert quickest(lambda: accepts(text)) < 0.05

@@ -72,7 +72,7 @@ async def test_C4_an_empty_body_makes_a_session(api: httpx.Client, session: str)
 
 
 async def test_C5_unknown_fields_are_ignored_and_the_id_of_the_path_wins(api: httpx.Client, session: str) -> None:
-    """W-3, W-16."""
+    """W-3, W-16, trust N-12."""
     answer = api.put(
         f"/v1/working-memory/{session}?nonsense=1",
         json={"session_id": "another", "new_session": True, "unsaved": 1, "messages": [said("hi", colour="red")]},
