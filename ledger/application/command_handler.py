@@ -79,6 +79,7 @@ class CommandHandler:
         commutes: bool = False,
         expected_version: int | None = None,
         idempotency: Idempotency | None = None,
+        state: SessionState | None = None,
     ) -> Written:
         """Do as `write_noting` does, where there is nothing to note."""
 
@@ -92,6 +93,7 @@ class CommandHandler:
             commutes=commutes,
             expected_version=expected_version,
             idempotency=idempotency,
+            state=state,
         )
         return written
 
@@ -104,13 +106,15 @@ class CommandHandler:
         commutes: bool = False,
         expected_version: int | None = None,
         idempotency: Idempotency | None = None,
+        state: SessionState | None = None,
     ) -> tuple[Written, T | None]:
         """Decide and append until no other writer came between; return also the note of the decision that was written.
 
         Commands that *commute*, as adding does, are decided on the cached state and appended at any version;
         all others on the newest state, and at exactly that version. With *expected_version* there is one try. A
         request that was carried out before, by its *idempotency* key, gets its first answer, also where its
-        commands would now be refused or change nothing (trust R-6); it has no note.
+        commands would now be refused or change nothing (trust R-6); it has no note. A *state* that the caller has just
+        read is not read again for the first try.
 
         Raises:
             IdempotencyMismatch: the key belongs to another request.
@@ -119,13 +123,15 @@ class CommandHandler:
         """
 
         async def attempt(number: int) -> tuple[Written, T | None]:
-            cached = self._states.known(stream) if commutes and expected_version is None and not number else None
-            state = cached or await self._states.current(stream)
+            before = None
+            if not number and (state is not None or (commutes and expected_version is None)):
+                before = self._states.known(stream) or state  # a writer of this process may have come between
+            before = before or await self._states.current(stream)
             try:
-                if expected_version is not None and expected_version != state.version:
-                    raise VersionConflict(current=state.version, expected=expected_version)
-                decision = await decision_for(state)
-                events = [event for command in decision.commands for event in decide(state, command)]
+                if expected_version is not None and expected_version != before.version:
+                    raise VersionConflict(current=before.version, expected=expected_version)
+                decision = await decision_for(before)
+                events = [event for command in decision.commands for event in decide(before, command)]
             except LedgerError:
                 earlier = await self._earlier(stream, idempotency)
                 if earlier is None:
@@ -133,9 +139,9 @@ class CommandHandler:
                 return earlier, None
             if not events:
                 earlier = await self._earlier(stream, idempotency)
-                return (earlier, None) if earlier else (Written(state), decision.note)
+                return (earlier, None) if earlier else (Written(before), decision.note)
             opens = any(isinstance(event, SessionOpened) for event in events)
-            exact = state.version if opens or not commutes or expected_version is not None else None
+            exact = before.version if opens or not commutes or expected_version is not None else None
             written = await self._append(stream, events, exact, actor, idempotency)
             return written, None if written.replayed else decision.note
 

@@ -14,6 +14,7 @@ from ledger.ids import Stream, namespace_id, request_id
 from ledger.names import check_idempotency_key, named_stream
 from ledger.records import LongTermMemory
 from ledger.results import Guard
+from ledger.session.state import SessionState
 from ledger.strict_json import check_integer
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ class NamespaceHandle:
         commutes: bool = False,
         expected_version: int | None = None,
         idempotency: Idempotency | None = None,
+        state: SessionState | None = None,
     ) -> Written:
         """See `CommandHandler.write_noting`."""
         return await self.services.commands.write(
@@ -108,6 +110,7 @@ class NamespaceHandle:
             commutes=commutes,
             expected_version=expected_version,
             idempotency=idempotency,
+            state=state,
         )
 
     async def change(

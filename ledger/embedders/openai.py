@@ -13,7 +13,7 @@ _CHARACTERS: Final = 24_000  # models refuse more than about 8,000 tokens
 
 
 class OpenAIEmbedder:
-    """A `ports.search.Embedder` over ``/embeddings``; needs the ``[openai]`` extra.
+    """A `ports.models.Embedder` over ``/embeddings``; needs the ``[openai]`` extra.
 
     The key is that in ``OPENAI_API_KEY`` unless given. *timeout_s* bounds a call with its retries. Of a long text
     the first 24,000 characters are embedded.

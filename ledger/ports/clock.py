@@ -6,7 +6,7 @@ from uuid import UUID
 
 
 class Clock(Protocol):
-    """Time and the ids made from it."""
+    """Time, and the ids that contain it."""
 
     def now(self) -> datetime:
         """Return the moment, in UTC."""

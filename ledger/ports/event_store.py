@@ -2,13 +2,17 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 import msgspec
 
 from ledger.events import NewEvent, Ranges, StoredEvent
 from ledger.ids import Stream
+
+#: So many events fit into one request, for a PUT may replace 10,000 messages (http W-3); the database has the same
+#: limit.
+MAX_EVENTS: Final = 32_000
 
 
 class StreamWrite(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +44,7 @@ class AppendRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Receipt(msgspec.Struct, frozen=True, gc=False):
-    """Where an event was put, and its hash: proof to keep (trust H-20)."""
+    """Where an event was stored, and its hash: a proof for the client (trust H-20)."""
 
     stream_id: UUID
     version: int
@@ -105,7 +109,7 @@ class Appender(Protocol):
             VersionNotFound: a stream has no such version to fork.
             IdempotencyMismatch: the request id was used for another request.
             StreamClosed, StreamNameMismatch: the stream accepts no events, or has other names.
-            InvalidInput: ``batch_size``, over 32,000 events: a PUT may replace 10,000 messages (http W-3).
+            InvalidInput: ``batch_size``, more than `MAX_EVENTS` events.
             Unavailable: the database could not be reached or refused.
         """
         ...
@@ -122,7 +126,7 @@ class EventStore(Appender, Protocol):
     """All streams of all namespaces.
 
     Versions of a stream start at 1; *after* excludes its bound, *until* includes it. A fork reads as if the history of
-    its parents, up to where each was forked, were its own; these events keep their own stream id. Positions of a
+    its parents, up to where each was forked, were its own; these events have their own stream id. Positions of a
     namespace are commit order without gaps (trust R-2).
     """
 

@@ -78,7 +78,7 @@ class JobOutcome(msgspec.Struct, frozen=True):
 
 
 class JobStore(Protocol):
-    """The stored projection ``jobs`` and the queue made of it; *build* as in `stored_projections.Checkpoint`.
+    """The stored projection ``jobs`` and the queue that workers share; *build* as in `stored_projections.Checkpoint`.
 
     Times are by the clock of the store, so that those of the workers need not agree.
     """

@@ -81,7 +81,7 @@ class RecordQuery(msgspec.Struct, frozen=True, kw_only=True):
     """A query for live records that meet all *conditions*.
 
     Without *text* all of them, the newest first or the oldest. With it those that have a word of it, or a meaning:
-    *vector* is that of the query, made by *model*; *alpha* is the share of meaning in a hybrid score.
+    *vector* is that of the query, computed by *model*; *alpha* is the share of meaning in a hybrid score.
     *recency* ranks before paging.
     """
 

@@ -23,7 +23,7 @@ _request: ContextVar[Seen | None] = ContextVar("request", default=None)
 
 
 class Quotas:
-    """The allowances of all callers of one application; a `Watcher`, told of each request."""
+    """The allowances of all callers of one application; a `Watcher` of each request."""
 
     def __init__(self, settings: ServiceSettings) -> None:
         events, body_bytes = settings.event_limit_per_s, settings.body_bytes_per_day

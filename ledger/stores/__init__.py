@@ -1,1 +1,1 @@
-"""Where the log is kept: in memory, or in PostgreSQL (embedded or a server)."""
+"""Stores of events and of what is derived from them: in memory, or in PostgreSQL (embedded or a server)."""

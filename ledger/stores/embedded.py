@@ -37,7 +37,7 @@ _GRACE_S: Final = 1.0  # a server that has not written its pid file by then has 
 _PAUSE_S: Final = 0.1  # before a start that failed in passing is repeated
 #: Why a start right after a crash may fail once: the dead server's backends are still leaving.
 _PASSING: Final = ("shared memory block", "already exists", "Address already in use")
-_REASONS: Final = ("error: ", "FATAL: ", "PANIC: ")  # what begins a line worth repeating
+_REASONS: Final = ("error: ", "FATAL: ", "PANIC: ")  # what starts a line worth repeating
 _ROOT_RUNS_AS: Final = "postgres"
 _SETTINGS: Final = """
 # Memory Ledger: one machine, one user
@@ -62,7 +62,7 @@ class ServerStatus(msgspec.Struct, frozen=True):
 
 
 def default_data_dir() -> Path:
-    """Return where the embedded server keeps its files, unless told otherwise."""
+    """Return where the embedded server stores its files by default."""
     if os.geteuid() == 0:
         return Path("/var/lib/memory-ledger")
     return Path(platformdirs.user_data_dir("memory-ledger"))
@@ -164,7 +164,7 @@ class EmbeddedServer:
                     parent.chmod(mode | stat.S_IXOTH)
 
     def _launch(self) -> int:
-        """Start the server, and return where in its log it begins to speak."""
+        """Start the server, and return where in its log it starts to write."""
         self._own(self.socket_dir)
         self._forget_dead()
         spoken = self._log_size()
@@ -274,12 +274,12 @@ class EmbeddedServer:
                 return pwd.getpwnam(name)
             except KeyError:
                 continue
-        made = subprocess.run(
+        created = subprocess.run(
             ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", "memory-ledger"],
             check=False,
             capture_output=True,
         )
-        if made.returncode != 0:
+        if created.returncode != 0:
             raise DatabaseUnavailable("PostgreSQL cannot run as root; run as another user, or add a user postgres")
         return pwd.getpwnam("memory-ledger")
 

@@ -12,8 +12,8 @@ from uuid import UUID
 from ledger.errors import LedgerError
 from ledger.ports import Appended, AppendRequest
 
-Outcome = Appended | LedgerError
-AppendBatch = Callable[[Sequence[AppendRequest]], Awaitable[list[Outcome]]]
+AppendResult = Appended | LedgerError
+AppendBatch = Callable[[Sequence[AppendRequest]], Awaitable[list[AppendResult]]]
 
 
 class GroupCommit:
@@ -26,18 +26,18 @@ class GroupCommit:
         self._append_batch = append_batch
         self._max_events = max_events
         self._idle = flushes
-        self._queue: deque[tuple[AppendRequest, asyncio.Future[Outcome]]] = deque()
+        self._queue: deque[tuple[AppendRequest, asyncio.Future[AppendResult]]] = deque()
         self._working: set[asyncio.Future[None]] = set()
 
-    async def append(self, request: AppendRequest) -> Outcome:
+    async def append(self, request: AppendRequest) -> AppendResult:
         """Return the answer to *request*, once the batch it went with is durable."""
         if self._idle and not self._queue:
             return await self._append_alone(request)
-        answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[AppendResult] = asyncio.get_running_loop().create_future()
         self._queue.append((request, answer))
         return await answer
 
-    async def _append_alone(self, request: AppendRequest) -> Outcome:
+    async def _append_alone(self, request: AppendRequest) -> AppendResult:
         self._idle -= 1
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._working.add(done)
@@ -68,9 +68,9 @@ class GroupCommit:
         finally:
             self._idle += 1
 
-    async def _carry_out(self, batch: list[tuple[AppendRequest, asyncio.Future[Outcome]]]) -> None:
+    async def _carry_out(self, batch: list[tuple[AppendRequest, asyncio.Future[AppendResult]]]) -> None:
         try:
-            outcomes = await self._append_batch([request for request, _ in batch])
+            results = await self._append_batch([request for request, _ in batch])
         except BaseException as fault:
             for _, answer in batch:
                 if not answer.done():
@@ -78,13 +78,13 @@ class GroupCommit:
             if not isinstance(fault, Exception):
                 raise
             return
-        for (_, answer), outcome in zip(batch, outcomes, strict=True):
+        for (_, answer), result in zip(batch, results, strict=True):
             if not answer.done():
-                answer.set_result(outcome)
+                answer.set_result(result)
 
-    def _next_batch(self) -> list[tuple[AppendRequest, asyncio.Future[Outcome]]]:
-        """Take requests of one namespace from the front, until the batch is full or would hold a request twice."""
-        batch: list[tuple[AppendRequest, asyncio.Future[Outcome]]] = []
+    def _next_batch(self) -> list[tuple[AppendRequest, asyncio.Future[AppendResult]]]:
+        """Take requests of one namespace from the front, until the batch is full or would contain a request twice."""
+        batch: list[tuple[AppendRequest, asyncio.Future[AppendResult]]] = []
         taken: set[UUID] = set()
         events = 0
         while self._queue:

@@ -110,5 +110,6 @@ async def test_a_store_with_this_fault_is_rejected(
 
 
 @pytest.mark.parametrize("check", [pytest.param(check, id=str(at)) for at, (_, check) in enumerate(CAUGHT_BY)])
-async def test_the_same_checks_accept_a_sound_store(check: Check, namespace: str) -> None:
-    await check(sound_store(check), namespace)
+async def test_the_same_checks_accept_a_sound_store_behind_a_decorator(check: Check, namespace: str) -> None:
+    store = sound_store(check)
+    await check(with_events(store, EventStoreDecorator(store.events)), namespace)

@@ -9,6 +9,8 @@ from fastapi.routing import APIRoute, iter_route_contexts
 from ledger.application.services import Services
 from ledger.server import Service, create_app, load_service_settings
 from ledger.server.callers import caller, caller_or_neighbour
+from ledger.server.notifier import Notifier
+from ledger.server.quotas import Quotas
 from ledger.server.routes import native_router
 from ledger.stores.in_memory import InMemoryStore
 from tests.server import probe
@@ -20,7 +22,9 @@ NEAR = {"/readyz", "/metrics"}
 @pytest.fixture
 def app() -> FastAPI:
     settings = load_service_settings()
-    return create_app(Service(Services(InMemoryStore()), settings), settings)
+    store = InMemoryStore()
+    service = Service(Services(store), settings, Notifier(store.events), Quotas(settings))
+    return create_app(service, settings)
 
 
 def calls(dependant: object) -> Iterator[object]:

@@ -76,8 +76,8 @@ class InMemoryRecords:
         for stream_id, user_id, record in records:
             rows[stream_id, record.record_id] = (user_id, record)
             if not record.live:
-                place = (namespace_id, stream_id, record.record_id)
-                for key in [key for key in self._embeddings if key[1] == place]:
+                removed = (namespace_id, stream_id, record.record_id)
+                for key in [key for key in self._embeddings if key[1] == removed]:
                     del self._embeddings[key]
         moved = replace(built, position=position, updated_at=self._clock.now())
         namespace.checkpoints[RECORDS_PROJECTION, build] = moved
@@ -194,19 +194,19 @@ class InMemoryRecords:
         if query.mode == "semantic":
             return near
         return {
-            place: query.alpha * near.get(place, 0.0) + (1 - query.alpha) * by_words.get(place, 0.0)
-            for place in {*near, *by_words}
+            key: query.alpha * near.get(key, 0.0) + (1 - query.alpha) * by_words.get(key, 0.0)
+            for key in {*near, *by_words}
         }
 
     def _by_words(self, builds: RecordBuilds, text: str) -> dict[RecordKey, float]:
         """Return the share of the question's rarity that each record with a word of it has."""
-        said = {one.key: set(words(one.record.fields.text[:PIECE_CHARACTERS])) for one in self._live(builds)}
+        words_by_key = {one.key: set(words(one.record.fields.text[:PIECE_CHARACTERS])) for one in self._live(builds)}
         asked = sorted(set(words(text)), key=lambda word: (-len(word), word))[:MOST_WORDS]
-        counts = {word: sum(word in each for each in said.values()) for word in asked}
-        rarity = {word: math.log(1 + (len(said) - n + 0.5) / (n + 0.5)) for word, n in counts.items()}
+        counts = {word: sum(word in each for each in words_by_key.values()) for word in asked}
+        rarity = {word: math.log(1 + (len(words_by_key) - n + 0.5) / (n + 0.5)) for word, n in counts.items()}
         whole = sum(rarity.values())
-        shares = {place: sum(rarity[word] for word in asked if word in each) for place, each in said.items()}
-        return {place: min(1.0, share / whole) for place, share in shares.items() if share}
+        shares = {key: sum(rarity[word] for word in asked if word in each) for key, each in words_by_key.items()}
+        return {key: min(1.0, share / whole) for key, share in shares.items() if share}
 
 
 def _matches(condition: Condition, one: StoredRecord) -> bool:

@@ -18,7 +18,7 @@ from projections.search import Change, Erase, Fold, Forget, Piece, Put, Withdraw
 from projections.word_index import WordIndex
 
 
-class Findable(msgspec.Struct, frozen=True):
+class IndexedPiece(msgspec.Struct, frozen=True):
     """A piece, and whether it was erased from the window."""
 
     stream: Stream
@@ -51,7 +51,7 @@ class PieceIndex:
     """What can be found in one namespace."""
 
     def __init__(self) -> None:
-        self._pieces: dict[PieceKey, Findable] = {}
+        self._pieces: dict[PieceKey, IndexedPiece] = {}
         self._numbers: dict[PieceKey, int] = {}
         self._keys: dict[int, PieceKey] = {}
         self._ranking = WordIndex()
@@ -62,7 +62,7 @@ class PieceIndex:
         match change:
             case Put(pieces=pieces):
                 for piece in pieces:
-                    self._put(Findable(stream, piece))
+                    self._put(IndexedPiece(stream, piece))
                 return []
             case Erase(covered=covered):
                 for one in present:
@@ -80,11 +80,11 @@ class PieceIndex:
             case _:
                 assert_never(change)
 
-    def of(self, stream: Stream | None) -> list[Findable]:
+    def of(self, stream: Stream | None) -> list[IndexedPiece]:
         """Return the pieces of *stream*, or all."""
         return [one for one in self._pieces.values() if stream is None or one.stream.stream_id == stream.stream_id]
 
-    def in_scope(self, query: SearchQuery) -> list[Findable]:
+    def in_scope(self, query: SearchQuery) -> list[IndexedPiece]:
         """Return the pieces in the scope of *query*."""
         return [
             one
@@ -101,13 +101,13 @@ class PieceIndex:
         hits = [one.as_hit(scores[one.key]) for one in self.in_scope(query) if one.key in scores]
         return sorted(hits, key=_best_first)[: query.limit]
 
-    def _put(self, one: Findable) -> None:
+    def _put(self, one: IndexedPiece) -> None:
         number = self._numbers.setdefault(one.key, len(self._numbers))
         self._keys[number] = one.key
         self._pieces[one.key] = one
         self._ranking.add(number, one.piece.text)
 
-    def _remove(self, removed: Iterable[Findable]) -> list[PieceKey]:
+    def _remove(self, removed: Iterable[IndexedPiece]) -> list[PieceKey]:
         keys = [one.key for one in removed]
         for key in keys:
             del self._pieces[key]

@@ -121,11 +121,11 @@ class AppendConnection:
 
 def _parameters(requests: Sequence[AppendRequest], *, retry: bool) -> list[bytes | None]:
     """Return the namespace id and the arrays of ``ledger.append``, in its order."""
-    kept = [
+    guarded = [
         [write for write in request.writes if write.events or write.expected_version is not None]
         for request in requests
     ]
-    writes = [write for request in kept for write in request]
+    writes = [write for request in guarded for write in request]
     streams = {write.stream.stream_id: write.stream for write in writes}
     heads = sorted(streams)
     place_of = {stream_id: arrays.int4(index) for index, stream_id in enumerate(heads, start=1)}
@@ -141,7 +141,7 @@ def _parameters(requests: Sequence[AppendRequest], *, retry: bool) -> list[bytes
         ),
         arrays.BYTEA.dump_sparse([request.request_hash for request in requests]),
         arrays.BOOL.dump([arrays.TRUE] * len(requests)) if retry else None,
-        arrays.INT4.dump([arrays.int4(len(request)) for request in kept]),
+        arrays.INT4.dump([arrays.int4(len(request)) for request in guarded]),
         arrays.INT4.dump([place_of[write.stream.stream_id] for write in writes]),
         arrays.INT8.dump_sparse([None if at is None else arrays.int8(at) for at in expected]),
         arrays.BYTEA.dump_sparse([write.config_digest for write in writes]),

@@ -111,7 +111,7 @@ class Connector:
 
     @property
     def login(self) -> Login:
-        """Who we are there, as the newest connection was told."""
+        """Who we are there, as the newest connection found."""
         assert self._login is not None, "no connection was opened yet"
         return self._login
 
@@ -174,7 +174,7 @@ class DriverConnections(Generic[T]):
 
     @asynccontextmanager
     async def use(self) -> AsyncIterator[T]:
-        """Lend a connection; one that broke, or was left in the middle of something, is thrown away.
+        """Yield a connection; one that broke, or was left in the middle of something, is thrown away.
 
         Where one broke, those that lie idle have mostly broken too: they go with it, and the next is a fresh one.
         """
@@ -191,7 +191,7 @@ class DriverConnections(Generic[T]):
                         await self._discard(each)
 
     async def close(self) -> None:
-        """Give all connections back to the pool, those that are lent when they come back."""
+        """Give all connections back to the pool, those in use when they come back."""
         for _ in range(self._size):
             await self._free.acquire()
         while self._idle:
@@ -235,7 +235,7 @@ class Pool:
         isolation: Literal["READ COMMITTED", "REPEATABLE READ"] = "READ COMMITTED",
         takes_time: bool = False,
     ) -> AsyncIterator[AsyncConnection]:
-        """Lend a connection in a transaction whose namespaces are set (trust D-7, D-8).
+        """Yield a connection in a transaction whose namespaces are set (trust D-7, D-8).
 
         What nobody waits for *takes_time*: its statements may.
         """

@@ -47,8 +47,8 @@ class EventReader:
         if parts is None:
             bounds = {"stream": stream.stream_id, "after": after, "until": last, "limit": at_most}
             events = await self._events("read_stream", stream.namespace_id, bounds)
-            begins = events[0].version > after + 1 if events else after < last < UNLIMITED and at_most > 0
-            if not begins or (parts := await self.parts(stream)) is None:
+            incomplete = events[0].version > after + 1 if events else after < last < UNLIMITED and at_most > 0
+            if not incomplete or (parts := await self.parts(stream)) is None:
                 return events
         return await self._events_of(parts, stream.namespace_id, ((after + 1, last),), at_most)
 

@@ -141,7 +141,7 @@ class PostgresEventStore(EventReader):
 def _calls(requests: Iterable[AppendRequest]) -> Iterator[list[AppendRequest]]:
     """Yield *requests* in order, gathered into calls of about a thousand events.
 
-    A fork begins a call: what it goes on from must be there before it.
+    A fork starts a call: its parent must have been written before it.
     """
     call: list[AppendRequest] = []
     size = 0

@@ -123,7 +123,7 @@ class RecordReader:
         async with self._pool.transaction(*builds) as connection:
             rows = (await connection.execute(page)).all()
             total = rows[0].total if rows else 0
-            if not rows and query.offset:  # beyond the last page, whose rows would have told
+            if not rows and query.offset:  # beyond the last page, whose rows would have said
                 first = found.with_only_columns(sa.func.count())
                 total = await connection.scalar(first) or 0
         hits = [RecordHit(_stored(row), None if score is None else float(row.score)) for row in rows]

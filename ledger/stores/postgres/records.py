@@ -108,16 +108,16 @@ class PostgresRecords(RecordReader):
         """See `ports.records.RecordStore.save_embeddings`."""
         if not embeddings:
             return
-        kept = sorted(embeddings, key=lambda pair: pair[0].key)
+        ordered = sorted(embeddings, key=lambda pair: pair[0].key)
         rows = {
             "model": model,
-            "namespaces": [one.namespace_id for one, _ in kept],
-            "streams": [one.stream_id for one, _ in kept],
-            "ids": [one.record.record_id for one, _ in kept],
-            "digests": [_digest(one.record.fields.text) for one, _ in kept],
-            "embeddings": [vector_text(vector) for _, vector in kept],
+            "namespaces": [one.namespace_id for one, _ in ordered],
+            "streams": [one.stream_id for one, _ in ordered],
+            "ids": [one.record.record_id for one, _ in ordered],
+            "digests": [_digest(one.record.fields.text) for one, _ in ordered],
+            "embeddings": [vector_text(vector) for _, vector in ordered],
         }
-        async with self._pool.transaction(*{one.namespace_id for one, _ in kept}) as connection:
+        async with self._pool.transaction(*{one.namespace_id for one, _ in ordered}) as connection:
             await connection.execute(_PUT_EMBEDDINGS, rows)
 
 
@@ -148,11 +148,11 @@ async def _delete_embeddings(
     connection: AsyncConnection, namespace_id: UUID, records: Sequence[tuple[UUID, str, Record]]
 ) -> None:
     """Delete the embeddings of those *records* that are no longer found."""
-    gone = [(stream_id, record.record_id) for stream_id, _, record in records if not record.live]
-    if gone:
-        kept = tables.record_embeddings
-        place = sa.tuple_(kept.c.stream_id, kept.c.record_id)
-        await connection.execute(kept.delete().where(kept.c.namespace_id == namespace_id, place.in_(gone)))
+    removed = [(stream_id, record.record_id) for stream_id, _, record in records if not record.live]
+    if removed:
+        table = tables.record_embeddings
+        key = sa.tuple_(table.c.stream_id, table.c.record_id)
+        await connection.execute(table.delete().where(table.c.namespace_id == namespace_id, key.in_(removed)))
 
 
 def _digest(text: str) -> bytes:

@@ -66,7 +66,7 @@ class Restoration:
         self._connection.execute(_RESTORE, (self._namespace_id, *columns))
 
     def note_forks(self, parents: Mapping[UUID, tuple[UUID, int]]) -> None:
-        """Note where streams were forked."""
+        """Record where streams were forked."""
         forks = [(stream_id, parent_id, version) for stream_id, (parent_id, version) in parents.items()]
         columns = ([each[column] for each in forks] for column in range(3))
         self._connection.execute(_NOTE_FORKS, (*columns, self._namespace_id))
@@ -80,15 +80,15 @@ def restoration(url: str, *, namespace: str, ledger_id: UUID, streams: Mapping[U
         NamespaceExists: a namespace of that name is there.
         NotAllowed: the login may not act as the owner.
     """
-    space = namespace_id(namespace)
+    own_id = namespace_id(namespace)
     with translated(), psycopg.connect(url) as connection:
         connection.execute(_BECOME_OWNER)
-        connection.execute("SELECT set_config('ledger.namespace', %s, true)", (str(space),))
-        made = connection.execute(
+        connection.execute("SELECT set_config('ledger.namespace', %s, true)", (str(own_id),))
+        created = connection.execute(
             "INSERT INTO ledger.namespaces (namespace_id, namespace, ledger_id) VALUES (%s, %s, %s) "
             "ON CONFLICT DO NOTHING",
-            (space, namespace, ledger_id),
+            (own_id, namespace, ledger_id),
         )
-        if not made.rowcount:
+        if not created.rowcount:
             raise NamespaceExists(namespace)
         yield Restoration(connection, namespace, streams)

@@ -1,4 +1,4 @@
-"""Which migrations there are, told from their files, so that opening a ledger need not load Alembic."""
+"""Which migrations there are, read from their files, so that opening a ledger need not load Alembic."""
 
 from pathlib import Path
 

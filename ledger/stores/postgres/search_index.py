@@ -192,8 +192,8 @@ async def _apply(
         case Put():
             return
     if embeds:
-        kept = tables.search_embeddings
+        embeddings = tables.search_embeddings
         key = ("namespace_id", "stream_id", "version", "kind", "piece")
-        same = [kept.c[name] == entries.c[name] for name in key]
-        await connection.execute(kept.delete().where(sa.exists().where(*same, *live, *removed)))
+        same = [embeddings.c[name] == entries.c[name] for name in key]
+        await connection.execute(embeddings.delete().where(sa.exists().where(*same, *live, *removed)))
     await connection.execute(entries.delete().where(*live, *removed))
