@@ -250,11 +250,10 @@ class Precondition(msgspec.Struct, frozen=True, kw_only=True):
     absent: bool = False
 
 
-class Put(msgspec.Struct, frozen=True, kw_only=True):
-    """What a PUT left: the state right after it, whether it changed anything, or was a repetition."""
+class PutResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a PUT led to: the state after it; *replayed* if it repeats a request that was answered before."""
 
     state: SessionState
-    changed: bool = False
     replayed: bool = False
 
 

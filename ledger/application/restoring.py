@@ -9,16 +9,16 @@ import msgspec
 from ledger.application.handle import NamespaceHandle
 from ledger.application.session_start import starts_life
 from ledger.events import SessionOpened
-from ledger.history.items import remembered
+from ledger.history.items import prior_items
 from ledger.ids import Stream
 from ledger.results import Guard, Version
-from ledger.session.commands import ChangeConfig, Command, OpenSession
-from ledger.session.decisions import decide
-from ledger.session.put import Body, BodyMemory, BodyMessage, Counted, PutSession, Remembered, Strict, ids_in_doubt
-from ledger.session.put.fields import context_of
+from ledger.session.commands import ChangeConfig, Command
+from ledger.session.merge.command import IfMatch, PutSession, TokenCount
+from ledger.session.merge.fields import body_of
 from ledger.session.state import SessionState
 from ledger.strict_json import check_integer
 from ledger.tokenizers import TOKENIZERS
+from projections import config as memory_config
 from projections.config import MemoryConfig
 
 
@@ -42,11 +42,11 @@ async def restore(handle: NamespaceHandle, session_id: str, version: int, **guar
         put = PutSession(
             write_id=write_id,
             body=body,
-            seen=Strict(),
+            evidence=IfMatch(),
             count=partial(count, then.config.tokenizer),
-            new_id=handle.services.clock.ulid,
-            remembered=await remembered_items(handle, stream, state, body),
-            opening=opened_event(stream, then.config, write_id) if anew else None,
+            new_ids=tuple(handle.services.clock.ulid() for _ in range(body.ids_needed)),
+            prior=await prior_items(handle.services.store, stream, state, body),
+            opening=session_opened(stream, then.config, write_id) if anew else None,
             restoring=not anew and state.has_expired(handle.services.clock.now()),
         )
         working = then.working
@@ -56,45 +56,14 @@ async def restore(handle: NamespaceHandle, session_id: str, version: int, **guar
     return Version(written.version, replayed=written.replayed)
 
 
-def opened_event(stream: Stream, config: MemoryConfig, write_id: str) -> SessionOpened:
-    """Return the event that begins a session's life."""
-    begin = OpenSession(
+def session_opened(stream: Stream, config: MemoryConfig, write_id: str) -> SessionOpened:
+    """Return the event that begins a life of the session of *stream*."""
+    return SessionOpened(
         write_id=write_id,
         namespace=stream.namespace,
         user_id=stream.user_id,
         session_id=stream.session_id,
-        config=config,
-    )
-    (opened,) = decide(SessionState(), begin)
-    assert isinstance(opened, SessionOpened)
-    return opened
-
-
-async def remembered_items(handle: NamespaceHandle, stream: Stream, state: SessionState, body: Body) -> Remembered:
-    """Return what became of those items in *body* that the state alone does not tell."""
-    messages, memories = ids_in_doubt(state, body)
-    if not (messages or memories) or not state.version:
-        return Remembered()
-    return await remembered(handle.services.store, stream, state, messages, memories)
-
-
-def body_of(state: SessionState) -> Body:
-    """Return the body that says what *state* is."""
-    working = state.working
-    return Body(
-        messages=tuple(
-            BodyMessage(role=entry.role, content=entry.content, id=entry.entry_id) for entry in state.window.entries
-        ),
-        memories=tuple(
-            BodyMemory(fields=one.fields, id=one.memory_id, sent=frozenset(one.fields.__struct_fields__))
-            for one in working.memories
-        ),
-        data=working.data,
-        context=context_of(state),
-        tokens=working.tokens,
-        extraction=working.extraction,
-        ttl_seconds=working.ttl_seconds,
-        ttl_sent=True,
+        config=memory_config.dump(config),
     )
 
 
@@ -109,11 +78,11 @@ class _Message(msgspec.Struct, frozen=True, kw_only=True):
     arguments: object = None
 
 
-def count(tokenizer: str, role: str | None, text: str) -> Counted:
+def count(tokenizer: str, role: str | None, text: str) -> TokenCount:
     """Return the tokens of a text of *role*; without role, those of a summary."""
     counter = TOKENIZERS[tokenizer]
     if role is None:
         found = counter.count_text(text)
     else:
         found = counter.count(_Message(role=role, content=text))
-    return Counted(found.tokens, found.tokenizer, found.fallback)
+    return TokenCount(found.tokens, found.tokenizer, found.fallback)

@@ -1,6 +1,8 @@
 """Working memory as its clients write it: a whole body, of which only the difference becomes events."""
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
@@ -8,13 +10,14 @@ from typing import Final
 import msgspec
 
 from ledger.application.handle import NamespaceHandle
-from ledger.application.restoring import count, opened_event, remembered_items
+from ledger.application.restoring import count, session_opened
 from ledger.errors import PreconditionFailed
-from ledger.events import EntryAdded, EntryEdited, EntryRemoved, to_datetime
+from ledger.events import EntryAdded, EntryEdited, EntryRemoved, Ranges, to_datetime
+from ledger.history.items import prior_items
 from ledger.ids import Stream
-from ledger.results import Precondition, Put
+from ledger.results import Precondition, PutResult
 from ledger.session.commands import Command
-from ledger.session.put import Body, Marked, PutSession, Remembered, Seen, ServedView, Strict, Unmarked
+from ledger.session.merge.command import Blind, Body, Evidence, IfMatch, PriorItems, PutSession, ServedView, ThreeWay
 from ledger.session.state import SessionState, at_rest
 from projections.config import MemoryConfig
 from projections.strategies.progressive import Progressive
@@ -34,13 +37,27 @@ async def put_working_memory(
     context_window: int | None = None,
     model_name: str | None = None,
     compact: bool = True,
+    wait_s: float | None = None,
     idempotency_key: str | None = None,
     user_id: str | None = None,
-) -> Put:
+    state: SessionState | None = None,
+) -> PutResult:
     """Bring the session to what *body* says, as far as its writer is known to have seen what it changes.
 
-    A new session begins under *config*; *context_window* and *model_name* set the limit of its compaction. With
-    *compact* false none is started; otherwise it is, and not waited for.
+    Args:
+        handle: The namespace and the actor.
+        session_id: The session; one that does not live begins under *config*.
+        body: All of its working memory.
+        config: The memory config of a new session.
+        when: What the session must be.
+        last_accessed: The stamp of the version that the writer had seen.
+        context_window: The limit in tokens of the session's compaction.
+        model_name: The model whose window is that limit.
+        compact: Whether a compaction may start. It goes on in the background.
+        wait_s: How many seconds to wait for compactions, so that the answer is the state after them.
+        idempotency_key: A repeated request with this key gets the first answer.
+        user_id: Whose session.
+        state: The session's state, if the caller has just read it; it is not read again then.
 
     Raises:
         PreconditionFailed: the session is not what *when* says.
@@ -56,14 +73,24 @@ async def put_working_memory(
     if idempotency_key is not None:
         request = [_plain(body), last_accessed]
         idempotency = handle.idempotency(stream, "put_working_memory", request, idempotency_key)
-    written = await handle.write(stream, commands_for, idempotency=idempotency)
+    written = await handle.write(
+        stream,
+        commands_for,
+        idempotency=idempotency,
+        state=state,
+    )
     if written.replayed:
-        state = await handle.services.states.at(stream, version=written.receipts[-1].version)
-        return Put(state=at_rest(state), replayed=True)
-    said = any(isinstance(event.payload, EntryAdded | EntryEdited | EntryRemoved) for event in written.events)
-    if said and compact:
+        first = await handle.services.states.at(stream, version=written.receipts[-1].version)
+        return PutResult(state=at_rest(first), replayed=True)
+    if compact and any(isinstance(event.payload, EntryAdded | EntryEdited | EntryRemoved) for event in written.events):
         await handle.services.compactor.evaluate(stream, written.state, actor=handle.actor)
-    return Put(state=at_rest(written.state), changed=bool(written.events))
+    newest = written.state
+    if written.events and wait_s is not None:
+        with suppress(TimeoutError):  # it goes on in the background (http W-45)
+            async with asyncio.timeout(wait_s):
+                await handle.services.compactor.settle(stream)
+                newest = handle.services.states.known(stream) or await handle.services.states.current(stream)
+    return PutResult(state=at_rest(newest))
 
 
 async def note_view(handle: NamespaceHandle, session_id: str, view: ServedView, *, user_id: str | None = None) -> None:
@@ -78,22 +105,23 @@ async def current_state(handle: NamespaceHandle, session_id: str, *, user_id: st
     return at_rest(await handle.services.states.current(handle.stream(session_id, user_id)))
 
 
-async def listed(handle: NamespaceHandle) -> int:
-    """Return the build of the session index to list from, as of the namespace's newest event."""
-    return await handle.indexes.sessions.build()
-
-
 async def carries_proof(
-    handle: NamespaceHandle, session_id: str, body: Body, last_accessed: datetime | None, *, user_id: str | None = None
+    handle: NamespaceHandle,
+    session_id: str,
+    body: Body,
+    last_accessed: datetime | None,
+    *,
+    state: SessionState,
+    user_id: str | None = None,
 ) -> bool:
-    """Tell whether *body* carries a stamp of this session or the id of one of its items (http W-14)."""
+    """Tell whether *body* carries a stamp of this session, which is at *state*, or the id of one of its items.
+
+    Source: http W-14.
+    """
     stream = handle.stream(session_id, user_id)
-    state = await handle.services.states.current(stream)
-    if await _seen_then(handle, stream, state, last_accessed) is not None:
+    if await _base(handle, stream, state, last_accessed) is not None:
         return True
-    ids = [one.id for one in body.messages if one.id is not None]
-    ids += [one.id for one in body.memories if one.id is not None]
-    return bool(ids and await handle.services.store.events.find_items(stream, ids))
+    return bool(body.ids and await handle.services.store.events.find_items(stream, body.ids))
 
 
 async def _put(
@@ -110,26 +138,25 @@ async def _put(
     live = state.opened and not expired
     resumes = expired and handle.services.reconstruct
     fresh = not live and not resumes
-    seen = await _seen(handle, stream, state, when, last_accessed, live=live)
-    if expired and fresh:
-        seen = Unmarked()  # another life, holding exactly the body (http W-60)
-    base = config if fresh else state.config
+    evidence = await _evidence(handle, stream, state, when, last_accessed, live=live)
+    anew = expired and fresh  # another life, holding exactly the body (http W-60)
+    session_config = config if fresh else state.config
     write_id = handle.services.clock.ulid()
     return PutSession(
         write_id=write_id,
         body=body,
-        seen=seen,
-        count=partial(count, base.tokenizer),
-        new_id=handle.services.clock.ulid,
-        remembered=Remembered() if expired and fresh else await remembered_items(handle, stream, state, body),
-        views=tuple(await _views(handle, stream, state, body)) if live or resumes else (),
-        opening=opened_event(stream, config, write_id) if fresh else None,
+        evidence=Blind() if anew else evidence,
+        count=partial(count, session_config.tokenizer),
+        new_ids=tuple(handle.services.clock.ulid() for _ in range(body.ids_needed)),
+        prior=PriorItems() if anew else await prior_items(handle.services.store, stream, state, body),
+        views=() if fresh else await _views(handle, stream, state, body, evidence),
+        opening=session_opened(stream, config, write_id) if fresh else None,
         restoring=resumes,
-        config=with_limit(base, *limit),
+        config=with_limit(session_config, *limit),
     )
 
 
-async def _seen(
+async def _evidence(
     handle: NamespaceHandle,
     stream: Stream,
     state: SessionState,
@@ -137,7 +164,7 @@ async def _seen(
     last_accessed: datetime | None,
     *,
     live: bool,
-) -> Seen:
+) -> Evidence:
     if when.absent and live:
         raise PreconditionFailed(f"the session is at version {state.version}; read it again")
     if when.strict:
@@ -145,42 +172,44 @@ async def _seen(
             raise PreconditionFailed("there is no live session; send it without If-Match to begin one")
         if when.version is not None and when.version != state.version:
             raise PreconditionFailed(f"the session is at version {state.version}; read it again")
-        return Strict(await _left_out(handle, stream, state, when))
-    then = await _seen_then(handle, stream, state, last_accessed)
-    return Unmarked() if then is None else Marked(then)
+        return IfMatch(await _omitted(handle, stream, state, when))
+    base = await _base(handle, stream, state, last_accessed)
+    return Blind() if base is None else ThreeWay(base)
 
 
-async def _left_out(
-    handle: NamespaceHandle, stream: Stream, state: SessionState, when: Precondition
-) -> tuple[tuple[int, int], ...]:
+async def _omitted(handle: NamespaceHandle, stream: Stream, state: SessionState, when: Precondition) -> Ranges:
+    """Return what was left out of the view that an ETag names."""
     if when.view is None:
         return ()
     for view in await handle.services.store.served_views.load(stream, now=handle.services.clock.now()):
         if view.key == when.view:
-            return view.left_out
+            return view.omitted
     raise PreconditionFailed(f"the session is at version {state.version}; read it again")
 
 
-async def _seen_then(
+async def _base(
     handle: NamespaceHandle, stream: Stream, state: SessionState, last_accessed: datetime | None
 ) -> SessionState | None:
-    """Return the state whose stamp *last_accessed* is: what the writer saw (http W-7, W-52)."""
+    """Return the state whose stamp *last_accessed* is: what the writer had seen (http W-7, W-52)."""
     if last_accessed is None or not state.version:
         return None
     if stamp_of(state) == last_accessed:
         return at_rest(state)
     for version in range(last_accessed.microsecond or _STAMPS, state.version, _STAMPS):
-        then = await handle.services.states.at(stream, version=version)
-        if stamp_of(then) == last_accessed:
-            return at_rest(then)
+        base = await handle.services.states.at(stream, version=version)
+        if stamp_of(base) == last_accessed:
+            return at_rest(base)
     return None
 
 
-async def _views(handle: NamespaceHandle, stream: Stream, state: SessionState, body: Body) -> list[ServedView]:
-    listed = {one.id for one in body.messages}
-    if all(entry.entry_id in listed for entry in state.window.entries):
-        return []  # nothing is omitted
-    return await handle.services.store.served_views.load(stream, now=handle.services.clock.now())
+async def _views(
+    handle: NamespaceHandle, stream: Stream, state: SessionState, body: Body, evidence: Evidence
+) -> tuple[ServedView, ...]:
+    """Return the views that the body may have been made from; none if it omits nothing, or replaces everything."""
+    sent = {message.id for message in body.messages}
+    if isinstance(evidence, IfMatch) or all(entry.entry_id in sent for entry in state.window.entries):
+        return ()
+    return tuple(await handle.services.store.served_views.load(stream, now=handle.services.clock.now()))
 
 
 def stamp_of(state: SessionState) -> datetime:

@@ -1,9 +1,6 @@
-"""What became of items a session once had: read from the log, by their ids."""
+"""What became of items that a session once had: read from the log, by their ids."""
 
-from collections.abc import Sequence
-from typing import TypeAlias
-
-import msgspec
+from msgspec.structs import replace
 
 from ledger.codec import decode
 from ledger.events import (
@@ -18,86 +15,97 @@ from ledger.events import (
 )
 from ledger.ids import Stream
 from ledger.ports import Store
-from ledger.session.put import PastItem, Remembered
-from ledger.session.put.past import PastStatus
+from ledger.session.merge.command import Body, ItemStatus, PriorItems, StoredItem
+from ledger.session.merge.merging import ids_to_look_up
 from ledger.session.state import SessionState
 from projections import ranges
 
-_Items: TypeAlias = dict[str, PastItem]
 
-
-async def remembered(
-    store: Store, stream: Stream, state: SessionState, messages: Sequence[str], memories: Sequence[str]
-) -> Remembered:
-    """Return what the session knows of these ids, up to *state*; unknown ones are not in it."""
+async def prior_items(store: Store, stream: Stream, state: SessionState, body: Body) -> PriorItems:
+    """Return what became, up to *state*, of those items in *body* that the state alone does not tell."""
+    messages, memories = ids_to_look_up(state, body)
+    if not (messages or memories) or not state.version:
+        return PriorItems()
     found = await store.events.find_items(stream, [*messages, *memories])
-    versions = sorted({version for each in found.values() for version in each if version <= state.version})
-    entries: _Items = {}
-    kept: _Items = {}
-    for stored in await store.events.read_versions(stream, ranges.ranges_of(versions)):
-        _learn(entries, kept, decode(stored), state)
-    wanted = set(messages), set(memories)
-    return Remembered(
-        {name: item for name, item in entries.items() if name in wanted[0]},
-        {name: item for name, item in kept.items() if name in wanted[1]},
+    versions = ranges.ranges_of(
+        sorted({each for of_item in found.values() for each in of_item if each <= state.version})
+    )
+    if not versions:
+        return PriorItems()
+    found_messages: dict[str, StoredItem] = {}
+    found_memories: dict[str, StoredItem] = {}
+    for stored in await store.events.read_versions(stream, versions):
+        event = decode(stored)
+        _fold_message(found_messages, event, state)
+        _fold_memory(found_memories, event, state)
+    return PriorItems(
+        {name: found_messages[name] for name in messages if name in found_messages},
+        {name: found_memories[name] for name in memories if name in found_memories},
     )
 
 
-def _learn(entries: _Items, memories: _Items, event: RecordedEvent, state: SessionState) -> None:
-    """Take in one more event about an item, oldest first."""
+def _fold_message(items: dict[str, StoredItem], event: RecordedEvent, state: SessionState) -> None:
+    """Take in one more event about a message, oldest first."""
     match event.payload:
-        case EntryAdded() as added:
-            status: PastStatus = _status(event.version, state, active=state.window.at(event.version) is not None)
+        case EntryAdded(entry_id=name) as added:
             flags = state.working.flags
-            entries[added.entry_id] = PastItem(
-                item_id=added.entry_id,
-                status=status,
-                version=event.version,
-                write_id=added.write_id,
-                says=(added.role, added.content),
-                earlier=_earlier(entries.get(added.entry_id)),
-                listed=added.listed,
-                created_at=added.created_at or to_datetime(event.recorded_us),
-                persisted_at=flags.persisted_at(event.version) or added.persisted_at,
-                extracted=added.extracted or ranges.contains(flags.extracted, event.version),
-                added=added,
+            items[name] = StoredItem(
+                event.version,
+                name,
+                added.write_id,
+                (added.role, added.content),
+                added.listed,
+                _earlier(items.get(name)),
+                _status(event.version, state, active=state.window.at(event.version) is not None),
+                replace(
+                    added,
+                    created_at=added.created_at or to_datetime(event.recorded_us),
+                    persisted_at=flags.persisted_at(event.version) or added.persisted_at,
+                    extracted=added.extracted or ranges.contains(flags.extracted, event.version),
+                ),
             )
-        case EntryEdited() as change if (item := entries.get(change.entry_id)) is not None:
-            _change(entries, item, (change.role or item.says[0], change.content))
-        case EntryRemoved(entry_id=name) if name in entries:
-            entries[name] = msgspec.structs.replace(entries[name], status="removed")
-        case MemoryAdded() as added_memory:
-            name = added_memory.memory_id
-            active = any(one.version == event.version for one in state.working.memories)
-            memories[name] = PastItem(
-                item_id=name,
-                status=_status(event.version, state, active=active),
-                version=event.version,
-                write_id=added_memory.write_id,
-                says=(added_memory.fields.text, added_memory.fields.memory_type),
-                earlier=_earlier(memories.get(name)),
-                listed=added_memory.listed,
-                persisted_at=added_memory.persisted_at,
-                fields=added_memory.fields,
-            )
-        case MemoryEdited(fields=fields) as change if (item := memories.get(change.memory_id)) is not None:
-            _change(memories, item, (fields.text, fields.memory_type))
-            memories[item.item_id] = msgspec.structs.replace(memories[item.item_id], fields=fields)
-        case MemoryRemoved(memory_id=name) if name in memories:
-            memories[name] = msgspec.structs.replace(memories[name], status="removed")
+        case EntryEdited(entry_id=name, role=role, content=content) if (item := items.get(name)) is not None:
+            items[name] = replace(item, value=(role or item.value[0], content), earlier=_earlier(item))
+        case EntryRemoved(entry_id=name) if name in items:
+            items[name] = replace(items[name], status="removed")
         case _:
             pass
 
 
-def _status(version: int, state: SessionState, *, active: bool) -> PastStatus:
+def _fold_memory(items: dict[str, StoredItem], event: RecordedEvent, state: SessionState) -> None:
+    """Take in one more event about a memory, oldest first."""
+    match event.payload:
+        case MemoryAdded(memory_id=name, fields=fields) as added:
+            active = any(memory.version == event.version for memory in state.working.memories)
+            items[name] = StoredItem(
+                event.version,
+                name,
+                added.write_id,
+                (fields.text, fields.memory_type),
+                added.listed,
+                _earlier(items.get(name)),
+                _status(event.version, state, active=active),
+                added,
+            )
+        case MemoryEdited(memory_id=name, fields=fields) if (item := items.get(name)) is not None:
+            assert isinstance(item.event, MemoryAdded)
+            items[name] = replace(
+                item,
+                value=(fields.text, fields.memory_type),
+                earlier=_earlier(item),
+                event=replace(item.event, fields=fields),
+            )
+        case MemoryRemoved(memory_id=name) if name in items:
+            items[name] = replace(items[name], status="removed")
+        case _:
+            pass
+
+
+def _status(version: int, state: SessionState, *, active: bool) -> ItemStatus:
     if active:
         return "active"
     return "cleared" if version <= state.cleared_version or not state.opened else "covered"
 
 
-def _earlier(item: PastItem | None) -> tuple[tuple[str, str], ...]:
-    return (*item.earlier, item.says) if item is not None else ()
-
-
-def _change(items: _Items, item: PastItem, says: tuple[str, str]) -> None:
-    items[item.item_id] = msgspec.structs.replace(item, says=says, earlier=(*item.earlier, item.says))
+def _earlier(item: StoredItem | None) -> tuple[tuple[str, str], ...]:
+    return (*item.earlier, item.value) if item is not None else ()

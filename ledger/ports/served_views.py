@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Protocol
 
 from ledger.ids import Stream
-from ledger.session.put import ServedView
+from ledger.session.merge.command import ServedView
 
 
 class ServedViewStore(Protocol):

@@ -21,7 +21,7 @@ from ledger.events import (
     Pass,
     PlannedCall,
 )
-from ledger.session.put.changes import PutSession
+from ledger.session.merge.command import PutSession
 from projections.config import MemoryConfig
 from projections.entries import Entry
 from projections.strategies.base import CompactionPlan

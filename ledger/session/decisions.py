@@ -43,8 +43,9 @@ from ledger.session.commands import (
     RestoreSession,
     SetExpiry,
 )
-from ledger.session.put import PutSession, changes
-from ledger.session.put.fields import is_same
+from ledger.session.merge.command import PutSession
+from ledger.session.merge.fields import is_same
+from ledger.session.merge.merging import merge
 from ledger.session.state import SessionState, at_rest
 from projections import config, ranges
 from projections.entries import Entry
@@ -86,7 +87,7 @@ def decide(state: SessionState, command: Command) -> list[Event]:
         case ReplaceState():
             return _replace(state, command)
         case PutSession():
-            return changes(state, command)
+            return merge(state, command)
         case _:
             return _keep(state, command)
 

@@ -1,6 +1,7 @@
 """A session that is written by PUTs, without I/O: what clients see, send, and leave."""
 
-from itertools import count
+import itertools
+from collections.abc import Callable
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -17,19 +18,19 @@ from ledger.events import (
 )
 from ledger.session.commands import OpenSession
 from ledger.session.decisions import decide
-from ledger.session.put import (
+from ledger.session.merge.command import (
+    Blind,
     Body,
     BodyMessage,
-    Counted,
-    Marked,
-    PastItem,
+    Evidence,
+    PriorItems,
     PutSession,
-    Remembered,
-    Seen,
     ServedView,
-    Unmarked,
-    ids_in_doubt,
+    StoredItem,
+    ThreeWay,
+    TokenCount,
 )
+from ledger.session.merge.merging import ids_to_look_up
 from ledger.session.state import SESSION, SessionState
 from projections import config
 
@@ -49,15 +50,20 @@ def messages(names: str) -> tuple[BodyMessage, ...]:
     return tuple(made)
 
 
+def count_words(role: str | None, text: str) -> TokenCount:
+    return TokenCount(len(text.split()) + 2, "words")
+
+
 class Written:
     """A session and its log; every PUT is a write of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, count: Callable[[str | None, str], TokenCount] = count_words) -> None:
+        self.count = count
         self.state: SessionState = SESSION.initial
         self.log: list[RecordedEvent] = []
         self.states: dict[int, SessionState] = {0: self.state}
-        self.ids = (f"new{number}" for number in count(1))
-        self.writes = (f"w{number}" for number in count(1))
+        self.ids = (f"new{number}" for number in itertools.count(1))
+        self.writes = (f"w{number}" for number in itertools.count(1))
 
     def record(self, events: list[Event]) -> list[Event]:
         for event in events:
@@ -68,10 +74,15 @@ class Written:
             self.states[version] = self.state
         return events
 
-    def put(self, names: str | Body = "", seen: Seen | int | None = None, views: tuple[ServedView, ...] = (), **fields):
-        """Put a body; *seen* is a version whose state the writer saw, a proof, or none."""
+    def put(
+        self, names: str | Body = "", seen: Evidence | int | None = None, views: tuple[ServedView, ...] = (), **fields
+    ):
+        """Put a body; *seen* is a version whose state the writer saw, other evidence, or none.
+
+        It is decided twice, which gives equal events.
+        """
         body = names if isinstance(names, Body) else Body(messages=messages(names), **fields)
-        proof = Marked(self.states[seen]) if isinstance(seen, int) else seen or Unmarked()
+        evidence = ThreeWay(self.states[seen]) if isinstance(seen, int) else seen or Blind()
         write_id = next(self.writes)
         opening = None
         if not self.state.opened:
@@ -79,69 +90,72 @@ class Written:
                 SessionState(),
                 OpenSession(write_id=write_id, namespace="n", user_id="", session_id="s", config=CONFIG),
             )
-        return self.record(
-            decide(
-                self.state,
-                PutSession(
-                    write_id=write_id,
-                    body=body,
-                    seen=proof,
-                    count=lambda role, text: Counted(len(text.split()) + 2, "words"),
-                    new_id=lambda: next(self.ids),
-                    remembered=self.remembered(body),
-                    views=views,
-                    opening=opening,
-                ),
-            )
+        command = PutSession(
+            write_id=write_id,
+            body=body,
+            evidence=evidence,
+            count=self.count,
+            new_ids=tuple(next(self.ids) for _ in range(body.ids_needed)),
+            prior=self.prior(body),
+            views=views,
+            opening=opening,
         )
+        events = decide(self.state, command)
+        assert decide(self.state, command) == events, "deciding is not pure"
+        return self.record(events)
 
-    def remembered(self, body: Body) -> Remembered:
-        """Do what the shell does with an index: tell what became of items under these ids."""
-        wanted, kept = ids_in_doubt(self.state, body)
-        entries: dict[str, PastItem] = {}
-        memories: dict[str, PastItem] = {}
+    def prior(self, body: Body) -> PriorItems:
+        """Do what the shell does with an index: return what became of items under these ids."""
+        wanted, kept = ids_to_look_up(self.state, body)
+        entries: dict[str, StoredItem] = {}
+        memories: dict[str, StoredItem] = {}
         for event in self.log:
             match event.payload:
                 case EntryAdded() as one if one.entry_id in wanted:
                     active = self.state.window.at(event.version) is not None
                     gone = "cleared" if event.version <= self.state.cleared_version else "covered"
                     earlier = entries.get(one.entry_id)
-                    entries[one.entry_id] = PastItem(
+                    entries[one.entry_id] = StoredItem(
                         item_id=one.entry_id,
                         status="active" if active else gone,
                         version=event.version,
                         write_id=one.write_id,
-                        says=(one.role, one.content),
-                        earlier=(*earlier.earlier, earlier.says) if earlier else (),
+                        value=(one.role, one.content),
+                        earlier=(*earlier.earlier, earlier.value) if earlier else (),
                         listed=one.listed,
-                        created_at=one.created_at,
+                        event=one,
                     )
                 case EntryEdited(entry_id=name, content=content, role=role) if name in entries:
                     old = entries[name]
-                    entries[name] = replace(old, says=(role or old.says[0], content), earlier=(*old.earlier, old.says))
+                    entries[name] = replace(
+                        old, value=(role or old.value[0], content), earlier=(*old.earlier, old.value)
+                    )
                 case EntryRemoved(entry_id=name) if name in entries:
                     entries[name] = replace(entries[name], status="removed")
                 case MemoryAdded(memory_id=name) as one if name in kept:
                     active = any(each.version == event.version for each in self.state.working.memories)
-                    memories[name] = PastItem(
+                    memories[name] = StoredItem(
                         item_id=name,
                         status="active" if active else "covered",
                         version=event.version,
                         write_id=one.write_id,
-                        says=(one.fields.text, one.fields.memory_type),
+                        value=(one.fields.text, one.fields.memory_type),
                         listed=one.listed,
-                        fields=one.fields,
+                        event=one,
                     )
                 case MemoryEdited(memory_id=name, fields=fields) if name in memories:
                     old = memories[name]
                     memories[name] = replace(
-                        old, says=(fields.text, fields.memory_type), earlier=(*old.earlier, old.says), fields=fields
+                        old,
+                        value=(fields.text, fields.memory_type),
+                        earlier=(*old.earlier, old.value),
+                        event=replace(old.event, fields=fields),
                     )
                 case MemoryRemoved(memory_id=name) if name in memories:
                     memories[name] = replace(memories[name], status="removed")
                 case _:
                     pass
-        return Remembered(entries, memories)
+        return PriorItems(entries, memories)
 
     @property
     def version(self) -> int:

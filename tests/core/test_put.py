@@ -20,9 +20,9 @@ from ledger.events import (
     MemoryRemoved,
     SessionCleared,
 )
-from ledger.session.put import Body, BodyMemory, BodyMessage, ServedView, Strict, omissions
-from ledger.session.put.fields import context_of
-from tests.core.put_cases import Written, message
+from ledger.session.merge.command import Body, BodyMemory, BodyMessage, IfMatch, ServedView, TokenCount
+from ledger.session.merge.fields import context_text
+from tests.core.put_cases import Written, message, messages
 
 
 def session(names: str = "a b c", **fields) -> Written:
@@ -134,7 +134,7 @@ def test_W_61_a_full_local_history_after_a_compaction_adds_what_is_new() -> None
     covering(one, "a b")
     one.put("a b c d e")
     assert one.names == "c d e"
-    assert context_of(one.state) == "a summary"
+    assert context_text(one.state) == "a summary"
 
 
 def test_W_61_messages_left_out_at_read_stay_when_the_list_is_put_back() -> None:
@@ -152,7 +152,7 @@ def test_W_61_the_same_put_again_is_no_event() -> None:
     one = session()
     assert one.put("a b c") == []
     assert one.put("a b c", one.version) == []
-    assert one.put("a b c", Strict()) == []
+    assert one.put("a b c", IfMatch()) == []
 
 
 # W-53 to W-58 --------------------------------------------------------------------------------------------------
@@ -208,17 +208,19 @@ def test_W_54_a_write_vouches_for_what_its_body_listed_and_for_nothing_else() ->
 def test_W_54_without_the_proof_a_stale_writer_would_delete(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: a diff that takes every omission for a removal loses the message of a concurrent writer."""
 
-    def everything(placed, active, seen, *, then, hidden=()):
-        listed = {one.active.version for one in placed if one.active is not None}
-        return [item for item in active if item.version not in listed]
+    def everything(base, theirs, matches, omitted, evidence, views):
+        return list(omitted)
 
-    monkeypatch.setattr("ledger.session.put.items.leaving", everything)
-    one = session()
-    seen = one.version
-    one.put("a b c d", seen)
-    one.put("a b c e", seen)
-    assert one.names == "a b c e"
-    assert omissions.leaving is not everything
+    def written_by_two() -> str:
+        one = session()
+        seen = one.version
+        one.put("a b c d", seen)
+        one.put("a b c e", seen)
+        return one.names
+
+    assert written_by_two() == "a b c d e"
+    monkeypatch.setattr("ledger.session.merge.lists.leaving", everything)
+    assert written_by_two() == "a b c e"
 
 
 def test_W_54_what_came_back_together_vouches_as_what_came_together() -> None:
@@ -242,7 +244,7 @@ def test_W_56_an_edit_is_applied_and_a_stale_copy_is_not() -> None:
     one.put("a=newer b", seen)
     assert one.put("a=new b", seen) == [], "a marked writer that did not change it"
     assert types(one.put("a=mine b", seen)) == [EntryEdited]
-    assert types(one.put("a b", Strict())) == [EntryEdited]
+    assert types(one.put("a b", IfMatch())) == [EntryEdited]
     assert one.texts[0] == "text of a"
 
 
@@ -256,7 +258,7 @@ def test_W_57_what_is_covered_stays_so_and_what_was_removed_comes_back_unless_a_
     assert one.put("b c", before) == [], "c was there at that version; its removal is later"
     one.put("b c")
     assert one.names == "b c"
-    one.put("a b c", Strict())
+    one.put("a b c", IfMatch())
     assert one.names == "a b c"
 
 
@@ -335,7 +337,7 @@ def test_W_59_data() -> None:
     one.put("a", seen, data={})
     assert one.state.working.data == {"none": None, "mine": 3}, "it removed k"
     assert one.put("", data={}) == []
-    one.put("a", Strict(), data={"k": True})
+    one.put("a", IfMatch(), data={"k": True})
     assert one.state.working.data == {"k": True}
     assert types(one.put("a", data={"k": 1})) == [DataChanged], "true is not 1"
 
@@ -343,16 +345,16 @@ def test_W_59_data() -> None:
 def test_W_59_context() -> None:
     """And R-004-9: what a caller sets as context stands until a summary folds it."""
     one = session("a b c", context="mine")
-    assert context_of(one.state) == "mine"
+    assert context_text(one.state) == "mine"
     assert one.put("a b c", context="mine") == []
     assert one.put("", context="") == []
     covering(one, "a", "ours")  # another summary of the server beside
     assert one.put("b c", context="") == [], "absent beside a summary of the server"
     assert one.put("b c", context="mine") == [], "a text that was current before is a stale copy"
     assert types(one.put("b c", context="new")) == [ContextSet]
-    assert context_of(one.state) == "new"
+    assert context_text(one.state) == "new"
     assert types(one.put("x", context="")) == [EntryRemoved, EntryRemoved, EntryAdded, ContextSet], "a new list"
-    assert context_of(one.state) == ""
+    assert context_text(one.state) == ""
 
 
 def test_W_59_lifetime_strategy_and_tokens() -> None:
@@ -364,7 +366,7 @@ def test_W_59_lifetime_strategy_and_tokens() -> None:
     one.put("a", ttl_seconds=None, ttl_sent=True)
     assert one.state.working.ttl_seconds is None
     assert types(one.put("a", one.version, tokens=9, extraction=Extraction("summary"))) == [ConfigChanged]
-    one.put("a", Strict())
+    one.put("a", IfMatch())
     working = one.state.working
     assert (working.extraction.strategy, working.tokens) == ("discrete", 0)
 
@@ -405,9 +407,9 @@ def test_a_strict_put_leaves_exactly_its_body(before: list[tuple[str, bool]], bo
     one = Written()
     for names, marked in before:
         one.put(names, one.version if marked else None)
-    one.put(body, Strict())
+    one.put(body, IfMatch())
     assert one.names == body
-    assert one.put(body, Strict()) == []
+    assert one.put(body, IfMatch()) == []
 
 
 @settings(max_examples=200, deadline=None)
@@ -438,6 +440,36 @@ def test_every_message_is_active_or_was_removed_by_an_event(puts: list[tuple[str
     came = {event.version for event in one.log if isinstance(event.payload, EntryAdded)}
     went = {event.payload.entry_version for event in one.log if isinstance(event.payload, EntryRemoved)}
     assert came - went == {entry.version for entry in one.state.window.entries}
+
+
+UNNAMED = st.lists(st.sampled_from(["hi", "you", "and"]), max_size=4)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(NAMES, UNNAMED, UNNAMED, st.sampled_from(["", "mine"]), st.booleans()), max_size=5))
+def test_deciding_a_put_twice_gives_equal_events(puts: list[tuple[str, list[str], list[str], str, bool]]) -> None:
+    """Its ids are made before: what has none gets one of those, each at most once. `Written.put` decides twice."""
+    one = Written()
+    for names, texts, memories, context, marked in puts:
+        body = Body(
+            messages=(*messages(names), *(message(text) for text in texts)),
+            memories=tuple(BodyMemory(fields=MemoryFields(text=text)) for text in memories),
+            context=context,
+        )
+        one.put(body, one.version if marked else None)
+    for items in (
+        [entry.entry_id for entry in one.state.window.entries],
+        [memory.memory_id for memory in one.state.working.memories],
+    ):
+        assert len(set(items)) == len(items)
+
+
+def test_a_count_that_is_not_pure_is_noticed() -> None:
+    """Negative control of the law above."""
+    numbers = iter(range(100))
+    one = Written(count=lambda role, text: TokenCount(next(numbers), "random"))
+    with pytest.raises(AssertionError, match="not pure"):
+        one.put("a")
 
 
 def test_a_put_of_ten_thousand_known_messages_and_a_new_one_is_one_event() -> None:

@@ -13,7 +13,7 @@ from ledger.ports.jobs import JOBS, DueJob, SessionJobs
 from ledger.ports.records import RECORDS_PROJECTION
 from ledger.ports.search_index import SEARCH, StreamChange
 from ledger.ports.snapshots import Snapshot
-from ledger.session.put import ServedView
+from ledger.session.merge.command import ServedView
 from ledger.stores.postgres import PostgresStore, Target
 from projections.records import Record
 from projections.search import Piece, Put

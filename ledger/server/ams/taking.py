@@ -25,7 +25,7 @@ from ledger.results import Precondition
 from ledger.server.ams.source import Source
 from ledger.server.compat import shapes
 from ledger.server.compat.bodies import WorkingMemoryBody, check_body
-from ledger.server.compat.limits import ContextLimit, begins_with
+from ledger.server.compat.limits import ContextLimit, new_session_config
 from ledger.server.settings import ServiceSettings
 from ledger.session.state import SessionState
 from ledger.settings import Settings
@@ -177,7 +177,7 @@ class TakingOver:
                 handle,
                 session_id,
                 sent.body(),
-                config=begins_with(self._settings),
+                config=new_session_config(self._settings),
                 when=Precondition(strict=True, version=state.version) if live else Precondition(absent=True),
                 compact=False,
                 user_id=user_id,

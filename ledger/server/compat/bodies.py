@@ -12,7 +12,7 @@ from ledger.limits import METADATA_BYTES, NAME_BYTES, PAYLOAD_BYTES
 from ledger.records.drafts import check_fields
 from ledger.server.strict_body import LenientBody
 from ledger.session.drafts import check_content
-from ledger.session.put import Body, BodyMemory, BodyMessage
+from ledger.session.merge.command import Body, BodyMemory, BodyMessage
 
 MOST_MESSAGES: Final = 10_000
 #: What stands around it in an event fits beside it (trust N-5).
@@ -40,7 +40,7 @@ def _no_flag(value: object) -> object:
     return value
 
 
-Moment: TypeAlias = Annotated[datetime, AfterValidator(_in_utc)]
+UtcTime: TypeAlias = Annotated[datetime, AfterValidator(_in_utc)]
 Whole: TypeAlias = Annotated[int, BeforeValidator(_no_flag)]
 ItemId: TypeAlias = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(_fits)]
 Flag: TypeAlias = Literal["t", "f"]
@@ -54,8 +54,8 @@ class MessageBody(LenientBody):
     role: str = Field(min_length=1, max_length=255)
     content: str
     id: ItemId | None = None
-    created_at: Moment | None = None
-    persisted_at: Moment | None = None
+    created_at: UtcTime | None = None
+    persisted_at: UtcTime | None = None
     discrete_memory_extracted: Flag = "f"
 
     def message(self) -> BodyMessage:
@@ -78,15 +78,15 @@ class RecordBody(LenientBody):
     session_id: str | None = None
     user_id: str | None = None
     namespace: str | None = None
-    created_at: Moment | None = None
+    created_at: UtcTime | None = None
     pinned: bool = False
     topics: list[str] | None = None
     entities: list[str] | None = None
     discrete_memory_extracted: Flag = "f"
     memory_type: MemoryType = "message"
-    persisted_at: Moment | None = None
+    persisted_at: UtcTime | None = None
     extracted_from: list[str] | None = None
-    event_date: Moment | None = None
+    event_date: UtcTime | None = None
     extraction_strategy: str = "discrete"
     extraction_strategy_config: JsonObject = Field(default_factory=dict)
     metadata: JsonObject = Field(default_factory=dict)
@@ -167,7 +167,7 @@ class WorkingMemoryBody(LenientBody):
     tokens: Whole = Field(default=0, ge=0, le=2**53)
     long_term_memory_strategy: StrategyBody | None = None
     ttl_seconds: Whole | None = Field(default=None, ge=1, le=10**9)
-    last_accessed: Moment | None = None
+    last_accessed: UtcTime | None = None
 
     @model_validator(mode="before")
     @classmethod

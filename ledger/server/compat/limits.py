@@ -61,7 +61,7 @@ async def _limit_of_query(
 LimitOf: TypeAlias = Annotated[ContextLimit, Depends(_limit_of_query)]
 
 
-def begins_with(settings: ServiceSettings) -> MemoryConfig:
+def new_session_config(settings: ServiceSettings) -> MemoryConfig:
     """Return the memory config of new sessions: profile ``working_memory`` under the service's settings."""
     threshold = settings.summarization_threshold
     own: dict[str, object] = {

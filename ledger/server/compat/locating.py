@@ -1,19 +1,21 @@
 """Finding a session whose names are only partly given. Source: http W-14, W-22, W-75."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 import msgspec
 
 from ledger.application.namespaces import namespace_names
-from ledger.application.working_memory import current_state
+from ledger.application.working_memory import carries_proof, current_state
 from ledger.errors import SeveralSessions
 from ledger.ids import namespace_id
 from ledger.server.callers import Caller
 from ledger.server.service import Service
+from ledger.session.merge.command import Body
 from ledger.session.state import SessionState
 
 
-class Place(msgspec.Struct, frozen=True):
+class FoundSession(msgspec.Struct, frozen=True):
     """A session that was found, and its state; *expired* if it is only there because it comes back (http W-22)."""
 
     namespace: str
@@ -24,11 +26,12 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Locator:
-    """Looks sessions up for one caller."""
+    """Looks sessions up for one request of a caller; the state of each is read once."""
 
     def __init__(self, service: Service, caller: Caller) -> None:
         self._service = service
         self._caller = caller
+        self._states: dict[tuple[str, str, str], SessionState] = {}
 
     async def permitted(self, named: str | None = None) -> list[str]:
         """Return the namespaces to look in: the one that is named, or all that the caller may see.
@@ -42,14 +45,14 @@ class Locator:
             return sorted(self._caller.namespaces)
         return await namespace_names(self._service.services)
 
-    async def find(self, session_id: str, *, namespace: str | None, user_id: str | None) -> Place | None:
+    async def find(self, session_id: str, *, namespace: str | None, user_id: str | None) -> FoundSession | None:
         """Return the session that the names mean; none if there is none, or several it could be."""
         try:
             return await self.find_one(session_id, namespace=namespace, user_id=user_id)
         except SeveralSessions:
             return None
 
-    async def find_one(self, session_id: str, *, namespace: str | None, user_id: str | None) -> Place | None:
+    async def find_one(self, session_id: str, *, namespace: str | None, user_id: str | None) -> FoundSession | None:
         """Return the session that the names mean: the exact triple, else the only one the given parts match.
 
         Live ones go first; expired ones are looked for where they come back.
@@ -61,7 +64,7 @@ class Locator:
         exact = None if home is None else await self._look(home, user_id or "", session_id)
         if exact is not None and not exact.expired:
             return exact
-        candidates = await self.candidates(session_id, namespace=namespace, user_id=user_id)
+        candidates = await self._candidates(session_id, namespace=namespace, user_id=user_id)
         for expired in (False, True):
             if expired and exact is not None:
                 return exact
@@ -72,19 +75,54 @@ class Locator:
                 return those[0]
         return None
 
-    async def candidates(self, session_id: str, *, namespace: str | None, user_id: str | None) -> Sequence[Place]:
+    async def find_target(
+        self,
+        session_id: str,
+        body: Body,
+        last_accessed: datetime | None,
+        *,
+        namespace: str | None,
+        user_id: str | None,
+    ) -> tuple[str, str, SessionState | None]:
+        """Return namespace, user and, if it was read, state of the session that a PUT of *body* writes.
+
+        It is the exact triple, unless no such session lives and the body proves to know just one other.
+        """
+        exact = self._caller.namespace(namespace), user_id or ""
+        if namespace is not None and user_id is not None:
+            return *exact, None
+        state = await self._state(*exact, session_id)
+        if state.is_live(self._service.clock.now()) or not (last_accessed or body.ids):
+            return *exact, state
+        known: list[FoundSession] = []
+        for place in await self._candidates(session_id, namespace=namespace, user_id=user_id):
+            handle = self._service.services.handle(place.namespace, self._caller.actor)
+            if await carries_proof(handle, session_id, body, last_accessed, state=place.state, user_id=place.user_id):
+                known.append(place)
+        return (known[0].namespace, known[0].user_id, known[0].state) if len(known) == 1 else (*exact, state)
+
+    async def _candidates(
+        self, session_id: str, *, namespace: str | None, user_id: str | None
+    ) -> Sequence[FoundSession]:
         """Return the sessions with this id that match the parts that are given."""
         names = {namespace_id(name): name for name in await self.permitted(namespace)}
         found = await self._service.store.events.find_sessions(list(names), session_id, user_id=user_id)
         places = [await self._look(names[one.namespace_id], one.user_id, session_id) for one in found]
         return [place for place in places if place is not None]
 
-    async def _look(self, namespace: str, user_id: str, session_id: str) -> Place | None:
-        handle = self._service.services.handle(namespace, self._caller.actor)
-        state = await current_state(handle, session_id, user_id=user_id)
+    async def _look(self, namespace: str, user_id: str, session_id: str) -> FoundSession | None:
+        state = await self._state(namespace, user_id, session_id)
         if not state.opened:
             return None
         expired = state.has_expired(self._service.clock.now())
         if expired and not self._service.settings.index_all_messages_in_long_term_memory:
             return None
-        return Place(namespace, user_id, session_id, state, expired)
+        return FoundSession(namespace, user_id, session_id, state, expired)
+
+    async def _state(self, namespace: str, user_id: str, session_id: str) -> SessionState:
+        """Return a session's state, which is read once."""
+        key = namespace, user_id, session_id
+        if key not in self._states:
+            handle = self._service.services.handle(namespace, self._caller.actor)
+            self._states[key] = await current_state(handle, session_id, user_id=user_id)
+        return self._states[key]

@@ -13,7 +13,7 @@ from ledger.events import JsonObject
 from ledger.records import LongTermMemory, RecordSearch, record_search
 from ledger.server.callers import Caller, CallerOf, Reader, Writer
 from ledger.server.compat.locating import Locator
-from ledger.server.compat.models import Acknowledged, Forgotten, RecordOut, RecordPageOut
+from ledger.server.compat.models import AcknowledgedOut, ForgottenOut, RecordOut, RecordPageOut
 from ledger.server.ledgers import ServiceOf
 from ledger.server.routes import compat_router
 from ledger.server.service import Service
@@ -69,14 +69,14 @@ def search_for(caller: Caller, sent: JsonObject) -> RecordSearch:
 
 
 @router.post("/v1/long-term-memory/")
-async def create(sent: Annotated[dict[str, Any], JsonBody()], caller: Writer, memory: MemoryOf) -> Acknowledged:
+async def create(sent: Annotated[dict[str, Any], JsonBody()], caller: Writer, memory: MemoryOf) -> AcknowledgedOut:
     """Add records, or edit those whose ids are known; the next read sees them. Source: http W-26."""
     records = sent.get("memories")
     if not isinstance(records, list):
         raise InvalidInput("wrong_type", "is a list", field="memories")
     placed = [_placed(record, caller) for record in records]
     await memory.create(placed, deduplicate=_flag(sent.get("deduplicate", True), "deduplicate"))
-    return Acknowledged(status="ok")
+    return AcknowledgedOut(status="ok")
 
 
 @router.post("/v1/long-term-memory/search", response_model=RecordPageOut)
@@ -101,7 +101,7 @@ async def forget(
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000,
     dry_run: Annotated[bool | None, Query()] = None,
     user_agent: Annotated[str, Header()] = "",
-) -> Forgotten:
+) -> ForgottenOut:
     """Delete what a policy does not keep, or say what would go. Source: http W-28."""
     caller.require("read")  # the answer names records
     if dry_run is None:  # which an old client leaves out exactly when it is false
@@ -115,24 +115,24 @@ async def forget(
         dry_run=dry_run,
         pinned=sent.get("pinned_ids"),
     )
-    return Forgotten(**done.as_json())
+    return ForgottenOut(**done.as_json())
 
 
 @router.post("/v1/long-term-memory/compact")
-async def compact(caller: Writer, memory: MemoryOf, namespace: _Name = None, user_id: _Name = None) -> Acknowledged:
+async def compact(caller: Writer, memory: MemoryOf, namespace: _Name = None, user_id: _Name = None) -> AcknowledgedOut:
     """Merge the records that say the same. Source: http W-28."""
     within = None if namespace is None else caller.namespace(namespace)
     remaining = await memory.compact(namespace=within, user_id=user_id)
-    return Acknowledged(status=f"ok, {remaining} memories remaining after compaction")
+    return AcknowledgedOut(status=f"ok, {remaining} memories remaining after compaction")
 
 
 @router.delete("/v1/long-term-memory")
 async def delete(
     caller: Writer, memory: MemoryOf, memory_ids: Annotated[list[str] | None, Query()] = None
-) -> Acknowledged:
+) -> AcknowledgedOut:
     """Delete records; their history stays, and they can be restored. Source: http W-27."""
     deleted = await memory.delete(memory_ids or [])
-    return Acknowledged(status=f"ok, deleted {deleted} memories")
+    return AcknowledgedOut(status=f"ok, deleted {deleted} memories")
 
 
 @router.get("/v1/long-term-memory/{memory_id}", response_model=RecordOut)

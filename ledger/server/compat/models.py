@@ -6,13 +6,13 @@ from typing import Any
 from pydantic import BaseModel
 
 
-class Acknowledged(BaseModel):
+class AcknowledgedOut(BaseModel):
     """It was done."""
 
     status: str
 
 
-class Sessions(BaseModel):
+class SessionsOut(BaseModel):
     """A page of session ids, and how many there are in all."""
 
     sessions: list[str]
@@ -99,7 +99,7 @@ class RecordPageOut(BaseModel):
     next_offset: int | None
 
 
-class Forgotten(BaseModel):
+class ForgottenOut(BaseModel):
     """What was forgotten, or would be."""
 
     scanned: int

@@ -16,7 +16,7 @@ from ledger.server.compat.long_term_memory import memory_for, search_for
 from ledger.server.ledgers import ServiceOf
 from ledger.server.routes import compat_router
 from ledger.server.strict_body import LenientBody
-from ledger.session.put.fields import context_of
+from ledger.session.merge.fields import context_text
 
 router = compat_router(tags=["prompt"])
 
@@ -110,7 +110,7 @@ async def _of_session(sent: SessionBody, caller: Reader, service: ServiceOf) -> 
     place = await Locator(service, caller).find(sent.session_id, namespace=sent.namespace, user_id=sent.user_id)
     if place is None:
         return []
-    context = context_of(place.state)
+    context = context_text(place.state)
     told = [_said("system", f"## A summary of the conversation so far:\n{context}")] if context else []
     shown = shapes.view_of(place.state, limit).entries
     return told + [_said("user" if entry.role == "user" else "assistant", entry.content) for entry in shown]

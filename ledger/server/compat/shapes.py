@@ -10,8 +10,8 @@ from ledger.application.working_memory import stamp_of
 from ledger.events import JsonObject, MemoryFields, to_datetime
 from ledger.names import DEFAULT_NAMESPACE
 from ledger.server.compat.limits import ContextLimit
-from ledger.session.put import ServedView
-from ledger.session.put.fields import context_of, shown_data
+from ledger.session.merge.command import ServedView
+from ledger.session.merge.fields import context_text, shown_data
 from ledger.session.state import SessionState
 from projections import ranges
 from projections.entries import Entry
@@ -71,7 +71,7 @@ def working_memory(
         "messages": [message(entry, state) for entry in view.entries],
         "memories": [memory(one) for one in state.working.memories],
         "data": shown_data(state.working.data),
-        "context": context_of(state) or None,
+        "context": context_text(state) or None,
         "user_id": user_id or None,
         "tokens": state.working.tokens,
         "session_id": session_id,

@@ -1,8 +1,6 @@
 """Routes of working memory. Source: http §2.1."""
 
-import asyncio
 import re
-from contextlib import suppress
 from typing import Annotated, Final
 
 import msgspec
@@ -10,18 +8,17 @@ from fastapi import Body as JsonBody
 from fastapi import Header, Query
 from starlette.responses import JSONResponse, Response
 
-from ledger.application.compression import settle
 from ledger.application.lifetime import clear_session
 from ledger.application.namespaces import live_sessions
-from ledger.application.working_memory import carries_proof, current_state, note_view, put_working_memory
+from ledger.application.working_memory import note_view, put_working_memory
 from ledger.errors import InvalidInput, PreconditionFailed, VersionConflict
 from ledger.results import Guard, Precondition
-from ledger.server.callers import Caller, Reader, Writer
+from ledger.server.callers import Reader, Writer
 from ledger.server.compat import shapes
 from ledger.server.compat.bodies import WorkingMemoryBody, check_body
-from ledger.server.compat.limits import ContextLimit, LimitOf, begins_with
-from ledger.server.compat.locating import Locator, Place
-from ledger.server.compat.models import Acknowledged, Sessions, WorkingMemoryOut
+from ledger.server.compat.limits import ContextLimit, LimitOf, new_session_config
+from ledger.server.compat.locating import FoundSession, Locator
+from ledger.server.compat.models import AcknowledgedOut, SessionsOut, WorkingMemoryOut
 from ledger.server.ledgers import ServiceOf
 from ledger.server.routes import compat_router
 from ledger.server.service import Service
@@ -44,11 +41,11 @@ async def list_sessions(
     offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
     namespace: _Name = None,
     user_id: _Name = None,
-) -> Sessions:
+) -> SessionsOut:
     """List sessions that live, the newest first; an id that two users have comes twice. Source: http W-15."""
     names = await Locator(service, caller).permitted(namespace)
     total, rows = await live_sessions(service.services, names, user_id=user_id, limit=offset + limit)
-    return Sessions(sessions=[row.session_id for row in rows[offset:]], total=total)
+    return SessionsOut(sessions=[row.session_id for row in rows[offset:]], total=total)
 
 
 @router.get(
@@ -108,34 +105,31 @@ async def put_session(
     if not body.ttl_sent and ttl_seconds is not None:
         body = msgspec.structs.replace(body, ttl_seconds=ttl_seconds, ttl_sent=True)
     names = sent.namespace or namespace, sent.user_id or user_id
-    space, user = await _whose(service, caller, session_id, sent, *names)
-    handle = service.services.handle(space, caller.actor)
+    target, user, state = await Locator(service, caller).find_target(
+        session_id, body, sent.last_accessed, namespace=names[0], user_id=names[1]
+    )
     put = await put_working_memory(
-        handle,
+        service.services.handle(target, caller.actor),
         session_id,
         body,
-        config=begins_with(settings),
+        config=new_session_config(settings),
         when=_precondition(if_match, if_none_match),
         last_accessed=sent.last_accessed,
         context_window=limit.context_window if (limit.context_window or 0) > 0 else None,
         model_name=limit.model_name,
         compact=settings.enable_working_memory_summarization,
+        wait_s=settings.longest_put_wait_s,
         idempotency_key=idempotency_key,
         user_id=user,
+        state=state,
     )
-    state = put.state
-    if put.changed and not put.replayed:
-        with suppress(TimeoutError):  # it goes on in the background (http W-45)
-            async with asyncio.timeout(settings.longest_put_wait_s):
-                await settle(handle, session_id, user_id=user)
-                state = await current_state(handle, session_id, user_id=user)
-    view = shapes.View(tuple(state.window.entries))
-    headers = {"ETag": shapes.etag_of(state, view)}
+    view = shapes.View(tuple(put.state.window.entries))
+    headers = {"ETag": shapes.etag_of(put.state, view)}
     if any(message.created_at is None for message in sent.messages):
         headers["X-Deprecation-Warning"] = _WARNING
     if put.replayed:
         headers["Idempotent-Replayed"] = "true"
-    return _answer(Place(space, user, session_id, state), view, limit, service, headers)
+    return _answer(FoundSession(target, user, session_id, put.state), view, limit, service, headers)
 
 
 @router.delete("/v1/working-memory/{session_id}")
@@ -146,7 +140,7 @@ async def delete_session(
     user_id: _Name = None,
     namespace: _Name = None,
     if_match: Annotated[str | None, Header()] = None,
-) -> Acknowledged:
+) -> AcknowledgedOut:
     """End a session's life; its history stays, and so do records of long-term memory. Source: http W-19."""
     when = _precondition(if_match, None)
     place = await Locator(service, caller).find_one(session_id, namespace=namespace, user_id=user_id)
@@ -163,34 +157,7 @@ async def delete_session(
             if when.version is None:
                 raise
             raise PreconditionFailed(f"the session is at version {conflict.current}; read it again") from conflict
-    return Acknowledged(status="ok")
-
-
-async def _whose(
-    service: Service,
-    caller: Caller,
-    session_id: str,
-    sent: WorkingMemoryBody,
-    namespace: str | None,
-    user_id: str | None,
-) -> tuple[str, str]:
-    """Return namespace and user of the session that is written: the exact triple, or one the body proves to know."""
-    exact = caller.namespace(namespace), user_id or ""
-    if namespace is not None and user_id is not None:
-        return exact
-    handle = service.services.handle(exact[0], caller.actor)
-    if (await current_state(handle, session_id, user_id=exact[1])).is_live(service.clock.now()):
-        return exact
-    named = any(each.id for each in sent.messages) or any(each.id for each in sent.memories)
-    if sent.last_accessed is None and not named:
-        return exact
-    locator = Locator(service, caller)
-    known: list[Place] = []
-    for place in await locator.candidates(session_id, namespace=namespace, user_id=user_id):
-        handle = service.services.handle(place.namespace, caller.actor)
-        if await carries_proof(handle, session_id, sent.body(), sent.last_accessed, user_id=place.user_id):
-            known.append(place)
-    return (known[0].namespace, known[0].user_id) if len(known) == 1 else exact
+    return AcknowledgedOut(status="ok")
 
 
 def _precondition(if_match: str | None, if_none_match: str | None) -> Precondition:
@@ -213,7 +180,7 @@ def _precondition(if_match: str | None, if_none_match: str | None) -> Preconditi
 
 
 def _answer(
-    place: Place, view: shapes.View, limit: ContextLimit, service: Service, headers: dict[str, str]
+    place: FoundSession, view: shapes.View, limit: ContextLimit, service: Service, headers: dict[str, str]
 ) -> Response:
     content = shapes.working_memory(
         place.state,

@@ -9,7 +9,7 @@ from ledger.ports.event_store import Appended, NamespaceInfo, StreamHead
 from ledger.ports.session_index import IndexedSession
 from ledger.ports.snapshots import Snapshot
 from ledger.ports.stored_projections import Checkpoint
-from ledger.session.put import ServedView
+from ledger.session.merge.command import ServedView
 
 
 class StoredNamespace:

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from ledger.ids import Stream
-from ledger.session.put import ServedView
+from ledger.session.merge.command import ServedView
 from ledger.stores.in_memory.namespaces import StoredNamespace
 
 

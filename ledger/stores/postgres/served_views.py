@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from ledger.ids import Stream
-from ledger.session.put import ServedView
+from ledger.session.merge.command import ServedView
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
 
@@ -39,7 +39,7 @@ class PostgresServedViews:
             "view": key[1],
             "version": view.version,
             "first_version": view.first,
-            "left_out": [bound for pair in view.left_out for bound in pair],
+            "left_out": [bound for pair in view.omitted for bound in pair],
             "served_at": now,
         }
         upsert = (

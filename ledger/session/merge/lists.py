@@ -1,0 +1,149 @@
+"""The merge of one list: which items leave, which stay and where, and which are added. Source: http W-54 … W-58."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Generic
+
+import msgspec
+
+from ledger.events import Listed, Ranges
+from ledger.session.merge.command import Blind, Evidence, IfMatch, ServedView, StoredItem, ThreeWay
+from ledger.session.merge.matching import Match, Ours, match_items
+from projections import ranges
+
+
+class MergedList(msgspec.Struct, Generic[Ours], frozen=True):
+    """A list after the merge: items that leave, that stay in place, and that are added at the end, in order.
+
+    An active item that is among *added* is *removed* first. *listed* is what the writer knew (http W-54), *matched*
+    whether the session knew any item of the body.
+    """
+
+    removed: tuple[StoredItem, ...]
+    in_place: tuple[Match[Ours], ...]
+    added: tuple[Match[Ours], ...]
+    listed: Listed
+    matched: bool
+
+
+def merge_list(
+    base: Sequence[StoredItem],
+    theirs: Sequence[StoredItem],
+    ours: Sequence[Ours],
+    evidence: Evidence,
+    *,
+    prior: Mapping[str, StoredItem],
+    views: Sequence[ServedView] = (),
+    version: int = 0,
+) -> MergedList[Ours]:
+    """Return what *ours* makes of *theirs*, which is the list at *version*."""
+    seen = {item.item_id: item for item in base}
+    matches = match_items(seen, theirs, ours, evidence, prior)
+    sent = {match.active.version for match in matches if match.active is not None}
+    omitted = [item for item in theirs if item.version not in sent]
+    gone = leaving(base, theirs, matches, omitted, evidence, views)
+    in_place, moved = _placed([each for each in matches if not _stays_away(each, seen, evidence)], seen, evidence)
+    return MergedList(
+        removed=(*gone, *(match.active for match in moved if match.active is not None)),
+        in_place=tuple(in_place),
+        added=tuple(moved),
+        listed=Listed(until=version, without=ranges.ranges_of(item.version for item in omitted)),
+        matched=any(match.stored is not None for match in matches),
+    )
+
+
+# what leaves: only on proof (http W-54, W-55) ----------------------------------------------------------------------
+
+
+def leaving(
+    base: Sequence[StoredItem],
+    theirs: Sequence[StoredItem],
+    matches: Sequence[Match[Ours]],
+    omitted: Sequence[StoredItem],
+    evidence: Evidence,
+    views: Sequence[ServedView],
+) -> list[StoredItem]:
+    """Return the items of *theirs* that the body omits because its writer removed them, as far as that is proved."""
+    if isinstance(evidence, IfMatch):
+        return [item for item in omitted if not ranges.contains(evidence.omitted, item.version)]
+    hidden = _hidden(matches, evidence, views)
+    replaces = isinstance(evidence, Blind) and bool(matches) and all(match.stored is None for match in matches)
+    seen = {item.version for item in base}
+    writes = _known_writes(base, theirs, matches)
+    return [
+        item
+        for item in omitted
+        if not ranges.contains(hidden, item.version)
+        and (replaces or item.version in seen or any(_is_known_by(*write, item) for write in writes))
+    ]
+
+
+def _hidden(matches: Sequence[Match[Ours]], evidence: Evidence, views: Iterable[ServedView]) -> Ranges:
+    """Return what was left out of the views the body may have been made from, which it therefore cannot omit."""
+    active = [match.active.version for match in matches if match.active is not None]
+    if active:
+        return ranges.union(view.omitted for view in views if view.first == min(active))
+    if isinstance(evidence, ThreeWay) and all(match.stored is None for match in matches):
+        return ranges.union(view.omitted for view in views if view.version == evidence.base.version)
+    return ()
+
+
+def _known_writes(
+    base: Iterable[StoredItem], theirs: Iterable[StoredItem], matches: Iterable[Match[Ours]]
+) -> list[tuple[str, int, Listed | None]]:
+    """Return the writes that brought what the body lists: id, newest version, and what their own bodies listed.
+
+    An item of *base* that has been moved since proves nothing of the write that moved it. Only the first item of a
+    write says what was listed; once it has left, an omission stays that might have gone.
+    """
+    known = [match.stored for match in matches if match.stored is not None]
+    listings = {item.write_id: item.listed for item in (*theirs, *known) if item.listed is not None}
+    ids, versions = {item.item_id for item in base}, {item.version for item in base}
+    newest = {item.write_id: item.version for item in known if item.item_id not in ids or item.version in versions}
+    return [(write_id, version, listings.get(write_id)) for write_id, version in newest.items()]
+
+
+def _is_known_by(write_id: str, version: int, listed: Listed | None, omitted: StoredItem) -> bool:
+    """Tell whether the writer of that write knew *omitted*: it came with it, or its body listed it."""
+    if write_id == omitted.write_id:
+        return True
+    return (
+        listed is not None
+        and version > omitted.version
+        and omitted.version <= listed.until
+        and not ranges.contains(listed.without, omitted.version)
+    )
+
+
+# what is there afterwards, and where (http W-57, W-58) -------------------------------------------------------------
+
+
+def _stays_away(match: Match[Ours], base: Mapping[str, StoredItem], evidence: Evidence) -> bool:
+    """Tell whether an item that is no longer active does not come back, although the body lists it."""
+    if match.stored is None or match.active is not None or isinstance(evidence, IfMatch):
+        return False
+    return match.stored.status == "covered" or match.stored.item_id in base
+
+
+def _placed(
+    matches: Sequence[Match[Ours]], base: Mapping[str, StoredItem], evidence: Evidence
+) -> tuple[Sequence[Match[Ours]], Sequence[Match[Ours]]]:
+    """Return what stays in place, and what goes to the end: all from the first misplaced item on."""
+    if isinstance(evidence, ThreeWay) and _keeps_order(matches, base):
+        return [each for each in matches if each.active], [each for each in matches if each.active is None]
+    before = 0
+    for index, match in enumerate(matches):
+        if match.active is None or match.active.version < before:
+            return matches[:index], matches[index:]
+        before = match.active.version
+    return matches, ()
+
+
+def _keeps_order(matches: Sequence[Match[Ours]], base: Mapping[str, StoredItem]) -> bool:
+    """Tell whether the writer put nothing before active items, and left those in the order it had seen."""
+    active = [match.active is not None for match in matches]
+    if active != sorted(active, reverse=True):
+        return False
+    names = [match.active.item_id for match in matches if match.active is not None]
+    known = [name for name in names if name in base]
+    wanted = set(known)
+    return known == [name for name in base if name in wanted]
