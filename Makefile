@@ -10,7 +10,7 @@ PIN := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-ind
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-pgbouncer check bench fix schema lock lock-image clean
+.PHONY: help demo test test-slow test-pgbouncer check bench fix schema sync-stub lock lock-image clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ fix: $(STAMP) ## format, and mend what ruff can
 
 schema: $(STAMP) ## dump the schema that the migrations make, into migrations/schema.sql
 	$(BIN)/python -m tests.postgres.schema
+
+sync-stub: $(STAMP) ## write ledger/sync.pyi, the signatures of SyncMemoryLedger, from MemoryLedger
+	$(BIN)/python -m tools.generate_sync_stub
 
 lock: $(STAMP) ## pin the newest versions that fit, with hashes
 	$(PIN) --upgrade --all-extras --group dev --output-file requirements.lock pyproject.toml

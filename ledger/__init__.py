@@ -5,20 +5,12 @@ shown is a fold over it.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
-from ledger.errors import (
-    Conflict,
-    InvalidInput,
-    LedgerError,
-    NotAllowed,
-    NotFound,
-    Unavailable,
-)
-from ledger.events import RecordedEvent
-from ledger.ids import Stream
-
+TYPE_CHECKING = False  # as `typing` has it, which takes as long to import as Python takes to start
 if TYPE_CHECKING:
+    from ledger.errors import Conflict, InvalidInput, LedgerError, NotAllowed, NotFound, Unavailable
+    from ledger.events import RecordedEvent
+    from ledger.ids import Stream
     from ledger.memory import MemoryLedger
     from ledger.stores.in_memory import InMemoryStore
     from ledger.summarizers.openai import OpenAISummarizer
@@ -43,17 +35,29 @@ __all__ = [
     "Unavailable",
 ]
 
-#: Loaded on first use: what lies below (`projections`) imports `ledger.events`, and so runs this file.
-_LATER = {
+#: Loaded on first use: to import `ledger` is quick, and `projections`, which imports `ledger.events`, runs this file.
+_MODULES = {
+    "Conflict": "ledger.errors",
     "InMemoryStore": "ledger.stores.in_memory",
+    "InvalidInput": "ledger.errors",
+    "LedgerError": "ledger.errors",
     "MemoryConfig": "projections.config",
     "MemoryLedger": "ledger.memory",
+    "NotAllowed": "ledger.errors",
+    "NotFound": "ledger.errors",
     "OpenAISummarizer": "ledger.summarizers.openai",
+    "RecordedEvent": "ledger.events",
+    "Stream": "ledger.ids",
     "SyncMemoryLedger": "ledger.sync",
+    "Unavailable": "ledger.errors",
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        return getattr(import_module(_LATER[name]), name)
+def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'ledger' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES})

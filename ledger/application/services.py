@@ -1,6 +1,7 @@
 """The one wiring: what all use cases need, built once over a store, for all of its namespaces."""
 
 import asyncio
+import os
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -117,6 +118,7 @@ class Services:
         self._open_namespaces = open_namespaces
         self.names_by_id: dict[UUID, str] = {}  # of namespaces, which never change theirs
         self._closed = False
+        self._pid = os.getpid()
 
     def handle(self, namespace: str, actor: str = "") -> NamespaceHandle:
         """Return the services as *actor* sees them in *namespace*; it costs nothing.
@@ -143,17 +145,26 @@ class Services:
         self._indexes.move_to_end(namespace)
         return indexes
 
+    @property
+    def is_foreign(self) -> bool:
+        """Whether this process was forked after they were opened: the connections are its parent's."""
+        return self._pid != os.getpid()
+
     def check_open(self) -> None:
         """Refuse what would open the store's connections again.
 
         Raises:
-            Unavailable: the services are closed.
+            Unavailable: the services are closed, or were opened by the process that this one was forked from.
         """
+        if self.is_foreign:
+            raise Unavailable("the ledger was opened in another process, before a fork; open it in this process")
         if self._closed:
             raise Unavailable("the ledger is closed; open it again")
 
     async def close(self) -> None:
         """Finish what is under way; a compaction that does not end soon is given up, which is recorded."""
+        if self.is_foreign:
+            return
         await self.compactor.close(grace_s=CLOSE_GRACE_S)
         await self.notifications.settle()  # they may still use the ledger
         self._closed = True
@@ -186,6 +197,7 @@ async def open_services(
         InvalidInput: a setting, or *config*, is wrong.
         DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: the database cannot be used.
     """
+    opened_by = os.getpid()
     model = configured_summarizer(settings, model=summarizer_model) if summarizer is None else None
     vectors = configured_embedder(settings) if embedder is None else None
     own = store or await open_store(settings, group_commit=group_commit, allow_unsafe=allow_unsafe)
@@ -208,8 +220,9 @@ async def open_services(
         finally:
             await services.close()
     finally:
-        for client in (model, vectors):
-            if client is not None:
-                await client.close()
-        if store is None:
-            await own.close()
+        if opened_by == os.getpid():  # a forked child leaves its parent's connections alone
+            for client in (model, vectors):
+                if client is not None:
+                    await client.close()
+            if store is None:
+                await own.close()

@@ -7,10 +7,11 @@ Exit codes: 0 done; 1 the database or a model is not available; 2 refused; 3 and
 import inspect
 import os
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import wraps
+from importlib import import_module
 from typing import Annotated, Any, Final, TypeVar, cast
 
 import anyio
@@ -18,7 +19,8 @@ import typer
 from typer.core import TyperGroup
 
 import ledger
-from ledger.cli import exit_code_of
+from ledger.cli import REFUSED, exit_code_of
+from ledger.cli.commands import OPTIONS, help_text, modules
 from ledger.cli.output import Output
 from ledger.errors import InvalidInput, LedgerError, Unavailable
 from ledger.settings import Settings, load_settings
@@ -27,17 +29,14 @@ F = TypeVar("F", bound=Callable[..., None])
 R = TypeVar("R")
 
 UNAVAILABLE: Final = 1
-REFUSED: Final = 2
 
 #: What Typer raises when arguments make no sense; of its public names only a subclass leads there.
 _UsageError: Final = cast(type[Exception], typer.BadParameter.__mro__[1])
 
-_JSON = Annotated[bool, typer.Option("--json", help="Print JSON with documented, stable keys.")]
-_URL = Annotated[str | None, typer.Option("--database-url", metavar="URL", help="A PostgreSQL server of your own.")]
-_DIR = Annotated[
-    str | None, typer.Option("--data-dir", metavar="DIR", help="Where the embedded server keeps its files.")
-]
-_NAMESPACE = Annotated[str | None, typer.Option("--namespace", metavar="NAME", help="Isolates and orders sessions.")]
+_JSON = Annotated[bool, typer.Option("--json", help=OPTIONS["--json"])]
+_URL = Annotated[str | None, typer.Option("--database-url", metavar="URL", help=OPTIONS["--database-url URL"])]
+_DIR = Annotated[str | None, typer.Option("--data-dir", metavar="DIR", help=OPTIONS["--data-dir DIR"])]
+_NAMESPACE = Annotated[str | None, typer.Option("--namespace", metavar="NAME", help=OPTIONS["--namespace NAME"])]
 
 
 class Options:
@@ -73,8 +72,37 @@ class Options:
 _current: ContextVar[Options] = ContextVar("options")
 
 
+class _Loaded(Mapping[str, Any]):
+    """The commands and groups of the table as click has them; to read one imports its module, and no other."""
+
+    def __getitem__(self, name: str) -> Any:
+        for full, module in modules().items():
+            if full.split()[0] == name:
+                import_module(f"ledger.cli.{module}")
+        if name in _groups:
+            return typer.main.get_command(_groups[name])
+        for registered in app.registered_commands:
+            if registered.name == name:
+                alone = typer.Typer(add_completion=False)
+                alone.registered_commands.append(registered)
+                return typer.main.get_command(alone)
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from dict.fromkeys(full.split()[0] for full in modules())
+
+    def __len__(self) -> int:
+        return len({full.split()[0] for full in modules()})
+
+
 class _Commands(TyperGroup):
     """All commands; what is wrong with their arguments is said as any other error is, in one line (trust N-13)."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**{**attributes, "commands": _Loaded()})
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        formatter.write(help_text())
 
     def main(self, args: Sequence[str] | None = None, *others: Any, **extra: Any) -> Any:
         given = sys.argv[1:] if args is None else list(args)
@@ -97,17 +125,21 @@ def _as_ours(fault: Any) -> InvalidInput:
 
 app = typer.Typer(
     cls=_Commands,
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="The memory of AI agents, kept the way a bank keeps money: nothing is ever overwritten.",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-db = typer.Typer(no_args_is_help=True, help="The database: start, stop, status, upgrade, login, restore, prune.")
-app.add_typer(db, name="db")
-projections = typer.Typer(no_args_is_help=True, help="What is kept in tables beside the log: list, status, rebuild.")
-app.add_typer(projections, name="projections")
-jobs = typer.Typer(no_args_is_help=True, help="What is left to do in the background: list, retry.")
-app.add_typer(jobs, name="jobs")
+
+
+def _group(name: str, summary: str) -> typer.Typer:
+    return typer.Typer(name=name, help=summary, no_args_is_help=True, add_completion=False)
+
+
+db = _group("db", "The database: start, stop, status, upgrade, login, restore, prune.")
+projections = _group("projections", "What is kept in tables beside the log: list, status, rebuild.")
+jobs = _group("jobs", "What is left to do in the background: list, retry.")
+token = _group("token", "Tokens that callers of the service show: add, list, revoke.")
+_groups: Final = {"db": db, "projections": projections, "jobs": jobs, "token": token}
 
 
 @app.callback(invoke_without_command=True)
@@ -117,7 +149,7 @@ def _root(
     database_url: _URL = None,
     data_dir: _DIR = None,
     namespace: _NAMESPACE = None,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    version: Annotated[bool, typer.Option("--version", help=OPTIONS["--version"])] = False,
 ) -> None:
     options().note(json=json, database_url=database_url, data_dir=data_dir, namespace=namespace)
     if version:
@@ -160,7 +192,7 @@ def command(group: typer.Typer, name: str | None = None) -> Callable[[F], F]:
             for each, (annotation, default) in common.items()
         ]
         wrapped.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *extra])  # type: ignore[attr-defined]  # what Typer reads
-        group.command(name)(wrapped)
+        group.command(name or function.__name__)(wrapped)
         return function
 
     return register

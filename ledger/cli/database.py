@@ -76,7 +76,7 @@ def upgrade() -> None:
 def login(
     name: Annotated[str, typer.Argument(metavar="LOGIN", help="The login's name.")],
 ) -> None:
-    """Make a login for the application, with the password in MEMORY_LEDGER_LOGIN_PASSWORD; or change its password."""
+    """Make a login for the application, with the password in MEMORY_LEDGER_LOGIN_PASSWORD, or change that."""
     from ledger.stores.postgres.login import make_login  # noqa: PLC0415 - rare
 
     opts = options()

@@ -7,16 +7,13 @@ from typing import Annotated
 import typer
 from msgspec import structs
 
-from ledger.cli.app import app, command, options
+from ledger.cli.app import command, options, token
 from ledger.cli.output import moment, safe
 from ledger.clock import SystemClock
 from ledger.errors import InvalidInput, NotFound, Unavailable
 from ledger.names import check_name
 from ledger.opening import prepare
 from ledger.stores.embedded import EmbeddedServer
-
-token = typer.Typer(no_args_is_help=True, help="Tokens that callers of the service show: add, list, revoke.")
-app.add_typer(token, name="token")
 
 _LONGEST_DAYS = 3_650
 

@@ -14,7 +14,6 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from ledger.cli import commands  # noqa: F401 - registers them
 from ledger.cli.app import app
 from tests.databases import Server
 

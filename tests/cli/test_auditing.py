@@ -12,13 +12,11 @@ from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from ledger import seeing
-from ledger.cli import commands
 from ledger.cli.app import app
 from ledger.context_audit import Seen
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 
-assert commands, "the commands are registered by importing them"
 PAGE = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
 
 

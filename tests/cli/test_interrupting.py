@@ -82,7 +82,8 @@ def test_it_may_be_interrupted_while_it_is_still_being_loaded(
             raise AssertionError("nobody was interrupted")
 
     before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setitem(sys.modules, "ledger.cli.commands", Loading("loading"))
+    monkeypatch.setattr(sys, "argv", ["memory-ledger", "sessions"])
+    monkeypatch.setitem(sys.modules, "ledger.cli.app", Loading("loading"))
     try:
         with pytest.raises(SystemExit) as ended:
             ledger.cli.main()

@@ -7,12 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from ledger.cli import commands
 from ledger.cli.app import app
 from tests.databases import Server
 from tests.docs.pages import ROOT
-
-assert commands, "the commands are registered by importing them"
 
 CONFIGS = ROOT / "examples" / "configs"
 REFUSED = {

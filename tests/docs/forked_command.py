@@ -18,7 +18,10 @@ import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
+
+from ledger.cli.commands import modules
 
 #: The command that runs a file.
 SCRIPT = "python-script"
@@ -60,8 +63,8 @@ def forked_command(folder: Path) -> Iterator[Path]:
 
 def serve(path: str) -> None:
     """Run each command that is asked for in a child of this process."""
-    from ledger.cli import commands  # noqa: F401, PLC0415 - loads everything
-
+    for module in set(modules().values()):
+        import_module(f"ledger.cli.{module}")
     gc.freeze()  # so that collecting garbage copies no page of this process in its children
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as listening:
