@@ -10,7 +10,7 @@ PIN := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-ind
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-pgbouncer check bench fix schema sync-stub lock lock-image clean
+.PHONY: help demo test test-slow test-pgbouncer check bench fix docs docs-generate schema sync-stub lock lock-image clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,15 @@ fix: $(STAMP) ## format, and mend what ruff can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# not --quiet: a warning that is not printed does not fail the build
+docs: $(STAMP) ## build the documentation into site/, strictly; open site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
+
+docs-generate: $(STAMP) ## write the generated parts of the pages again: events, routes, pictures and table of strategies
+	$(BIN)/python -m tools.events_page
+	$(BIN)/python -m tools.routes_page
+	$(BIN)/python -m tools.figures
+
 schema: $(STAMP) ## dump the schema that the migrations make, into migrations/schema.sql
 	$(BIN)/python -m tests.postgres.schema
 
@@ -57,7 +66,7 @@ lock-image: $(STAMP) ## of those, pin what the image of the service is made with
 	$(PIN) --constraints requirements.lock --group build --output-file requirements-build.lock
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) .demo dist build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .demo dist build site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): requirements.lock pyproject.toml

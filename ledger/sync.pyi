@@ -289,7 +289,7 @@ class SyncMemoryLedger:
         on_miss: OnMiss = "raise",
         user_id: str | None = None,
     ) -> Difference:
-        """Return what differs between two points of the session: what a model was shown, the prices, and all content."""
+        """Return what differs between two points of the session: what a model saw, prices, and all content."""
     def search(
         self,
         query: str,

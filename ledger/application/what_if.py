@@ -90,7 +90,7 @@ async def diff(
     on_miss: OnMiss = "raise",
     user_id: str | None = None,
 ) -> Difference:
-    """Return what differs between two points of the session: what a model was shown, the prices, and all content.
+    """Return what differs between two points of the session: what a model saw, prices, and all content.
 
     Each side is a version, a moment with an offset, now if it is none, or a memory config, which is replayed up to the
     version of the other side; data and memories, which no config touches, are then the same. Raises as `get_state` and

@@ -16,14 +16,18 @@ def name_of(page: Path) -> str:
 
 
 class Block(NamedTuple):
-    """A fenced block: its language, whether it is marked as one that cannot run here, its text."""
+    """A fenced block: its language, whether it may run here, its text, and the name of the file it is, if it is one."""
 
     language: str
     runs: bool
     text: str
+    title: str | None = None
 
 
 def blocks(page: Path) -> list[Block]:
     """Return the code blocks of *page*, in order."""
     found = _BLOCK.findall(page.read_text())
-    return [Block(language, "norun" not in marks, text) for language, marks, text in found]
+    return [
+        Block(language, "norun" not in marks, text, (re.findall(r'title="([\w.]+)"', marks) or [None])[0])
+        for language, marks, text in found
+    ]

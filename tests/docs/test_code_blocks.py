@@ -50,7 +50,7 @@ def command() -> Iterator[Path]:
 
 def run(block: Block, reader: Path, command: Path = Path(sys.executable).parent) -> subprocess.CompletedProcess[str]:
     """Run *block* as a reader would, in their folder, with the ``memory-ledger`` in the folder *command*."""
-    name = "block.py" if block.language == "python" else "block.sh"
+    name = block.title or ("block.py" if block.language == "python" else "block.sh")
     (reader / name).write_text(block.text)
     known = {name: value for name, value in os.environ.items() if not name.startswith("MEMORY_LEDGER_")}
     path = f"{command}:{Path(sys.executable).parent}:{known['PATH']}"

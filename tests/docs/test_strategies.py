@@ -24,18 +24,28 @@ CONFIGS = sorted((ROOT / "examples" / "configs").glob("*.json"))
 STRATEGIES = {**WINDOWS, **COMPACTIONS}
 #: Page and heading of the tables that describe other models.
 PARTS: dict[tuple[str, str], type[BaseModel]] = {
-    ("config.md", "Who writes summaries"): SummarizerConfig,
+    ("config.md", "Summaries"): SummarizerConfig,
     ("config.md", "Watching a limit"): Limit,
-    ("summarizer.md", "`knowledge_base`"): KnowledgeBase,
+    ("compactions.md", "Knowledge base"): KnowledgeBase,
 }
 COMMON = {"type", "key", "on_failure"}
 _JSON = msgspec.json.Encoder(decimal_format="number", enc_hook=lambda model: model.model_dump(mode="json"))
 
 
+def page_of(strategy: str) -> Path:
+    """Return the page that describes *strategy*, in a section of its name."""
+    return PAGES / ("windows.md" if strategy in WINDOWS else "compactions.md")
+
+
+def section(page: Path, heading: str) -> str:
+    """Return the text of *page* from *heading* to the next one."""
+    parts = re.split(r"^#+ (.+)\n", page.read_text(), flags=re.MULTILINE)
+    return parts[parts.index(heading) + 1]
+
+
 def tables(page: Path, heading: str) -> list[dict[str, str]]:
     """Return the tables of fields under *heading*: field → default, as they are written."""
-    section = re.split(r"^#+ (.+)\n", page.read_text(), flags=re.MULTILINE)
-    text = section[section.index(heading) + 1]
+    text = section(page, heading)
     found = re.findall(r"^\| field \| default \|.*\n\| ---.*\n((?:\|.*\n)*)", text, re.MULTILINE)
     return [dict(re.findall(r"^\| `(\w+)` \| `?(.+?)`? \|", table, re.MULTILINE)) for table in found]
 
@@ -52,7 +62,7 @@ def defaults(model: type[BaseModel], *without: str) -> dict[str, str]:
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_page_has_the_fields_and_defaults_of_its_strategy(strategy: str) -> None:
     expected = defaults(STRATEGIES[strategy].config, *COMMON)
-    assert tables(PAGES / f"{strategy}.md", "Fields") == ([expected] if expected else [])
+    assert tables(page_of(strategy), f"`{strategy}`") == ([expected] if expected else [])
 
 
 @pytest.mark.parametrize(("page", "heading"), PARTS)
@@ -66,7 +76,7 @@ def test_the_config_page_has_the_fields_of_a_config_and_of_every_compaction() ->
 
 
 def test_all_kinds_that_can_be_preserved_are_named() -> None:
-    text = (PAGES / "sliding_window.md").read_text().partition("## Preserved kinds")[2]
+    text = section(PAGES / "windows.md", "Preserved kinds")
     assert set(re.findall(r"`(\w+)`", text.partition("Other names")[0])) == KINDS
 
 
@@ -85,12 +95,12 @@ def test_every_config_on_a_page_loads(text: str) -> None:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_page_begins_with_the_example_config_and_a_picture(strategy: str) -> None:
-    page = PAGES / f"{strategy}.md"
-    first = next(block.text for block in blocks(page) if block.language == "json")
+def test_a_section_begins_with_a_picture_and_the_example_config(strategy: str) -> None:
+    text = section(page_of(strategy), f"`{strategy}`")
+    (first, *_) = re.findall(r"^```json\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     example = parse((ROOT / "examples" / "configs" / f"{strategy}.json").read_bytes())
     assert parse(first.encode()) == example
-    assert f"](../figures/{strategy}.png)" in page.read_text()
+    assert f"](../figures/{strategy}.png)" in text.partition("```")[0]
 
 
 def types(loaded: MemoryConfig) -> set[str]:
@@ -107,16 +117,14 @@ def test_every_strategy_has_an_example_config() -> None:
 
 
 def test_the_pictures_and_the_table_are_those_the_code_gives() -> None:
-    figures, images = pytest.importorskip("docs.figures"), pytest.importorskip("PIL.Image")
+    figures, images = pytest.importorskip("tools.figures"), pytest.importorskip("PIL.Image")
     found = figures.all_rasters()
     for strategy, one in found.items():
         file = figures.TARGET / f"{strategy}.png"
         assert file.stat().st_size < 60_000
         with images.open(file) as picture:
-            assert picture.info["Description"] == one.digest, (
-                f"{strategy} keeps other entries; run: python -m docs.figures"
-            )
-    assert figures.table(found) in figures.OVERVIEW.read_text(), "run: python -m docs.figures"
+            assert picture.info["Description"] == one.digest, f"{strategy} keeps other entries; run: make docs-generate"
+    assert figures.table(found) in figures.OVERVIEW.read_text(), "run: make docs-generate"
     assert {file.stem for file in figures.TARGET.iterdir()} == STRATEGIES.keys()
 
 
@@ -153,16 +161,16 @@ with SyncMemoryLedger.open(namespace="own", store=InMemoryStore(), config=config
 
 def test_a_field_that_drifted_is_noticed(tmp_path: Path) -> None:
     """The control: another default, or a missing line, gives another table."""
-    text = (PAGES / "max_tokens.md").read_text()
+    text = (PAGES / "windows.md").read_text()
     for wrong in (text.replace("`10000`", "`1000`"), re.sub(r"^\| `conditions`.*\n", "", text, flags=re.MULTILINE)):
-        page = tmp_path / "max_tokens.md"
+        page = tmp_path / "windows.md"
         page.write_text(wrong)
         assert wrong != text
-        assert tables(page, "Fields") != [defaults(WINDOWS["max_tokens"].config, *COMMON)]
+        assert tables(page, "`max_tokens`") != [defaults(WINDOWS["max_tokens"].config, *COMMON)]
 
 
-def test_the_conditions_page_shows_conditions_and_their_limits() -> None:
-    page = PAGES / "conditions.md"
+def test_the_config_page_shows_conditions_and_their_limits() -> None:
+    page = PAGES / "config.md"
     (shown,) = (block.text for block in blocks(page) if block.language == "text")
     for line in shown.splitlines():
         conditions.check(line)

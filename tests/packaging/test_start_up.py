@@ -19,9 +19,6 @@ HEAVY = {"psycopg", "sqlalchemy", "pydantic", "msgspec", "asyncio", "typer", "ri
 RUNS = 15
 ATTEMPTS = 4
 
-#: `MemoryLedger` still imports at once what its methods need.
-not_lazy_yet = pytest.mark.xfail(strict=True, reason="MemoryLedger is no table of operations yet")
-
 
 def cpu_seconds(command: Sequence[str]) -> float:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -60,7 +57,6 @@ def test_the_help_costs_at_most_two_and_a_half_times_what_python_costs() -> None
     assert least_ratio(HELP, most=2.5) <= 2.5
 
 
-@not_lazy_yet
 def test_the_facade_costs_at_most_four_times_what_python_costs() -> None:
     assert least_ratio(FACADE, most=4.0) <= 4.0
 
@@ -74,7 +70,7 @@ def test_a_slow_import_is_noticed() -> None:
     "program",
     [
         "import ledger",
-        pytest.param("from ledger import MemoryLedger", marks=not_lazy_yet),
+        "from ledger import MemoryLedger",
         "import ledger.operations",
         "import ledger.cli",
         "import sys; sys.argv[1:] = ['--help']\nfrom ledger.cli import main\ntry: main()\nexcept SystemExit: print()",

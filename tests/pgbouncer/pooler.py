@@ -1,4 +1,4 @@
-"""PgBouncer in front of a test server, configured as docs/deployment.md says."""
+"""PgBouncer in front of a test server, configured as docs/operating.md says."""
 
 import configparser
 import os
@@ -19,7 +19,7 @@ from psycopg import conninfo, sql
 
 from tests.databases import APPLICATION, Server
 
-PAGE = Path(__file__).parents[2] / "docs" / "deployment.md"
+PAGE = Path(__file__).parents[2] / "docs" / "operating.md"
 DEBIAN = Path("/usr/sbin/pgbouncer")
 
 

@@ -1,4 +1,4 @@
-"""A database that proves who it is: the URL of docs/deployment.md, against PgBouncer's end of TLS."""
+"""A database that proves who it is: the URL of docs/operating.md, against PgBouncer's end of TLS."""
 
 import shutil
 import subprocess

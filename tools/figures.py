@@ -1,4 +1,4 @@
-"""Draws what each strategy shows of a session, and makes the table of it: ``python -m docs.figures``.
+"""Draws what each strategy shows of a session, and makes the table of it: ``python -m tools.figures``.
 
 The pictures are docs/figures/*.png, each with a digest of what it was drawn from; the table is in
 docs/strategies/README.md. A test compares both with the code.
@@ -11,12 +11,13 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from docs.rasters import AHEAD, BEHIND, LEFT_OUT, ROOT, SHOWN, Raster, all_rasters
 from ledger.backtest.totals import at_rank
+from projections.strategies import WINDOWS
+from tools.rasters import AHEAD, BEHIND, LEFT_OUT, ROOT, SHOWN, Raster, all_rasters
 
 TARGET: Final = ROOT / "docs" / "figures"
 OVERVIEW: Final = ROOT / "docs" / "strategies" / "README.md"
-BEGIN: Final = "<!-- made by docs/figures.py -->\n\n"
+BEGIN: Final = "<!-- made by tools/figures.py -->\n\n"
 END: Final = "<!-- end -->"
 
 _COLOURS: Final = {AHEAD: "#ffffff", LEFT_OUT: "#e4e4e4", BEHIND: "#f2b866", SHOWN: "#0b5c97"}
@@ -69,12 +70,13 @@ def table(found: Mapping[str, Raster]) -> str:
         "| strategy | median shown | all shown | in window | behind summaries | compactions | model calls | tokens |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
-    for name, one in found.items():
-        last = one.calls[-1]
-        shown = f"{at_rank(sorted(one.tokens), 50):,} | {sum(one.tokens):,}"
+    for name, raster in found.items():
+        last = raster.calls[-1]
+        page = "windows" if name in WINDOWS else "compactions"
+        shown = f"{at_rank(sorted(raster.tokens), 50):,} | {sum(raster.tokens):,}"
         kept = f"{last.count(SHOWN)} of {len(last)} | {last.count(BEHIND)}"
-        spent = f"{one.compactions} | {one.model_calls} | {one.model_tokens:,}"
-        lines.append(f"| [`{name}`]({name}.md) | {shown} | {kept} | {spent} |")
+        spent = f"{raster.compactions} | {raster.model_calls} | {raster.model_tokens:,}"
+        lines.append(f"| [`{name}`]({page}.md#{name}) | {shown} | {kept} | {spent} |")
     return "\n".join(lines) + "\n"
 
 
@@ -82,9 +84,9 @@ def main() -> None:
     """Draw one picture for each strategy, and put the table into its page."""
     TARGET.mkdir(exist_ok=True)
     found = all_rasters()
-    for strategy, one in found.items():
+    for strategy, raster in found.items():
         file = TARGET / f"{strategy}.png"
-        draw(one, found["full"]).savefig(file, metadata={"Software": None, "Description": one.digest})
+        draw(raster, found["full"]).savefig(file, metadata={"Software": None, "Description": raster.digest})
     before, _, rest = OVERVIEW.read_text().partition(BEGIN)
     after = rest.partition(END)[2]
     OVERVIEW.write_text(f"{before}{BEGIN}{table(found)}\n{END}{after}")

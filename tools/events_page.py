@@ -1,4 +1,4 @@
-"""Writes docs/events.md from the event structs: ``python docs/reference.py``. A test compares the two."""
+"""Writes docs/events.md from the event structs: ``python -m tools.events_page``. A test compares the two."""
 
 import inspect
 import re
@@ -22,9 +22,10 @@ from ledger.events import (
     PlannedCall,
     RecordSource,
 )
+from tools.rules import without_rules
 
 _MODULES = ("session", "entries", "compactions", "contexts", "memories", "records")
-TARGET = Path(__file__).with_name("events.md")
+TARGET = Path(__file__).parents[1] / "docs" / "events.md"
 
 _PARTS = (
     ImportedFrom,
@@ -41,17 +42,24 @@ _PARTS = (
 )
 _HEAD = """# Events
 
-Everything Memory Ledger knows is one of these {count} events. Nothing in the log is ever updated or deleted (the
-application's role cannot, see [operating](operating.md#roles)). This page is made from `ledger/events/`.
+The log holds these {count} event types, and nothing else. An event is never updated or deleted (the database refuses it
+to the application's role, see [operating](operating.md#roles)). This page is made from `ledger/events/`.
 
-Beside its payload each event has a place and a proof: `version` in its session (from 1, without gaps), `position` in
-its namespace (from 1, without gaps, in the order of commits), `event_id` (a UUIDv7), `occurred_at` (the writer's
-clock), `recorded_at` (the database's), `actor`, `payload_digest` and `hash`, which is chained to the hash of the
-version before. `schema_version` counts the shapes a type's payload has had; older ones are upcast when they are read,
-and an event of a newer release is listed, exported and verified, but never folded.
+Each event also has
 
-All payloads carry `write_id`, the same for all events of one atomic write. A field with a default is left out of the
-stored JSON when it has that value.
+| field | meaning |
+| --- | --- |
+| `version` | its number in the session, from 1, without gaps |
+| `position` | its number in the namespace, from 1, without gaps, in the order of commits |
+| `event_id` | a UUIDv7 |
+| `occurred_at`, `recorded_at` | the time by the writer's clock, and by the database's |
+| `actor` | who caused it |
+| `schema_version` | the shape of the payload |
+| `payload_digest`, `hash` | the SHA-256 of the payload; a hash chained to that of the version before |
+
+Every payload has `write_id`, the same for all events of one atomic write. A field with its default value is left out of
+the stored JSON. Payloads of an older shape are upcast when they are read. Events of a newer release are listed,
+exported and verified, but never folded.
 """
 
 
@@ -74,7 +82,7 @@ def _line(cls: type) -> tuple[int, int]:
 
 
 def _text(cls: type) -> str:
-    return " ".join((cls.__doc__ or "").split()).replace("``", "`")
+    return " ".join(without_rules(cls.__doc__ or "").split()).replace("``", "`")
 
 
 def _fields(cls: Any) -> str:

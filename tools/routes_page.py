@@ -1,0 +1,80 @@
+"""Writes the table of routes in docs/http-api.md: ``python -m tools.routes_page``. A test compares the two."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute, iter_route_contexts
+
+from ledger.server import callers, compat, health, native
+from tools.rules import without_rules
+
+TARGET = Path(__file__).parents[1] / "docs" / "http-api.md"
+BEGIN = "<!-- made by tools/routes_page.py -->\n\n"
+END = "<!-- end -->"
+
+_SCOPES = {"_reader": "read", "_writer": "write", "_admin": "admin", "_importer": "import"}
+_ORDER = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_PARTS = (
+    (
+        "The working-memory API",
+        compat.router,
+        'Differences: [moving](guides/from-redis.md#what-is-different). Errors are `{"detail": …}`.',
+    ),
+    ("The native API", native.router, "Errors are `application/problem+json`."),
+    ("The service itself", health.router, "See [the service](service.md#running-it)."),
+)
+
+
+def routes_markdown() -> str:
+    """Return the lines between the marks."""
+    return "\n".join(f"### {title}\n\n{text}\n\n{_table(router)}" for title, router, text in _PARTS)
+
+
+def _table(router: APIRouter) -> str:
+    found = []
+    for context in iter_route_contexts(router.routes):
+        route = context.original_route
+        if isinstance(route, APIRoute):
+            found += [(str(context.path), method, route) for method in sorted(route.methods or ())]
+    rows = ["| method | path | scope | does | answers |", "| --- | --- | --- | --- | --- |"]
+    for path, method, route in sorted(found, key=lambda row: (row[0], _ORDER.index(row[1]))):
+        does = " ".join(without_rules(route.endpoint.__doc__ or "").split())
+        first = re.split(r"(?<=\.) ", does)[0].rstrip(".").replace("``", "`").replace("|", "\\|")
+        answers = ", ".join(_answers(route))
+        rows.append(f"| {method} | `{path}` | {_scope(route.dependant)} | {first} | {answers} |")
+    return "\n".join(rows) + "\n"
+
+
+def _scope(dependant: Dependant) -> str:
+    called = set(_calls(dependant))
+    names = [_SCOPES[call.__name__] for call in called if getattr(call, "__name__", "") in _SCOPES]
+    if names:
+        return f"`{names[0]}`"
+    if callers.caller_or_neighbour in called:
+        return "this machine, or `read`"
+    return "any" if callers.caller in called else "none"
+
+
+def _calls(dependant: Dependant) -> Iterator[Any]:
+    yield dependant.call
+    for each in dependant.dependencies:
+        yield from _calls(each)
+
+
+def _answers(route: APIRoute) -> list[str]:
+    own = {str(route.status_code or 200), *(str(status) for status in route.responses if str(status) < "400")}
+    return sorted(own)
+
+
+def main() -> None:
+    """Put the table into its page."""
+    before, _, rest = TARGET.read_text().partition(BEGIN)
+    TARGET.write_text(f"{before}{BEGIN}{routes_markdown()}\n{END}{rest.partition(END)[2]}")
+
+
+if __name__ == "__main__":
+    main()
