@@ -1,15 +1,9 @@
 """Names become ids here, the same in every process, without a look-up (trust R-1, R-6)."""
 
 from functools import lru_cache
-from typing import NewType
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 import msgspec
-
-EntryId = NewType("EntryId", str)
-SummaryId = NewType("SummaryId", str)
-CompactionId = NewType("CompactionId", str)
-WriteId = NewType("WriteId", str)
 
 _UNIT_SEPARATOR = "\x1f"  # trust N-3 bars it from names, so no two names collide
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"

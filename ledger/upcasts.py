@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, TypeAlias
 
-JsonObject: TypeAlias = dict[str, Any]
-Step: TypeAlias = Callable[[JsonObject], JsonObject]
+PayloadJson: TypeAlias = dict[str, Any]
+Step: TypeAlias = Callable[[PayloadJson], PayloadJson]
 
 
-def _with_new_fields_empty(payload: JsonObject) -> JsonObject:
+def _with_new_fields_empty(payload: PayloadJson) -> PayloadJson:
     return payload
 
 
@@ -35,11 +35,11 @@ def reads_as(type_: str, schema_version: int, *, to: int) -> bool:
 def upcast(
     type_: str,
     schema_version: int,
-    payload: JsonObject,
+    payload: PayloadJson,
     *,
     to: int,
     steps: Mapping[tuple[str, int], Step] = STEPS,
-) -> JsonObject:
+) -> PayloadJson:
     """Return *payload* of *schema_version* in the shape of schema version *to*.
 
     Raises:
