@@ -51,7 +51,7 @@ docs-generate: $(STAMP) ## write the generated parts of the pages again: events,
 	$(BIN)/python -m tools.figures
 
 schema: $(STAMP) ## dump the schema that the migrations make, into migrations/schema.sql
-	$(BIN)/python -m tests.postgres.schema
+	$(BIN)/python -m tests.support.schema
 
 sync-stub: $(STAMP) ## write ledger/sync.pyi, the signatures of SyncMemoryLedger, from MemoryLedger
 	$(BIN)/python -m tools.generate_sync_stub

@@ -13,7 +13,7 @@ from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
-from tests.databases import Server, default_server, postgres_15, server_folder
+from tests.support.databases import Server, default_server, postgres_15, server_folder
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 

@@ -7,8 +7,8 @@ from ledger.importers import documents
 from ledger.prices import load_prices
 from ledger.strict_json import parse
 from projections import config
-from tests.backtest.loading import sessions_in
-from tests.docs.pages import ROOT
+from tests.support.backtest_sessions import sessions_in
+from tests.support.pages import ROOT
 
 EXAMPLES = ROOT / "examples"
 NAMES = ("full", "max_tokens", "recall")

@@ -11,8 +11,8 @@ from ledger.errors import ImportRefused
 from ledger.importers import documents
 from ledger.prices import load_prices
 from projections import config
-from tests.core.driver import Driven
-from tests.core.specification import Session
+from tests.support.driver import Driven
+from tests.support.specification import Session
 
 
 def places(session: Session, versions: set[int] | frozenset[int]) -> list[int]:

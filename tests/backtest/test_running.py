@@ -20,7 +20,7 @@ from ledger.backtest.report import report_of, report_value, write
 from ledger.backtest.running import Plan, Session, run
 from ledger.prices import load_prices
 from projections import config
-from tests.core.driver import Driven
+from tests.support.driver import Driven
 
 RAW = {
     "full": {"profile": "none"},

@@ -16,8 +16,8 @@ from projections import config
 from projections.config import MemoryConfig
 from projections.strategies import COMPACTIONS, WINDOWS
 from projections.window import Window
-from tests.backtest.loading import bfcl_questions, sessions_in
-from tests.docs.pages import ROOT
+from tests.support.backtest_sessions import bfcl_questions, sessions_in
+from tests.support.pages import ROOT
 
 pytestmark = pytest.mark.data
 

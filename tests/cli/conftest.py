@@ -15,7 +15,7 @@ import typer
 from typer.testing import CliRunner
 
 from ledger.cli.app import app
-from tests.databases import Server
+from tests.support.databases import Server
 
 WHOLE: Any = typer.main.get_command(app)
 COMMAND = Path(sys.executable).with_name("memory-ledger")

@@ -9,7 +9,7 @@ import pytest
 
 from ledger.cli.demo import example
 from tests.cli.conftest import Cli
-from tests.cli.pages import documented
+from tests.support.command_line_page import documented
 
 File = Callable[..., str]
 

@@ -8,8 +8,8 @@ import pytest
 
 from ledger.stores.embedded import EmbeddedServer
 from tests.cli.conftest import Cli
-from tests.cli.pages import documented
-from tests.databases import Server, server_folder
+from tests.support.command_line_page import documented
+from tests.support.databases import Server, server_folder
 
 
 @pytest.fixture(scope="module")

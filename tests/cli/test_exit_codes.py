@@ -8,7 +8,7 @@ import pytest
 import ledger.cli
 from ledger.cli import app, doctor
 from ledger.verify import EXIT_CODES, NOT_ENOUGH_EXIT
-from tests.cli.pages import PAGE, exit_codes
+from tests.support.command_line_page import PAGE, exit_codes
 
 CLI = Path(app.__file__).parent
 
@@ -55,5 +55,5 @@ def test_no_command_makes_up_a_code_of_its_own() -> None:
 def test_a_page_without_a_code_is_noticed(row: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control."""
     assert row in PAGE
-    monkeypatch.setattr("tests.cli.pages.PAGE", PAGE.replace(row, "| - |"))
+    monkeypatch.setattr("tests.support.command_line_page.PAGE", PAGE.replace(row, "| - |"))
     assert set(exit_codes()) != IN_CODE

@@ -13,7 +13,7 @@ import pytest
 
 import ledger.cli
 from tests.cli.conftest import Cli
-from tests.databases import Server
+from tests.support.databases import Server
 
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 

@@ -9,7 +9,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from ledger.stores.postgres import PostgresStore, Target
 from tests.cli.conftest import Cli
-from tests.databases import Server
+from tests.support.databases import Server
 
 PASSWORD = "a-password-of-the-application"
 

@@ -14,7 +14,7 @@ import typer
 
 from ledger.cli.app import app
 from tests.cli.conftest import Cli, Ran
-from tests.databases import Server
+from tests.support.databases import Server
 
 PASSWORD = "hunter2-and-more"
 UNREACHABLE = f"postgresql://u:{PASSWORD}@127.0.0.1:1/x"
@@ -261,7 +261,7 @@ TAKING_FILES = {
 
 
 @pytest.mark.parametrize("name", TAKING_FILES)
-def test_I_60_what_is_no_readable_file_is_refused(talked: Cli, name: str) -> None:
+def test_what_is_no_readable_file_is_refused__I_60(talked: Cli, name: str) -> None:
     os.mkfifo("fifo")
     Path("folder").mkdir()
     Path("loop").symlink_to("loop")
@@ -272,7 +272,7 @@ def test_I_60_what_is_no_readable_file_is_refused(talked: Cli, name: str) -> Non
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
 @pytest.mark.parametrize("name", TAKING_FILES)
-def test_I_60_a_file_one_may_not_read_is_refused(talked: Cli, name: str) -> None:
+def test_a_file_one_may_not_read_is_refused__I_60(talked: Cli, name: str) -> None:
     Path("secret").touch(0)
     check_one_line(talked.try_(*(part.format("secret") for part in TAKING_FILES[name])))
 
@@ -285,7 +285,7 @@ def test_a_file_that_is_not_what_it_should_be_is_refused(talked: Cli, file: File
     assert talked.json("timeline", "s") == before
 
 
-def test_I_60_endless_input_is_refused_at_the_limit(talked: Cli) -> None:
+def test_endless_input_is_refused_at_the_limit__I_60(talked: Cli) -> None:
     endless = b'["' + b"x" * 13 * 1024 * 1024
     for arguments in (["add", "s", "-"], ["add", "s", "--file", "-"], ["config", "s", "--file", "-"], ["import", "-"]):
         said = check_one_line(talked.try_(*arguments, input=endless))
@@ -303,7 +303,7 @@ ENTRIES: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("name", ENTRIES)
-def test_I_49_a_batch_with_a_bad_entry_is_refused_whole(talked: Cli, file: File, name: str) -> None:
+def test_a_batch_with_a_bad_entry_is_refused_whole__I_49(talked: Cli, file: File, name: str) -> None:
     entries, words = ENTRIES[name]
     assert words in check_one_line(talked.try_("add", "s", "--file", file(entries)))
     assert talked.json("stats", "s")["version"] == 3
@@ -328,7 +328,7 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("name", DAMAGED)
-def test_I_68_a_damaged_export_is_refused_with_its_line(talked: Cli, file: File, name: str) -> None:
+def test_a_damaged_export_is_refused_with_its_line__I_68(talked: Cli, file: File, name: str) -> None:
     lines = exported(talked)
     damaged = file(b"".join(DAMAGED[name](lines)), "damaged.jsonl")
     other = talked.elsewhere(f"{talked.namespace}-copy")

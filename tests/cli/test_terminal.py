@@ -73,7 +73,7 @@ PRINTING: dict[str, list[str]] = {
 
 
 @pytest.mark.parametrize("name", PRINTING)
-def test_I_59_no_command_prints_what_a_terminal_obeys(evil: Cli, name: str) -> None:
+def test_no_command_prints_what_a_terminal_obeys__I_59(evil: Cli, name: str) -> None:
     ran = evil(*PRINTING[name])
     assert ran.out
     assert hidden_in(ran.out) == []
@@ -88,14 +88,14 @@ def test_I_59_no_command_prints_what_a_terminal_obeys(evil: Cli, name: str) -> N
 
 
 @pytest.mark.parametrize("name", PRINTING)
-def test_I_59_nor_does_its_json(evil: Cli, name: str) -> None:
+def test_nor_does_its_json__I_59(evil: Cli, name: str) -> None:
     ran = evil(*PRINTING[name], "--json")
     assert hidden_in(ran.out) == []
     assert json.loads(ran.out)
 
 
 @pytest.mark.parametrize("name", ["compressed", "diffed", "shown"])
-def test_I_59_nor_is_it_printed_out_of_a_summary(evil: Cli, name: str) -> None:
+def test_nor_is_it_printed_out_of_a_summary__I_59(evil: Cli, name: str) -> None:
     evil("compress", "s", "--force")
     arguments = {"compressed": ["context", "s"], "diffed": ["diff", "s", "6", "9"], "shown": ["show", "s"]}
     out = evil(*arguments[name]).out

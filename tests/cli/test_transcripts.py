@@ -9,7 +9,7 @@ import pytest
 
 from ledger.importers.base import EMPTY
 from tests.cli.conftest import Cli
-from tests.memory.copies import Line, check_copy, said
+from tests.support.copies import Line, check_copy, said
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

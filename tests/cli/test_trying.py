@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from ledger.cli.app import app
-from tests.databases import Server
-from tests.docs.pages import ROOT
+from tests.support.databases import Server
+from tests.support.pages import ROOT
 
 CONFIGS = ROOT / "examples" / "configs"
 REFUSED = {

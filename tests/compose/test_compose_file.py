@@ -14,7 +14,7 @@ from ledger.server.settings import ServiceSettings
 from ledger.settings import Settings
 from ledger.worker.settings import WorkerSettings
 from tests.cli.conftest import WHOLE
-from tests.compose.composed import ROOT
+from tests.support.composed import ROOT
 
 COMPOSE: Any = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, Any] = COMPOSE["services"]

@@ -12,7 +12,7 @@ from agent_memory_client.exceptions import MemoryServerError
 from agent_memory_client.models import MemoryMessage, WorkingMemory
 
 from ledger.clock import SystemClock
-from tests.compose.composed import Composed, composed
+from tests.support.composed import Composed, composed
 
 pytestmark = [
     pytest.mark.slow,

@@ -8,7 +8,7 @@ from ledger.ids import Stream
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
-from tests.databases import Server
+from tests.support.databases import Server
 
 #: Name of a configuration → fixtures of its server and database, and whether appends share commits.
 CONFIGURATIONS = {

@@ -6,7 +6,7 @@ from ledger.chain import ZERO_HASH, event_hash
 from ledger.errors import InvalidInput, StreamNameMismatch, VersionConflict
 from ledger.ids import Stream, namespace_id
 from ledger.ports import Receipt, Store
-from tests.conformance.building import a_request, a_write, an_event, append, ids_in, ids_of, some_events
+from tests.support.store_requests import a_request, a_write, an_event, append, ids_in, ids_of, some_events
 
 
 async def test_a_new_stream_takes_expected_version_0(store: Store, stream: Stream) -> None:

@@ -6,7 +6,7 @@ from ledger.ids import Stream
 from ledger.ports import Store
 from ledger.ports.session_index import IndexedSession
 from ledger.ports.snapshots import Snapshot
-from tests.conformance.building import an_event, append, some_events
+from tests.support.store_requests import an_event, append, some_events
 
 START = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
 DIGEST = bytes(range(32))

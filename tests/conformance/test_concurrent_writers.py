@@ -11,8 +11,8 @@ from ledger.errors import VersionConflict
 from ledger.events import NewEvent
 from ledger.ids import Stream
 from ledger.ports import Appended, Receipt, Store
-from tests.conformance.building import a_request, a_write, an_event, append, ids_of, some_events
-from tests.conformance.whole_log import PrefixReader, assert_whole
+from tests.support.store_requests import a_request, a_write, an_event, append, ids_of, some_events
+from tests.support.whole_log import PrefixReader, assert_whole
 
 
 async def test_of_two_writers_one_wins_and_the_other_writes_nothing(store: Store, stream: Stream) -> None:

@@ -12,9 +12,9 @@ from ledger.ids import Stream
 from ledger.ports import Store
 from ledger.stores.postgres import PostgresStore
 from ledger.stores.postgres.append_call import AppendConnection
-from tests.conformance.building import a_request, a_write, an_event, append, ids_in, ids_of, some_events
-from tests.conformance.following import Follower
-from tests.databases import Server
+from tests.support.databases import Server
+from tests.support.follower import Follower
+from tests.support.store_requests import a_request, a_write, an_event, append, ids_in, ids_of, some_events
 
 pytestmark = pytest.mark.postgres
 

@@ -11,7 +11,7 @@ from ledger.events import StoredEvent, to_datetime
 from ledger.ids import Stream
 from ledger.ports import Store, StreamWrite
 from ledger.ports.snapshots import Snapshot
-from tests.conformance.building import a_request, a_write, an_event, append, fork, some_events
+from tests.support.store_requests import a_request, a_write, an_event, append, fork, some_events
 
 
 async def versions(store: Store, stream: Stream, **bounds: int) -> list[int]:

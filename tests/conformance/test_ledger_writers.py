@@ -11,8 +11,8 @@ from ledger.errors import DuplicateEntry, IdempotencyMismatch
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from tests.conformance.whole_log import assert_whole
-from tests.databases import Server
+from tests.support.databases import Server
+from tests.support.whole_log import assert_whole
 
 SESSION = "session-1"
 WRITERS = 8

@@ -8,7 +8,7 @@ from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.replay.session_index import SessionIndex
-from tests.conformance.building import an_event, append
+from tests.support.store_requests import an_event, append
 
 
 async def test_a_session_is_listed_as_it_is_after_its_newest_event(store: Store, namespace: str) -> None:

@@ -8,8 +8,8 @@ import msgspec
 from ledger.ids import Stream
 from ledger.ports import Store
 from ledger.ports.session_index import LifeFilter, LifeStatus
-from tests.conformance.building import a_request, a_write, an_event, append, some_events
 from tests.conformance.test_caches import DIGEST, START, a_row
+from tests.support.store_requests import a_request, a_write, an_event, append, some_events
 
 
 async def test_a_request_is_found_with_its_hash_and_its_receipts(store: Store, stream: Stream, other: Stream) -> None:

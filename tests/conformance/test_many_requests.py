@@ -9,7 +9,7 @@ import pytest
 from ledger.errors import IdempotencyMismatch, InvalidInput, LedgerError, StreamNameMismatch, VersionConflict
 from ledger.ids import Stream
 from ledger.ports import Appended, AppendRequest, Store
-from tests.conformance.building import a_request, a_write, an_event, append, ids_in, ids_of, some_events
+from tests.support.store_requests import a_request, a_write, an_event, append, ids_in, ids_of, some_events
 
 
 def refused_requests(stream: Stream) -> list[tuple[AppendRequest, type[LedgerError]]]:

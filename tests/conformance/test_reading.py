@@ -11,8 +11,8 @@ from ledger.ids import Stream, namespace_id
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
-from tests.conformance.building import a_request, a_write, an_event, append, ids_of, some_events
-from tests.databases import Server
+from tests.support.databases import Server
+from tests.support.store_requests import a_request, a_write, an_event, append, ids_of, some_events
 
 START = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
 

@@ -7,7 +7,7 @@ import pytest
 from ledger.errors import IdempotencyMismatch, VersionConflict
 from ledger.ids import Stream
 from ledger.ports import Store
-from tests.conformance.building import a_request, a_write, an_event, append, ids_in, ids_of, some_events
+from tests.support.store_requests import a_request, a_write, an_event, append, ids_in, ids_of, some_events
 
 
 async def test_a_retried_request_gets_its_first_receipts(store: Store, stream: Stream) -> None:

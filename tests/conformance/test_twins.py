@@ -18,8 +18,8 @@ from ledger.results import Added, AddedEntry
 from ledger.session.state import SESSION
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
-from tests.conformance.twins import SESSION_ID, START, Twin, check_folds, check_twins
-from tests.databases import Server
+from tests.support.databases import Server
+from tests.support.twins import SESSION_ID, START, Twin, check_folds, check_twins
 
 pytestmark = pytest.mark.postgres
 

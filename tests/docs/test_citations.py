@@ -159,7 +159,7 @@ def test_what_nobody_cites_is_noticed(proved: set[str]) -> None:
     """Negative control."""
     assert "R-CMP-99" not in proved
     assert in_name("test_a_failed_summary_leaves_the_window__V_CMP_1") == ["V-CMP-1"]
-    assert in_name("test_C16_paging") == ["C16"]
+    assert in_name("test_paging__C16") == ["C16"]
     assert id_of_case("I-1, I-2: a NUL") == ["I-1", "I-2"]
     assert id_of_case("as I-1") == []
     assert [name for _, name in cited("http W-1 … W-9")] == ["W-1", "W-9"], "a range is its ends"

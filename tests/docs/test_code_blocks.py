@@ -11,9 +11,9 @@ import pytest
 
 from ledger.opening import prepare
 from ledger.stores.embedded import EmbeddedServer
-from tests.databases import server_folder
-from tests.docs.forked_command import SCRIPT, forked_command
-from tests.docs.pages import PAGES, ROOT, Block, blocks, name_of
+from tests.support.databases import server_folder
+from tests.support.forked_command import SCRIPT, forked_command
+from tests.support.pages import PAGES, ROOT, Block, blocks, name_of
 
 _RUNNABLE = {"python": [SCRIPT], "sh": ["bash", "-euo", "pipefail"]}
 _SILENT = {"sql", "json", "toml", "ini", "text", ""}  # tried in test_strategies, and INI in tests/pgbouncer

@@ -13,7 +13,7 @@ from ledger.memory import MemoryLedger
 from ledger.server.settings import ServiceSettings
 from ledger.settings import Settings
 from ledger.worker.settings import WorkerSettings
-from tests.docs.pages import PAGES, ROOT, name_of
+from tests.support.pages import PAGES, ROOT, name_of
 from tools import events_page, routes_page
 from tools.rules import without_rules
 

@@ -8,7 +8,7 @@ import pytest
 griffe = pytest.importorskip("griffe")
 pytest.importorskip("mkdocs")
 
-from tests.docs.pages import ROOT  # noqa: E402 - only where the site can be built
+from tests.support.pages import ROOT  # noqa: E402 - only where the site can be built
 from tools import api_docstrings, site_hooks  # noqa: E402
 
 

@@ -17,7 +17,7 @@ from projections.strategies import COMPACTIONS, WINDOWS
 from projections.strategies.base import CompactionConfig, SummarizerConfig
 from projections.strategies.preserving import KINDS, Limit
 from projections.strategies.summarizer import KnowledgeBase
-from tests.docs.pages import ROOT, blocks, name_of
+from tests.support.pages import ROOT, blocks, name_of
 
 PAGES = ROOT / "docs" / "strategies"
 CONFIGS = sorted((ROOT / "examples" / "configs").glob("*.json"))

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.databases import embedded, server_folder
-from tests.faults.victim import Victim
+from tests.support.databases import embedded, server_folder
+from tests.support.victim import Victim
 
 
 @pytest.fixture(scope="session")

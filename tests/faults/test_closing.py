@@ -6,9 +6,9 @@ import psycopg
 import pytest
 
 from ledger.ids import Stream
-from tests.conformance.building import a_request, a_write, an_event, append, some_events
-from tests.databases import Server
-from tests.faults.load import opened
+from tests.support.databases import Server
+from tests.support.store_requests import a_request, a_write, an_event, append, some_events
+from tests.support.writers_under_load import opened
 
 pytestmark = pytest.mark.postgres
 

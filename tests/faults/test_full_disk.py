@@ -14,12 +14,12 @@ from ledger.memory import MemoryLedger
 from ledger.ports import Receipt, Store
 from ledger.stores.postgres import faults
 from ledger.stores.postgres.migration import upgrade
-from tests.conformance.building import a_request, a_write, append, some_events
-from tests.conformance.whole_log import assert_whole
-from tests.databases import Server, embedded
-from tests.faults.load import opened
-from tests.faults.small_disk import filled, small_disk
-from tests.faults.victim import Victim
+from tests.support.databases import Server, embedded
+from tests.support.small_disk import filled, small_disk
+from tests.support.store_requests import a_request, a_write, append, some_events
+from tests.support.victim import Victim
+from tests.support.whole_log import assert_whole
+from tests.support.writers_under_load import opened
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("full_disk")]
 

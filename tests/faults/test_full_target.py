@@ -9,9 +9,9 @@ import pytest
 
 from ledger.errors import DatabaseUnavailable
 from ledger.stores.embedded import EmbeddedServer
-from tests.databases import Server
-from tests.faults.command import assert_unavailable, environment, run
-from tests.faults.small_disk import filled, small_disk
+from tests.support.command_process import assert_unavailable, environment, run
+from tests.support.databases import Server
+from tests.support.small_disk import filled, small_disk
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("full_target")]
 

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from ledger.ports import Receipt
-from tests.databases import Server
-from tests.faults.load import assert_kept, opened
+from tests.support.databases import Server
+from tests.support.writers_under_load import assert_kept, opened
 
 pytestmark = pytest.mark.postgres
 
@@ -31,7 +31,7 @@ def acknowledged_in(file: Path) -> list[Receipt]:
 def killed_while_writing(url: str, namespace: str, name: str, file: Path, after_s: float, how: str) -> None:
     """Let a process append, and kill it *after_s* seconds after its first acknowledgement."""
     size = file.stat().st_size if file.exists() else 0
-    arguments = ["-m", "tests.faults.writing_process", url, namespace, name, str(file), how]
+    arguments = ["-m", "tests.support.writing_process", url, namespace, name, str(file), how]
     with subprocess.Popen([sys.executable, *arguments], cwd=ROOT) as process:
         deadline = time.monotonic() + 30
         while not file.exists() or file.stat().st_size == size:

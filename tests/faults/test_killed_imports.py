@@ -14,10 +14,10 @@ import pytest
 
 from ledger.ids import Stream, namespace_id
 from ledger.stores.postgres import Target
-from tests.conformance.whole_log import assert_whole
-from tests.databases import Server
-from tests.faults.command import COMMAND, environment, run
-from tests.faults.load import opened
+from tests.support.command_process import COMMAND, environment, run
+from tests.support.databases import Server
+from tests.support.whole_log import assert_whole
+from tests.support.writers_under_load import opened
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("killed_imports")]
 

@@ -13,10 +13,10 @@ from ledger.ports import Receipt
 from ledger.stores import embedded
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import Target
-from tests.conformance.building import an_event, append
-from tests.faults.load import Writer, a_batch, assert_kept, opened, streams_of
-from tests.faults.patience import within
-from tests.faults.victim import Victim
+from tests.support.patience import within
+from tests.support.store_requests import an_event, append
+from tests.support.victim import Victim
+from tests.support.writers_under_load import Writer, a_batch, assert_kept, opened, streams_of
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("victim")]
 

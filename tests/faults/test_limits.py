@@ -14,11 +14,11 @@ from ledger.errors import DatabaseUnavailable, Unavailable
 from ledger.ids import Stream
 from ledger.ports import AppendRequest
 from ledger.stores.postgres import PostgresStore, event_store
-from tests.conformance.building import a_request, a_write, an_event, append, some_events
-from tests.conformance.whole_log import assert_whole
-from tests.databases import Server
-from tests.faults.load import opened
-from tests.faults.victim import Victim
+from tests.support.databases import Server
+from tests.support.store_requests import a_request, a_write, an_event, append, some_events
+from tests.support.victim import Victim
+from tests.support.whole_log import assert_whole
+from tests.support.writers_under_load import opened
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("victim")]
 

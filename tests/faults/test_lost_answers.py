@@ -13,10 +13,10 @@ from ledger.memory import MemoryLedger
 from ledger.ports import AppendRequest, Store
 from ledger.results import AddedEntry
 from ledger.stores.postgres.append_call import AppendConnection
-from tests.conformance.whole_log import assert_whole
-from tests.faults.load import opened
-from tests.faults.proxy import Lost, is_append, proxy
-from tests.faults.victim import Victim
+from tests.support.proxy import Lost, is_append, proxy
+from tests.support.victim import Victim
+from tests.support.whole_log import assert_whole
+from tests.support.writers_under_load import opened
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("victim")]
 

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from ledger.ports import Appended, AppendRequest, Store, with_events
 from ledger.stores.decorators import EventStoreDecorator
 from ledger.stores.in_memory import InMemoryStore
-from tests.conformance.broken_stores import ForgetsRequests
-from tests.faults.every_call import Failing, FailingAt, check_every_call
-from tests.faults.failing_store import FailsNthCall
-from tests.faults.operations import OPERATIONS
+from tests.support.broken_stores import ForgetsRequests
+from tests.support.every_call import Failing, FailingAt, check_every_call
+from tests.support.failing_store import FailsNthCall
+from tests.support.operations import OPERATIONS
 
 
 def failing(store: Store, *, after: bool, wrapper: type[FailsNthCall] = FailsNthCall) -> FailingAt:

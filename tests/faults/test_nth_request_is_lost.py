@@ -8,11 +8,11 @@ from typing import Literal
 import pytest
 
 from ledger.stores.postgres import event_store
-from tests.faults.every_call import Failing, FailingAt, check_every_call
-from tests.faults.load import opened
-from tests.faults.operations import OPERATIONS
-from tests.faults.proxy import Lost, proxy
-from tests.faults.victim import Victim
+from tests.support.every_call import Failing, FailingAt, check_every_call
+from tests.support.operations import OPERATIONS
+from tests.support.proxy import Lost, proxy
+from tests.support.victim import Victim
+from tests.support.writers_under_load import opened
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("victim")]
 

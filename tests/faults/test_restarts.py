@@ -11,10 +11,10 @@ import pytest
 from ledger.ids import Stream
 from ledger.stores.postgres import PostgresStore, Target
 from ledger.stores.postgres.connections import DriverConnections
-from tests.conformance.building import a_request, a_write, an_event
-from tests.faults.clients import LONGEST_S, assert_nothing_lost, at_work, until_served
-from tests.faults.load import opened
-from tests.faults.victim import Victim
+from tests.support.clients_under_load import LONGEST_S, assert_nothing_lost, at_work, until_served
+from tests.support.store_requests import a_request, a_write, an_event
+from tests.support.victim import Victim
+from tests.support.writers_under_load import opened
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("victim")]
 

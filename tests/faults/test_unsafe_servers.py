@@ -8,10 +8,10 @@ from ledger.errors import NotAllowed, UnsafeDatabase
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.stores.postgres import PostgresStore
-from tests.conformance.building import an_event, append
-from tests.faults.command import assert_unavailable, run
-from tests.faults.load import opened
-from tests.faults.victim import Victim
+from tests.support.command_process import assert_unavailable, run
+from tests.support.store_requests import an_event, append
+from tests.support.victim import Victim
+from tests.support.writers_under_load import opened
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("victim")]
 

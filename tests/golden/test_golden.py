@@ -35,9 +35,9 @@ from ledger.session.state import SESSION
 from ledger.upcasts import STEPS, upcast
 from projections.history import HISTORY
 from projections.timeline import describe
-from tests.core.arbitrary import EVENTS
-from tests.core.specification import given
 from tests.golden.histories import histories, results
+from tests.support.arbitrary_events import EVENTS
+from tests.support.specification import given
 
 FILES = sorted(Path(__file__).parent.glob("*.json"))
 SALT = bytes(range(SALT_BYTES))

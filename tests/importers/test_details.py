@@ -5,7 +5,7 @@ from typing import Any
 from ledger.importers import Conversation
 from ledger.importers.base import EMPTY, moment
 from ledger.session.drafts import EntryDraft
-from tests.importers.cases import CASES, conversations_of
+from tests.support.importer_samples import CASES, conversations_of
 
 
 def sample(file: str) -> list[Conversation]:

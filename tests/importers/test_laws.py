@@ -12,7 +12,7 @@ from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
 from projections.entries import Entry
 from projections.transcript import group_units, orphans
-from tests.importers.cases import CASES, IDS, Case, conversations_of, kept, leaves, messages, values, written
+from tests.support.importer_samples import CASES, IDS, Case, conversations_of, kept, leaves, messages, values, written
 from tests.support.ledgers import ledger_over
 
 #: A field of each format that is kept in metadata.

@@ -9,7 +9,7 @@ import pytest
 
 from ledger.errors import ImportRefused
 from ledger.importers import Document, read
-from tests.importers.cases import CASES, IDS, Case
+from tests.support.importer_samples import CASES, IDS, Case
 
 JUNK = (None, 5, 1.5, True, "x", "", [], {}, [5], [[]], ["x"], {"a": {}}, [{"role": "user"}])
 

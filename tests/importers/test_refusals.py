@@ -14,7 +14,7 @@ import pytest
 from ledger.cli.files import _import_one
 from ledger.errors import ImportRefused, InvalidInput
 from ledger.memory import MemoryLedger
-from tests.importers.cases import SAMPLES
+from tests.support.importer_samples import SAMPLES
 
 GOOD = (SAMPLES / "openai_messages.jsonl").read_bytes()
 MANY = GOOD * 4_000

@@ -15,8 +15,8 @@ from projections.history import HISTORY
 from projections.ranges import versions
 from projections.rendering import context_text
 from projections.strategies import COMPACTIONS, WINDOWS
-from tests.core.driver import Driven
-from tests.laws.histories import STEPS, Step, configs, exported, happened, hints, mixed, restore
+from tests.support.driver import Driven
+from tests.support.histories import STEPS, Step, configs, exported, happened, hints, mixed, restore
 
 EXAMPLES = settings(max_examples=25, deadline=None)
 each_window = pytest.mark.parametrize("kind", sorted(WINDOWS))
@@ -26,7 +26,7 @@ _DATES = re.compile(r"^\[\d{4}-\d\d-\d\d - \d{4}-\d\d-\d\d\]$", re.MULTILINE)
 
 @settings(max_examples=200, deadline=None)
 @given(config=configs(), steps=STEPS)
-def test_LAW_22_an_exported_state_that_was_imported_exports_the_same(config: dict, steps: list) -> None:
+def test_an_exported_state_that_was_imported_exports_the_same__LAW_22(config: dict, steps: list) -> None:
     """R-000-15."""
     session = happened(config, steps, mixed)
     state = exported(session)
@@ -51,7 +51,7 @@ NEURALYZER = {"type": "neuralyzer", "interaction_threshold_qty": 2, "interaction
         pytest.param([], [Step("remove", place=0.15), Step("remove", place=0.2)], id="removed"),
     ],
 )
-def test_LAW_22_what_lies_under_a_block_may_leave_by_other_ways(others: list[dict], after: list[Step]) -> None:
+def test_what_lies_under_a_block_may_leave_by_other_ways__LAW_22(others: list[dict], after: list[Step]) -> None:
     """R-CMP-2: its summary hides nothing, and comes back as one that hides nothing."""
     steps = [Step("add", "[u90]"), Step("add", "[a90]")] * 4
     session = happened({"window": {"type": "full"}, "compactions": [BLOCKS, *others]}, [*steps, *after])
@@ -98,7 +98,7 @@ def check_clocks(config: dict, twice: tuple[list[Step], list[Step]]) -> None:
 @each_window
 @EXAMPLES
 @given(data=st.data(), twice=shuffled())
-def test_LAW_19_under_any_window_client_times_change_only_dates(kind: str, data: Any, twice: tuple) -> None:
+def test_under_any_window_client_times_change_only_dates__LAW_19(kind: str, data: Any, twice: tuple) -> None:
     """R-GEN-3."""
     check_clocks(data.draw(configs(window=kind)), twice)
 
@@ -106,12 +106,12 @@ def test_LAW_19_under_any_window_client_times_change_only_dates(kind: str, data:
 @each_compaction
 @EXAMPLES
 @given(data=st.data(), twice=shuffled())
-def test_LAW_19_under_any_compaction_client_times_change_only_dates(kind: str, data: Any, twice: tuple) -> None:
+def test_under_any_compaction_client_times_change_only_dates__LAW_19(kind: str, data: Any, twice: tuple) -> None:
     """R-GEN-3: also not a request hash (R-SUM-6)."""
     check_clocks(data.draw(configs(compaction=kind)), twice)
 
 
-def test_LAW_19_rejects_an_order_by_the_clients_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_an_order_by_the_clients_clock__LAW_19(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control."""
 
     def window(config: Any, state: Any, told: Any) -> Any:
@@ -143,14 +143,14 @@ def check_nothing_lost(session: Driven) -> None:
 
 @EXAMPLES
 @given(data=st.data(), steps=STEPS)
-def test_LAW_27_under_progressive_each_entry_is_shown_or_in_the_summary(data: Any, steps: list) -> None:
+def test_under_progressive_each_entry_is_shown_or_in_the_summary__LAW_27(data: Any, steps: list) -> None:
     """R-004-3, http W-44: one live summary, whose lineage has all that left."""
     session = happened(data.draw(configs(window="full", compaction="progressive")), steps, mixed)
     assert len(session.state.summaries.live) <= 1
     check_nothing_lost(session)
 
 
-def test_LAW_27_rejects_a_strategy_that_erases(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_a_strategy_that_erases__LAW_27(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control."""
     config = {"window": {"type": "full"}, "compactions": [{"type": "progressive", "context_window": 400}]}
     steps = [Step("add", "[u100 a100]")] * 5

@@ -11,10 +11,10 @@ from ledger.events import CompactionCompleted, RecordedEvent
 from projections import ranges
 from projections.entries import Entry
 from projections.strategies import COMPACTIONS, WINDOWS
-from tests.core.driver import Driven
-from tests.laws.histories import Step, happened
 from tests.laws.test_replays import check_every_entry, check_gain, check_replay, check_units_taken
 from tests.laws.test_windows import check_units_shown
+from tests.support.driver import Driven
+from tests.support.histories import Step, happened
 
 SMALL = {"type": "token_threshold", "max_entries": 5, "recent_window": 3, "min_entries_to_compress": 1}
 CONFIG = {"window": {"type": "full"}, "compactions": [SMALL]}
@@ -34,7 +34,7 @@ def changed(events: Sequence[RecordedEvent], **fields: Any) -> list[RecordedEven
     return [*events[:at], broken, *events[at + 1 :]]
 
 
-def test_LAW_4_rejects_a_plan_that_depends_on_how_often_it_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_a_plan_that_depends_on_how_often_it_was_asked_for__LAW_4(monkeypatch: pytest.MonkeyPatch) -> None:
     check_replay(a_session(), CONFIG)
     real, asked = COMPACTIONS["token_threshold"], []
 
@@ -48,7 +48,7 @@ def test_LAW_4_rejects_a_plan_that_depends_on_how_often_it_was_asked_for(monkeyp
         check_replay(session, CONFIG)
 
 
-def test_LAW_9_rejects_a_window_that_shows_results_without_their_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_a_window_that_shows_results_without_their_calls__LAW_9(monkeypatch: pytest.MonkeyPatch) -> None:
     session = happened({"profile": "none"}, TALK)
     check_units_shown(session)
     real = WINDOWS["full"]
@@ -62,7 +62,7 @@ def test_LAW_9_rejects_a_window_that_shows_results_without_their_calls(monkeypat
         check_units_shown(session)
 
 
-def test_LAW_9_rejects_a_window_that_hides_an_open_call(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_a_window_that_hides_an_open_call__LAW_9(monkeypatch: pytest.MonkeyPatch) -> None:
     session = happened({"profile": "none"}, [Step("add", "[u9 c1:9]")])
     check_units_shown(session)
     real = WINDOWS["full"]
@@ -87,7 +87,7 @@ def takes_the_oldest(count: int, real: Any) -> Any:
     return replace(real, plan=plan)
 
 
-def test_LAW_9_rejects_a_compaction_that_splits_a_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_a_compaction_that_splits_a_unit__LAW_9(monkeypatch: pytest.MonkeyPatch) -> None:
     check_units_taken(a_session().events)
     monkeypatch.setitem(COMPACTIONS, "token_threshold", takes_the_oldest(3, COMPACTIONS["token_threshold"]))
     broken = a_session()
@@ -95,7 +95,7 @@ def test_LAW_9_rejects_a_compaction_that_splits_a_unit(monkeypatch: pytest.Monke
         check_units_taken(broken.events)
 
 
-def test_LAW_9_rejects_a_compaction_that_takes_an_open_call(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_a_compaction_that_takes_an_open_call__LAW_9(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = [Step("add", "[u9 a9 u9 a9 u9 c1:9]")]
     check_units_taken(happened(CONFIG, steps).events)
     monkeypatch.setitem(COMPACTIONS, "token_threshold", takes_the_oldest(6, COMPACTIONS["token_threshold"]))
@@ -104,7 +104,7 @@ def test_LAW_9_rejects_a_compaction_that_takes_an_open_call(monkeypatch: pytest.
         check_units_taken(broken.events)
 
 
-def test_LAW_10_rejects_an_entry_that_two_compactions_cover() -> None:
+def test_rejects_an_entry_that_two_compactions_cover__LAW_10() -> None:
     session = a_session()
     check_every_entry(session)
     session.record([replace(session.completed[0], write_id="again", folds=(), summary_id="other")])
@@ -112,7 +112,7 @@ def test_LAW_10_rejects_an_entry_that_two_compactions_cover() -> None:
         check_every_entry(session)
 
 
-def test_LAW_10_rejects_an_entry_that_left_without_a_word() -> None:
+def test_rejects_an_entry_that_left_without_a_word__LAW_10() -> None:
     session = a_session()
     session.state = replace(
         session.state, window=replace(session.state.window, entries=type(session.state.window)().entries)
@@ -121,7 +121,7 @@ def test_LAW_10_rejects_an_entry_that_left_without_a_word() -> None:
         check_every_entry(session)
 
 
-def test_LAW_14_rejects_a_summary_as_long_as_what_it_replaces() -> None:
+def test_rejects_a_summary_as_long_as_what_it_replaces__LAW_14() -> None:
     events = a_session().events
     check_gain(events)
     first = next(event.payload for event in events if isinstance(event.payload, CompactionCompleted))
@@ -129,7 +129,7 @@ def test_LAW_14_rejects_a_summary_as_long_as_what_it_replaces() -> None:
         check_gain(changed(events, tokens_after=first.tokens_before))
 
 
-def test_LAW_14_rejects_an_erasure_of_more_tokens_than_there_were() -> None:
+def test_rejects_an_erasure_of_more_tokens_than_there_were__LAW_14() -> None:
     config = {
         "window": {"type": "full"},
         "compactions": [{"type": "neuralyzer", "interaction_threshold_qty": 3, "interaction_keep": 1}],

@@ -16,8 +16,8 @@ from projections import config as memory_config
 from projections.history import HISTORY
 from projections.lineage import LINEAGE
 from projections.rendering import context_text
-from tests.core.driver import Driven, Scripted
-from tests.laws.histories import STEPS, Step, configs, happened, hints, mixed, take
+from tests.support.driver import Driven, Scripted
+from tests.support.histories import STEPS, Step, configs, happened, hints, mixed, take
 
 
 def continued(prefix: list[RecordedEvent], payload: Any, *, alone: bool) -> Driven:

@@ -23,9 +23,9 @@ from projections import ranges
 from projections.projection import Projection
 from projections.strategies import COMPACTIONS
 from projections.window import ActiveEntries
-from tests.core.driver import Driven, Scripted, raises
-from tests.laws.histories import INTERRUPTED, STEPS, Step, configs, happened, mixed
-from tests.laws.interrupted import interrupted
+from tests.support.driver import Driven, Scripted, raises
+from tests.support.histories import INTERRUPTED, STEPS, Step, configs, happened, mixed
+from tests.support.interrupted_histories import interrupted
 
 EXAMPLES = settings(max_examples=25, deadline=None)
 each_compaction = pytest.mark.parametrize("kind", sorted(COMPACTIONS))
@@ -57,7 +57,7 @@ def check_no_trace(events: Sequence[RecordedEvent], projection: Projection[Sessi
 @each_compaction
 @EXAMPLES
 @given(data=st.data(), steps=INTERRUPTED)
-def test_LAW_11_a_failed_or_discarded_compaction_leaves_only_its_count(kind: str, data: Any, steps: list) -> None:
+def test_a_failed_or_discarded_compaction_leaves_only_its_count__LAW_11(kind: str, data: Any, steps: list) -> None:
     config = data.draw(configs(compaction=kind))
     check_no_trace(interrupted(config, steps).events)
     check_no_trace(happened(config, steps_of_one_hand(steps), mixed).events)
@@ -67,7 +67,7 @@ def steps_of_one_hand(steps: list[Step]) -> list[Step]:
     return [step for step in steps if step.kind not in {"answer", "erase"}]
 
 
-def test_LAW_11_rejects_a_fold_that_empties_the_window_on_a_failure() -> None:
+def test_rejects_a_fold_that_empties_the_window_on_a_failure__LAW_11() -> None:
     """Negative control."""
 
     def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
@@ -117,13 +117,13 @@ def is_taken(asked: CompactionRequested, done: CompactionCompleted) -> bool:
 @each_compaction
 @EXAMPLES
 @given(data=st.data(), steps=INTERRUPTED)
-def test_LAW_12_a_change_between_request_and_result_ends_in_discarded(kind: str, data: Any, steps: list) -> None:
+def test_a_change_between_request_and_result_ends_in_discarded__LAW_12(kind: str, data: Any, steps: list) -> None:
     """R-CMP-5; and nothing else is discarded, but blocks that were evicted (R-001-6)."""
     check_late_results(interrupted(data.draw(configs(compaction=kind)), steps).events)
 
 
 @pytest.mark.parametrize("between", ["clear", "edit", "remove", "erase", "import"])
-def test_LAW_12_each_kind_of_change_makes_a_result_late(between: str) -> None:
+def test_each_kind_of_change_makes_a_result_late__LAW_12(between: str) -> None:
     """So that the law above is not kept by histories in which nothing comes between."""
     config = {"max_entries": 4, "recent_window": 0, "min_entries_to_compress": 1}
     asked = [Step("add", "[u9 a9 u9]"), Step("add", "[a9 u9 a9]")]
@@ -132,7 +132,7 @@ def test_LAW_12_each_kind_of_change_makes_a_result_late(between: str) -> None:
     assert isinstance(session.events[-1].payload, CompactionDiscarded)
 
 
-def test_LAW_12_rejects_a_result_that_is_taken_after_an_edit() -> None:
+def test_rejects_a_result_that_is_taken_after_an_edit__LAW_12() -> None:
     """Negative control."""
     config = {"max_entries": 4, "recent_window": 0, "min_entries_to_compress": 1}
     steps = [Step("add", "[u9 a9 u9 a9 u9]"), Step("answer")]
@@ -161,17 +161,17 @@ def check_requests(events: Sequence[RecordedEvent]) -> None:
 @each_compaction
 @EXAMPLES
 @given(data=st.data(), steps=INTERRUPTED)
-def test_LAW_13_a_key_has_one_open_request_and_an_outcome_has_one_request(kind: str, data: Any, steps: list) -> None:
+def test_a_key_has_one_open_request_and_an_outcome_has_one_request__LAW_13(kind: str, data: Any, steps: list) -> None:
     check_requests(interrupted(data.draw(configs(compaction=kind)), steps).events)
 
 
 @EXAMPLES
 @given(config=configs(), steps=STEPS)
-def test_LAW_13_holds_where_each_request_is_answered_at_once(config: dict, steps: list) -> None:
+def test_holds_where_each_request_is_answered_at_once__LAW_13(config: dict, steps: list) -> None:
     check_requests(happened(config, steps, mixed).events)
 
 
-def test_LAW_13_rejects_a_second_request_and_an_outcome_of_none() -> None:
+def test_rejects_a_second_request_and_an_outcome_of_none__LAW_13() -> None:
     """Negative control."""
     config = {"max_entries": 4, "recent_window": 0, "min_entries_to_compress": 1}
     events = happened(config, [Step("add", "[u9 a9 u9 a9 u9]")]).events

@@ -7,12 +7,12 @@ import sys
 from collections.abc import Sequence
 
 from projections.strategies import COMPACTIONS, WINDOWS
-from tests.docs.pages import ROOT
+from tests.support.pages import ROOT
 
 
 def in_processes(*arguments: str, seeds: Sequence[str] = ("0", "1")) -> list[dict[str, str]]:
     """Return what processes of different hash seeds print, run side by side."""
-    command = [sys.executable, "-m", "tests.laws.digests", *arguments]
+    command = [sys.executable, "-m", "tests.support.strategy_digests", *arguments]
     running = [
         subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed}, stdout=subprocess.PIPE)
         for seed in seeds
@@ -22,7 +22,7 @@ def in_processes(*arguments: str, seeds: Sequence[str] = ("0", "1")) -> list[dic
     return [json.loads(text) for text in printed]
 
 
-def test_LAW_1_two_processes_compute_the_same_windows_plans_and_what_ifs() -> None:
+def test_two_processes_compute_the_same_windows_plans_and_what_ifs__LAW_1() -> None:
     """R-WIF-6, R-SUM-6, of every strategy."""
     one, other = in_processes()
     assert {name: value for name, value in one.items() if other[name] != value} == {}

@@ -18,9 +18,9 @@ from projections import ranges
 from projections.history import HISTORY
 from projections.strategies import COMPACTIONS
 from projections.transcript import group_units
-from tests.core.driver import Driven
-from tests.laws import histories
-from tests.laws.histories import STEPS, configs, happened, settled
+from tests.support import histories
+from tests.support.driver import Driven
+from tests.support.histories import STEPS, configs, happened, settled
 
 EXAMPLES = settings(max_examples=25, deadline=None)
 each_compaction = pytest.mark.parametrize("kind", sorted(COMPACTIONS))
@@ -43,7 +43,7 @@ def seen(state: SessionState) -> tuple[Any, ...]:
 @each_compaction
 @EXAMPLES
 @given(data=st.data(), steps=STEPS)
-def test_LAW_1_planning_twice_plans_the_same_and_changes_nothing(kind: str, data: Any, steps: list) -> None:
+def test_planning_twice_plans_the_same_and_changes_nothing__LAW_1(kind: str, data: Any, steps: list) -> None:
     session = happened(data.draw(configs(compaction=kind)), steps, histories.mixed)
     before = repr(session.state)
     assert session.plan() == session.plan()
@@ -53,7 +53,7 @@ def test_LAW_1_planning_twice_plans_the_same_and_changes_nothing(kind: str, data
 @each_compaction
 @EXAMPLES
 @given(data=st.data(), steps=STEPS, cut=st.floats(0, 1))
-def test_LAW_3_a_fold_may_stop_at_any_event_and_go_on(kind: str, data: Any, steps: list, cut: float) -> None:
+def test_a_fold_may_stop_at_any_event_and_go_on__LAW_3(kind: str, data: Any, steps: list, cut: float) -> None:
     session = happened(data.draw(configs(compaction=kind)), steps, histories.mixed)
     place = round(cut * len(session.events))
     assert SESSION.fold(session.events[place:], SESSION.fold(session.events[:place])) == session.state
@@ -63,7 +63,7 @@ def test_LAW_3_a_fold_may_stop_at_any_event_and_go_on(kind: str, data: Any, step
 @each_compaction
 @EXAMPLES
 @given(data=st.data(), steps=STEPS)
-def test_LAW_4_a_settled_history_replays_to_what_was_recorded(kind: str, data: Any, steps: list) -> None:
+def test_a_settled_history_replays_to_what_was_recorded__LAW_4(kind: str, data: Any, steps: list) -> None:
     config = data.draw(configs(compaction=kind))
     session = happened(config, steps)
     if settled(session):
@@ -79,7 +79,7 @@ def check_replay(session: Driven, config: dict[str, Any]) -> None:
 @each_compaction
 @EXAMPLES
 @given(data=st.data(), steps=STEPS, other=configs())
-def test_LAW_5_a_replay_is_the_same_twice_and_leaves_its_events_alone(
+def test_a_replay_is_the_same_twice_and_leaves_its_events_alone__LAW_5(
     kind: str, data: Any, steps: list, other: dict
 ) -> None:
     session = happened(data.draw(configs(compaction=kind)), steps, histories.mixed)
@@ -95,7 +95,7 @@ def test_LAW_5_a_replay_is_the_same_twice_and_leaves_its_events_alone(
 @each_compaction
 @EXAMPLES
 @given(data=st.data(), steps=STEPS)
-def test_LAW_9_no_compaction_takes_part_of_a_unit_or_an_open_call(kind: str, data: Any, steps: list) -> None:
+def test_no_compaction_takes_part_of_a_unit_or_an_open_call__LAW_9(kind: str, data: Any, steps: list) -> None:
     check_units_taken(happened(data.draw(configs(compaction=kind)), steps, histories.mixed).events)
 
 
@@ -118,7 +118,7 @@ def is_taking(payload: Event) -> bool:
 @each_compaction
 @EXAMPLES
 @given(data=st.data(), steps=STEPS)
-def test_LAW_10_every_entry_is_in_one_state_and_the_counts_add_up(kind: str, data: Any, steps: list) -> None:
+def test_every_entry_is_in_one_state_and_the_counts_add_up__LAW_10(kind: str, data: Any, steps: list) -> None:
     session = happened(data.draw(configs(compaction=kind)), steps, histories.mixed)
     check_every_entry(session)
 
@@ -146,7 +146,9 @@ def check_every_entry(session: Driven) -> None:
 @each_compaction
 @EXAMPLES
 @given(data=st.data(), steps=STEPS)
-def test_LAW_14_a_replace_lowers_the_tokens_and_an_erasure_by_what_it_erased(kind: str, data: Any, steps: list) -> None:
+def test_a_replace_lowers_the_tokens_and_an_erasure_by_what_it_erased__LAW_14(
+    kind: str, data: Any, steps: list
+) -> None:
     check_gain(happened(data.draw(configs(compaction=kind)), steps, histories.mixed).events)
 
 
@@ -166,7 +168,7 @@ def check_gain(events: list[RecordedEvent]) -> None:
 
 @EXAMPLES
 @given(config=configs(), other=configs(), steps=STEPS)
-def test_LAW_24_a_new_config_alone_changes_no_entry(config: dict, other: dict, steps: list) -> None:
+def test_a_new_config_alone_changes_no_entry__LAW_24(config: dict, other: dict, steps: list) -> None:
     session = happened(config, steps, histories.mixed)
     before, past = session.state, HISTORY.fold(session.events)
     session.do(ChangeConfig("change", memory_config.load(other)))
@@ -180,7 +182,7 @@ def test_LAW_24_a_new_config_alone_changes_no_entry(config: dict, other: dict, s
 
 @settings(max_examples=200, deadline=None)
 @given(raw=configs())
-def test_LAW_21_a_config_survives_its_dump_and_camel_case(raw: dict) -> None:
+def test_a_config_survives_its_dump_and_camel_case__LAW_21(raw: dict) -> None:
     loaded = memory_config.load(raw)
     assert memory_config.load(memory_config.dump(loaded)) == loaded
     assert memory_config.load(camel(raw)) == loaded

@@ -12,7 +12,7 @@ from ledger.session.state import SessionState, at_rest
 from projections.strategies import rolling_blocks
 from projections.strategies.rolling import Rolling, shown_items
 from projections.strategies.rolling_blocks import Blocks, RollingBlocks
-from tests.core.driver import Driven
+from tests.support.driver import Driven
 
 MOST = 400
 Span = tuple[int, int]
@@ -55,13 +55,13 @@ def check_closed_form(size: int, kept: int, advance: Any = rolling_blocks.advanc
 
 
 @pytest.mark.parametrize("kept", range(6))
-def test_LAW_15_the_fold_is_the_closed_form_for_every_size_and_number_of_summaries(kept: int) -> None:
+def test_the_fold_is_the_closed_form_for_every_size_and_number_of_summaries__LAW_15(kept: int) -> None:
     """R-001-2, R-001-3."""
     for size in range(1, 40):
         check_closed_form(size, kept)
 
 
-def test_LAW_15_the_window_is_the_last_items_for_every_size() -> None:
+def test_the_window_is_the_last_items_for_every_size__LAW_15() -> None:
     """R-001-4: at most W of them."""
     for size in range(1, 40):
         config = Rolling(size=size, unit="entry")
@@ -70,7 +70,7 @@ def test_LAW_15_the_window_is_the_last_items_for_every_size() -> None:
             assert shown == [f"e{item}" for item in range(max(1, n - size + 1), n + 1)]
 
 
-def test_LAW_15_rejects_a_block_at_each_item_after_the_first_window() -> None:
+def test_rejects_a_block_at_each_item_after_the_first_window__LAW_15() -> None:
     """Negative control: step 3 of seed 001 read literally."""
 
     def advance(config: RollingBlocks, blocks: Blocks | None, *rest: Any) -> Blocks:
@@ -102,7 +102,7 @@ def rolled(size: int, kept: int, unit: str, batches: list[int]) -> tuple[Any, li
     st.sampled_from(["interaction", "entry"]),
     st.lists(st.integers(1, 12), max_size=8),
 )
-def test_LAW_16_batches_of_several_items_give_the_blocks_of_single_items(
+def test_batches_of_several_items_give_the_blocks_of_single_items__LAW_16(
     size: int, kept: int, unit: str, batches: list[int]
 ) -> None:
     """R-001-2: a batch is taken item by item."""

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from ledger.session.views import window_of
 from projections import config
 from projections.strategies.base import Hints, Recalled
-from tests.core.driver import Driven
+from tests.support.driver import Driven
 
 RATIOS = [f"0.{hundredths:02}" for hundredths in range(1, 100)]
 BUDGETS = (1, 7, 10, 90, 100, 1024, 4096, 99_999)
@@ -19,7 +19,7 @@ def exact(ratio: str) -> Fraction:
 
 
 @pytest.mark.parametrize("written", [str, float])
-def test_LAW_17_the_limit_of_seed_002_is_exact(written: type) -> None:
+def test_the_limit_of_seed_002_is_exact__LAW_17(written: type) -> None:
     """R-TOK-5, R-TOK-6, R-002-1."""
     for ratio in RATIOS:
         for budget in BUDGETS:
@@ -32,7 +32,7 @@ def test_LAW_17_the_limit_of_seed_002_is_exact(written: type) -> None:
             assert window.target == int(budget * default)
 
 
-def test_LAW_17_the_trigger_of_seed_004_is_exact() -> None:
+def test_the_trigger_of_seed_004_is_exact__LAW_17() -> None:
     """R-004-1, V-TOK-11 and V-TOK-12 among them."""
     for ratio in RATIOS:
         for budget in BUDGETS:
@@ -41,7 +41,7 @@ def test_LAW_17_the_trigger_of_seed_004_is_exact() -> None:
             assert compaction.trigger_tokens == budget * int(ratio[2:]) // 100
 
 
-def test_LAW_17_the_target_of_seed_000_is_exact() -> None:
+def test_the_target_of_seed_000_is_exact__LAW_17() -> None:
     """R-000-6."""
     for ratio in RATIOS:
         settings = {"max_entries": 2, "recent_window": 0, "min_entries_to_compress": 1, "compression_ratio": ratio}
@@ -50,7 +50,7 @@ def test_LAW_17_the_target_of_seed_000_is_exact() -> None:
         assert plan.target_tokens == max(1, 90 * int(ratio[2:]) // 100)
 
 
-def test_LAW_17_the_recent_share_of_recall_is_exact() -> None:
+def test_the_recent_share_of_recall_is_exact__LAW_17() -> None:
     """R-REC-2: shown are as many of 100 closed interactions of one token as the share allows."""
     session = Driven({"window": {"type": "recall", "max_tokens": 90}}).append("[" + "u1 a0 " * 100 + "]")
     far = Hints((Recalled(10_000, 1.0, ()),))  # a hit that is nowhere: with hits, the share counts
@@ -60,7 +60,7 @@ def test_LAW_17_the_recent_share_of_recall_is_exact() -> None:
         assert window_of(state, far).tokens == 90 * int(ratio[2:]) // 100
 
 
-def test_LAW_17_rejects_binary_floats() -> None:
+def test_rejects_binary_floats__LAW_17() -> None:
     """Negative control: what floats would decide."""
     wrong = [ratio for ratio in RATIOS if int(90 * float(ratio)) != 90 * int(ratio[2:]) // 100]
     assert "0.70" in wrong

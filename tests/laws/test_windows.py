@@ -18,9 +18,9 @@ from projections.strategies.interactions import all_interactions, passes
 from projections.strategies.preserving import is_preserved
 from projections.strategies.rolling import Rolling
 from projections.transcript import group_units
-from tests.core.driver import Driven
-from tests.laws import histories
-from tests.laws.histories import STEPS, configs, happened, hints
+from tests.support import histories
+from tests.support.driver import Driven
+from tests.support.histories import STEPS, configs, happened, hints
 
 EXAMPLES = settings(max_examples=25, deadline=None)
 each_window = pytest.mark.parametrize("kind", sorted(WINDOWS))
@@ -37,7 +37,7 @@ def test_every_window_has_configs_here() -> None:
 @each_window
 @EXAMPLES
 @given(data=st.data(), steps=STEPS)
-def test_LAW_1_the_same_state_gives_the_same_window_and_stays_as_it_was(kind: str, data: Any, steps: list) -> None:
+def test_the_same_state_gives_the_same_window_and_stays_as_it_was__LAW_1(kind: str, data: Any, steps: list) -> None:
     session = happened(data.draw(configs(window=kind)), steps, histories.mixed)
     told, before = hints(session), repr(session.state)
     again = copy.deepcopy(session.state.window)
@@ -49,7 +49,7 @@ def test_LAW_1_the_same_state_gives_the_same_window_and_stays_as_it_was(kind: st
 @each_window
 @EXAMPLES
 @given(data=st.data(), steps=STEPS)
-def test_LAW_2_nothing_is_shown_of_an_empty_or_cleared_session(kind: str, data: Any, steps: list) -> None:
+def test_nothing_is_shown_of_an_empty_or_cleared_session__LAW_2(kind: str, data: Any, steps: list) -> None:
     config = data.draw(configs(window=kind))
     for session in (happened(config, []), happened(config, [*steps, histories.Step("clear")])):
         window, stats = window_of(session.state, hints(session)), stats_of(session.state)
@@ -62,7 +62,7 @@ def test_LAW_2_nothing_is_shown_of_an_empty_or_cleared_session(kind: str, data: 
 
 @EXAMPLES
 @given(config=configs(window="sliding_window"), steps=STEPS)
-def test_LAW_6_sliding_window_keeps_its_limit_or_shows_only_what_it_must(config: dict, steps: list) -> None:
+def test_sliding_window_keeps_its_limit_or_shows_only_what_it_must__LAW_6(config: dict, steps: list) -> None:
     session = happened(config, steps)
     window, own = window_of(session.state), session.state.config.window
     if not window.over_budget:
@@ -76,7 +76,7 @@ def test_LAW_6_sliding_window_keeps_its_limit_or_shows_only_what_it_must(config:
 
 @EXAMPLES
 @given(config=configs(window="max_tokens"), steps=STEPS)
-def test_LAW_7_max_tokens_shows_whole_interactions_as_many_as_fit(config: dict, steps: list) -> None:
+def test_max_tokens_shows_whole_interactions_as_many_as_fit__LAW_7(config: dict, steps: list) -> None:
     session = happened(config, steps)
     own, shown = session.state.config.window, shown_versions(session)
     closed = [one for one in all_interactions(at_rest(session.state)) if one.closed]
@@ -93,7 +93,7 @@ def test_LAW_7_max_tokens_shows_whole_interactions_as_many_as_fit(config: dict, 
 @each_window
 @EXAMPLES
 @given(data=st.data(), steps=STEPS)
-def test_LAW_8_items_stand_in_position_order(kind: str, data: Any, steps: list) -> None:
+def test_items_stand_in_position_order__LAW_8(kind: str, data: Any, steps: list) -> None:
     session = happened(data.draw(configs(window=kind)), steps)
     window, own = window_of(session.state, hints(session)), session.state.config.window
     assert window.tokens == sum(item.tokens for item in window.items)
@@ -111,7 +111,7 @@ def test_LAW_8_items_stand_in_position_order(kind: str, data: Any, steps: list) 
 @each_window
 @EXAMPLES
 @given(data=st.data(), steps=STEPS)
-def test_LAW_9_no_window_splits_a_unit_or_hides_an_open_call(kind: str, data: Any, steps: list) -> None:
+def test_no_window_splits_a_unit_or_hides_an_open_call__LAW_9(kind: str, data: Any, steps: list) -> None:
     check_units_shown(happened(data.draw(configs(window=kind)), steps))
 
 

@@ -12,10 +12,10 @@ from ledger.errors import LedgerError
 from ledger.ids import Stream
 from ledger.stores.postgres import PostgresStore, Target
 from ledger.stores.postgres.connections import Connector, Driver
-from tests.conformance.building import an_event, append
-from tests.databases import Server
-from tests.pgbouncer.pooler import pooled, server_connections
 from tests.server.conftest import running
+from tests.support.databases import Server
+from tests.support.pooler import pooled, server_connections
+from tests.support.store_requests import an_event, append
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("pgbouncer")]
 

@@ -11,8 +11,8 @@ import pytest
 
 from ledger.errors import DatabaseUnavailable
 from ledger.stores.postgres import PostgresStore, Target
-from tests.databases import Server
-from tests.pgbouncer.pooler import pooled
+from tests.support.databases import Server
+from tests.support.pooler import pooled
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("pgbouncer")]
 

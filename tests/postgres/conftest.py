@@ -8,7 +8,7 @@ import pytest
 
 from ledger.ids import Stream
 from ledger.stores.postgres import PostgresStore, Target
-from tests.databases import Server
+from tests.support.databases import Server
 
 pytestmark = pytest.mark.postgres
 

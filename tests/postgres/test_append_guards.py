@@ -10,8 +10,8 @@ from ledger.errors import NotAllowed
 from ledger.ids import Stream
 from ledger.stores.postgres import PostgresStore, Target
 from ledger.stores.postgres.append_call import AppendConnection
-from tests.conformance.building import a_request, a_write, an_event, append
-from tests.databases import Server
+from tests.support.databases import Server
+from tests.support.store_requests import a_request, a_write, an_event, append
 
 pytestmark = pytest.mark.postgres
 

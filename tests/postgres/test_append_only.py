@@ -13,8 +13,8 @@ import pytest
 
 from ledger.ids import Stream
 from ledger.stores.postgres import PostgresStore
-from tests.conformance.building import a_request, a_write, an_event, some_events
-from tests.databases import Server
+from tests.support.databases import Server
+from tests.support.store_requests import a_request, a_write, an_event, some_events
 
 pytestmark = pytest.mark.postgres
 

@@ -6,7 +6,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.databases import Server
+from tests.support.databases import Server
 
 pytestmark = pytest.mark.postgres
 

@@ -19,9 +19,9 @@ from ledger.ports import AppendRequest
 from ledger.ports.snapshots import Snapshot
 from ledger.stores.postgres import PostgresStore, event_store
 from ledger.stores.postgres.connections import LIMIT_IDLE, Driver
-from tests.conformance.building import a_request, a_write, an_event, append, some_events
-from tests.databases import Server
 from tests.postgres.conftest import opened
+from tests.support.databases import Server
+from tests.support.store_requests import a_request, a_write, an_event, append, some_events
 
 pytestmark = pytest.mark.postgres
 

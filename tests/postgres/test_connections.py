@@ -10,9 +10,9 @@ from psycopg import sql
 from ledger.errors import UnsafeDatabase, UnsafeRole
 from ledger.ids import Stream
 from ledger.stores.postgres import PostgresStore, Target, connections
-from tests.conformance.building import an_event, append
-from tests.databases import Server
 from tests.postgres.conftest import opened
+from tests.support.databases import Server
+from tests.support.store_requests import an_event, append
 
 pytestmark = pytest.mark.postgres
 

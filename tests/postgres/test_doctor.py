@@ -13,10 +13,10 @@ from ledger.cli import commands  # noqa: F401 - registers them
 from ledger.cli.app import app
 from ledger.errors import LedgerError
 from ledger.stores.postgres import Target
-from tests.databases import Server
 from tests.postgres.conftest import opened
 from tests.postgres.test_connections import DURABILITY, unsafe
-from tests.postgres.weakenings import WEAKENINGS, Weakening
+from tests.support.databases import Server
+from tests.support.weakenings import WEAKENINGS, Weakening
 
 pytestmark = pytest.mark.postgres
 

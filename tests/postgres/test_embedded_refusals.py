@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from ledger.cli import commands  # noqa: F401 - registers them
 from ledger.cli.app import app
 from ledger.stores.embedded import EmbeddedServer
-from tests.databases import POSTGRES_15, server_folder
+from tests.support.databases import POSTGRES_15, server_folder
 
 pytestmark = pytest.mark.postgres
 

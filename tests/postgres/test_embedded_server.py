@@ -25,7 +25,7 @@ from ledger.errors import DatabaseUnavailable, MigrationNeeded
 from ledger.memory import MemoryLedger
 from ledger.stores.embedded import EmbeddedServer
 from ledger.sync import SyncMemoryLedger
-from tests.databases import server_folder
+from tests.support.databases import server_folder
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("embedded")]
 

@@ -20,10 +20,10 @@ from ledger.ids import Stream
 from ledger.stores.postgres import PostgresStore, Target
 from ledger.stores.postgres.migration import ADVISORY_LOCK, upgrade
 from ledger.stores.postgres.revisions import migrations_dir, newest_revision
-from tests.conformance.building import an_event, append
-from tests.conformance.whole_log import assert_whole
-from tests.databases import Server
-from tests.postgres.schema import dump
+from tests.support.databases import Server
+from tests.support.schema import dump
+from tests.support.store_requests import an_event, append
+from tests.support.whole_log import assert_whole
 
 pytestmark = pytest.mark.postgres
 

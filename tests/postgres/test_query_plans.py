@@ -16,10 +16,10 @@ from ledger.ids import Stream
 from ledger.ports.snapshots import Snapshot
 from ledger.stores.postgres import Target
 from ledger.stores.postgres.event_reader import _QUERIES
-from tests.conformance.building import a_request, a_write, an_event, append
-from tests.databases import Server
 from tests.postgres.conftest import opened
-from tests.postgres.long_stream import BEGINNING, EVENTS, LONG, REQUEST, SHORT, STREAMS, fill
+from tests.support.databases import Server
+from tests.support.long_stream import BEGINNING, EVENTS, LONG, REQUEST, SHORT, STREAMS, fill
+from tests.support.store_requests import a_request, a_write, an_event, append
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("query plans")]
 

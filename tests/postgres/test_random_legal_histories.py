@@ -12,10 +12,10 @@ from ledger.ids import Stream, namespace_id
 from ledger.ports import Store
 from ledger.stores.postgres import PostgresStore
 from ledger.verify import verify_namespace, verify_session
-from tests.databases import Server
-from tests.postgres.attacked_log import without_guards
 from tests.postgres.conftest import opened
-from tests.postgres.legal_histories import Author
+from tests.support.attacked_log import without_guards
+from tests.support.databases import Server
+from tests.support.legal_histories import Author
 
 pytestmark = pytest.mark.postgres
 

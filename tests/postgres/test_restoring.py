@@ -12,10 +12,10 @@ from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.transfer.exporting import export_lines
 from ledger.transfer.restoring import restore
-from tests.conformance.building import a_request, a_write, an_event, append, some_events
-from tests.conformance.whole_log import assert_whole, whole_log
-from tests.databases import Server
 from tests.postgres.conftest import opened
+from tests.support.databases import Server
+from tests.support.store_requests import a_request, a_write, an_event, append, some_events
+from tests.support.whole_log import assert_whole, whole_log
 
 pytestmark = pytest.mark.postgres
 

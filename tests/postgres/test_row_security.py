@@ -17,9 +17,9 @@ from ledger.session.merge.command import ServedView
 from ledger.stores.postgres import PostgresStore, Target
 from projections.records import Record
 from projections.search import Piece, Put
-from tests.conformance.building import a_request, a_write, some_events
 from tests.conformance.test_caches import a_row
-from tests.databases import Server
+from tests.support.databases import Server
+from tests.support.store_requests import a_request, a_write, some_events
 
 pytestmark = pytest.mark.postgres
 

@@ -8,9 +8,9 @@ import pytest
 import sqlalchemy as sa
 
 from ledger.stores.postgres import tables
-from tests.databases import Server
-from tests.postgres.catalog import BREACHES, LAWS
-from tests.postgres.schema import SCHEMA, dump, without_vectors
+from tests.support.catalog import BREACHES, LAWS
+from tests.support.databases import Server
+from tests.support.schema import SCHEMA, dump, without_vectors
 
 pytestmark = pytest.mark.postgres
 

@@ -9,11 +9,11 @@ import pytest
 from ledger.ports import Store
 from ledger.stores.postgres import Target
 from ledger.verify import Auditor, verify_namespace, verify_session
-from tests.databases import Server
-from tests.postgres.attacked_log import AttackedLog, places, without_guards
-from tests.postgres.attacks import Attack
 from tests.postgres.conftest import opened
-from tests.postgres.fork_attacks import FORKS_DETECTED, FORKS_UNDETECTED
+from tests.support.attacked_log import AttackedLog, places, without_guards
+from tests.support.attacks import Attack
+from tests.support.databases import Server
+from tests.support.fork_attacks import FORKS_DETECTED, FORKS_UNDETECTED
 
 pytestmark = pytest.mark.postgres
 

@@ -20,12 +20,12 @@ from ledger.events import StoredEvent
 from ledger.ports import Store
 from ledger.stores.postgres import Target
 from ledger.verify import Auditor, verify_namespace, verify_session
-from tests.conformance.building import an_event, append
-from tests.conformance.whole_log import whole_log
-from tests.databases import Server
-from tests.postgres.attacked_log import AttackedLog, places, without_guards
-from tests.postgres.attacks import DETECTED, UNDETECTED, Attack
 from tests.postgres.conftest import opened
+from tests.support.attacked_log import AttackedLog, places, without_guards
+from tests.support.attacks import DETECTED, UNDETECTED, Attack
+from tests.support.databases import Server
+from tests.support.store_requests import an_event, append
+from tests.support.whole_log import whole_log
 
 pytestmark = pytest.mark.postgres
 

@@ -13,10 +13,10 @@ from ledger.ids import Stream
 from ledger.stores.postgres import Target
 from ledger.stores.postgres.migration import upgrade
 from ledger.stores.postgres.revisions import newest_revision
-from tests.conformance.building import an_event, append
-from tests.conformance.whole_log import assert_whole
-from tests.databases import embedded, server_folder
 from tests.postgres.conftest import opened
+from tests.support.databases import embedded, server_folder
+from tests.support.store_requests import an_event, append
+from tests.support.whole_log import assert_whole
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("without roles")]
 

@@ -178,7 +178,7 @@ def test_what_cannot_be_compared_is_false_and_says_why(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", REFUSED, ids=lambda text: ascii(text[:30]))
-def test_V_CND_15_everything_else_is_refused_at_load(text: str) -> None:
+def test_everything_else_is_refused_at_load__V_CND_15(text: str) -> None:
     """R-CND-1 to R-CND-3, trust I-75, N-9, S-13: within 50 ms, and not repeated in the message."""
     with pytest.raises(InvalidInput) as refused:
         config.load({"window": {"type": "max_tokens", "conditions": ["message.tokens > 1", text]}})
@@ -187,7 +187,7 @@ def test_V_CND_15_everything_else_is_refused_at_load(text: str) -> None:
     assert len(text.strip()) < 4 or text not in str(refused.value)
 
 
-def test_V_CND_16_a_hundred_nodes_are_enough() -> None:
+def test_a_hundred_nodes_are_enough__V_CND_16() -> None:
     check(" or ".join(["message.tokens>1"] * 14))
     with pytest.raises(ValueError, match="nodes"):
         check(" or ".join(["message.tokens>1"] * 15))
@@ -201,7 +201,7 @@ def test_a_strategy_has_twenty_conditions_at_most() -> None:
 
 
 @given(st.one_of(st.text(max_size=40), st.text("message.rol'=tknsi()[]<>!-_ 019andorint", max_size=60)))
-def test_LAW_23_any_text_is_refused_or_gives_a_bool(text: str) -> None:
+def test_any_text_is_refused_or_gives_a_bool__LAW_23(text: str) -> None:
     try:
         check(text)
     except ValueError:
@@ -230,7 +230,7 @@ def accepts(text: str) -> bool:
     return True
 
 
-def test_LAW_23_the_dearest_accepted_conditions_end_within_10_ms() -> None:
+def test_the_dearest_accepted_conditions_end_within_10_ms__LAW_23() -> None:
     """R-CND-3: what 500 characters and 100 nodes can be made to do to content of a megabyte."""
     long = {**FACTS, "message": {**MESSAGE, "content": "a" * 1024 * 1024}}
     for text in (

@@ -9,7 +9,7 @@ from ledger.events import ConfigChanged
 from ledger.session.commands import ChangeConfig
 from projections.config import MemoryConfig, dump, load, update
 from projections.strategies import COMPACTIONS, WINDOWS
-from tests.core.specification import given
+from tests.support.specification import given
 
 SEED_000 = {
     "maxEntries": 100,
@@ -87,20 +87,20 @@ def test_the_profile_none_shows_everything_and_compacts_nothing() -> None:
     assert (config.window.type, config.compactions) == ("full", ())
 
 
-def test_V_CFG_1_the_default_of_seed_000_loads_with_defaults_filled_in() -> None:
+def test_the_default_of_seed_000_loads_with_defaults_filled_in__V_CFG_1() -> None:
     config = load(SEED_000)
     assert config == load({})
     assert config.profile == "memory_manager"
     assert load(dump(config)) == config
 
 
-def test_V_CFG_2_max_tokens_alone_could_belong_to_several_profiles() -> None:
+def test_max_tokens_alone_could_belong_to_several_profiles__V_CFG_2() -> None:
     assert fault_of({"maxTokens": 2048}) == "max_tokens"
     (threshold,) = load({"maxTokens": 2048, "profile": "memory_manager"}).compactions
     assert (threshold.max_tokens, threshold.max_entries) == (2048, 100)
 
 
-def test_V_CFG_4_an_unknown_field_is_refused_wherever_it_stands() -> None:
+def test_an_unknown_field_is_refused_wherever_it_stands__V_CFG_4() -> None:
     """R-CFG-4."""
     assert fault_of({"foo": 1}) == "foo"
     assert fault_of({**SEED_000, "foo": 1}) == "foo"
@@ -112,7 +112,7 @@ def test_V_CFG_4_an_unknown_field_is_refused_wherever_it_stands() -> None:
     assert fault_of({"window": {"type": "full"}, "foo": 1}) == "foo"
 
 
-def test_V_CFG_4_a_duplicate_key_is_refused() -> None:
+def test_a_duplicate_key_is_refused__V_CFG_4() -> None:
     """R-CFG-3; R-CFG-4 for one field in two spellings."""
     assert fault_of({"compactions": [THRESHOLD, THRESHOLD]}) == "compactions[1].key"
     assert fault_of({"compactions": [{**THRESHOLD, "key": "a"}, {**BLOCKS, "key": "a"}]}) == "compactions[1].key"
@@ -129,7 +129,7 @@ def test_another_profile_leaves_tokenizer_and_summarizer_as_they_are() -> None:
     assert update(before, {"profile": "rolling", "tokenizer": "agentary"}).tokenizer == "agentary"
 
 
-def test_V_CFG_5_an_update_leaves_the_other_fields_as_they_are() -> None:
+def test_an_update_leaves_the_other_fields_as_they_are__V_CFG_5() -> None:
     """R-CFG-9: partial updates merge first."""
     before = load({**SEED_000, "recentWindow": 3})
     after = update(before, {"maxTokens": 100000, "autoCompress": False})

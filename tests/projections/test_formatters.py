@@ -10,8 +10,8 @@ from ledger.session.views import window_of
 from projections.entries import Entry
 from projections.formatters import FORMATTERS, DefaultFormatter
 from projections.summaries import Summary
-from tests.core.driver import Driven, Scripted
-from tests.core.specification import given
+from tests.support.driver import Driven, Scripted
+from tests.support.specification import given
 
 SMALL = {"max_entries": 4, "recent_window": 1, "min_entries_to_compress": 1}
 

@@ -19,7 +19,7 @@ from ledger.stores.in_memory import InMemoryStore
 from projections.history import HISTORY
 from projections.lineage import LINEAGE
 from projections.projection import Projection
-from tests.core.arbitrary import EVENTS
+from tests.support.arbitrary_events import EVENTS
 
 PROJECTIONS: tuple[Projection[Any], ...] = (SESSION, HISTORY, LINEAGE)
 NAMES = [projection.name for projection in PROJECTIONS]

@@ -8,7 +8,7 @@ from ledger.memory import MemoryLedger
 from ledger.session.commands import ClearSession
 from ledger.session.views import metrics_of, stats_of
 from projections.stats import Metrics
-from tests.core.driver import Driven, Scripted, raises, text_of
+from tests.support.driver import Driven, Scripted, raises, text_of
 
 CONFIG = {"window": {"type": "full"}, "compactions": [{"type": "summarization", "max_tokens": 100, "model": "tiny"}]}
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from ledger.canonical import canonical_json
 from projections.prompts import Part, PromptMessage, SummaryRequest, fence_token, fill, label, transcript
-from tests.core.driver import Driven, Scripted
-from tests.core.specification import given
+from tests.support.driver import Driven, Scripted
+from tests.support.specification import given
 
 HOSTILE = "{content} {x} $& %s \\1"
 
@@ -33,7 +33,7 @@ def fill_by_pattern(template: str, values: dict[str, str]) -> str:
 
 
 @pytest.mark.parametrize("prompt", ["{content}", "Summarise: {content}", "{ a } {b} {{content}} %s $1"])
-def test_V_SUM_3_content_survives_in_a_template_byte_for_byte_and_once(prompt: str) -> None:
+def test_content_survives_in_a_template_byte_for_byte_and_once__V_SUM_3(prompt: str) -> None:
     """R-SUM-4, LAW-18."""
     session = Driven({"prompt": prompt, "profile": "memory_manager", "recent_window": 0})
     (message,) = request_of(session.append("u", content=HOSTILE)).messages
@@ -42,13 +42,13 @@ def test_V_SUM_3_content_survives_in_a_template_byte_for_byte_and_once(prompt: s
 
 
 @law(st.text(), st.text(), st.text())
-def test_LAW_18_text_put_into_a_template_survives_byte_for_byte(before: str, content: str, after: str) -> None:
+def test_text_put_into_a_template_survives_byte_for_byte__LAW_18(before: str, content: str, after: str) -> None:
     before, after = before.replace("{content}", ""), after.replace("{content}", "")
     assert joined(fill(f"{before}{{content}}{after}", {"content": content})) == before + content + after
 
 
 @pytest.mark.parametrize("broken", [fill_in_two_passes, fill_by_pattern])
-def test_LAW_18_rejects_fillers_that_read_what_they_insert(broken) -> None:
+def test_rejects_fillers_that_read_what_they_insert__LAW_18(broken) -> None:
     values = {"content": r"{other} \g<0>", "other": "!"}
     assert joined(fill("a {content} {other}", values)) == r"a {other} \g<0> !"
     assert broken("a {content} {other}", values) != r"a {other} \g<0> !"

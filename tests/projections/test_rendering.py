@@ -9,8 +9,8 @@ from ledger.results import Context
 from ledger.session.state import at_rest
 from ledger.session.views import window_of
 from projections.rendering import chat_messages, context_text, rolling_shape, summary_as_message
-from tests.core.driver import Driven, Scripted, exact
-from tests.core.specification import given
+from tests.support.driver import Driven, Scripted, exact
+from tests.support.specification import given
 
 V_000_13 = """\
 === Previous Conversation Summaries ===
@@ -40,7 +40,7 @@ def messages(session) -> list[dict]:
     return chat_messages(window_of(session.state))
 
 
-def test_V_000_13_the_context_text_is_exactly_this() -> None:
+def test_the_context_text_is_exactly_this__V_000_13() -> None:
     session = compacted("User discussed API design.", max_entries=1)
     session.append("u", content="How do I add auth?").append("a", content="You can use JWT.")
     assert text(session) == V_000_13

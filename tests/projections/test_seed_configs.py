@@ -117,13 +117,13 @@ def loaded(kind: str, **fields: object) -> Any:
 
 
 @pytest.mark.parametrize("raw", [*SEED_002, *SEED_003, [SEED_003[0], SEED_003[1]], SEED_003])
-def test_V_CFG_1_every_example_of_the_seeds_loads_and_survives_its_dump(raw: Any) -> None:
+def test_every_example_of_the_seeds_loads_and_survives_its_dump__V_CFG_1(raw: Any) -> None:
     """R-CFG-6."""
     config = load(raw)
     assert load(dump(config)) == config
 
 
-def test_V_CFG_1_the_examples_of_seed_002_say_what_they_said_with_defaults_filled_in() -> None:
+def test_the_examples_of_seed_002_say_what_they_said_with_defaults_filled_in__V_CFG_1() -> None:
     """R-CFG-5, R-CFG-6: the outer fields go into the strategy."""
     sliding, summarization, formatted, tools = map(load, SEED_002)
     assert (sliding.window.type, sliding.compactions, sliding.profile) == ("sliding_window", (), "workflow")
@@ -143,7 +143,7 @@ def test_V_CFG_1_the_examples_of_seed_002_say_what_they_said_with_defaults_fille
     )
 
 
-def test_V_CFG_1_the_examples_of_seed_003_say_what_they_said_with_defaults_filled_in() -> None:
+def test_the_examples_of_seed_003_say_what_they_said_with_defaults_filled_in__V_CFG_1() -> None:
     """R-CFG-6: at most one window, default full, and the others in order."""
     window, summarizer, neuralyzer = map(load, SEED_003)
     assert (window.window.memory_max_tokens, window.window.conditions) == (8000, ("message.role != 'tool'",))
@@ -163,14 +163,14 @@ def test_V_CFG_1_the_examples_of_seed_003_say_what_they_said_with_defaults_fille
     assert load(SEED_003[1:]).window.type == "full"
 
 
-def test_V_CFG_2_the_same_field_means_what_its_profile_says() -> None:
+def test_the_same_field_means_what_its_profile_says__V_CFG_2() -> None:
     watched = load({"maxTokens": 2048, "profile": "workflow"})
     assert watched.limit is not None
     assert (watched.limit.max_tokens, watched.limit.compression_threshold) == (2048, Decimal("0.8"))
 
 
 @pytest.mark.parametrize("compressor", [{"name": "sliding-window"}, {"name": "summarization", "model": "m"}, None])
-def test_V_CFG_3_a_null_limit_of_seed_002_is_1024(compressor: dict[str, str] | None) -> None:
+def test_a_null_limit_of_seed_002_is_1024__V_CFG_3(compressor: dict[str, str] | None) -> None:
     """R-CFG-4; without a compressor the threshold says which shape it is."""
     config = load({"maxTokens": None, "compressionThreshold": 0.8, "memoryCompressorConfig": compressor})
     limits = [part for part in (config.window, *config.compactions, config.limit) if hasattr(part, "max_tokens")]

@@ -7,8 +7,8 @@ import pytest
 from projections.history import HISTORY
 from projections.transcript import group_interactions, group_units, orphans
 from projections.window import ActiveEntries
-from tests.core.driver import Driven
-from tests.core.specification import given
+from tests.support.driver import Driven
+from tests.support.specification import given
 
 
 def tags(entries) -> str:
@@ -24,7 +24,7 @@ def interactions(window: ActiveEntries) -> list[tuple[str, bool]]:
 
 
 @pytest.mark.parametrize("reversed_times", [False, True])
-def test_V_GEN_1_a_system_message_is_pinned_and_client_times_order_nothing(reversed_times: bool) -> None:
+def test_a_system_message_is_pinned_and_client_times_order_nothing__V_GEN_1(reversed_times: bool) -> None:
     """R-GEN-3, R-GEN-7, R-GEN-11."""
     session = given()
     for second, item in enumerate(["s", "a", "u", "u", "a"]):
@@ -53,13 +53,13 @@ def test_entries_group_into_units_and_interactions(notation, expected_units, exp
     assert interactions(window) == expected_interactions
 
 
-def test_V_GEN_5_a_call_is_abandoned_by_the_next_user_message() -> None:
+def test_a_call_is_abandoned_by_the_next_user_message__V_GEN_5() -> None:
     open_call, abandoned = given(None, "u c1"), given(None, "u c1 u")
     assert [unit.open for unit in group_units(open_call.state.window.entries)] == [False, True]
     assert [unit.open for unit in group_units(abandoned.state.window.entries)] == [False, False, False]
 
 
-def test_V_GEN_6_a_late_result_of_a_covered_call_is_a_unit_of_its_own() -> None:
+def test_a_late_result_of_a_covered_call_is_a_unit_of_its_own__V_GEN_6() -> None:
     """R-GEN-9."""
     session = Driven({"auto_compress": False, "recent_window": 1}).add("u c1 u")
     assert session.places(session.compress(force=True).covered) == "1-2"

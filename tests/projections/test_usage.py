@@ -6,7 +6,7 @@ import pytest
 
 from projections.strategies.progressive import Progressive
 from projections.usage import ContextUsage, context_usage, fitting, most_recent
-from tests.core.specification import given
+from tests.support.specification import given
 
 CONFIG = Progressive(context_window=1000)
 
@@ -23,7 +23,7 @@ def versions(shown: tuple) -> list[str]:
     ("tokens", "used", "until"),
     [(0, 0.0, 0.0), (100, 10.0, 100 / 7), (700, 70.0, 100.0), (2000, 100.0, 100.0)],
 )
-def test_V_004_7_percentages(tokens: int, used: float, until: float) -> None:
+def test_percentages__V_004_7(tokens: int, used: float, until: float) -> None:
     """R-004-8: at the threshold it is 100 % until the summary, and none is made yet."""
     assert context_usage(CONFIG, entries(f"u{tokens}")) == ContextUsage(used, until)
 

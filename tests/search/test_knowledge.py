@@ -13,7 +13,7 @@ from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.search import knowledge
 from ledger.stores.in_memory import InMemoryStore
-from tests.core.driver import Scripted
+from tests.support.driver import Scripted
 from tests.support.ledgers import ledger_over
 
 
@@ -31,7 +31,7 @@ def test_pieces_are_as_long_as_they_may_be(text: str, expected: list[int]) -> No
     assert [len(piece) for _, piece in knowledge.split(text, size=1000, overlap=200)] == expected
 
 
-def test_V_KB_3_paragraphs_stay_whole_if_they_fit() -> None:
+def test_paragraphs_stay_whole_if_they_fit__V_KB_3() -> None:
     found = knowledge.split("aaaa bbbb\n\ncccc dddd", size=12, overlap=2)
     assert found == [(0, "aaaa bbbb"), (11, "cccc dddd")]
 
@@ -41,7 +41,7 @@ def test_V_KB_3_paragraphs_stay_whole_if_they_fit() -> None:
     st.integers(1, 40),
     st.integers(0, 39),
 )
-def test_LAW_25_the_contract_of_the_splitter_holds_for_any_text(text: str, size: int, overlap: int) -> None:
+def test_the_contract_of_the_splitter_holds_for_any_text__LAW_25(text: str, size: int, overlap: int) -> None:
     """R-KB-4."""
     overlap = min(overlap, size - 1)
     pieces = knowledge.split(text, size=size, overlap=overlap)

@@ -6,7 +6,7 @@ from ledger.errors import InvalidInput
 from ledger.memory import MemoryLedger
 from ledger.ports.search_index import LANGUAGES
 from ledger.stores.postgres import PostgresStore
-from tests.databases import Server
+from tests.support.databases import Server
 
 pytestmark = pytest.mark.postgres
 

@@ -12,7 +12,7 @@ from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.ports.models import Embedder
 from projections.ranking import fuse
-from tests.summarizers.endpoint import Endpoint, embeds, gives, hang, hang_up, raw, serving, status
+from tests.support.model_endpoint import Endpoint, embeds, gives, hang, hang_up, raw, serving, status
 
 CONCEPTS = ({"dog", "retriever", "puppy"}, {"car", "engine", "garage"}, {"coffee", "latte", "espresso"})
 

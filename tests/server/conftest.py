@@ -17,8 +17,8 @@ from ledger.server.service import Service
 from ledger.server.settings import ServiceSettings, load_service_settings
 from ledger.settings import Settings
 from ledger.stores.postgres import PostgresStore, Target
-from tests.databases import Server
-from tests.server.probe import ROUTERS
+from tests.support.databases import Server
+from tests.support.probe_routes import ROUTERS
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from ledger.server.service import Service
 from ledger.server.settings import load_service_settings
 from ledger.settings import Settings
 from ledger.stores.in_memory import InMemoryStore
-from tests.worker.scene import Scene
+from tests.support.worker_scene import Scene
 
 
 async def test_a_service_promotes_memories_by_itself(namespace: str, monkeypatch: pytest.MonkeyPatch) -> None:

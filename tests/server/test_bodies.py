@@ -5,8 +5,8 @@ import json
 import httpx
 import pytest
 
-from tests.server import asking
 from tests.server.conftest import Running
+from tests.support import asking
 
 JSON = {"content-type": "application/json"}
 

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from tests.databases import Server
-from tests.server import asking
 from tests.server.conftest import running
+from tests.support import asking
+from tests.support.databases import Server
 
 pytestmark = pytest.mark.postgres
 

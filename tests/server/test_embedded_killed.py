@@ -8,9 +8,9 @@ import psutil
 import pytest
 
 from ledger.stores.embedded import EmbeddedServer
-from tests.databases import server_folder
-from tests.server import asking
 from tests.server.test_running import Process
+from tests.support import asking
+from tests.support.databases import server_folder
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("embedded")]
 

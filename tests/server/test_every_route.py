@@ -13,7 +13,7 @@ from ledger.server.notifier import Notifier
 from ledger.server.quotas import Quotas
 from ledger.server.routes import native_router
 from ledger.stores.in_memory import InMemoryStore
-from tests.server import probe
+from tests.support import probe_routes as probe
 
 OPEN = {"/v1/health", "/healthz"}
 NEAR = {"/readyz", "/metrics"}

@@ -3,8 +3,8 @@
 import httpx
 
 from ledger.clock import SystemClock
-from tests.server import asking
 from tests.server.conftest import Running
+from tests.support import asking
 
 
 def test_health_is_the_time_in_whole_milliseconds(service: Running) -> None:

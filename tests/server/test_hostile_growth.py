@@ -13,10 +13,10 @@ import psutil
 import psycopg
 import pytest
 
-from tests.databases import Server
-from tests.server.hostile_bodies import ONE_MIB, VALUES, Bad
 from tests.server.test_native_hostile import HOSTILE
 from tests.server.test_running import Process
+from tests.support.databases import Server
+from tests.support.hostile_bodies import ONE_MIB, VALUES, Bad
 
 pytestmark = pytest.mark.postgres
 

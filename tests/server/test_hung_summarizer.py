@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from tests.databases import Server
 from tests.server.compat.test_summarization import with_model
 from tests.server.conftest import Running, running
-from tests.summarizers.endpoint import Endpoint, hang, serving
-from tests.summarizers.scene import SMALL, TRIGGER
+from tests.support.databases import Server
+from tests.support.model_endpoint import Endpoint, hang, serving
+from tests.support.model_scene import SMALL, TRIGGER
 
 pytestmark = pytest.mark.postgres
 

@@ -65,12 +65,12 @@ def test_appends_and_bounded_reads_are_as_quick_at_5_000_messages_as_at_10(api: 
     assert {name: figure for name, figure in figures.items() if figure > 1.3} == {}
 
 
-def test_B10_an_append_to_10_000_messages_is_as_quick_as_to_100(api: httpx.Client) -> None:
+def test_an_append_to_10_000_messages_is_as_quick_as_to_100__B10(api: httpx.Client) -> None:
     filled(api, (100, 10_000))
     assert ratios(api, appending(api), 100, 10_000) <= 1.5
 
 
-def test_B10_a_put_of_10_000_known_messages_and_a_new_one_writes_one_event(api: httpx.Client, session: str) -> None:
+def test_a_put_of_10_000_known_messages_and_a_new_one_writes_one_event__B10(api: httpx.Client, session: str) -> None:
     path = f"/v1/working-memory/{session}"
     texts = [f"text {number}" for number in range(9_999)]
     messages = [{"role": "user", "content": text, "id": f"m{number}"} for number, text in enumerate(texts)]

@@ -16,9 +16,9 @@ from ledger.server import notifier
 from ledger.server.native import streams
 from ledger.server.service import Service
 from ledger.stores.postgres import PostgresStore
-from tests.databases import Server
 from tests.server.conftest import Running, running
 from tests.server.test_native_sessions import SAID, say
+from tests.support.databases import Server
 
 
 async def events(lines: AsyncIterator[str]) -> AsyncIterator[tuple[int, str, dict[str, Any]]]:

@@ -20,8 +20,8 @@ from ledger.server import oidc
 from ledger.server.safe_fetch import fetch
 from ledger.server.settings import ServiceSettings, load_service_settings
 from ledger.stores.in_memory import InMemoryStore
-from tests.server import asking
 from tests.server.conftest import Running, running
+from tests.support import asking
 
 ISSUER = "https://issuer.example"
 RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)

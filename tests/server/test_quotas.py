@@ -9,10 +9,10 @@ from ledger.errors import RateLimited
 from ledger.server.quotas import Quotas
 from ledger.server.rates import Rates
 from ledger.stores.in_memory import InMemoryStore
-from tests.databases import Server
-from tests.server import asking
 from tests.server.conftest import Running, running
-from tests.server.keeper import Keeper
+from tests.support import asking
+from tests.support.databases import Server
+from tests.support.token_keeper import Keeper
 
 
 def add(one: Running, *contents: str, session_id: str = "s", role: str = "user", **headers: str) -> httpx.Response:
@@ -60,7 +60,7 @@ def test_who_writes_too_many_events_may_only_read_for_a_while() -> None:
     assert shown.json()["version"] == 41  # the session's opening is an event, too
 
 
-def test_I_56_ten_thousand_tiny_messages_meet_the_quota_and_push_out_no_policy() -> None:
+def test_ten_thousand_tiny_messages_meet_the_quota_and_push_out_no_policy__I_56() -> None:
     with running(InMemoryStore(), event_limit_per_s=20) as one:
         policy = {"kind": "system_instruction", "role": "system", "content": "never give refunds"}
         asking.post(f"{one.url}/v1/sessions/s/entries", json={"entries": [policy]})

@@ -10,11 +10,11 @@ import httpx
 import pytest
 
 from ledger.stores.postgres.connections import DriverConnections
-from tests.faults.patience import within
 from tests.faults.test_restarts import SERVES_WITHIN_S, kept
-from tests.faults.victim import Victim
 from tests.server.conftest import Running, running
-from tests.server.victims import a_victim
+from tests.support.patience import within
+from tests.support.victim import Victim
+from tests.support.victim_databases import a_victim
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("victim")]
 

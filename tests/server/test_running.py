@@ -22,9 +22,9 @@ from ledger.errors import InvalidInput, Unavailable
 from ledger.ids import namespace_id
 from ledger.server.settings import check_address, load_service_settings
 from ledger.stores.in_memory import InMemoryStore
-from tests.databases import Server
-from tests.server import asking
 from tests.server.conftest import Running, running
+from tests.support import asking
+from tests.support.databases import Server
 
 # settings
 

@@ -9,9 +9,9 @@ import pytest
 
 from ledger.server.tokens import key_id_of
 from tests.cli.conftest import Cli
-from tests.databases import Server
-from tests.server import asking
 from tests.server.conftest import Running, running
+from tests.support import asking
+from tests.support.databases import Server
 
 pytestmark = pytest.mark.postgres
 

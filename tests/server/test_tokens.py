@@ -13,10 +13,10 @@ from ledger.memory import MemoryLedger
 from ledger.ports.tokens import FoundToken
 from ledger.server import authentication
 from ledger.server.tokens import hash_of, key_id_of, new_token
-from tests.databases import Server
-from tests.server import asking
 from tests.server.conftest import Running, running
-from tests.server.keeper import Keeper
+from tests.support import asking
+from tests.support.databases import Server
+from tests.support.token_keeper import Keeper
 
 pytestmark = pytest.mark.postgres
 

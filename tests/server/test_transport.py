@@ -9,7 +9,7 @@ import pytest
 
 from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import Running, running
-from tests.server.wire import Answer, connected, exchange, head, receive
+from tests.support.wire import Answer, connected, exchange, head, receive
 
 JSON = "Content-Type: application/json"
 STATS = "/v1/sessions"

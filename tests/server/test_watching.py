@@ -16,10 +16,10 @@ from ledger.errors import EmbedderFailed
 from ledger.memory import MemoryLedger
 from ledger.server import logs, tracing
 from ledger.stores.in_memory import InMemoryStore
-from tests.databases import Server
-from tests.server import asking
 from tests.server.conftest import Running, running
-from tests.server.wire import exchange, head
+from tests.support import asking
+from tests.support.databases import Server
+from tests.support.wire import exchange, head
 
 MARKER = "xyzzy"
 

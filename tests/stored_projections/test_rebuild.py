@@ -22,7 +22,7 @@ from ledger.replay import builds
 from ledger.replay.builds import Build, next_build, replaced_builds
 from ledger.replay.session_index import SessionIndex, row_of
 from ledger.stores.postgres import PostgresStore
-from tests.databases import Server
+from tests.support.databases import Server
 from tests.support.ledgers import ledger_over
 
 ROOT = Path(__file__).parents[2]
@@ -157,7 +157,7 @@ async def test_a_rebuild_goes_on_where_it_was_killed(
     ledger = ledger_over(postgres_store, namespace=namespace)
     await talk(ledger, 6, chance)
     before = await ledger.list_sessions()
-    arguments = ["-m", "tests.stored_projections.worker", server.database(shared_database), namespace]
+    arguments = ["-m", "tests.support.rebuilding_process", server.database(shared_database), namespace]
     process = await asyncio.create_subprocess_exec(sys.executable, *arguments, cwd=ROOT, stdout=asyncio.subprocess.PIPE)
     assert process.stdout is not None
     try:

@@ -8,8 +8,8 @@ from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
 from ledger.summarizers.openai import OpenAISummarizer
-from tests.summarizers.endpoint import Endpoint, serving
-from tests.summarizers.scene import SMALL, model_at
+from tests.support.model_endpoint import Endpoint, serving
+from tests.support.model_scene import SMALL, model_at
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from ledger.stores.in_memory import InMemoryStore
 from ledger.summarizers.openai import OpenAISummarizer
 from projections.strategies.rolling_blocks import SYSTEM_PROMPT
 from projections.strategies.token_threshold import DEFAULT_PROMPT
-from tests.summarizers.endpoint import Endpoint, says, status
-from tests.summarizers.scene import SMALL, TRIGGER, compactions, completed, messages, model_at, outcomes, said, talk
+from tests.support.model_endpoint import Endpoint, says, status
+from tests.support.model_scene import SMALL, TRIGGER, compactions, completed, messages, model_at, outcomes, said, talk
 
 FENCED = re.compile(r"\[conversation ([0-9a-f]{16})\]\n(.*)\n\[conversation \1\]", re.DOTALL)
 TRANSCRIPT = "\n".join(f"User: message {number}" for number in range(1, TRIGGER))

@@ -5,7 +5,7 @@ import pytest
 from ledger.errors import CompactionFailed
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from tests.summarizers.endpoint import (
+from tests.support.model_endpoint import (
     Behaviour,
     Endpoint,
     drip,
@@ -17,7 +17,7 @@ from tests.summarizers.endpoint import (
     says,
     status,
 )
-from tests.summarizers.scene import LONG, SMALL, TRIGGER, completed, messages, model_at, outcomes, said, talk
+from tests.support.model_scene import LONG, SMALL, TRIGGER, completed, messages, model_at, outcomes, said, talk
 
 BAD_ANSWERS = {
     "nothing": (says(""), "empty"),

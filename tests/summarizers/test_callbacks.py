@@ -14,9 +14,9 @@ from ledger.ports import SummaryText
 from ledger.stores.in_memory import InMemoryStore
 from ledger.summarizers.heuristic import Heuristic
 from projections.prompts import SummaryRequest
-from tests.summarizers.endpoint import Endpoint
-from tests.summarizers.scene import SMALL, TRIGGER, completed, messages, outcomes, said, talk
 from tests.support.ledgers import ledger_over
+from tests.support.model_endpoint import Endpoint
+from tests.support.model_scene import SMALL, TRIGGER, completed, messages, outcomes, said, talk
 
 
 async def of_one(summarizer: Any, **config: Any) -> MemoryLedger:

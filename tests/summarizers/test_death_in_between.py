@@ -14,10 +14,10 @@ from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
 from ledger.summarizers.openai import OpenAISummarizer
-from tests.databases import Server
-from tests.summarizers.endpoint import Endpoint, hang, says
-from tests.summarizers.scene import SMALL, TRIGGER, completed, messages, outcomes, said, talk
+from tests.support.databases import Server
 from tests.support.ledgers import ledger_over
+from tests.support.model_endpoint import Endpoint, hang, says
+from tests.support.model_scene import SMALL, TRIGGER, completed, messages, outcomes, said, talk
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 async def killed_in_the_middle(server: Server, database: str, namespace: str, endpoint: Endpoint) -> None:
     """Let another process request a compaction, and kill it while its model hangs."""
     endpoint.answers(hang)
-    arguments = ["-m", "tests.summarizers.worker", server.database(database), namespace, endpoint.url]
+    arguments = ["-m", "tests.support.summarizing_process", server.database(database), namespace, endpoint.url]
     process = await asyncio.create_subprocess_exec(sys.executable, *arguments, cwd=ROOT)
     try:
         assert await asyncio.to_thread(endpoint.arrived.wait, 30)

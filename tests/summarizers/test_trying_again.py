@@ -10,9 +10,9 @@ from ledger.ports import SummaryText
 from ledger.stores.in_memory import InMemoryStore
 from ledger.summarizers.circuit_breaker import CircuitBreaker
 from projections.prompts import SummaryRequest
-from tests.summarizers.endpoint import Endpoint, says, status
-from tests.summarizers.scene import SMALL, messages, outcomes, said, talk
 from tests.support.ledgers import ledger_over
+from tests.support.model_endpoint import Endpoint, says, status
+from tests.support.model_scene import SMALL, messages, outcomes, said, talk
 
 NOTHING = SummaryRequest(messages=(), template_hash="")
 

@@ -13,10 +13,10 @@ from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
 from ledger.summarizers.openai import OpenAISummarizer
-from tests.databases import Server
-from tests.summarizers.endpoint import Endpoint, hang, says
-from tests.summarizers.scene import SMALL, TRIGGER, completed, messages, outcomes, said, talk
+from tests.support.databases import Server
 from tests.support.ledgers import ledger_over
+from tests.support.model_endpoint import Endpoint, hang, says
+from tests.support.model_scene import SMALL, TRIGGER, completed, messages, outcomes, said, talk
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import pytest
 
 from ledger.ports import Store
 from ledger.summarizers.openai import OpenAISummarizer
-from tests.summarizers.endpoint import Endpoint, serving
-from tests.summarizers.scene import model_at
-from tests.worker.scene import Scene
+from tests.support.model_endpoint import Endpoint, serving
+from tests.support.model_scene import model_at
+from tests.support.worker_scene import Scene
 
 
 @pytest.fixture

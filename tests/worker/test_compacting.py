@@ -6,10 +6,10 @@ import pytest
 
 from ledger.ports import Store
 from ledger.summarizers.openai import OpenAISummarizer
-from tests.summarizers.endpoint import Endpoint, says
-from tests.summarizers.scene import SMALL, TRIGGER, completed, messages, outcomes, said, talk
 from tests.support.ledgers import ledger_over
-from tests.worker.scene import work
+from tests.support.model_endpoint import Endpoint, says
+from tests.support.model_scene import SMALL, TRIGGER, completed, messages, outcomes, said, talk
+from tests.support.worker_scene import work
 
 
 async def never(prompt: str) -> str:

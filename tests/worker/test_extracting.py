@@ -7,8 +7,8 @@ import pytest
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
 from ledger.summarizers.openai import OpenAISummarizer
-from tests.summarizers.endpoint import Behaviour, Endpoint, echo, raw, says, status
-from tests.worker.scene import OSLO, TRIP, Scene, finds, work
+from tests.support.model_endpoint import Behaviour, Endpoint, echo, raw, says, status
+from tests.support.worker_scene import OSLO, TRIP, Scene, finds, work
 
 
 async def test_memories_become_records_that_say_where_they_come_from(

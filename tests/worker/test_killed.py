@@ -26,11 +26,11 @@ from ledger.worker.extracting import extract
 from ledger.worker.namespace import WorkedNamespace
 from projections import ranges
 from projections.backlog import BACKLOG
-from tests.databases import Server
-from tests.summarizers.endpoint import Behaviour, Endpoint, Exchange, says
+from tests.support.databases import Server
 from tests.support.ledgers import ledger_over
-from tests.worker.process import POINTS, SHORT
-from tests.worker.scene import OSLO, Scene, finds, work, worked, worker
+from tests.support.model_endpoint import Behaviour, Endpoint, Exchange, says
+from tests.support.worker_process import POINTS, SHORT
+from tests.support.worker_scene import OSLO, Scene, finds, work, worked, worker
 
 ROOT = Path(__file__).parents[2]
 #: Ten messages of ten tokens are more than 70, and the newest four stay.
@@ -89,7 +89,9 @@ async def assert_done_once(scene: Scene) -> None:
 async def killed(server: Server, database: str, namespace: str, endpoint: Endpoint, point: str, times: int) -> bool:
     """Run a worker that dies at *point*; tell whether it came so far."""
     arguments = [server.database(database), namespace, endpoint.url, point, str(times)]
-    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "tests.worker.process", *arguments, cwd=ROOT)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.support.worker_process", *arguments, cwd=ROOT
+    )
     code = await asyncio.wait_for(process.wait(), 60)
     assert code in {0, -signal.SIGKILL}
     return code != 0

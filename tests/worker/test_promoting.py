@@ -9,7 +9,7 @@ from ledger.ports import Store
 from ledger.records import LongTermMemory
 from ledger.replay.states import States
 from ledger.worker.promoting import promote
-from tests.worker.scene import Scene, work, worked
+from tests.support.worker_scene import Scene, work, worked
 
 
 async def test_a_memory_becomes_a_record_and_says_since_when(scene: Scene, store: Store, namespace: str) -> None:

@@ -13,10 +13,10 @@ from ledger.ports.jobs import JOBS, MOST_ATTEMPTS, DueJob, Job, JobOutcome, Sess
 from ledger.stores.postgres import PostgresStore
 from ledger.summarizers.openai import OpenAISummarizer
 from ledger.worker.namespace import WorkedNamespace
-from tests.conformance.building import an_event, append
-from tests.databases import Server
-from tests.summarizers.endpoint import Endpoint, hang, says, status
-from tests.worker.scene import OSLO, Scene, finds, work, worker
+from tests.support.databases import Server
+from tests.support.model_endpoint import Endpoint, hang, says, status
+from tests.support.store_requests import an_event, append
+from tests.support.worker_scene import OSLO, Scene, finds, work, worker
 
 PAST = datetime(2026, 1, 1, tzinfo=UTC)
 BUILD = 1

@@ -20,7 +20,7 @@ async def appended(client: MemoryAPIClient, session: str, number: int, text: str
 
 @pytest.mark.parametrize("start", ["messages", "empty", "absent"])
 @pytest.mark.parametrize("equal", [False, True], ids=["different texts", "equal texts"])
-async def test_B1_ten_concurrent_appends_keep_all_ten(
+async def test_ten_concurrent_appends_keep_all_ten__B1(
     client: MemoryAPIClient, session: str, start: str, equal: bool
 ) -> None:
     """W-54, W-61: through the client's own helper, which reads and writes back."""
@@ -38,7 +38,7 @@ async def test_B1_ten_concurrent_appends_keep_all_ten(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("start", ["messages", "empty", "absent"])
-async def test_B1_a_hundred_rounds(client: MemoryAPIClient, session: str, start: str) -> None:
+async def test_a_hundred_rounds__B1(client: MemoryAPIClient, session: str, start: str) -> None:
     """W-61."""
     for number in range(100):
         name = f"{session}-{number}"
@@ -50,7 +50,7 @@ async def test_B1_a_hundred_rounds(client: MemoryAPIClient, session: str, start:
         assert len((await client.get_working_memory(name)).messages) == 10 + (start == "messages")
 
 
-async def test_B7_every_data_and_memory_method_keeps_the_rest(
+async def test_every_data_and_memory_method_keeps_the_rest__B7(
     client: MemoryAPIClient, api: httpx.Client, session: str
 ) -> None:
     """W-59: lifetime, strategy, messages and their times."""
@@ -82,7 +82,7 @@ async def test_B7_every_data_and_memory_method_keeps_the_rest(
     assert "f3" in [memory["id"] for memory in api.get(f"/v1/working-memory/{session}").json()["memories"]]
 
 
-async def test_B8_a_namespace_is_no_user_and_colons_mean_nothing(service: Running, namespace: str) -> None:
+async def test_a_namespace_is_no_user_and_colons_mean_nothing__B8(service: Running, namespace: str) -> None:
     """W-2, W-14."""
     with httpx.Client(base_url=service.url, timeout=30) as api:
         name = f"alice-{namespace[-8:]}"
@@ -94,7 +94,7 @@ async def test_B8_a_namespace_is_no_user_and_colons_mean_nothing(service: Runnin
         assert texts(api.get(f"/v1/working-memory/{name}:s:1")) == ["of neither"]
 
 
-def test_B10_a_put_of_many_known_messages_and_a_new_one_writes_one_event(
+def test_a_put_of_many_known_messages_and_a_new_one_writes_one_event__B10(
     api: httpx.Client, service: Running, namespace: str, session: str
 ) -> None:
     """W-73: two thousand here; the slow run takes all ten thousand."""

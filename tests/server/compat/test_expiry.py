@@ -7,9 +7,9 @@ import httpx
 import pytest
 
 from ledger.clock import SystemClock
-from tests.databases import Server
 from tests.server.compat.test_working_memory import put, said, texts
 from tests.server.conftest import Running, running
+from tests.support.databases import Server
 
 
 class MovedClock(SystemClock):
@@ -46,7 +46,9 @@ def client(service: Running, namespace: str) -> httpx.Client:
     return httpx.Client(base_url=service.url, params={"namespace": namespace}, timeout=30)
 
 
-def test_C15_expiry_follows_from_the_clock(forgetful: Running, clock: MovedClock, namespace: str, session: str) -> None:
+def test_expiry_follows_from_the_clock__C15(
+    forgetful: Running, clock: MovedClock, namespace: str, session: str
+) -> None:
     """W-20: reads and other sessions renew nothing, a PUT does, also one that changes nothing."""
     path = f"/v1/working-memory/{session}"
     with client(forgetful, namespace) as api:
@@ -64,7 +66,7 @@ def test_C15_expiry_follows_from_the_clock(forgetful: Running, clock: MovedClock
         assert api.get(path).json()["ttl_seconds"] is None
 
 
-def test_C15_a_put_without_changes_renews_the_lifetime(forgetful: Running, namespace: str, session: str) -> None:
+def test_a_put_without_changes_renews_the_lifetime__C15(forgetful: Running, namespace: str, session: str) -> None:
     """W-20: by one event."""
     with client(forgetful, namespace) as api:
         body = {"messages": [said("a", id="a")], "ttl_seconds": 100}
@@ -73,7 +75,7 @@ def test_C15_a_put_without_changes_renews_the_lifetime(forgetful: Running, names
         assert versions[1] == versions[0] + 1
 
 
-def test_C19_B6_what_expired_comes_back_exactly(
+def test_what_expired_comes_back_exactly__C19_B6(
     remembering: Running, clock: MovedClock, namespace: str, session: str
 ) -> None:
     """W-22: order, equal messages, roles, summary, data, memories, strategy; and nothing is written by reading."""
@@ -104,7 +106,7 @@ def test_C19_B6_what_expired_comes_back_exactly(
         assert "x-memory-reconstructed" not in api.get(path).headers
 
 
-def test_C19_live_ones_go_first_and_what_was_deleted_stays_so(
+def test_live_ones_go_first_and_what_was_deleted_stays_so__C19(
     remembering: Running, clock: MovedClock, namespace: str, session: str
 ) -> None:
     """W-21, W-22."""

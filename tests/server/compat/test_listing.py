@@ -6,9 +6,9 @@ import pytest
 
 from ledger.application.services import Indexes
 from ledger.errors import VersionConflict
-from tests.databases import Server
-from tests.server import asking
 from tests.server.conftest import Running, running
+from tests.support import asking
+from tests.support.databases import Server
 
 pytestmark = pytest.mark.postgres
 

@@ -7,9 +7,9 @@ from agent_memory_client.exceptions import MemoryNotFoundError
 from agent_memory_client.filters import MemoryType, Topics
 from agent_memory_client.models import ClientMemoryRecord, ForgetPolicy, MemoryTypeEnum, WorkingMemory
 
-from tests.databases import Server
 from tests.server.compat.test_working_memory import put, said
 from tests.server.conftest import running
+from tests.support.databases import Server
 
 pytestmark = pytest.mark.filterwarnings("ignore:get_working_memory is deprecated:DeprecationWarning")
 
@@ -39,7 +39,7 @@ async def known(client: MemoryAPIClient, namespace: str) -> MemoryAPIClient:
     return client
 
 
-async def test_C22_create_get_edit_delete(known: MemoryAPIClient, namespace: str) -> None:
+async def test_create_get_edit_delete__C22(known: MemoryAPIClient, namespace: str) -> None:
     """W-26, W-27."""
     name = f"{namespace}-f1"
     record = await known.get_long_term_memory(name)
@@ -53,7 +53,7 @@ async def test_C22_create_get_edit_delete(known: MemoryAPIClient, namespace: str
         await known.get_long_term_memory(name)
 
 
-async def test_C22_search_by_words_and_filters(known: MemoryAPIClient, namespace: str) -> None:
+async def test_search_by_words_and_filters__C22(known: MemoryAPIClient, namespace: str) -> None:
     """W-30 … W-34."""
     found = await known.search_long_term_memory("Where is the bicycle?", namespace=here(namespace), limit=2)
     assert (found.memories[0].id, found.total >= 1) == (f"{namespace}-f2", True)
@@ -80,7 +80,7 @@ def here(namespace: str):
     return Namespace(eq=namespace)
 
 
-async def test_C22_forget_dry_and_real(known: MemoryAPIClient, api: httpx.Client, namespace: str) -> None:
+async def test_forget_dry_and_real__C22(known: MemoryAPIClient, api: httpx.Client, namespace: str) -> None:
     """W-28: this client leaves dry_run out exactly when it is false."""
     policy = ForgetPolicy(budget=1)
     dry = await known.forget_long_term_memories(policy, namespace=namespace, dry_run=True)
@@ -94,7 +94,7 @@ async def test_C22_forget_dry_and_real(known: MemoryAPIClient, api: httpx.Client
     assert api.post("/v1/long-term-memory/forget", json={}).status_code == 422
 
 
-async def test_C22_records_that_say_the_same_are_merged(
+async def test_records_that_say_the_same_are_merged__C22(
     client: MemoryAPIClient, api: httpx.Client, namespace: str
 ) -> None:
     """W-26, W-28."""
@@ -125,14 +125,14 @@ async def test_C22_records_that_say_the_same_are_merged(
         ("/v1/memory/prompt", {}, 422, "required"),
     ],
 )
-def test_C22_what_makes_no_sense_is_refused(api: httpx.Client, path: str, body: dict, status: int, says: str) -> None:
+def test_what_makes_no_sense_is_refused__C22(api: httpx.Client, path: str, body: dict, status: int, says: str) -> None:
     """W-4, W-23, W-31, W-33."""
     answer = api.post(path, json=body)
     assert answer.status_code == status, answer.text
     assert says in answer.text
 
 
-def test_C22_an_edit_without_fields(api: httpx.Client) -> None:
+def test_an_edit_without_fields__C22(api: httpx.Client) -> None:
     """W-27."""
     answer = api.patch("/v1/long-term-memory/unknown", json={"text": "x"})
     assert (answer.status_code, answer.json()) == (404, {"detail": "Memory with ID unknown not found"})
@@ -140,7 +140,7 @@ def test_C22_an_edit_without_fields(api: httpx.Client) -> None:
     assert (answer.status_code, answer.json()) == (400, {"detail": "No fields provided for update"})
 
 
-async def test_C20_a_prompt_has_its_parts_in_order(
+async def test_a_prompt_has_its_parts_in_order__C20(
     known: MemoryAPIClient, api: httpx.Client, namespace: str, session: str
 ) -> None:
     """W-23 … W-25."""
@@ -169,7 +169,7 @@ async def test_C20_a_prompt_has_its_parts_in_order(
     assert "bicycle" in hydrated["messages"][0]["content"]["text"]
 
 
-async def test_C20_a_missing_session_is_an_empty_one_and_no_hits_are_null(
+async def test_a_missing_session_is_an_empty_one_and_no_hits_are_null__C20(
     client: MemoryAPIClient, namespace: str
 ) -> None:
     """W-23, W-24."""
@@ -181,7 +181,7 @@ async def test_C20_a_missing_session_is_an_empty_one_and_no_hits_are_null(
     assert prompt["long_term_memories"] is None
 
 
-async def test_C21_the_life_of_a_session_by_every_method(client: MemoryAPIClient, session: str) -> None:
+async def test_the_life_of_a_session_by_every_method__C21(client: MemoryAPIClient, session: str) -> None:
     created, memory = await client.get_or_create_working_memory(session)
     assert (created, memory.messages) == (True, [])
     created, _ = await client.get_or_create_working_memory(session)
@@ -205,7 +205,7 @@ async def test_C21_the_life_of_a_session_by_every_method(client: MemoryAPIClient
     assert created is True
 
 
-async def test_C21_promoting_and_bulk_creating(client: MemoryAPIClient, namespace: str, session: str) -> None:
+async def test_promoting_and_bulk_creating__C21(client: MemoryAPIClient, namespace: str, session: str) -> None:
     memory = ClientMemoryRecord(id=f"{namespace}-p", text="promoted by hand", namespace=namespace)
     await client.add_memories_to_working_memory(session, [memory])
     assert (await client.promote_working_memories_to_long_term(session)).status.startswith("ok")
@@ -216,7 +216,7 @@ async def test_C21_promoting_and_bulk_creating(client: MemoryAPIClient, namespac
     assert (await client.get_long_term_memory(f"{namespace}-4")).text == "bulk 4"
 
 
-def test_W_35_long_term_memory_can_be_turned_off(server: Server, shared_database: str) -> None:
+def test_long_term_memory_can_be_turned_off__W_35(server: Server, shared_database: str) -> None:
     with (
         running(server.target(shared_database), long_term_memory=False) as service,
         httpx.Client(base_url=service.url, timeout=30) as api,

@@ -17,7 +17,7 @@ from projections.model_windows import NAMED
 from tests.faults.intercepted_store import InterceptedStore
 from tests.server.compat.test_working_memory import put, said, texts
 from tests.server.conftest import Running, running
-from tests.server.wire import connected, head
+from tests.support.wire import connected, head
 
 pytestmark = [
     pytest.mark.postgres,
@@ -25,7 +25,7 @@ pytestmark = [
 ]
 
 
-def test_W_7_the_stamp_is_the_second_of_the_last_write_and_the_version(api: httpx.Client, session: str) -> None:
+def test_the_stamp_is_the_second_of_the_last_write_and_the_version__W_7(api: httpx.Client, session: str) -> None:
     """Neither reads nor what a body says of it move it."""
     first = put(api, session, messages=[said("a")]).json()
     claimed = {"created_at": "2001-01-01T00:00:00Z", "updated_at": "2001-01-01T00:00:00Z"}
@@ -37,7 +37,7 @@ def test_W_7_the_stamp_is_the_second_of_the_last_write_and_the_version(api: http
         assert api.get(f"/v1/working-memory/{session}").json()["last_accessed"] == second["last_accessed"]
 
 
-def test_W_10_a_connection_proves_nothing_and_there_are_no_cookies(api: httpx.Client, session: str) -> None:
+def test_a_connection_proves_nothing_and_there_are_no_cookies__W_10(api: httpx.Client, session: str) -> None:
     """The same client reads everything, and then writes without saying so: what it omits stays."""
     one = put(api, session, messages=[said("a", id="a")])
     put(api, session, messages=[said("a", id="a"), said("b", id="b")])
@@ -67,7 +67,7 @@ def test_summary_views_come_later(api: httpx.Client, rule: str, method: str, pat
     assert (answer.status_code, list(answer.json())) == (501, ["detail"])
 
 
-def test_W_42_only_the_models_that_are_named_pass_and_have_their_windows(api: httpx.Client, session: str) -> None:
+def test_only_the_models_that_are_named_pass_and_have_their_windows__W_42(api: httpx.Client, session: str) -> None:
     """W-42: by the percentage that 1,000 counted tokens or so are of each."""
     told = put(api, session, messages=[said("word " * 700)]).json()["messages"]
     assert len(told) == 1
@@ -81,7 +81,7 @@ def test_W_42_only_the_models_that_are_named_pass_and_have_their_windows(api: ht
         assert api.get(f"/v1/working-memory/{session}", params={"model_name": unknown}).status_code == 422
 
 
-def test_W_51_a_put_is_one_write_and_the_same_again_is_none(api: httpx.Client, session: str) -> None:
+def test_a_put_is_one_write_and_the_same_again_is_none__W_51(api: httpx.Client, session: str) -> None:
     body = {"messages": [said("a", id="a"), said("b", id="b")], "data": {"k": 1}, "context": "before"}
     first = put(api, session, **body)
     events = api.get(f"/v1/sessions/{session}/events").json()
@@ -113,7 +113,7 @@ def cut() -> Iterator[tuple[Cut, Running]]:
         yield store, one
 
 
-async def test_B4_a_store_that_is_cut_off_costs_no_message(cut: tuple[Cut, Running], session: str) -> None:
+async def test_a_store_that_is_cut_off_costs_no_message__B4(cut: tuple[Cut, Running], session: str) -> None:
     """W-5, W-54: it is 503, never an empty session that a client would write back."""
     store, one = cut
     config = MemoryClientConfig(base_url=one.url, default_namespace="cut")

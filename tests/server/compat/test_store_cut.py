@@ -8,10 +8,10 @@ from agent_memory_client import MemoryAPIClient, MemoryClientConfig
 from agent_memory_client.exceptions import MemoryServerError
 from agent_memory_client.models import MemoryMessage, WorkingMemory
 
-from tests.faults.victim import Victim
-from tests.server import asking
 from tests.server.conftest import Running, running
-from tests.server.victims import a_victim
+from tests.support import asking
+from tests.support.victim import Victim
+from tests.support.victim_databases import a_victim
 
 pytestmark = [
     pytest.mark.postgres,
@@ -30,7 +30,7 @@ def cut() -> Iterator[tuple[Victim, Running]]:
         victim.start()
 
 
-async def test_B4_a_client_whose_read_fails_is_told_so_and_loses_no_message(cut: tuple[Victim, Running]) -> None:
+async def test_a_client_whose_read_fails_is_told_so_and_loses_no_message__B4(cut: tuple[Victim, Running]) -> None:
     """W-5, W-54: what is read as absent would be created anew, and then written over."""
     victim, service = cut
     config = MemoryClientConfig(base_url=service.url, timeout=30)
@@ -50,7 +50,7 @@ async def test_B4_a_client_whose_read_fails_is_told_so_and_loses_no_message(cut:
     assert after["data"]["new"] == 2
 
 
-async def test_B4_a_write_that_saw_nothing_costs_no_message(
+async def test_a_write_that_saw_nothing_costs_no_message__B4(
     client: MemoryAPIClient, api: httpx.Client, session: str
 ) -> None:
     """W-54: the body that a client makes when it takes a failed read for an empty session."""

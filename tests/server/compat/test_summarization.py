@@ -6,10 +6,10 @@ import httpx
 import pytest
 
 from ledger.settings import Settings
-from tests.databases import Server
 from tests.server.compat.test_working_memory import put, said, texts
 from tests.server.conftest import Running, running
-from tests.summarizers.endpoint import Endpoint, hang, raw, says, serving, status
+from tests.support.databases import Server
+from tests.support.model_endpoint import Endpoint, hang, raw, says, serving, status
 
 #: "user: ", 37 words and a number are 41 tokens.
 WORDS = " ".join(["word"] * 37)
@@ -63,7 +63,7 @@ def put_within(api: httpx.Client, session: str, window: int, messages: list[dict
     return answer.json()
 
 
-def test_C13_nothing_at_the_threshold_and_a_summary_above_it(
+def test_nothing_at_the_threshold_and_a_summary_above_it__C13(
     api: httpx.Client, endpoint: Endpoint, session: str
 ) -> None:
     """W-41: L 1000, T 700; at most 400 tokens stay."""
@@ -81,7 +81,7 @@ def test_C13_nothing_at_the_threshold_and_a_summary_above_it(
     assert "A summary." in endpoint.prompts[-1], "the summary before is handed on"
 
 
-def test_C14_it_can_be_turned_off(server: Server, shared_database: str, endpoint: Endpoint, session: str) -> None:
+def test_it_can_be_turned_off__C14(server: Server, shared_database: str, endpoint: Endpoint, session: str) -> None:
     """W-12."""
     off = {"enable_working_memory_summarization": False, "worker": False}
     with (
@@ -97,7 +97,7 @@ def test_C14_it_can_be_turned_off(server: Server, shared_database: str, endpoint
     [status(500), says(""), says("NONE"), raw(b"garbage"), says("word " * 20_000)],
     ids=["error", "empty", "NONE", "garbage", "over-long"],
 )
-def test_B5_a_model_that_fails_loses_nothing(
+def test_a_model_that_fails_loses_nothing__B5(
     api: httpx.Client, endpoint: Endpoint, session: str, behaviour: object
 ) -> None:
     """W-41, W-44, I-53."""
@@ -106,7 +106,7 @@ def test_B5_a_model_that_fails_loses_nothing(
     assert (answer["context"], len(answer["messages"])) == (None, 30)
 
 
-def test_B5_150_messages_with_a_small_model_are_each_active_or_covered(
+def test_150_messages_with_a_small_model_are_each_active_or_covered__B5(
     api: httpx.Client, endpoint: Endpoint, summarizing: Running, namespace: str, session: str
 ) -> None:
     """R-004-5: the generation window is 4,096 tokens, so there are several calls, oldest first."""
@@ -119,7 +119,7 @@ def test_B5_150_messages_with_a_small_model_are_each_active_or_covered(
     assert kept == [f"m{n}" for n in range(150 - len(kept), 150)]
 
 
-def test_W_45_a_slow_model_is_waited_for_a_while_and_works_on_in_the_background(
+def test_a_slow_model_is_waited_for_a_while_and_works_on_in_the_background__W_45(
     server: Server, shared_database: str, endpoint: Endpoint, namespace: str, session: str
 ) -> None:
     endpoint.answers(hang)
@@ -138,7 +138,7 @@ def test_W_45_a_slow_model_is_waited_for_a_while_and_works_on_in_the_background(
         assert (now["context"], len(now["messages"])) == ("A late summary.", 9)
 
 
-def test_W_45_a_put_does_not_wait_until_its_own_time_is_over(
+def test_a_put_does_not_wait_until_its_own_time_is_over__W_45(
     server: Server, shared_database: str, endpoint: Endpoint, namespace: str, session: str
 ) -> None:
     """It was carried out, so it is answered 200, however long it may wait."""
@@ -153,7 +153,7 @@ def test_W_45_a_put_does_not_wait_until_its_own_time_is_over(
         endpoint.released.set()
 
 
-def test_B3_a_session_deleted_while_it_is_summarised_stays_deleted(
+def test_a_session_deleted_while_it_is_summarised_stays_deleted__B3(
     server: Server, shared_database: str, endpoint: Endpoint, namespace: str, session: str
 ) -> None:
     """W-48."""
@@ -172,7 +172,7 @@ def test_B3_a_session_deleted_while_it_is_summarised_stays_deleted(
         assert client.get(f"/v1/working-memory/{session}").json()["context"] is None
 
 
-def test_W_12_the_generation_model_is_asked_where_only_an_endpoint_is_set(
+def test_the_generation_model_is_asked_where_only_an_endpoint_is_set__W_12(
     server: Server, shared_database: str, endpoint: Endpoint, namespace: str, session: str
 ) -> None:
     settings = Settings(summarizer_base_url=endpoint.url, summarizer_api_key="k", summarizer_max_retries=0)

@@ -43,14 +43,14 @@ def texts(answer: httpx.Response | dict) -> list[str]:
     return [message["content"] for message in body["messages"]]
 
 
-async def test_C1_health_is_whole_milliseconds(client: MemoryAPIClient) -> None:
+async def test_health_is_whole_milliseconds__C1(client: MemoryAPIClient) -> None:
     """W-13."""
     now = (await client.health_check()).now
     assert now.is_integer()
     assert now > 1_700_000_000_000
 
 
-async def test_C2_a_session_that_is_not_there_is_404_with_its_text(
+async def test_a_session_that_is_not_there_is_404_with_its_text__C2(
     client: MemoryAPIClient, api: httpx.Client, session: str
 ) -> None:
     """W-17."""
@@ -60,18 +60,18 @@ async def test_C2_a_session_that_is_not_there_is_404_with_its_text(
         await client.get_working_memory(session)
 
 
-async def test_C3_deleting_what_is_not_there_is_ok(client: MemoryAPIClient, session: str) -> None:
+async def test_deleting_what_is_not_there_is_ok__C3(client: MemoryAPIClient, session: str) -> None:
     """W-19."""
     assert (await client.delete_working_memory(session)).status == "ok"
 
 
-async def test_C4_an_empty_body_makes_a_session(api: httpx.Client, session: str) -> None:
+async def test_an_empty_body_makes_a_session__C4(api: httpx.Client, session: str) -> None:
     """W-16."""
     assert put(api, session).status_code == 200
     assert api.get(f"/v1/working-memory/{session}").status_code == 200
 
 
-async def test_C5_unknown_fields_are_ignored_and_the_id_of_the_path_wins(api: httpx.Client, session: str) -> None:
+async def test_unknown_fields_are_ignored_and_the_id_of_the_path_wins__C5(api: httpx.Client, session: str) -> None:
     """W-3, W-16, trust N-12."""
     answer = api.put(
         f"/v1/working-memory/{session}?nonsense=1",
@@ -80,7 +80,7 @@ async def test_C5_unknown_fields_are_ignored_and_the_id_of_the_path_wins(api: ht
     assert (answer.status_code, answer.json()["session_id"]) == (200, session)
 
 
-async def test_C6_exactly_the_documented_keys_nulls_included(api: httpx.Client, session: str) -> None:
+async def test_exactly_the_documented_keys_nulls_included__C6(api: httpx.Client, session: str) -> None:
     """W-8, W-18."""
     answer = put(api, session, data=None, messages=[said("hi")]).json()
     assert answer.keys() == KEYS
@@ -102,14 +102,14 @@ async def test_C6_exactly_the_documented_keys_nulls_included(api: httpx.Client, 
     ],
     ids=["stamped", "unstamped", "empty", "mixed"],
 )
-def test_C7_unstamped_messages_are_warned_of(api: httpx.Client, session: str, messages: list, warned: bool) -> None:
+def test_unstamped_messages_are_warned_of__C7(api: httpx.Client, session: str, messages: list, warned: bool) -> None:
     """W-11."""
     header = put(api, session, messages=messages).headers.get("X-Deprecation-Warning", "")
     assert header.startswith("messages[].created_at will become required") is warned
 
 
 @pytest.mark.parametrize("content", ["", "  \n"])
-def test_C8_a_blank_message_is_refused_by_its_id(api: httpx.Client, session: str, content: str) -> None:
+def test_a_blank_message_is_refused_by_its_id__C8(api: httpx.Client, session: str, content: str) -> None:
     """W-16."""
     answer = put(api, session, messages=[said("hi"), said(content, id="m2")])
     assert answer.status_code == 400
@@ -140,7 +140,7 @@ def soon(seconds: float) -> str:
         ([], {}, "valid"),
     ],
 )
-def test_C9_what_makes_no_sense_is_422_and_stores_nothing(
+def test_what_makes_no_sense_is_422_and_stores_nothing__C9(
     api: httpx.Client, session: str, body: object, query: dict, says: str
 ) -> None:
     """W-4, W-16."""
@@ -152,18 +152,18 @@ def test_C9_what_makes_no_sense_is_422_and_stores_nothing(
     assert api.get(f"/v1/working-memory/{session}").status_code == 404
 
 
-def test_C9_a_time_within_the_tolerance_passes(api: httpx.Client, session: str) -> None:
+def test_a_time_within_the_tolerance_passes__C9(api: httpx.Client, session: str) -> None:
     """W-16."""
     assert put(api, session, messages=[said("a", created_at=soon(299))]).status_code == 200
 
 
 @pytest.mark.parametrize("limit", ["0", "101", "-1", "x"])
-def test_C9_a_list_has_1_to_100(api: httpx.Client, limit: str) -> None:
+def test_a_list_has_1_to_100__C9(api: httpx.Client, limit: str) -> None:
     """W-15."""
     assert api.get("/v1/working-memory/", params={"limit": limit}).status_code == 422
 
 
-def test_C10_missing_ids_become_ulids_and_given_ones_come_back(api: httpx.Client, session: str) -> None:
+def test_missing_ids_become_ulids_and_given_ones_come_back__C10(api: httpx.Client, session: str) -> None:
     """W-8."""
     answer = put(
         api,
@@ -175,7 +175,7 @@ def test_C10_missing_ids_become_ulids_and_given_ones_come_back(api: httpx.Client
     assert (answer["messages"][1]["id"], answer["memories"][1]["id"]) == ("mine: ü", "also/mine")
 
 
-async def test_C11_percentages(client: MemoryAPIClient, api: httpx.Client, session: str) -> None:
+async def test_percentages__C11(client: MemoryAPIClient, api: httpx.Client, session: str) -> None:
     """W-40: null, 0.0, the example, window beats model, cap."""
     path = f"/v1/working-memory/{session}"
     names = "context_percentage_total_used", "context_percentage_until_summarization"
@@ -198,7 +198,7 @@ async def test_C11_percentages(client: MemoryAPIClient, api: httpx.Client, sessi
     assert answer.context_percentage_total_used == 10.0
 
 
-def test_C12_what_the_window_cannot_hold_is_left_out_and_kept(api: httpx.Client, session: str) -> None:
+def test_what_the_window_cannot_hold_is_left_out_and_kept__C12(api: httpx.Client, session: str) -> None:
     """W-43."""
     words = " ".join(["word"] * 98)
     put(api, session, messages=[said(f"{n} {words}") for n in range(5)])
@@ -209,14 +209,16 @@ def test_C12_what_the_window_cannot_hold_is_left_out_and_kept(api: httpx.Client,
     assert len(texts(api.get(path))) == 5
 
 
-async def test_C15_a_lifetime_ends_by_the_clock_alone(client: MemoryAPIClient, api: httpx.Client, session: str) -> None:
+async def test_a_lifetime_ends_by_the_clock_alone__C15(
+    client: MemoryAPIClient, api: httpx.Client, session: str
+) -> None:
     """W-20: the clock of this service cannot be set; see test_expiry for what is renewed."""
     answer = put(api, session, ttl_seconds=3600, messages=[said("a")]).json()
     assert answer["ttl_seconds"] == 3600
     assert (await client.get_working_memory(session)).ttl_seconds == 3600
 
 
-async def test_C16_lists_have_pages_filters_a_total_and_an_order(
+async def test_lists_have_pages_filters_a_total_and_an_order__C16(
     client: MemoryAPIClient, api: httpx.Client, namespace: str
 ) -> None:
     """W-15."""
@@ -234,7 +236,9 @@ async def test_C16_lists_have_pages_filters_a_total_and_an_order(
     assert "s4" not in (await client.list_sessions()).sessions
 
 
-async def test_C17_a_session_is_found_by_its_id_if_only_one_can_be_meant(service, namespace: str, session: str) -> None:
+async def test_a_session_is_found_by_its_id_if_only_one_can_be_meant__C17(
+    service, namespace: str, session: str
+) -> None:
     """W-14."""
     with httpx.Client(base_url=service.url, timeout=30) as api:
         path = f"/v1/working-memory/{session}"
@@ -252,7 +256,7 @@ async def test_C17_a_session_is_found_by_its_id_if_only_one_can_be_meant(service
 
 
 @pytest.mark.parametrize(("limit", "kept"), [(2, ["b", "c"]), (0, ["c", "a", "b"]), (-1, ["c", "a", "b"])])
-def test_C18_the_most_recent_messages_by_their_own_time(
+def test_the_most_recent_messages_by_their_own_time__C18(
     api: httpx.Client, session: str, limit: int, kept: list[str]
 ) -> None:
     """W-17: three times that are not sorted."""
@@ -272,7 +276,7 @@ def test_C18_the_most_recent_messages_by_their_own_time(
     ],
     ids=lambda strategy: strategy["strategy"],
 )
-async def test_C25_each_strategy_comes_back_with_its_config(
+async def test_each_strategy_comes_back_with_its_config__C25(
     client: MemoryAPIClient, session: str, strategy: dict
 ) -> None:
     """W-16."""
@@ -295,7 +299,7 @@ async def test_C25_each_strategy_comes_back_with_its_config(
         ("GET", "/v2/anything", 404),
     ],
 )
-def test_C24_paths_match_byte_for_byte(api: httpx.Client, method: str, path: str, status: int) -> None:
+def test_paths_match_byte_for_byte__C24(api: httpx.Client, method: str, path: str, status: int) -> None:
     """W-1, W-2."""
     answer = api.request(method, path)
     assert answer.status_code == status

@@ -1,0 +1,1 @@
+"""Tests of the use cases, through the library's own facade."""

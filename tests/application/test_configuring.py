@@ -1,0 +1,134 @@
+"""Configuring a ledger and its sessions, and choosing who summarises. Source: R-CFG-1, R-CFG-9, R-SUM-2, R-SUM-9."""
+
+from typing import Any
+
+import pytest
+
+from ledger.errors import InvalidInput
+from ledger.memory import MemoryLedger
+from ledger.ports import Store
+from ledger.stores.in_memory import InMemoryStore
+from projections import config as memory_config
+from projections.config import MemoryConfig
+from tests.application.conftest import SMALL, talk
+
+
+def fields(config: MemoryConfig) -> dict[str, Any]:
+    return memory_config.dump(config)["compactions"][0]
+
+
+async def test_the_seeds_update_changes_what_it_names(anywhere: MemoryLedger) -> None:
+    """V-CFG-5."""
+    await talk(anywhere, 1)
+    changed = (await anywhere.update_config("s", {"maxTokens": 100_000, "autoCompress": False})).config
+    assert (await anywhere.get_state("s")).config == changed
+    default = fields(memory_config.load({}))
+    assert fields(changed) == {**default, "max_tokens": 100_000, "auto_compress": False}
+    assert (await anywhere.get_events("s"))[-1].type == "config.changed"
+
+
+async def test_a_change_that_changes_nothing_is_no_event(anywhere: MemoryLedger) -> None:
+    await talk(anywhere, 1)
+    for changes in ({}, {"maxEntries": 100}, {"max_entries": None}):
+        await anywhere.update_config("s", changes)
+    assert (await anywhere.get_state("s")).version == 2
+
+
+async def test_a_change_acts_from_the_next_batch_on_and_compacts_nothing_itself(anywhere: MemoryLedger) -> None:
+    await talk(anywhere, 12)
+    await anywhere.update_config("s", SMALL)
+    await anywhere.settle()
+    assert (await anywhere.get_stats("s")).summaries == 0
+    await talk(anywhere, 1, first=13)
+    assert (await anywhere.get_stats("s")).active_entries == 2
+
+
+async def test_a_config_may_be_set_before_the_first_entry(anywhere: MemoryLedger) -> None:
+    await anywhere.update_config("s", {"maxEntries": 7})
+    await talk(anywhere, 1)
+    opened, _ = await anywhere.get_events("s")
+    assert opened.payload.config["compactions"][0]["max_entries"] == 7
+    assert fields((await anywhere.get_state("s")).config)["max_entries"] == 7
+
+
+async def test_sessions_begin_with_the_config_of_their_ledger(store: Store, namespace: str) -> None:
+    async with MemoryLedger.open(namespace=namespace, store=store, config=SMALL) as ledger:
+        await talk(ledger, 1)
+    async with MemoryLedger.open(namespace=namespace, store=store, config={"maxEntries": 9}) as ledger:
+        await talk(ledger, 1)
+        await talk(ledger, 1, session="later")
+        chosen = {name: fields((await ledger.get_state(name)).config)["max_entries"] for name in ("s", "later")}
+        assert chosen == {"s": 5, "later": 9}
+
+
+async def test_a_config_may_be_given_loaded(namespace: str) -> None:
+    loaded = memory_config.load({"profile": "rolling", "size": 4})
+    async with MemoryLedger.open(namespace=namespace, store=InMemoryStore(), config=loaded) as ledger:
+        await talk(ledger, 1)
+        assert (await ledger.get_state("s")).config == loaded
+
+
+async def test_a_bad_config_opens_nothing(namespace: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        async with MemoryLedger.open(namespace=namespace, store=InMemoryStore(), config={"maxEntries": 0}):
+            pass
+    assert (refused.value.code, refused.value.field) == ("bad_config", "compactions[0].max_entries")
+
+
+async def test_a_refused_change_leaves_the_config_as_it_was(anywhere: MemoryLedger) -> None:
+    await talk(anywhere, 1)
+    with pytest.raises(InvalidInput):
+        await anywhere.update_config("s", {"maxEntries": 7, "compressionRatio": 1})
+    assert (await anywhere.get_state("s")).config == memory_config.load({})
+
+
+async def texts(ledger: MemoryLedger, *sessions: str) -> list[str]:
+    """Return the summary each session gets at its sixth entry."""
+    for session in sessions:
+        await ledger.clear_session(session)
+        await ledger.add_entries(session, [{"role": "user", "content": "many words " * 20}] * 6)
+    await ledger.settle()
+    return [(await ledger.get_summaries(session))[0].text.split("\n")[0] for session in sessions]
+
+
+async def test_a_session_may_have_a_summarizer_of_its_own(small: MemoryLedger) -> None:
+    heuristic = "[Previous conversation summary]"
+    assert await texts(small, "a", "b") == [heuristic, heuristic]
+    small.set_summarizer(None, lambda prompt: "of the ledger")
+    small.set_summarizer("a", lambda prompt: "of the session")
+    assert await texts(small, "a", "b") == ["of the session", "of the ledger"]
+    small.set_summarizer("a", None)
+    assert await texts(small, "a", "b") == ["of the ledger", "of the ledger"]
+    small.set_summarizer(None, None)
+    assert await texts(small, "a", "b") == [heuristic, heuristic]
+
+
+async def test_a_summarizer_belongs_to_the_session_of_one_user(small: MemoryLedger) -> None:
+    small.set_summarizer("a", lambda prompt: "of judith", user_id="judith")
+    assert await texts(small, "a") == ["[Previous conversation summary]"]
+    await small.add_entries("a", [{"role": "user", "content": "many words " * 20}] * 6, user_id="judith")
+    await small.settle()
+    assert (await small.get_summaries("a", user_id="judith"))[0].text == "of judith"
+
+
+async def test_the_summarizer_gets_the_seeds_prompt(small: MemoryLedger) -> None:
+    prompts: list[str] = []
+
+    def summarize(prompt: str) -> str:
+        prompts.append(prompt)
+        return "Short."
+
+    small.set_summarizer("s", summarize)
+    await talk(small, 6)
+    (prompt,) = prompts
+    assert prompt.startswith("Summarize the following conversation, preserving:\n1. Key topics discussed\n")
+    assert "User: message 1\nUser: message 2\nUser: message 3\nUser: message 4\n" in prompt
+    assert "message 5" not in prompt
+
+
+async def test_a_summarizer_may_be_given_when_opening(namespace: str) -> None:
+    ledger = MemoryLedger.open(
+        namespace=namespace, store=InMemoryStore(), config=SMALL, summarizer=lambda prompt: "Mine."
+    )
+    async with ledger as opened:
+        assert await texts(opened, "s") == ["Mine."]

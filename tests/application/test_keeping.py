@@ -1,0 +1,208 @@
+"""Session data, lifetimes and restoring: http W-20, W-60, W-66, W-70, B9."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from ledger.errors import EntryNotFound, InvalidInput, SessionNotFound, VersionConflict, VersionNotFound
+from ledger.memory import MemoryLedger
+from ledger.ports import Store
+from tests.support.driver import SetClock
+from tests.support.ledgers import ledger_over
+
+
+def opened(store: Store, namespace: str, clock: SetClock | None = None, **more) -> MemoryLedger:
+    return ledger_over(store, namespace=namespace, clock=clock, **more)
+
+
+async def test_concurrent_patches_of_different_keys_all_survive(store: Store, namespace: str) -> None:
+    """W-66."""
+    ledger, other = opened(store, namespace), opened(store, namespace)
+    await asyncio.gather(
+        *((ledger if number % 2 else other).patch_data("s", {f"k{number}": number}) for number in range(20))
+    )
+    assert await ledger.get_data("s") == {f"k{number}": number for number in range(20)}
+    assert len(await ledger.get_events("s", type="data.changed")) == 20
+
+
+async def test_a_patch_merges_removes_and_changes_nothing_twice(store: Store, namespace: str) -> None:
+    """W-66, RFC 7396."""
+    ledger = opened(store, namespace)
+    assert (await ledger.patch_data("s", {"a": {"b": 1, "c": None}, "n": None})).data == {"a": {"b": 1}}
+    assert (await ledger.patch_data("s", {"a": {"c": [1, None]}})).data == {"a": {"b": 1, "c": [1, None]}}
+    version = (await ledger.get_state("s")).version
+    assert (await ledger.patch_data("s", {"a": {"b": 1}, "gone": None})).data == {"a": {"b": 1, "c": [1, None]}}
+    assert (await ledger.get_state("s")).version == version
+    assert (await ledger.patch_data("s", {"a": None})).data == {}
+    assert await ledger.get_data("s", version=2) == {"a": {"b": 1}}
+    with pytest.raises(InvalidInput):
+        await ledger.patch_data("s", [1])
+    with pytest.raises(InvalidInput, match="patch"):
+        await ledger.patch_data("s", {"a": object()})
+
+
+async def test_a_session_expires_by_the_clock_and_its_history_stays(store: Store, namespace: str) -> None:
+    """W-20: no event says so, reading and summarising renew nothing, writing does."""
+    clock = SetClock()
+    ledger = opened(store, namespace, clock)
+    await ledger.add_user_message("s", "hello")
+    await ledger.patch_data("s", {"k": 1})
+    await ledger.set_expiry("s", 3600)
+    state = await ledger.get_state("s")
+    expires_at = state.working.expires_at
+    assert expires_at is not None
+    assert state.is_live(expires_at - timedelta(microseconds=1))
+    assert state.has_expired(expires_at)
+    assert [entry.content for entry in (await ledger.get_state("s")).window.entries] == ["hello"]
+    clock.moment = expires_at + timedelta(seconds=1)
+    await ledger.add_user_message("s", "another life")
+    after = await ledger.get_state("s")
+    assert [entry.content for entry in after.window.entries] == ["another life"]
+    assert (after.working.data, after.working.ttl_seconds) == ({}, None)
+    assert [entry.content for entry in (await ledger.get_state("s", version=state.version)).window.entries] == ["hello"]
+
+
+async def test_an_expired_session_comes_back_where_it_is_to(store: Store, namespace: str) -> None:
+    """W-60."""
+    clock = SetClock()
+    ledger = opened(store, namespace, clock, reconstruct=True)
+    await ledger.add_user_message("s", "hello")
+    await ledger.patch_data("s", {"k": 1})
+    await ledger.set_expiry("s", 60)
+    clock.moment = (await ledger.get_state("s")).working.expires_at + timedelta(days=1)
+    await ledger.add_user_message("s", "still here?")
+    state = await ledger.get_state("s")
+    assert [entry.content for entry in state.window.entries] == ["hello", "still here?"]
+    assert state.working.data == {"k": 1}
+    assert len(await ledger.get_events("s", type="session.restored")) == 1
+
+
+@pytest.mark.parametrize("reconstruct", [False, True], ids=["gone", "comes back"])
+async def test_no_write_revives_an_expired_session_by_itself(store: Store, namespace: str, reconstruct: bool) -> None:
+    """W-21, W-60: it is resumed by an event that says so, or what was in it is not there."""
+    clock = SetClock()
+    ledger = opened(store, namespace, clock, reconstruct=reconstruct)
+    await ledger.add_user_message("s", "hello", entry_id="m")
+    await ledger.set_expiry("s", 60)
+    clock.moment = (await ledger.get_state("s")).working.expires_at + timedelta(days=1)
+    version = (await ledger.get_state("s")).version
+    if reconstruct:
+        await ledger.edit_entry("s", "m", "edited")
+        await ledger.remove_entry("s", "m")
+        assert len(await ledger.get_events("s", type="session.restored", after_version=version)) >= 1
+        return
+    for write in (ledger.edit_entry("s", "m", "edited"), ledger.remove_entry("s", "m")):
+        with pytest.raises(EntryNotFound):
+            await write
+    await ledger.clear_session("s")
+    assert (await ledger.get_state("s")).version == version
+
+
+async def test_patches_keep_to_the_limits_of_json_together(store: Store, namespace: str) -> None:
+    """Trust N-2."""
+    ledger = opened(store, namespace)
+    await ledger.patch_data("s", {f"a{number}": 1 for number in range(600)})
+    with pytest.raises(InvalidInput, match="data"):
+        await ledger.patch_data("s", {f"b{number}": 1 for number in range(600)})
+    assert len(await ledger.get_data("s")) == 600
+
+
+async def test_a_lifetime_is_checked(store: Store, namespace: str) -> None:
+    ledger = opened(store, namespace)
+    with pytest.raises(SessionNotFound):
+        await ledger.set_expiry("s", 60)
+    await ledger.add_user_message("s", "hello")
+    for wrong in (0, -1, 10**10, True, "60"):
+        with pytest.raises(InvalidInput):
+            await ledger.set_expiry("s", wrong)
+    assert (await ledger.get_state("s")).working.ttl_seconds is None
+
+
+async def test_a_clear_an_end_and_any_change_are_undone_exactly(store: Store, namespace: str) -> None:
+    """W-70, B9: what a session was at a version comes back, whatever was done since."""
+    ledger = opened(store, namespace)
+    await ledger.add_user_message("s", "call it", entry_id="m1")
+    await ledger.add_tool_call("s", "shell", {"command": "ls"}, tool_call_id="c1", entry_id="m2")
+    await ledger.add_tool_result("s", "shell", "a b", tool_call_id="c1", entry_id="m3", metadata={"took": 2})
+    await ledger.patch_data("s", {"k": {"deep": None}})
+    await ledger.set_expiry("s", 3600)
+    then = await ledger.get_state("s")
+    await ledger.edit_entry("s", "m1", "another text")
+    await ledger.remove_entry("s", "m3")
+    await ledger.patch_data("s", {"k": None, "x": 1})
+    await ledger.update_config("s", {"tokenizer": "approximate"})
+    edited = (await ledger.get_state("s")).version
+    await same(ledger, await ledger.restore("s", then.version), then)
+    await ledger.clear_session("s")
+    await same(ledger, await ledger.restore("s", then.version), then)
+    await ledger.clear_session("s", end=True)
+    assert not (await ledger.get_state("s")).opened
+    await same(ledger, await ledger.restore("s", then.version), then)
+    assert (await ledger.get_state("s", version=edited)).working.data == {"x": 1}, "history is as it was"
+    version = (await ledger.get_state("s")).version
+    await ledger.set_expiry("s", None)
+    with pytest.raises(VersionNotFound):
+        await ledger.restore("s", version + 9)
+    with pytest.raises(SessionNotFound):
+        await ledger.restore("unknown", 1)
+
+
+async def test_what_is_restored_is_one_write(store: Store, namespace: str) -> None:
+    """W-44, R-GEN-2: also the opening of another life."""
+    ledger = opened(store, namespace)
+    await ledger.add_user_message("s", "hello", entry_id="m")
+    then = (await ledger.get_state("s")).version
+    end = await ledger.clear_session("s", end=True)
+    await ledger.restore("s", then)
+    (write_id,) = {event.payload.write_id for event in await ledger.get_events("s", after_version=end)}
+    assert write_id
+
+
+async def same(ledger: MemoryLedger, version: int, then) -> None:
+    now = await ledger.get_state("s")
+    assert now.version == version
+    assert [shown(entry) for entry in now.window.entries] == [shown(entry) for entry in then.window.entries]
+    assert (now.working.data, now.working.ttl_seconds, now.config) == (
+        then.working.data,
+        then.working.ttl_seconds,
+        then.config,
+    )
+
+
+def shown(entry) -> tuple:
+    names = ("entry_id", "kind", "role", "content", "tool_name", "tool_call_id", "arguments", "metadata", "tokens")
+    return tuple(getattr(entry, name) for name in names)
+
+
+async def test_a_patch_an_expiry_and_a_restore_can_be_repeated_under_a_key(store: Store, namespace: str) -> None:
+    """Trust R-6."""
+    ledger = opened(store, namespace)
+    await ledger.add_user_message("s", "hello", entry_id="m")
+    for change in (
+        lambda: ledger.patch_data("s", {"k": 1}, idempotency_key="a"),
+        lambda: ledger.set_expiry("s", 60, idempotency_key="b"),
+        lambda: ledger.restore("s", 2, idempotency_key="c"),
+    ):
+        first = await change()
+        await ledger.add_user_message("s", "between")
+        again = await change()
+        assert (again.replayed, first.replayed) == (True, False)
+        assert getattr(again, "version", again) == getattr(first, "version", first)
+    with pytest.raises(VersionConflict):
+        await ledger.patch_data("s", {"k": 2}, expected_version=1)
+
+
+async def test_a_replay_shows_what_came_back_once(store: Store, namespace: str) -> None:
+    """What a restore or a PUT adds again had never left the window of a config that compacts nothing."""
+    config = {"maxEntries": 6, "recentWindow": 2, "minEntriesToCompress": 1}
+    async with MemoryLedger.open(store=store, namespace=namespace, config=config) as ledger:
+        for number in range(8):
+            await ledger.add_user_message("s", f"message {number} {'and more ' * 20}", entry_id=f"e{number}")
+        await ledger.settle("s")
+        assert len(await ledger.get_active_entries("s")) < 8
+        await ledger.restore("s", version=7)
+        await ledger.settle("s")
+        everything = await ledger.what_if("s", {"profile": "none", "window": {"type": "full"}})
+        shown = [entry.entry_id for entry in everything.window.entries]
+    assert sorted(shown) == [f"e{number}" for number in range(6)], "those of version 7, each once"

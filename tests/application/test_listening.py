@@ -1,0 +1,144 @@
+"""Being told: entries added, compressed, cleared. Source: R-CMP-11."""
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+
+from ledger.errors import InvalidInput
+from ledger.memory import MemoryLedger
+from ledger.stores.in_memory import InMemoryStore
+from projections.entries import Entry
+from tests.application.conftest import SMALL, talk
+
+
+async def test_the_seeds_events_are_told_with_what_they_are_about(small: MemoryLedger) -> None:
+    told: list[tuple[Any, ...]] = []
+    small.on("entry:added", lambda session, entry: told.append(("added", session, entry.kind, entry.content)))
+    small.on("compressed", lambda session, result: told.append(("compressed", session, result.tokens_saved)))
+    small.on("session:cleared", lambda session: told.append(("cleared", session)))
+    small.set_summarizer("s", lambda prompt: "Short.")
+    await talk(small, 6)
+    await small.clear_session("s")
+    assert told == [
+        *(("added", "s", "message", f"message {number}") for number in range(1, 7)),
+        ("compressed", "s", 38),
+        ("cleared", "s"),
+    ]
+
+
+async def test_what_is_told_is_already_in_the_log(anywhere: MemoryLedger) -> None:
+    seen: list[bool] = []
+
+    async def look(session: str, entry: Entry) -> None:
+        seen.append(any(event.version == entry.version for event in await anywhere.get_events(session)))
+
+    anywhere.on("entry:added", look)
+    await anywhere.add_entries("s", [{"role": "user", "content": str(number)} for number in range(3)])
+    await anywhere._handle.services.notifications.settle()
+    assert seen == [True] * 3
+
+
+async def test_a_result_tells_what_was_saved(small: MemoryLedger) -> None:
+    results: list[Any] = []
+    small.on("compressed", lambda session, result: results.append(result))
+    await small.add_entries("s", [{"role": "user", "content": "many words " * 50}] * 6)
+    await small.settle()
+    (result,) = results
+    (summary,) = await small.get_summaries("s")
+    assert (result.summary, result.entries_compressed) == (summary, 4)
+    assert (result.original_tokens, result.summary_tokens) == (summary.tokens_before, summary.tokens)
+    assert result.tokens_saved == summary.tokens_before - summary.tokens
+
+
+async def test_only_what_is_new_is_told(anywhere: MemoryLedger) -> None:
+    told: list[str] = []
+    anywhere.on("entry:added", lambda session, entry: told.append(entry.entry_id))
+    anywhere.on("session:cleared", lambda session: told.append("cleared"))
+    for _ in range(2):
+        await anywhere.add_user_message("s", "hello", entry_id="e-1")
+        await anywhere.add_user_message("s", "again", entry_id="e-2", idempotency_key="k")
+    with pytest.raises(InvalidInput):
+        await anywhere.add_user_message("s", "")
+    await anywhere.clear_session("nobody")
+    assert told == ["e-1", "e-2"]
+
+
+async def test_a_handler_is_told_until_it_is_taken_off(anywhere: MemoryLedger) -> None:
+    told: list[str] = []
+
+    def handler(session: str, entry: Entry) -> None:
+        told.append(entry.content)
+
+    first, second = anywhere.on("entry:added", handler), anywhere.on("entry:added", handler)
+    await talk(anywhere, 1)
+    first()
+    first()
+    await talk(anywhere, 1, first=2)
+    second()
+    await talk(anywhere, 1, first=3)
+    assert told == ["message 1", "message 1", "message 2"]
+
+
+async def test_a_handler_that_fails_harms_nobody_and_is_logged(
+    anywhere: MemoryLedger, caplog: pytest.LogCaptureFixture
+) -> None:
+    told: list[str] = []
+
+    def broken(session: str, entry: Entry) -> None:
+        raise RuntimeError("no")
+
+    async def broken_later(session: str, entry: Entry) -> None:
+        raise RuntimeError("no, later")
+
+    for handler in (broken, broken_later, lambda session, entry: told.append(entry.content)):
+        anywhere.on("entry:added", handler)
+    with caplog.at_level(logging.ERROR, logger="ledger"):
+        await talk(anywhere, 2)
+        await asyncio.sleep(0.01)
+    assert told == ["message 1", "message 2"]
+    assert [record.message for record in caplog.records].count("a handler of entry:added failed") == 2
+    assert [record.message for record in caplog.records].count("a handler failed") == 2
+    assert "message 1" not in caplog.text, "P-16: logs say nothing of what was said"
+
+
+async def test_closing_waits_for_handlers(namespace: str) -> None:
+    told: list[str] = []
+
+    async def slow(session: str) -> None:
+        await asyncio.sleep(0.05)
+        told.append(session)
+
+    async with MemoryLedger.open(namespace=namespace, store=InMemoryStore(), config=SMALL) as ledger:
+        ledger.on("session:cleared", slow)
+        await talk(ledger, 1)
+        await ledger.clear_session("s")
+        assert told == []
+    assert told == ["s"]
+
+
+async def test_a_handler_may_itself_write(anywhere: MemoryLedger) -> None:
+    async def answer(session: str, entry: Entry) -> None:
+        if entry.role == "user":
+            await anywhere.add_assistant_message(session, f"to {entry.content}")
+
+    anywhere.on("entry:added", answer)
+    await anywhere.add_user_message("s", "hello")
+    await anywhere._handle.services.notifications.settle()
+    assert [entry.content for entry in await anywhere.get_active_entries("s")] == ["hello", "to hello"]
+
+
+async def test_a_handler_may_use_the_ledger_while_it_is_being_closed(namespace: str) -> None:
+    store = InMemoryStore()
+
+    async def late(session: str) -> None:
+        await asyncio.sleep(0.02)
+        await ledger.add_user_message("log", f"{session} was cleared")
+
+    async with MemoryLedger.open(namespace=namespace, store=store) as ledger:
+        ledger.on("session:cleared", late)
+        await talk(ledger, 1)
+        await ledger.clear_session("s")
+    async with MemoryLedger.open(namespace=namespace, store=store) as ledger:
+        assert [entry.content for entry in await ledger.get_active_entries("log")] == ["s was cleared"]

@@ -1,0 +1,99 @@
+"""The log with its hashes, one entry's history, and reads against a replay (http W-65, W-67, trust P-8)."""
+
+from collections.abc import Sequence
+
+import pytest
+from msgspec.structs import replace
+
+from ledger.errors import EntryNotFound, InvalidInput, SessionNotFound
+from ledger.memory import MemoryLedger
+from ledger.verify import Report
+from projections.fitting import fitted, hidden
+from projections.history import Status
+from tests.application.conftest import SMALL, talk
+
+
+async def test_the_log_is_read_in_pages_by_type_and_with_its_chain(anywhere: MemoryLedger) -> None:
+    await talk(anywhere, 4)
+    await anywhere.clear_session("s")
+    whole = await anywhere.get_log("s")
+    assert ([event.version for event in whole.events], whole.next_after, whole.version) == ([1, 2, 3, 4, 5, 6], None, 6)
+    assert [event.previous_hash for event in whole.events] == ["00" * 32, *(event.hash for event in whole.events[:-1])]
+    part = await anywhere.get_log("s", after_version=2, limit=2)
+    assert (part.events, part.next_after) == (whole.events[2:4], 4)
+    only = await anywhere.get_log("s", type="session.cleared")
+    assert (only.events, only.next_after) == (whole.events[5:], None)
+    beyond = await anywhere.get_log("s", after_version=9)
+    assert (beyond.events, beyond.next_after) == ((), None)
+    with pytest.raises(SessionNotFound):
+        await anywhere.get_log("nobody")
+    with pytest.raises(InvalidInput):
+        await anywhere.get_log("s", limit=0)
+
+
+async def test_a_namespace_is_read_in_position_order_with_whose_events_they_are(anywhere: MemoryLedger) -> None:
+    await anywhere.add_user_message("one", "a", user_id="alice")
+    await anywhere.add_user_message("two", "b")
+    await anywhere.add_user_message("one", "c", user_id="alice")
+    feed = await anywhere.get_feed()
+    assert [event.position for event in feed] == [1, 2, 3, 4, 5]
+    assert [(event.user_id, event.session_id, event.version) for event in feed][-2:] == [
+        ("", "two", 2),
+        ("alice", "one", 3),
+    ]
+    last = (await anywhere.get_feed(after=4))[0]
+    assert last == feed[-1], "its link is read though the event before is in no page"
+    assert last.previous_hash == feed[1].hash
+
+
+async def test_an_entry_is_followed_to_where_it_went(anywhere: MemoryLedger) -> None:
+    await anywhere.update_config("s", SMALL)
+    await talk(anywhere, 6)
+    entries = (await anywhere.get_history("s")).entries
+    first, last = entries[0].entry.entry_id, entries[-1].entry.entry_id
+    await anywhere.edit_entry("s", last, "another text")
+
+    async def fates() -> Sequence[Status]:
+        return [(await anywhere.get_entry("s", name)).status for name in (first, last)]
+
+    assert await fates() == ["covered", "active"]
+    record = await anywhere.get_entry("s", last)
+    assert [(one.type, one.content) for one in record.history] == [
+        ("entry.added", "message 6"),
+        ("entry.edited", "another text"),
+    ]
+    assert len((await anywhere.get_entry("s", first)).summary_ids) == 1
+    await anywhere.remove_entry("s", last)
+    assert await fates() == ["covered", "removed"]
+    await anywhere.clear_session("s")
+    assert await fates() == ["cleared", "removed"]
+    with pytest.raises(EntryNotFound):
+        await anywhere.get_entry("s", "m-404")
+
+
+async def test_reads_equal_a_replay_and_a_read_that_does_not_is_told(small: MemoryLedger) -> None:
+    await talk(small, 8)
+    assert await small.matches_replay("s")
+    states = small._handle.services.states
+    (key,) = states._cache
+    cached = states._cache[key]
+    states._cache[key] = replace(cached, state=replace(cached.state, writes=99))
+    assert not await small.matches_replay("s"), "negative control"
+    report: Report = await small.verify("s")
+    assert report.ok, "the log itself is as it was written"
+
+
+async def test_a_window_is_cut_by_whole_units_and_keeps_one(small: MemoryLedger) -> None:
+    """http W-43."""
+    await small.add_user_message("s", "a", tokens=10)
+    await small.add_tool_call("s", "t", {}, tool_call_id="c", tokens=10)
+    await small.add_tool_result("s", "t", "r", tool_call_id="c", tokens=10)
+    await small.add_assistant_message("s", "b", tokens=10)
+    window = (await small.get_context("s")).window
+    kept = {limit: [entry.content for entry in fitted(window, limit).entries] for limit in (40, 39, 29, 10, 1)}
+    assert kept[40] == ["a", "t({})", "r", "b"]
+    assert kept[39] == ["t({})", "r", "b"]
+    assert kept[29] == kept[10] == kept[1] == ["b"], "no result without its call"
+    assert fitted(window, None) is fitted(window, 0) is window
+    assert hidden(fitted(window, 29), window.entries) == 3
+    assert fitted(window, 1).over_budget

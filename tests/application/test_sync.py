@@ -1,0 +1,259 @@
+"""The same memory without await: the same methods, inside and outside of an event loop, from many threads."""
+
+import asyncio
+import inspect
+import pydoc
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from ledger.blocking import Blocking
+from ledger.errors import InvalidInput, SessionNotFound, Unavailable
+from ledger.memory import MemoryLedger
+from ledger.records import LongTermMemory
+from ledger.stores.in_memory import InMemoryStore
+from ledger.sync import SyncLongTermMemory, SyncMemoryLedger
+from tests.application.conftest import SMALL
+from tests.application.test_refusals import ALL
+from tests.support.databases import Server
+
+
+def public(cls: type) -> set[str]:
+    return {name for name in dir(cls) if not name.startswith("_")}
+
+
+def spelled(method: Callable[..., Any]) -> str:
+    return str(inspect.signature(method)).replace("AsyncIterator", "Iterator")
+
+
+def differences(one: type, other: type) -> list[str]:
+    """Return the methods that *other* lacks, has beside, or has with another signature or docstring than *one*."""
+    shared = {name for name in public(one) & public(other) if inspect.isroutine(getattr(other, name))} - {"open"}
+    changed = {
+        name
+        for name in shared
+        if spelled(getattr(one, name)) != spelled(getattr(other, name))
+        or getattr(one, name).__doc__ != getattr(other, name).__doc__
+    }
+    return sorted((public(one) ^ public(other)) | changed)
+
+
+def test_both_have_the_same_methods_with_the_same_signatures() -> None:
+    assert differences(MemoryLedger, SyncMemoryLedger) == ["close"]
+    assert len(public(SyncMemoryLedger)) >= 25
+    assert list(inspect.signature(SyncMemoryLedger.open).parameters) == list(
+        inspect.signature(MemoryLedger.open).parameters
+    )
+
+
+def test_long_term_memory_has_the_same_methods_but_those_of_a_service_and_a_worker() -> None:
+    assert differences(LongTermMemory, SyncLongTermMemory) == ["over", "writes_for_promotion"]
+
+
+def test_a_method_that_is_missing_or_differs_is_noticed() -> None:
+    """Negative control."""
+
+    class Lacking(Blocking, of=MemoryLedger, without=frozenset({"compress", "long_term"})): ...
+
+    class Beside(SyncMemoryLedger):
+        def compact(self, session_id: str) -> None: ...
+
+    class Renamed(SyncMemoryLedger):
+        def clear_session(self, session: str, *, end: bool = False, user_id: str | None = None) -> int: ...  # type: ignore[empty-body]
+
+    assert differences(MemoryLedger, Lacking) == ["compress", "long_term"]
+    assert differences(MemoryLedger, Beside) == ["close", "compact"]
+    assert differences(MemoryLedger, Renamed) == ["clear_session", "close"]
+
+
+def test_help_shows_signature_and_docstring_and_dir_lists_the_names() -> None:
+    shown = pydoc.plain(pydoc.render_doc(SyncMemoryLedger.add_entries))
+    assert "entries: collections.abc.Sequence" in shown
+    assert "Record a batch: all of its 1 to 1,000 entries, or none." in shown
+    assert "DuplicateEntry: an id is known with other content." in shown
+    with SyncMemoryLedger.open(namespace="help", store=InMemoryStore()) as ledger:
+        assert {"add_entries", "long_term", "what_if"} <= {*dir(ledger)}
+        assert {"create", "forget"} <= {*dir(ledger.long_term)}
+        assert "Yield a session" in pydoc.render_doc(ledger.export_file)
+
+
+def a_day(ledger: SyncMemoryLedger) -> None:
+    """Use every method once."""
+    told: list[str] = []
+    off = ledger.on("entry:added", lambda session, entry: told.append(entry.content))
+    ledger.set_summarizer(None, lambda prompt: "Short.")
+    ledger.update_config("s", SMALL)
+    first = ledger.add_user_message("s", "message 1", tokens=10)
+    ledger.add_assistant_message("s", "message 2", tokens=10)
+    ledger.add_tool_call("s", "shell", {"command": "ls"}, tool_call_id="c1", tokens=10)
+    ledger.add_tool_result("s", "shell", "x", tool_call_id="c1", tool_status="ok", tokens=10)
+    context = ledger.add_context("s", "text", "README.md", tokens=10)
+    ledger.edit_entry("s", first.entry_id, "another text")
+    ledger.add_entries("s", [{"role": "user", "content": "message 6"}], expected_version=7)
+    ledger.settle()
+    off()
+    until = time.monotonic() + 10
+    while len(told) < 6 and time.monotonic() < until:  # handlers run in threads of their own
+        time.sleep(0.01)
+    assert len(told) == 6
+    assert ledger.get_stats("s").summaries == 1
+    ledger.remove_entry("s", context.entry_id)
+    assert [entry.content for entry in ledger.get_active_entries("s")] == ["message 6"]
+    ledger.add_entries("s", [{"role": "user", "content": f"message {number}"} for number in (7, 8)])
+    assert ledger.compress("s", force=True).key == "token_threshold"
+    assert [summary.text for summary in ledger.get_summaries("s")] == ["Short."] * 2
+    version = ledger.get_state("s").version
+    assert ledger.get_context("s").version == version == ledger.get_events("s")[-1].version
+    assert ledger.get_context_for_llm("s", version=2) == "=== Recent Conversation ===\nUser: message 1"
+    assert len(ledger.get_history("s", version=3).entries) == 2
+    assert ledger.diff("s", 2, 3).after.version == 3
+    assert [row.session_id for row in ledger.list_sessions()] == ["s"]
+    exported = ledger.export_session("s")
+    assert ledger.import_session("copy", exported).total_tokens == exported["totalTokens"]
+    lines = list(ledger.export_file("s"))
+    assert ledger.import_file(lambda: lines, session_id="file").sessions == 1
+    assert ledger.import_conversations([]).sessions == 0
+    assert ledger.clear_session("s") == version + 1
+    assert ledger.verify().ok
+
+
+def test_every_method_works_outside_of_an_event_loop(namespace: str) -> None:
+    with SyncMemoryLedger.open(namespace=namespace, store=InMemoryStore()) as ledger:
+        a_day(ledger)
+
+
+async def test_every_method_works_inside_of_an_event_loop(namespace: str) -> None:
+    """As in a notebook."""
+    with SyncMemoryLedger.open(namespace=namespace, store=InMemoryStore()) as ledger:
+        a_day(ledger)
+    await asyncio.sleep(0)
+
+
+@pytest.mark.postgres
+def test_every_method_works_on_postgresql(server: Server, shared_database: str, namespace: str) -> None:
+    with server.login("ledger_app") as login:
+        url = server.url_of(login, shared_database)
+        with SyncMemoryLedger.open(url, namespace) as ledger:
+            a_day(ledger)
+
+
+def test_errors_come_through_as_they_are(namespace: str) -> None:
+    with SyncMemoryLedger.open(namespace=namespace, store=InMemoryStore()) as ledger:
+        with pytest.raises(InvalidInput) as refused:
+            ledger.add_user_message("s", "")
+        assert (refused.value.code, refused.value.field) == ("empty_content", "content")
+        with pytest.raises(SessionNotFound):
+            ledger.get_state("s")
+        for name in ("I-49 entry 57 of 100", "I-45 stale", "N-5 two MiB", "compress", "a list of no rows"):
+            refusal = ALL[name]
+            with pytest.raises(refusal.error):
+                refusal.act(ledger)  # type: ignore[arg-type] # the methods are the same
+        assert ledger.list_sessions() == []
+
+
+def test_many_threads_may_use_one_ledger(namespace: str) -> None:
+    with SyncMemoryLedger.open(namespace=namespace, store=InMemoryStore()) as ledger, ThreadPoolExecutor(16) as pool:
+
+        def work(number: int) -> str:
+            added = ledger.add_user_message(f"session {number % 4}", f"message {number}", tokens=1)
+            return added.hash
+
+        hashes = set(pool.map(work, range(200)))
+        assert len(hashes) == 200
+        entries = [len(ledger.get_active_entries(f"session {number}")) for number in range(4)]
+        said = sorted(past.entry.content for n in range(4) for past in ledger.get_history(f"session {n}").entries)
+        assert said == sorted(f"message {number}" for number in range(200))
+        assert sum(entries) == 200
+        assert ledger.verify().ok
+
+
+def running() -> set[str]:
+    return {thread.name for thread in threading.enumerate() if thread.is_alive()}
+
+
+def test_closing_leaves_no_thread_behind(namespace: str) -> None:
+    before = running()
+    with SyncMemoryLedger.open(namespace=namespace, store=InMemoryStore()) as ledger:
+        ledger.add_user_message("s", "hello")
+        assert running() - before, "there is one while it is open"
+    assert running() <= before
+
+
+def test_closing_finishes_what_is_under_way(namespace: str) -> None:
+    store, begun = InMemoryStore(), threading.Event()
+
+    def slow(prompt: str) -> str:
+        begun.set()
+        threading.Event().wait(0.1)
+        return "Short."
+
+    with SyncMemoryLedger.open(namespace=namespace, store=store, config=SMALL, summarizer=slow) as ledger:
+        ledger.add_entries("s", [{"role": "user", "content": "many words " * 20}] * 6)
+        assert begun.wait(5)
+    with SyncMemoryLedger.open(namespace=namespace, store=store) as ledger:
+        assert [summary.text for summary in ledger.get_summaries("s")] == ["Short."]
+
+
+def test_what_the_body_raises_closes_and_comes_through(namespace: str) -> None:
+    before = running()
+    with pytest.raises(ZeroDivisionError), SyncMemoryLedger.open(namespace=namespace, store=InMemoryStore()):
+        raise ZeroDivisionError
+    assert running() <= before
+
+
+def test_after_closing_a_call_fails_at_once(namespace: str) -> None:
+    with SyncMemoryLedger.open(namespace=namespace, store=InMemoryStore()) as ledger:
+        ledger.add_user_message("s", "hello")
+    with pytest.raises(Unavailable, match="closed"):
+        ledger.add_user_message("s", "hello again")
+
+
+def test_an_export_may_be_given_up_in_the_middle(namespace: str) -> None:
+    with SyncMemoryLedger.open(namespace=namespace, store=InMemoryStore()) as ledger:
+        ledger.add_user_message("s", "hello")
+        for line in ledger.export_file("s"):
+            assert b"format_version" in line
+            break
+        assert len(list(ledger.export_file("s"))) == 4
+
+
+def test_a_handler_runs_while_nobody_waits(namespace: str) -> None:
+    told = threading.Event()
+    with SyncMemoryLedger.open(namespace=namespace, store=InMemoryStore(), config=SMALL) as ledger:
+        ledger.on("compressed", lambda session, result: told.set())
+        ledger.add_entries("s", [{"role": "user", "content": "many words " * 20}] * 6)
+        assert told.wait(5)
+
+
+def test_two_ledgers_of_one_process_see_each_other(namespace: str) -> None:
+    store = InMemoryStore()
+    with (
+        SyncMemoryLedger.open(namespace=namespace, store=store) as one,
+        SyncMemoryLedger.open(namespace=namespace, store=store) as other,
+    ):
+        one.add_user_message("s", "hello")
+        other.add_assistant_message("s", "hi")
+        assert one.get_context_for_llm("s") == other.get_context_for_llm("s")
+        assert one.get_stats("s").total_entries == 2
+
+
+def test_a_handler_may_use_the_ledger() -> None:
+    seen: list[object] = []
+    with SyncMemoryLedger.open(namespace="sync", store=InMemoryStore()) as ledger:
+        end = ledger.on("entry:added", lambda session, entry: seen.append(ledger.get_stats(session).total_entries))
+        ledger.add_user_message("s", "one")
+        ledger.add_user_message("s", "two")
+        end()
+        ledger.add_user_message("s", "three")
+    assert seen in ([1, 2], [2, 2], [1, 3], [2, 3], [3, 3]), "they run beside the adding"
+
+
+async def test_a_closed_ledger_says_so() -> None:
+    async with MemoryLedger.open(namespace="closed", store=InMemoryStore()) as ledger:
+        await ledger.add_user_message("s", "one")
+    with pytest.raises(Unavailable, match="closed"):
+        await ledger.add_user_message("s", "two")

@@ -1,0 +1,66 @@
+"""Verifying through the library: what is proved, and that damage is told with its place. Source: trust §12."""
+
+import pytest
+from msgspec.structs import replace
+
+from ledger.errors import SessionNotFound
+from ledger.events import StoredEvent
+from ledger.ids import namespace_id
+from ledger.memory import MemoryLedger
+from ledger.stores.in_memory.event_store import InMemoryEventStore
+from tests.application.conftest import talk
+
+
+async def test_an_empty_namespace_is_in_order(anywhere: MemoryLedger) -> None:
+    report = await anywhere.verify()
+    assert (report.verdict, report.checked, report.ok) == ("OK-CHAINED", 0, True)
+
+
+async def test_every_event_is_checked(anywhere: MemoryLedger) -> None:
+    await talk(anywhere, 3)
+    await talk(anywhere, 2, session="t")
+    await anywhere.clear_session("t")
+    assert [(await anywhere.verify(name)).checked for name in ("s", "t", None)] == [4, 4, 8]
+    seen: list[tuple[int, int]] = []
+    assert (await anywhere.verify(progress=lambda done, total: seen.append((done, total)))).ok
+    assert seen == [(8, 8)]
+
+
+async def test_an_unknown_session_proves_nothing(anywhere: MemoryLedger) -> None:
+    with pytest.raises(SessionNotFound):
+        await anywhere.verify("nobody")
+
+
+def changed(event: StoredEvent) -> StoredEvent:
+    assert event.payload is not None
+    return replace(event, payload=event.payload[:-1] + b" ")
+
+
+DAMAGE = {
+    "a payload": (changed, 1, "payload"),
+    "an actor": (lambda event: replace(event, actor="somebody else"), 1, "hash"),
+    "a time": (lambda event: replace(event, occurred_us=event.occurred_us + 1), 1, "hash"),
+    "a type": (lambda event: replace(event, type="entry.removed"), 1, "hash"),
+    "a version": (lambda event: replace(event, version=9), 1, "version 3 is missing"),
+    "a position": (lambda event: replace(event, position=9), 3, "position 3 is missing"),
+    "a payload gone": (lambda event: replace(event, payload=None), 1, "payload is missing"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+async def test_damage_is_told_with_its_session_version_and_layer(ledger: MemoryLedger, name: str) -> None:
+    damage, layer, words = DAMAGE[name]
+    await talk(ledger, 3)
+    await talk(ledger, 1, session="t")
+    events = ledger._handle.services.store.events
+    assert isinstance(events, InMemoryEventStore)
+    space = events._namespaces[namespace_id(ledger._handle.namespace)]
+    broken = damage(space.log[2])
+    space.log[2] = broken
+    next(events for events in space.streams.values() if len(events) == 4)[2] = broken
+    report = await ledger.verify()
+    assert report.verdict == "TAMPERED"
+    first = next(finding for finding in report.findings if finding.layer == layer)
+    assert (first.session_id, first.namespace) == ("s", ledger._handle.namespace)
+    assert words in first.problem
+    assert (await ledger.verify("t")).ok, "the other session is as it was"

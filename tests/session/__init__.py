@@ -1,0 +1,1 @@
+"""Tests of commands, decisions and the fold of a session."""

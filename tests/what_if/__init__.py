@@ -1,0 +1,1 @@
+"""Tests of replaying a session under another configuration."""
