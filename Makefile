@@ -4,13 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 STAMP := $(VENV)/installed
+# one more than the two cores that are usual: while a test waits for a server, another has its core
+WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
 PIN := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header
 
 # every command is a new process: compiling the same modules again for each would be half of its time
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-pgbouncer check bench fix docs docs-generate schema sync-stub lock lock-image clean
+.PHONY: help demo test test-quick test-slow test-pgbouncer check bench fix docs docs-generate schema sync-stub \
+	lock lock-image clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,10 +22,14 @@ demo: $(STAMP) ## the main job on a long transcript, on the embedded PostgreSQL
 	$(BIN)/memory-ledger demo
 
 test: $(STAMP) ## all tests but the long fault and soak runs
-	$(BIN)/pytest -m "not slow" -n 2 --dist loadgroup
+	$(BIN)/pytest -m "not slow" $(WORKERS)
 
-test-slow: $(STAMP) ## the long fault and soak runs
+test-quick: $(STAMP) ## those that need no database and no processes, in half a minute
+	TEST_EXAMPLES=few $(BIN)/pytest -m "not postgres and not slow and not processes" -n 2 --dist loadfile
+
+test-slow: $(STAMP) ## the long fault and soak runs, and the laws with all their examples
 	$(BIN)/pytest -m slow --timeout 1800
+	TEST_EXAMPLES=all $(BIN)/pytest -m "not postgres and not slow" $(WORKERS) --timeout 1800
 
 test-pgbouncer: $(STAMP) ## the tests of the service and of appending, through PgBouncer in transaction mode
 	TEST_POOLER=pgbouncer $(BIN)/pytest tests/pgbouncer tests/server tests/conformance/test_appending.py \

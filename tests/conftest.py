@@ -3,19 +3,47 @@
 import gc
 import os
 import secrets
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
+from ledger.stores.embedded import EmbeddedServer
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
+from tests.support import examples
 from tests.support.databases import Server, default_server, postgres_15, server_folder
 
+examples.load_profile()
+
 DATA = Path(__file__).parents[2] / "shared" / "data"
+
+#: Fixtures that start a server: who uses one needs PostgreSQL.
+STARTING = {"server", "server_15", "victim", "new_data"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs a server, so that `make test-quick` leaves it out."""
+    for item in items:
+        if not STARTING.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.postgres)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Let a test that starts a server without saying so fail: `make test-quick` would start it, too."""
+    if item.get_closest_marker("postgres"):
+        return (yield)
+
+    def start(server: EmbeddedServer, **options: object) -> None:
+        raise AssertionError(f"{item.nodeid} starts a server: mark it with pytest.mark.postgres")
+
+    with patch.object(EmbeddedServer, "start", start):
+        return (yield)
 
 
 def pytest_collection_finish() -> None:

@@ -10,7 +10,6 @@ from ledger.ports import Store, with_events
 from ledger.stores.decorators import EventStoreDecorator
 from ledger.stores.in_memory import InMemoryStore
 from tests.conformance import (
-    broken_stores,
     test_appending,
     test_concurrent_writers,
     test_following,
@@ -20,6 +19,7 @@ from tests.conformance import (
     test_reading,
     test_retries,
 )
+from tests.support import broken_stores
 
 Check = Callable[[Store, str], Awaitable[object]]
 

@@ -10,7 +10,7 @@ from tests.support.victim import Victim
 
 @pytest.fixture(scope="session")
 def victim() -> Iterator[Victim]:
-    """A server of this folder's own; tests that use it belong to the group ``victim``, so that one runs at a time."""
+    """A server of these tests' own."""
     with server_folder() as folder, embedded(folder) as server:
         yield Victim(server, folder)
 

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -16,15 +16,16 @@ from projections.ranges import versions
 from projections.rendering import context_text
 from projections.strategies import COMPACTIONS, WINDOWS
 from tests.support.driver import Driven
+from tests.support.examples import up_to
 from tests.support.histories import STEPS, Step, configs, exported, happened, hints, mixed, restore
 
-EXAMPLES = settings(max_examples=25, deadline=None)
+EXAMPLES = up_to(25)
 each_window = pytest.mark.parametrize("kind", sorted(WINDOWS))
 each_compaction = pytest.mark.parametrize("kind", sorted(COMPACTIONS))
 _DATES = re.compile(r"^\[\d{4}-\d\d-\d\d - \d{4}-\d\d-\d\d\]$", re.MULTILINE)
 
 
-@settings(max_examples=200, deadline=None)
+@up_to(200)
 @given(config=configs(), steps=STEPS)
 def test_an_exported_state_that_was_imported_exports_the_same__LAW_22(config: dict, steps: list) -> None:
     """R-000-15."""

@@ -4,7 +4,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -17,6 +17,7 @@ from projections.history import HISTORY
 from projections.lineage import LINEAGE
 from projections.rendering import context_text
 from tests.support.driver import Driven, Scripted
+from tests.support.examples import up_to
 from tests.support.histories import STEPS, Step, configs, happened, hints, mixed, take
 
 
@@ -76,7 +77,7 @@ def check_fork(config: dict[str, Any], before: list[Step], place: float, after: 
     assert SESSION.fold(parent.events) == parent.state
 
 
-@settings(max_examples=25, deadline=None)
+@up_to(25)
 @given(config=configs(), before=STEPS, place=st.floats(0, 1), after=STEPS)
 def test_a_fork_at_any_version_goes_on_as_a_copy_would(
     config: dict[str, Any], before: list[Step], place: float, after: list[Step]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -24,10 +24,11 @@ from projections.projection import Projection
 from projections.strategies import COMPACTIONS
 from projections.window import ActiveEntries
 from tests.support.driver import Driven, Scripted, raises
+from tests.support.examples import up_to
 from tests.support.histories import INTERRUPTED, STEPS, Step, configs, happened, mixed
 from tests.support.interrupted_histories import interrupted
 
-EXAMPLES = settings(max_examples=25, deadline=None)
+EXAMPLES = up_to(25)
 each_compaction = pytest.mark.parametrize("kind", sorted(COMPACTIONS))
 OUTCOMES = (CompactionCompleted, CompactionFailed, CompactionDiscarded)
 

@@ -6,8 +6,12 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+import pytest
+
 from projections.strategies import COMPACTIONS, WINDOWS
 from tests.support.pages import ROOT
+
+pytestmark = pytest.mark.processes
 
 
 def in_processes(*arguments: str, seeds: Sequence[str] = ("0", "1")) -> list[dict[str, str]]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.events import CompactionCompleted, Event, RecordedEvent, SessionCleared
@@ -20,9 +20,10 @@ from projections.strategies import COMPACTIONS
 from projections.transcript import group_units
 from tests.support import histories
 from tests.support.driver import Driven
+from tests.support.examples import up_to
 from tests.support.histories import STEPS, configs, happened, settled
 
-EXAMPLES = settings(max_examples=25, deadline=None)
+EXAMPLES = up_to(25)
 each_compaction = pytest.mark.parametrize("kind", sorted(COMPACTIONS))
 _TIMES = {"version": 0, "created_at": None, "updated_at": None, "last_compaction_at": None}
 
@@ -180,7 +181,7 @@ def test_a_new_config_alone_changes_no_entry__LAW_24(config: dict, other: dict, 
     assert [one for one in session.state.summaries.live if one.block is None] == kept
 
 
-@settings(max_examples=200, deadline=None)
+@up_to(200)
 @given(raw=configs())
 def test_a_config_survives_its_dump_and_camel_case__LAW_21(raw: dict) -> None:
     loaded = memory_config.load(raw)

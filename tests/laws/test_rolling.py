@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.session.state import SessionState, at_rest
@@ -13,6 +13,7 @@ from projections.strategies import rolling_blocks
 from projections.strategies.rolling import Rolling, shown_items
 from projections.strategies.rolling_blocks import Blocks, RollingBlocks
 from tests.support.driver import Driven
+from tests.support.examples import up_to
 
 MOST = 400
 Span = tuple[int, int]
@@ -95,7 +96,7 @@ def rolled(size: int, kept: int, unit: str, batches: list[int]) -> tuple[Any, li
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@up_to(60)
 @given(
     st.integers(1, 6),
     st.integers(0, 4),

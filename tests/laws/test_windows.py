@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.session.state import at_rest
@@ -20,9 +20,10 @@ from projections.strategies.rolling import Rolling
 from projections.transcript import group_units
 from tests.support import histories
 from tests.support.driver import Driven
+from tests.support.examples import up_to
 from tests.support.histories import STEPS, configs, happened, hints
 
-EXAMPLES = settings(max_examples=25, deadline=None)
+EXAMPLES = up_to(25)
 each_window = pytest.mark.parametrize("kind", sorted(WINDOWS))
 
 

@@ -17,6 +17,8 @@ from ledger import SyncMemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from projections.config import load
 
+pytestmark = pytest.mark.processes
+
 with SyncMemoryLedger.open(store=InMemoryStore(), config={"window": {"type": "newest_units", "units": 1}}) as ledger:
     ledger.add_user_message("s", "where is it?")
     ledger.add_tool_call("s", "look", {"for": "it"}, tool_call_id="c1")

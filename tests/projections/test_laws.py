@@ -20,6 +20,7 @@ from projections.history import HISTORY
 from projections.lineage import LINEAGE
 from projections.projection import Projection
 from tests.support.arbitrary_events import EVENTS
+from tests.support.examples import up_to
 
 PROJECTIONS: tuple[Projection[Any], ...] = (SESSION, HISTORY, LINEAGE)
 NAMES = [projection.name for projection in PROJECTIONS]
@@ -120,7 +121,7 @@ ANY_EVENT = st.one_of(
 
 
 @pytest.mark.parametrize("projection", PROJECTIONS, ids=NAMES)
-@settings(max_examples=200, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@settings(up_to(200), database=None, suppress_health_check=list(HealthCheck))
 @given(events=st.lists(ANY_EVENT, max_size=12))
 def test_a_fold_takes_events_that_make_no_sense_together(projection: Projection[Any], events: list[Event]) -> None:
     """A file proves that its events were chained, not that they fit; whoever imports one must be able to read on."""

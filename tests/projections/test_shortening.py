@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from projections import ranges, shortening
@@ -10,6 +10,7 @@ from projections.entries import Entry
 from projections.persistent import PersistentList
 from projections.shortening import newest, newest_within, versions_without
 from projections.usage import fitting, most_recent
+from tests.support.examples import up_to
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -56,7 +57,7 @@ def assert_same(held: PersistentList[Entry], count: int, limit: int) -> None:
         assert versions_without(held, shown) == wanted
 
 
-@settings(deadline=None, max_examples=60)
+@up_to(60)
 @given(st.lists(said, max_size=12), st.integers(1, 40), st.integers(1, 400), st.integers(1, 400))
 def test_what_is_shown_is_what_looking_at_every_entry_shows(
     notes: list[tuple[str, int, int, int]], repeated: int, count: int, limit: int
@@ -65,7 +66,7 @@ def test_what_is_shown_is_what_looking_at_every_entry_shows(
     assert_same(entries((notes * repeated)[:400]), count, limit)
 
 
-@settings(deadline=None, max_examples=30)
+@up_to(30)
 @given(st.lists(saying("user", "assistant", "call"), min_size=65, max_size=200), st.data())
 def test_it_is_the_same_while_the_list_grows(notes: list[tuple[str, int, int, int]], data: st.DataObject) -> None:
     """What was measured of a part holds for every longer list that has it."""

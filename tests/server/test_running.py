@@ -310,6 +310,7 @@ def test_streams_end_and_requests_finish_when_the_service_stops() -> None:
     assert time.monotonic() - began < 5
 
 
+@pytest.mark.processes
 def test_serving_others_without_authentication_is_refused(tmp_path: Path) -> None:
     """S-1: exit 2, one line."""
     process = Process(tmp_path, "postgresql://nowhere/none", "--host", "0.0.0.0")

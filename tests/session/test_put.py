@@ -1,7 +1,7 @@
 """A PUT as a diff: the rules W-52 to W-60 and the cases of W-61 and W-62, without I/O."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.events import (
@@ -22,6 +22,7 @@ from ledger.events import (
 )
 from ledger.session.merge.command import Body, BodyMemory, BodyMessage, IfMatch, ServedView, TokenCount
 from ledger.session.merge.fields import context_text
+from tests.support.examples import up_to
 from tests.support.put_cases import Written, message, messages
 
 
@@ -401,7 +402,7 @@ def test_the_chosen_outcomes__W_62() -> None:
 NAMES = st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=6).map(" ".join)
 
 
-@settings(max_examples=200, deadline=None)
+@up_to(200)
 @given(st.lists(st.tuples(NAMES, st.booleans()), max_size=6), NAMES)
 def test_a_strict_put_leaves_exactly_its_body(before: list[tuple[str, bool]], body: str) -> None:
     one = Written()
@@ -412,7 +413,7 @@ def test_a_strict_put_leaves_exactly_its_body(before: list[tuple[str, bool]], bo
     assert one.put(body, IfMatch()) == []
 
 
-@settings(max_examples=200, deadline=None)
+@up_to(200)
 @given(st.data())
 def test_a_marked_writer_never_takes_away_what_it_had_not_seen(data: st.DataObject) -> None:
     """W-54: writers append to, drop from and reorder what they saw, at any distance from the head."""
@@ -430,7 +431,7 @@ def test_a_marked_writer_never_takes_away_what_it_had_not_seen(data: st.DataObje
         assert [name for name in one.names.split() if name in unseen] == unseen
 
 
-@settings(max_examples=100, deadline=None)
+@up_to(100)
 @given(st.lists(st.tuples(NAMES, st.booleans()), min_size=1, max_size=6))
 def test_every_message_is_active_or_was_removed_by_an_event(puts: list[tuple[str, bool]]) -> None:
     """W-44."""
@@ -445,7 +446,7 @@ def test_every_message_is_active_or_was_removed_by_an_event(puts: list[tuple[str
 UNNAMED = st.lists(st.sampled_from(["hi", "you", "and"]), max_size=4)
 
 
-@settings(max_examples=100, deadline=None)
+@up_to(100)
 @given(st.lists(st.tuples(NAMES, UNNAMED, UNNAMED, st.sampled_from(["", "mine"]), st.booleans()), max_size=5))
 def test_deciding_a_put_twice_gives_equal_events(puts: list[tuple[str, list[str], list[str], str, bool]]) -> None:
     """Its ids are made before: what has none gets one of those, each at most once. `Written.put` decides twice."""

@@ -1,0 +1,1 @@
+"""What tests share: databases, drivers, scenes, and processes that are started beside them."""

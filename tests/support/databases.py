@@ -27,6 +27,10 @@ CONTAINER_IMAGE = "pgvector/pgvector:0.8.1-pg18"
 
 POSTGRES_15 = Path("/usr/lib/postgresql/15/bin")
 
+#: Where the memory of the machine is a disk, and how much of it must be free before servers lie there.
+MEMORY_DISK = Path("/dev/shm")
+ENOUGH_BYTES = 2 * 1024**3
+
 
 @dataclass(frozen=True)
 class Server:
@@ -103,7 +107,8 @@ class Server:
 
     def _create(self, name: str, template: str | None) -> None:
         with self._admin() as admin:
-            statement = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+            # copying the files takes a tenth of the time of writing them to the log, which nobody needs here
+            statement = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY")
             admin.execute(statement.format(sql.Identifier(name), sql.Identifier(template or "template1")))
 
     def _admin(self) -> psycopg.Connection[tuple[object, ...]]:
@@ -112,12 +117,15 @@ class Server:
 
 @contextmanager
 def server_folder() -> Iterator[Path]:
-    """Yield a folder for a server's files.
+    """Yield a folder for a server's files, in memory if it has the room.
 
+    A server there syncs as always, as its checks demand, and waits for no disk; most of the suite was that wait.
     Not below pytest's own: each session that root starts makes that one private again, and the server's user
     loses its way to the data.
     """
-    with tempfile.TemporaryDirectory(prefix="ledger-", ignore_cleanup_errors=True) as folder:
+    in_memory = MEMORY_DISK.is_dir() and shutil.disk_usage(MEMORY_DISK).free >= ENOUGH_BYTES
+    parent = MEMORY_DISK if in_memory else None
+    with tempfile.TemporaryDirectory(prefix="ledger-", dir=parent, ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
 

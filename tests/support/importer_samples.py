@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ledger.importers import Conversation, documents, read
 from ledger.session.drafts import EntryDraft
 
-SAMPLES = Path(__file__).parent / "samples"
+SAMPLES = Path(__file__).parents[1] / "importers" / "samples"
 
 
 class Case(NamedTuple):

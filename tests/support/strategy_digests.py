@@ -1,4 +1,4 @@
-"""Print, as JSON, a digest of what every strategy makes of one fixed history: ``python -m tests.support.strategy_digests``.
+"""Print, as JSON, a digest of what every strategy makes of one history: ``python -m tests.support.strategy_digests``.
 
 With ``--broken`` the window ``full`` shows entries in the order in which a set of their ids happens to stand.
 """
