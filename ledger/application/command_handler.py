@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypedDict, TypeVar, Unpack
 from uuid import UUID
 from weakref import WeakValueDictionary
 
@@ -60,6 +60,15 @@ class Idempotency(msgspec.Struct, frozen=True):
     request_hash: bytes
 
 
+class WriteOptions(TypedDict, total=False):
+    """What a write may be given, see `CommandHandler.write_noting`."""
+
+    commutes: bool
+    expected_version: int | None
+    idempotency: Idempotency | None
+    state: SessionState | None
+
+
 class CommandHandler:
     """Writes to the sessions of a store; writers of one session queue within the process."""
 
@@ -71,30 +80,14 @@ class CommandHandler:
         self._saving: set[asyncio.Task[None]] = set()
 
     async def write(
-        self,
-        stream: Stream,
-        commands_for: CommandsFor,
-        *,
-        actor: str,
-        commutes: bool = False,
-        expected_version: int | None = None,
-        idempotency: Idempotency | None = None,
-        state: SessionState | None = None,
+        self, stream: Stream, commands_for: CommandsFor, *, actor: str, **options: Unpack[WriteOptions]
     ) -> Written:
         """Do as `write_noting` does, where there is nothing to note."""
 
         async def decision_for(state: SessionState) -> Decision[None]:
             return Decision(await commands_for(state), None)
 
-        written, _ = await self.write_noting(
-            stream,
-            decision_for,
-            actor=actor,
-            commutes=commutes,
-            expected_version=expected_version,
-            idempotency=idempotency,
-            state=state,
-        )
+        written, _ = await self.write_noting(stream, decision_for, actor=actor, **options)
         return written
 
     async def write_noting(

@@ -10,16 +10,16 @@ from ledger.application.handle import NamespaceHandle
 from ledger.application.session_start import new_entry, opening_commands, resuming_commands, starts_life
 from ledger.codec import decode
 from ledger.errors import EntryNotFound, InvalidInput
-from ledger.events import EntryAdded, EntryEdited, EntryRemoved, JsonObject, Listed, RecordedEvent, ToolStatus
+from ledger.events import EntryAdded, JsonObject, Listed, RecordedEvent, StoredEvent, ToolStatus
+from ledger.history.entries import read_entry_versions
 from ledger.ids import Stream
-from ledger.ports import Receipt
 from ledger.results import Added, AddedEntry, EntryFields, Guard, Version
 from ledger.session.commands import AddEntries, Command, EditEntry, RemoveEntry
 from ledger.session.drafts import EntryDraft, check_content, check_filled, check_metadata, draft_entry
 from ledger.session.state import SessionState
 from ledger.strict_json import check_integer
 from ledger.tokenizers import TOKENIZERS
-from projections.entries import Entry, added, edited
+from projections.entries import Entry, added
 from projections.transcript import Call, orphans
 
 BATCH_ENTRIES = 1_000  # trust N-6
@@ -268,33 +268,12 @@ async def _known(
 
     What was removed, or cleared, may be added again.
     """
-    found = await handle.services.store.events.find_items(stream, ids)
-    known: dict[str, tuple[Entry, AddedEntry]] = {}
-    for name, versions in found.items():
-        current: tuple[Entry, AddedEntry] | None = None
-        wanted = tuple((version, version) for version in versions if version > state.cleared_version)
-        for stored in await handle.services.store.events.read_versions(stream, wanted):
-            event = decode(stored)
-            match event.payload:
-                case EntryAdded() as payload:
-                    receipt = Receipt(
-                        stored.stream_id,
-                        stored.version,
-                        stored.position,
-                        stored.event_id,
-                        stored.recorded_us,
-                        stored.hash,
-                    )
-                    current = added(event, payload), _added_entry(event, payload, receipt, known=True)
-                case EntryEdited() as payload if current is not None:
-                    current = edited(current[0], event, payload), current[1]
-                case EntryRemoved():
-                    current = None
-                case _:
-                    pass
-        if current is not None:
-            known[name] = current
-    return known
+    histories = await read_entry_versions(handle.services.store, stream, ids, after=state.cleared_version)
+    return {
+        name: (history[-1].entry, _known_entry(history[-1].added))
+        for name, history in histories.items()
+        if not history[-1].removed
+    }
 
 
 def _notify_added(handle: NamespaceHandle, stream: Stream, written: Written) -> None:
@@ -316,19 +295,25 @@ def _added(written: Written, waiting: Sequence[Call]) -> tuple[AddedEntry, ...]:
     results = any(payload.kind == "tool_result" for _, payload, _ in pairs)
     alone = orphans(waiting, [added(event, payload) for event, payload, _ in pairs]) if results else ()
     return tuple(
-        _added_entry(event, payload, receipt, orphan=event.version in alone) for event, payload, receipt in pairs
+        _added_entry(event, payload, receipt.hash, orphan=event.version in alone) for event, payload, receipt in pairs
     )
 
 
+def _known_entry(stored: StoredEvent) -> AddedEntry:
+    event = decode(stored)
+    assert isinstance(event.payload, EntryAdded)
+    return _added_entry(event, event.payload, stored.hash, known=True)
+
+
 def _added_entry(
-    event: RecordedEvent, payload: EntryAdded, receipt: Receipt, *, orphan: bool = False, known: bool = False
+    event: RecordedEvent, payload: EntryAdded, digest: bytes, *, orphan: bool = False, known: bool = False
 ) -> AddedEntry:
     return AddedEntry(
         entry_id=payload.entry_id,
         version=event.version,
         position=event.position,
         event_id=str(event.event_id),
-        hash=receipt.hash.hex(),
+        hash=digest.hex(),
         kind=payload.kind,
         tokens=payload.tokens,
         tokenizer=payload.tokenizer,

@@ -1,10 +1,10 @@
 """The services as one actor sees them in one namespace: the first argument of every use case."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 from uuid import UUID
 
-from ledger.application.command_handler import CommandsFor, Idempotency, Written
+from ledger.application.command_handler import CommandsFor, Idempotency, WriteOptions, Written
 from ledger.canonical import canonical_json
 from ledger.chain import request_hash
 from ledger.codec import decode
@@ -14,7 +14,6 @@ from ledger.ids import Stream, namespace_id, request_id
 from ledger.names import check_idempotency_key, named_stream
 from ledger.records import LongTermMemory
 from ledger.results import Guard
-from ledger.session.state import SessionState
 from ledger.strict_json import check_integer
 
 if TYPE_CHECKING:
@@ -92,26 +91,9 @@ class NamespaceHandle:
             raise SessionNotFound(session_id)
         return stream
 
-    async def write(
-        self,
-        stream: Stream,
-        commands_for: CommandsFor,
-        *,
-        commutes: bool = False,
-        expected_version: int | None = None,
-        idempotency: Idempotency | None = None,
-        state: SessionState | None = None,
-    ) -> Written:
+    async def write(self, stream: Stream, commands_for: CommandsFor, **options: Unpack[WriteOptions]) -> Written:
         """See `CommandHandler.write_noting`."""
-        return await self.services.commands.write(
-            stream,
-            commands_for,
-            actor=self.actor,
-            commutes=commutes,
-            expected_version=expected_version,
-            idempotency=idempotency,
-            state=state,
-        )
+        return await self.services.commands.write(stream, commands_for, actor=self.actor, **options)
 
     async def change(
         self, stream: Stream, commands_for: CommandsFor, operation: str, body: object, guard: Guard

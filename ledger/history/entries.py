@@ -1,10 +1,19 @@
 """Entries read back from the log by version, with the text they have now, and the interactions around them."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from ledger.codec import decode
-from ledger.events import CompactionCompleted, EntryAdded, EntryEdited, Ranges
+from ledger.events import (
+    CompactionCompleted,
+    EntryAdded,
+    EntryEdited,
+    EntryRemoved,
+    MemoryAdded,
+    Ranges,
+    RecordedEvent,
+    StoredEvent,
+)
 from ledger.ids import Stream
 from ledger.ports import Store
 from projections import ranges
@@ -19,19 +28,67 @@ Findable: TypeAlias = Callable[[Stream, Sequence[int]], Awaitable[set[int]]]
 _REACH: Final = 12  # versions before and after a hit that are read at first
 
 
+class EntryVersion(NamedTuple):
+    """An entry from an event about it on, and the event that added it; *removed* once it was withdrawn."""
+
+    event: RecordedEvent
+    entry: Entry
+    added: StoredEvent
+    removed: bool
+
+
+async def read_entry_versions(
+    store: Store, stream: Stream, ids: Sequence[str], *, after: int = 0
+) -> dict[str, list[EntryVersion]]:
+    """Return by id what the entries with *ids* were after each event about them, oldest first.
+
+    Unknown ids are not in it. Events up to version *after* are left out. An id that came twice goes on in one history.
+    """
+    found = await store.events.find_items(stream, ids)
+    wanted = ranges.ranges_of(sorted(each for versions in found.values() for each in versions if each > after))
+    histories: dict[str, list[EntryVersion]] = {}
+    for stored in await store.events.read_versions(stream, wanted) if wanted else ():
+        event = decode(stored)
+        match event.payload:
+            case EntryAdded() as payload:
+                change = EntryVersion(event, added(event, payload), stored, removed=False)
+            case EntryEdited() as payload if payload.entry_id in histories:
+                before = histories[payload.entry_id][-1]
+                change = before._replace(event=event, entry=edited(before.entry, event, payload))
+            case EntryRemoved() as payload if payload.entry_id in histories:
+                change = histories[payload.entry_id][-1]._replace(event=event, removed=True)
+            case _:
+                continue
+        histories.setdefault(change.entry.entry_id, []).append(change)
+    return histories
+
+
+async def read_items(
+    store: Store, stream: Stream, wanted: Ranges, kind: type[EntryAdded | MemoryAdded]
+) -> list[RecordedEvent]:
+    """Return the events at the versions *wanted*, then all others about the items of a *kind* that these added."""
+    events = [decode(stored) for stored in await store.events.read_versions(stream, wanted)]
+    ids = {payload.item_id for event in events if isinstance(payload := event.payload, kind)}
+    about = await store.events.find_items(stream, sorted(ids)) if ids else {}
+    others = sorted({each for versions in about.values() for each in versions} - {event.version for event in events})
+    return (
+        [*events, *map(decode, await store.events.read_versions(stream, ranges.ranges_of(others)))]
+        if others
+        else events
+    )
+
+
 async def read_entries(store: Store, stream: Stream, wanted: Ranges) -> dict[int, Entry]:
     """Return the entries added at the versions in *wanted*, by version; edits from any version are in them."""
-    events = [decode(stored) for stored in await store.events.read_versions(stream, wanted)]
-    entries = {event.version: added(event, event.payload) for event in events if isinstance(event.payload, EntryAdded)}
-    if not entries:
-        return {}
-    about = await store.events.find_items(stream, sorted({entry.entry_id for entry in entries.values()}))
-    later = sorted({version for versions in about.values() for version in versions} - entries.keys())
-    for stored in await store.events.read_versions(stream, ranges.ranges_of(later)):
-        event = decode(stored)
-        payload = event.payload
-        if isinstance(payload, EntryEdited) and payload.entry_version in entries:
-            entries[payload.entry_version] = edited(entries[payload.entry_version], event, payload)
+    entries: dict[int, Entry] = {}
+    for event in await read_items(store, stream, wanted, EntryAdded):
+        match event.payload:
+            case EntryAdded() as payload if ranges.contains(wanted, event.version):
+                entries[event.version] = added(event, payload)
+            case EntryEdited() as payload if payload.entry_version in entries:
+                entries[payload.entry_version] = edited(entries[payload.entry_version], event, payload)
+            case _:
+                pass
     return entries
 
 

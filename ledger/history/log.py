@@ -13,13 +13,13 @@ import msgspec
 from ledger.chain import ZERO_HASH
 from ledger.codec import decode, stored_json
 from ledger.errors import EntryNotFound, SessionNotFound
-from ledger.events import EntryAdded, EntryEdited, EntryRemoved, JsonObject, StoredEvent, to_datetime
+from ledger.events import JsonObject, StoredEvent, to_datetime
+from ledger.history.entries import read_entry_versions
 from ledger.ids import Stream
 from ledger.ports import Store
 from ledger.session.state import SessionState
-from projections.entries import Entry, added, edited
+from projections.entries import Entry
 from projections.history import HISTORY, Status
-from projections.ranges import ranges_of
 
 PAGE_EVENTS: Final = 1_000
 MOST_LOOKED_AT: Final = 10_000  # of a page that is asked for by type
@@ -131,37 +131,24 @@ async def read_entry(store: Store, stream: Stream, state: SessionState, entry_id
     Raises:
         EntryNotFound: it never was in the session.
     """
-    versions = (await store.events.find_items(stream, [entry_id])).get(entry_id, [])
-    entry: Entry | None = None
-    removed = False
-    history: list[EntryChange] = []
-    for stored in await store.events.read_versions(stream, ranges_of(versions)):
-        event = decode(stored)
-        match event.payload:
-            case EntryAdded() as payload:
-                entry, removed = added(event, payload), False
-            case EntryEdited() as payload if entry is not None:
-                entry = edited(entry, event, payload)
-            case EntryRemoved():
-                removed = True
-            case _:
-                continue
-        if entry is not None:
-            history.append(
-                EntryChange(
-                    version=event.version,
-                    event_id=event.event_id,
-                    type=event.type,
-                    recorded_at=event.recorded_at,
-                    actor=event.actor,
-                    content=entry.content,
-                    role=entry.role,
-                )
-            )
-    if entry is None:
+    history = (await read_entry_versions(store, stream, [entry_id])).get(entry_id, [])
+    if not history:
         raise EntryNotFound(entry_id, ever=False)
+    changes = tuple(
+        EntryChange(
+            version=each.event.version,
+            event_id=each.event.event_id,
+            type=each.event.type,
+            recorded_at=each.event.recorded_at,
+            actor=each.event.actor,
+            content=each.entry.content,
+            role=each.entry.role,
+        )
+        for each in history
+    )
+    entry, removed = history[-1].entry, history[-1].removed
     status, summaries = await _fate(store, stream, state, entry, removed=removed)
-    return EntryRecord(entry=entry, status=status, summary_ids=summaries, history=tuple(history), version=state.version)
+    return EntryRecord(entry=entry, status=status, summary_ids=summaries, history=changes, version=state.version)
 
 
 async def _fate(

@@ -4,9 +4,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ledger.codec import decode
 from ledger.events import EntriesIndexed, MemoryAdded, MemoryEdited, MemoryFields, MemoryPromoted, RecordSource
-from ledger.history.entries import read_entries
+from ledger.history.entries import read_entries, read_items
 from ledger.ids import Stream
 from ledger.records import Promotion
 from ledger.session.commands import MarkIndexed, PromoteMemory
@@ -77,16 +76,14 @@ async def _memories(
 ) -> dict[int, tuple[str, MemoryFields]]:
     """Return the memories added at the versions *wanted*, by version: id, and what they said last."""
     found: dict[int, tuple[str, MemoryFields]] = {}
-    for stored in await worked.store.events.read_versions(stream, ranges.ranges_of(wanted)):
-        payload = decode(stored).payload
-        if isinstance(payload, MemoryAdded):
-            found[stored.version] = payload.memory_id, payload.fields
-    about = await worked.store.events.find_items(stream, sorted({memory_id for memory_id, _ in found.values()}))
-    later = sorted({version for versions in about.values() for version in versions} - found.keys())
-    for stored in await worked.store.events.read_versions(stream, ranges.ranges_of(later)):
-        payload = decode(stored).payload
-        if isinstance(payload, MemoryEdited) and payload.memory_version in found:
-            found[payload.memory_version] = payload.memory_id, payload.fields
+    for event in await read_items(worked.store, stream, ranges.ranges_of(wanted), MemoryAdded):
+        match event.payload:
+            case MemoryAdded() as payload if event.version in wanted:
+                found[event.version] = payload.memory_id, payload.fields
+            case MemoryEdited() as payload if payload.memory_version in found:
+                found[payload.memory_version] = payload.memory_id, payload.fields
+            case _:
+                pass
     return found
 
 

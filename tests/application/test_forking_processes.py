@@ -31,7 +31,7 @@ def url(server: Server, shared_database: str) -> Iterator[str]:
 def ran(*arguments: str) -> list[str]:
     """Return what the program printed; it has a minute, and says nothing on standard error."""
     done = subprocess.run(
-        [sys.executable, "-m", f"{__package__}.forking", *arguments],
+        [sys.executable, "-m", "tests.support.forking_process", *arguments],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -1,6 +1,6 @@
 """A program that opens a ledger, forks, and uses it in both processes.
 
-    python -m tests.memory.forking HOW WHAT [URL]
+    python -m tests.support.forking_process HOW WHAT [URL]
 
 HOW is how it forks, WHAT the ledger it uses. It prints what child and parent saw.
 """
