@@ -38,9 +38,9 @@ if TYPE_CHECKING:
         what_if,
     )
     from ledger.application.handle import NamespaceHandle
+    from ledger.long_term_memory import LongTermMemory
     from ledger.ports import Store
     from ledger.ports.models import Embedder
-    from ledger.records import LongTermMemory
     from ledger.summarizers import SummarizerChoice
     from projections.config import MemoryConfig
 else:

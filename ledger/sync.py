@@ -17,8 +17,8 @@ from typing import Any
 from anyio import to_thread
 
 from ledger.blocking import Blocking, EventLoopThread, described
+from ledger.long_term_memory import LongTermMemory
 from ledger.memory import MemoryLedger
-from ledger.records import LongTermMemory
 
 #: Arguments of `open` that a forked child cannot use again: they may have connections.
 _NOT_FOR_CHILDREN = ("store", "summarizer", "embedder")

@@ -16,8 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
+from ledger.long_term_memory import LongTermMemory
 from ledger.memory import MemoryLedger
-from ledger.records import LongTermMemory
 from ledger.sync import SyncLongTermMemory, SyncMemoryLedger
 
 STUB: Final = Path(__file__).parents[1] / "ledger" / "sync.pyi"

@@ -11,8 +11,8 @@ from ledger.codec import decode
 from ledger.errors import InvalidInput, SessionNotFound
 from ledger.events import RecordedEvent
 from ledger.ids import Stream, namespace_id, request_id
+from ledger.long_term_memory import LongTermMemory
 from ledger.names import check_idempotency_key, named_stream
-from ledger.records import LongTermMemory
 from ledger.results import Guard
 from ledger.strict_json import check_integer
 

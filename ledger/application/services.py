@@ -18,13 +18,13 @@ from ledger.compaction.summarizing import DEADLINE_S
 from ledger.embedders import configured_embedder
 from ledger.errors import Unavailable
 from ledger.ids import namespace_id
+from ledger.long_term_memory import LongTermMemory, RecordIndexes
 from ledger.names import check_name
 from ledger.opening import open_store
 from ledger.ports import Clock, Store
 from ledger.ports.models import Embedder
 from ledger.ports.search_index import SearchLanguage
 from ledger.prices import Prices, load_prices
-from ledger.records import LongTermMemory, RecordIndexes
 from ledger.replay.builds import Builds
 from ledger.replay.session_index import SessionIndex
 from ledger.replay.states import States

@@ -12,8 +12,8 @@ import msgspec
 from ledger.append_requests import stream_write
 from ledger.contention import until_uncontended
 from ledger.ids import Stream
+from ledger.long_term_memory import Promotion
 from ledger.ports import AppendRequest, StreamWrite
-from ledger.records import Promotion
 from ledger.session.commands import Command
 from ledger.session.decisions import decide
 from ledger.session.state import SessionState

@@ -8,7 +8,7 @@ from ledger.events import EntriesExtracted, Extraction, MemoryFields, ModelOutpu
 from ledger.extraction import ExtractedMemory, extraction_request, longest_memory, memories_in
 from ledger.history.entries import read_entries
 from ledger.ids import Stream
-from ledger.records import Promotion
+from ledger.long_term_memory import Promotion
 from ledger.session.commands import MarkExtracted
 from ledger.session.state import SessionState
 from ledger.worker.completing import Ending, Made, complete

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from ledger.events import EntriesIndexed, MemoryAdded, MemoryEdited, MemoryFields, MemoryPromoted, RecordSource
 from ledger.history.entries import read_entries, read_items
 from ledger.ids import Stream
-from ledger.records import Promotion
+from ledger.long_term_memory import Promotion
 from ledger.session.commands import MarkIndexed, PromoteMemory
 from ledger.session.state import SessionState
 from ledger.worker.completing import Ending, Made, complete

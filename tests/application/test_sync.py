@@ -13,8 +13,8 @@ import pytest
 
 from ledger.blocking import Blocking
 from ledger.errors import InvalidInput, SessionNotFound, Unavailable
+from ledger.long_term_memory import LongTermMemory
 from ledger.memory import MemoryLedger
-from ledger.records import LongTermMemory
 from ledger.stores.in_memory import InMemoryStore
 from ledger.sync import SyncLongTermMemory, SyncMemoryLedger
 from tests.application.conftest import SMALL

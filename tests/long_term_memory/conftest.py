@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 
 from ledger.clock import SystemClock
+from ledger.long_term_memory import LongTermMemory
 from ledger.ports import Store
-from ledger.records import LongTermMemory
 
 START = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

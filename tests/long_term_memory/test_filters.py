@@ -9,9 +9,9 @@ import pytest
 
 from ledger.errors import InvalidInput
 from ledger.events import MemoryFields, to_microseconds
+from ledger.long_term_memory import records_stream
 from ledger.ports import Store
 from ledger.ports.records import RecordQuery, StoredRecord
-from ledger.records import records_stream
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import record_conditions
 from projections.record_filters import Condition, Date, Tag, date_matches, parse, tag_matches

@@ -12,11 +12,11 @@ from ledger.clock import SystemClock
 from ledger.errors import InvalidInput, RecordNotFound, Unavailable
 from ledger.events import MemoryFields, RecordCreated
 from ledger.ids import Stream
+from ledger.long_term_memory import LongTermMemory, record_writer
+from ledger.long_term_memory.record_writer import RecordWriter, records_stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store, StreamWrite
 from ledger.ports.records import RecordLookup
-from ledger.records import LongTermMemory, writing
-from ledger.records.writing import RecordWriter, records_stream
 from projections.records import Record, memory_hash
 
 KEYS = [
@@ -217,7 +217,7 @@ async def test_a_writer_that_knows_an_old_version_is_refused_and_one_that_names_
     def unguarded(*args: Any, **options: Any) -> StreamWrite:
         return stream_write(*args, **{**options, "expected_version": None})
 
-    monkeypatch.setattr(writing, "stream_write", unguarded)
+    monkeypatch.setattr(record_writer, "stream_write", unguarded)
     await memory.create([a_record()])
     assert [one.type for one in await memory.history("r")] == ["record.created", "record.created"]
 

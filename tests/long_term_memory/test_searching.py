@@ -9,9 +9,9 @@ import pytest
 from ledger.embedders.openai import OpenAIEmbedder
 from ledger.errors import InvalidInput
 from ledger.events import to_microseconds
+from ledger.long_term_memory import LongTermMemory, RecordPage, record_search, records_stream
 from ledger.ports import Store
 from ledger.ports.records import RecordQuery, SearchMode
-from ledger.records import LongTermMemory, RecordPage, record_search, records_stream
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import record_reader
 from projections.recency import Recency

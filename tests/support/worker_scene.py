@@ -10,9 +10,9 @@ from ledger.clock import SystemClock
 from ledger.codec import decode
 from ledger.events import Event, Extraction, MemoryAdded, MemoryFields, RecordedEvent
 from ledger.ids import Stream
+from ledger.long_term_memory import LongTermMemory, RecordSearch, records_stream
+from ledger.long_term_memory.results import LongTermRecord
 from ledger.ports import Store
-from ledger.records import LongTermMemory, RecordSearch, records_stream
-from ledger.records.shown import LongTermRecord
 from ledger.replay.states import States
 from ledger.session.commands import ChangeConfig
 from ledger.summarizers import SummarizerChoice

@@ -18,9 +18,9 @@ from ledger.application.services import Services, open_services
 from ledger.application.working_memory import current_state, put_working_memory
 from ledger.errors import InvalidInput, LedgerError, PreconditionFailed, RecordNotFound, SessionNotFound
 from ledger.events import JsonObject
+from ledger.long_term_memory import LongTermMemory
 from ledger.names import DEFAULT_NAMESPACE, check_name
 from ledger.ports import Store
-from ledger.records import LongTermMemory
 from ledger.results import Precondition
 from ledger.server.ams.source import Source
 from ledger.server.compat import shapes

@@ -9,7 +9,7 @@ from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput
 from ledger.events import Extraction, JsonObject, MemoryFields
 from ledger.limits import METADATA_BYTES, NAME_BYTES, PAYLOAD_BYTES
-from ledger.records.drafts import check_fields
+from ledger.long_term_memory.drafts import check_fields
 from ledger.server.strict_body import LenientBody
 from ledger.session.drafts import check_content
 from ledger.session.merge.command import Body, BodyMemory, BodyMessage

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from ledger.errors import InvalidInput, RecordNotFound
 from ledger.events import JsonObject
-from ledger.records import LongTermMemory, RecordSearch, record_search
+from ledger.long_term_memory import LongTermMemory, RecordSearch, record_search
 from ledger.server.callers import Caller, CallerOf, Reader, Writer
 from ledger.server.compat.locating import Locator
 from ledger.server.compat.models import AcknowledgedOut, ForgottenOut, RecordOut, RecordPageOut

@@ -14,17 +14,17 @@ from ledger.codec import decode
 from ledger.errors import EmbedderFailed, LedgerError, RecordNotFound
 from ledger.events import RecordedEvent
 from ledger.ids import Stream, namespace_id
+from ledger.long_term_memory.decisions import revisions
+from ledger.long_term_memory.drafts import check_record_id
+from ledger.long_term_memory.index import RecordIndexes
+from ledger.long_term_memory.queries import RecordSearch, record_search
+from ledger.long_term_memory.record_writer import RecordWriter, records_stream
+from ledger.long_term_memory.results import LongTermRecord, RecordPage, Revision, found, shown
 from ledger.names import DEFAULT_NAMESPACE, check_name
 from ledger.ports import Clock, Store
 from ledger.ports.models import Embedder
 from ledger.ports.records import RecordBuilds, RecordHitPage, RecordKey, RecordLookup, RecordQuery, StoredRecord
 from ledger.ports.search_index import SearchLanguage
-from ledger.records.deciding import revisions
-from ledger.records.drafts import check_record_id
-from ledger.records.index import RecordIndexes
-from ledger.records.questions import RecordSearch, record_search
-from ledger.records.shown import LongTermRecord, RecordPage, Revision, found, shown
-from ledger.records.writing import RecordWriter, records_stream
 from projections.ranges import ranges_of
 from projections.record_filters import Condition, Tag, tag_matches
 

@@ -7,13 +7,13 @@ Each record's changes are events on a stream of its user; what is found is a pro
 a deletion: `LongTermMemory.restore` undoes it. Source: http W-26 … W-35, W-46, W-71.
 """
 
-from ledger.records.deciding import Promotion
-from ledger.records.forgetting import ForgetPolicy
-from ledger.records.index import RecordIndex, RecordIndexes
-from ledger.records.questions import RecordSearch, record_search
-from ledger.records.restoring import Restoring
-from ledger.records.shown import Forgotten, FoundRecord, LongTermRecord, RecordPage, Revision
-from ledger.records.writing import records_stream
+from ledger.long_term_memory.decisions import Promotion
+from ledger.long_term_memory.forget_policy import ForgetPolicy
+from ledger.long_term_memory.index import RecordIndex, RecordIndexes
+from ledger.long_term_memory.queries import RecordSearch, record_search
+from ledger.long_term_memory.record_writer import records_stream
+from ledger.long_term_memory.restore import Restoring
+from ledger.long_term_memory.results import Forgotten, FoundRecord, LongTermRecord, RecordPage, Revision
 
 __all__ = [
     "ForgetPolicy",

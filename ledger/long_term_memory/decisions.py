@@ -18,7 +18,7 @@ from ledger.events import (
     RecordSource,
 )
 from ledger.ids import Stream
-from ledger.records.drafts import RecordDraft, fields_of
+from ledger.long_term_memory.drafts import RecordDraft, fields_of
 from projections.records import MERGED, Record, fold, identity
 
 #: Known records of a stream by id, found or not.

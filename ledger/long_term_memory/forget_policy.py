@@ -7,9 +7,9 @@ from typing import Any, Final
 import msgspec
 
 from ledger.errors import InvalidInput
+from ledger.long_term_memory.drafts import check_record_id
+from ledger.long_term_memory.queries import count_of, number_of
 from ledger.ports.records import StoredRecord
-from ledger.records.drafts import check_record_id
-from ledger.records.questions import count_of, number_of
 from projections.recency import DAY_S, Recency
 from projections.record_filters import MEMORY_TYPES
 

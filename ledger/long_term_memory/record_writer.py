@@ -14,11 +14,11 @@ from ledger.append_requests import stream_write
 from ledger.contention import until_uncontended
 from ledger.events import RecordEvent
 from ledger.ids import Stream
+from ledger.long_term_memory.decisions import Known, Promotion, promote
+from ledger.long_term_memory.drafts import placed
+from ledger.long_term_memory.index import RecordIndexes
 from ledger.ports import AppendRequest, Clock, Store, StreamWrite
 from ledger.ports.records import RecordBuilds, RecordLookup, StoredRecord
-from ledger.records.deciding import Known, Promotion, promote
-from ledger.records.drafts import placed
-from ledger.records.index import RecordIndexes
 from projections.records import RECORDS, Record
 
 #: What to do with the records of a stream, decided anew if another writer was first.

@@ -10,17 +10,17 @@ from msgspec.structs import replace
 from ledger.errors import InvalidInput, RecordNotFound
 from ledger.events import RecordCreated
 from ledger.ids import Stream
+from ledger.long_term_memory import decisions
+from ledger.long_term_memory.decisions import Known, Promotion
+from ledger.long_term_memory.drafts import RecordDraft, check_record_id, fields_of, record_changes, record_draft
+from ledger.long_term_memory.forget_policy import ForgetPolicy, forget_policy, forgotten, pinned_ids
+from ledger.long_term_memory.queries import count_of
+from ledger.long_term_memory.reads import Reading
+from ledger.long_term_memory.record_writer import records_stream
+from ledger.long_term_memory.results import Forgotten, LongTermRecord, shown
 from ledger.names import check_name
 from ledger.ports import StreamWrite
 from ledger.ports.records import RecordAccess, RecordBuilds, RecordLookup, RecordQuery, StoredRecord
-from ledger.records import deciding
-from ledger.records.deciding import Known, Promotion
-from ledger.records.drafts import RecordDraft, check_record_id, fields_of, record_changes, record_draft
-from ledger.records.forgetting import ForgetPolicy, forget_policy, forgotten, pinned_ids
-from ledger.records.questions import count_of
-from ledger.records.reading import Reading
-from ledger.records.shown import Forgotten, LongTermRecord, shown
-from ledger.records.writing import records_stream
 from projections.record_filters import TAG_FIELDS, Condition, Tag
 from projections.records import identity
 
@@ -74,7 +74,7 @@ class Changing(Reading):
         if there == here:
 
             def changed(stream: Stream, known: Known) -> list[Any]:
-                return list(deciding.edit(known, record_id, draft, stream=stream, write_id=write_id))
+                return list(decisions.edit(known, record_id, draft, stream=stream, write_id=write_id))
 
             await self._writer.write([here], RecordLookup(record_ids=(record_id,)), changed)
         else:
@@ -89,7 +89,7 @@ class Changing(Reading):
         for streams in _by_space(await self._kept(*ids)):
 
             def gone(stream: Stream, known: Known) -> list[Any]:
-                return deciding.delete(known, ids, reason="deleted", write_id=write_id)
+                return decisions.delete(known, ids, reason="deleted", write_id=write_id)
 
             written = await self._writer.write(streams, RecordLookup(record_ids=ids), gone)
             deleted += sum(len(one.events) for one in written)
@@ -131,7 +131,7 @@ class Changing(Reading):
             wanted = RecordLookup(record_ids=tuple(one.record_id for own in by_stream.values() for one in own))
 
             def gone(stream: Stream, known: Known, own: Any = by_stream) -> list[Any]:
-                return deciding.forget(known, own[stream], write_id=write_id)
+                return decisions.forget(known, own[stream], write_id=write_id)
 
             written = await self._writer.write(streams, wanted, gone)
             deleted += [event.record_id for one in written for event in one.events]
@@ -155,7 +155,7 @@ class Changing(Reading):
             ids = tuple(dict.fromkeys(one.record.record_id for one, _ in duplicates))
 
             def merged(stream: Stream, known: Known) -> list[Any]:
-                return deciding.merge(known, write_id=write_id)
+                return decisions.merge(known, write_id=write_id)
 
             await self._writer.write(streams, RecordLookup(record_ids=ids), merged)
         query = RecordQuery(
@@ -200,7 +200,7 @@ class Changing(Reading):
 
         def made(stream: Stream, known: Known) -> list[Any]:
             own = [draft for draft, home in drafts if home == stream]
-            creation = deciding.create(known, own, stream=stream, write_id=write_id, deduplicate=deduplicate)
+            creation = decisions.create(known, own, stream=stream, write_id=write_id, deduplicate=deduplicate)
             touched.update((stream, one) for one in creation.touched)
             return list(creation.events)
 
@@ -227,8 +227,8 @@ class Changing(Reading):
 
         def moved(stream: Stream, known: Known) -> list[Any]:
             if stream == there:
-                return deciding.put(known, record_id, fields, write_id=write_id)
-            return deciding.delete(known, [record_id], reason=MOVED, write_id=write_id)
+                return decisions.put(known, record_id, fields, write_id=write_id)
+            return decisions.delete(known, [record_id], reason=MOVED, write_id=write_id)
 
         together = [[there, here]] if there.namespace == here.namespace else [[there], [here]]
         for streams in together:

@@ -6,13 +6,13 @@ from typing import Any
 from ledger.errors import InvalidInput, RecordNotFound, VersionNotFound
 from ledger.events import RecordDeleted, RecordedEvent
 from ledger.ids import Stream
+from ledger.long_term_memory import decisions
+from ledger.long_term_memory.changes import MOVED, Changing
+from ledger.long_term_memory.decisions import Known
+from ledger.long_term_memory.drafts import check_record_id
+from ledger.long_term_memory.record_writer import records_stream
+from ledger.long_term_memory.results import LongTermRecord
 from ledger.ports.records import RecordLookup, StoredRecord
-from ledger.records import deciding
-from ledger.records.changing import MOVED, Changing
-from ledger.records.deciding import Known
-from ledger.records.drafts import check_record_id
-from ledger.records.shown import LongTermRecord
-from ledger.records.writing import records_stream
 from ledger.strict_json import check_integer
 from projections.records import Record
 
@@ -40,7 +40,7 @@ class Restoring(Changing):
         merged = [one for event in history for one in getattr(event.payload, "merged", ())]
 
         def back(stream: Stream, known: Known) -> list[Any]:
-            return deciding.restore(record_id, then, known, history, write_id=write_id)
+            return decisions.restore(record_id, then, known, history, write_id=write_id)
 
         await self._writer.write([stream], RecordLookup(record_ids=(record_id, *merged)), back)
         if kept.record.status == MOVED:
@@ -58,7 +58,7 @@ class Restoring(Changing):
             if any(one.payload.write_id in left for one in await self._events(kept, name)):
 
                 def gone(stream: Stream, known: Known) -> list[Any]:
-                    return deciding.delete(known, [record_id], reason=MOVED, write_id=write_id)
+                    return decisions.delete(known, [record_id], reason=MOVED, write_id=write_id)
 
                 await self._writer.write([stream], RecordLookup(record_ids=(record_id,)), gone)
 
@@ -73,7 +73,9 @@ class Restoring(Changing):
         for one, name in kept:
             if namespace in {None, name} and user_id in {None, one.user_id}:
                 history = await self._events(one, name)
-                then = [record for event, record in deciding.revisions(record_id, history) if event.version == revision]
+                then = [
+                    record for event, record in decisions.revisions(record_id, history) if event.version == revision
+                ]
                 places += [(one, name, history, record) for record in then]
         if not places:
             raise VersionNotFound("the record has no such revision there; its history lists those it has, and where")
