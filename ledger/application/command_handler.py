@@ -16,10 +16,10 @@ from ledger.errors import IdempotencyMismatch, LedgerError, Unreadable, VersionC
 from ledger.events import Event, RecordedEvent, SessionOpened
 from ledger.ids import Stream
 from ledger.ports import AppendRequest, Clock, Receipt, Store
-from ledger.replay.states import States
 from ledger.session.commands import Command, OpenSession
 from ledger.session.decisions import decide
 from ledger.session.state import SessionState
+from ledger.states.states import States
 from projections.ranges import ranges_of
 
 T = TypeVar("T")

@@ -8,8 +8,8 @@ from ledger.application.services import Services
 from ledger.ids import namespace_id
 from ledger.ports.session_index import IndexedSession
 from ledger.ports.stored_projections import Checkpoint
-from ledger.replay.builds import live_builds, still_there
-from ledger.replay.session_index import SessionIndex
+from ledger.stored_projections.builds import live_builds, still_there
+from ledger.stored_projections.session_index import SessionIndex
 
 _ASKED_AT_ONCE: Final = 500
 

@@ -25,14 +25,14 @@ from ledger.ports import Clock, Store
 from ledger.ports.models import Embedder
 from ledger.ports.search_index import SearchLanguage
 from ledger.prices import Prices, load_prices
-from ledger.replay.builds import Builds
-from ledger.replay.session_index import SessionIndex
-from ledger.replay.states import States
-from ledger.replay.stored_projections import StoredProjections
 from ledger.search.finding import Finder
 from ledger.search.index import SearchIndex
 from ledger.search.knowledge import check_usable
 from ledger.settings import Settings
+from ledger.states.states import States
+from ledger.stored_projections.builds import Builds
+from ledger.stored_projections.registry import StoredProjections
+from ledger.stored_projections.session_index import SessionIndex
 from ledger.summarizers import SummarizerChoice, chosen_summarizer, configured_summarizer
 from ledger.whatif.answers import Known
 from projections import config as memory_config

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from ledger.application.handle import NamespaceHandle
-from ledger.replay.stored_projections import BuildStatus, RebuiltProjection, StoredProjectionInfo
+from ledger.stored_projections.registry import BuildStatus, RebuiltProjection, StoredProjectionInfo
 
 
 def stored_projections(handle: NamespaceHandle) -> list[StoredProjectionInfo]:

@@ -7,7 +7,7 @@ import typer
 from ledger.cli.app import command, options, projections, run
 from ledger.cli.arguments import opened
 from ledger.cli.output import moment
-from ledger.replay.stored_projections import BuildStatus, RebuiltProjection, StoredProjectionInfo
+from ledger.stored_projections.registry import BuildStatus, RebuiltProjection, StoredProjectionInfo
 
 
 @command(projections, "list")

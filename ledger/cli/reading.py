@@ -16,7 +16,7 @@ from ledger.events import RecordedEvent
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports.session_index import IndexedSession
-from ledger.replay.session_index import row_of
+from ledger.stored_projections.session_index import row_of
 from projections.history import Past
 from projections.prompts import label
 from projections.summaries import Summary

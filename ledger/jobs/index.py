@@ -10,10 +10,10 @@ from ledger.jobs.backlogs import Backlogs
 from ledger.jobs.due import WorkPlan, due_jobs
 from ledger.ports import Store
 from ledger.ports.jobs import JOBS, SessionJobs
-from ledger.replay import snapshots
 from ledger.replay.fold_results import fold_digest
-from ledger.replay.states import States
 from ledger.session.state import SESSION
+from ledger.states import snapshots
+from ledger.states.states import States
 from projections.backlog import BACKLOG
 
 log = logging.getLogger("ledger")

@@ -15,9 +15,9 @@ from ledger.ids import Stream
 from ledger.importers import Conversation
 from ledger.names import NO_SESSIONS, kept_stream, named_stream
 from ledger.ports import AppendRequest, Clock, Store, StreamWrite
-from ledger.replay.states import States
 from ledger.session.commands import OpenSession
 from ledger.session.decisions import decide
+from ledger.states.states import States
 from ledger.tokenizers import entry_event
 from ledger.transfer.copying import copied
 from ledger.transfer.lines import Head

@@ -17,8 +17,8 @@ from ledger.errors import (
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.replay import snapshots
 from ledger.session.state import at_rest
+from ledger.states import snapshots
 from ledger.stores.in_memory import InMemoryStore
 from projections.entries import Entry
 from tests.application.conftest import SMALL, contents, talk

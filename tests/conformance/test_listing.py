@@ -7,7 +7,7 @@ from ledger.errors import LogCorrupted, UnknownEvent
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.replay.session_index import SessionIndex
+from ledger.stored_projections.session_index import SessionIndex
 from tests.support.store_requests import an_event, append
 
 

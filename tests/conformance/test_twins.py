@@ -13,9 +13,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from ledger.compaction.result import CompactionResult
 from ledger.memory import MemoryLedger
-from ledger.replay import snapshots
 from ledger.results import Added, AddedEntry
 from ledger.session.state import SESSION
+from ledger.states import snapshots
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
 from tests.support.databases import Server

@@ -16,8 +16,8 @@ import msgspec
 from ledger.codec import decode_payload
 from ledger.events import RecordedEvent
 from ledger.replay import fold_results
-from ledger.replay.snapshots import dehydrate
 from ledger.session.state import SESSION
+from ledger.states.snapshots import dehydrate
 from projections import backlog, config, records, search
 from projections.persistent import PersistentList
 

@@ -18,9 +18,9 @@ from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.ports.session_index import IndexedSession
 from ledger.ports.stored_projections import Checkpoint
-from ledger.replay import builds
-from ledger.replay.builds import Build, next_build, replaced_builds
-from ledger.replay.session_index import SessionIndex, row_of
+from ledger.stored_projections import builds
+from ledger.stored_projections.builds import Build, next_build, replaced_builds
+from ledger.stored_projections.session_index import SessionIndex, row_of
 from ledger.stores.postgres import PostgresStore
 from tests.support.databases import Server
 from tests.support.ledgers import ledger_over

@@ -6,7 +6,7 @@ from uuid import UUID
 from ledger.ids import Stream, namespace_id
 from ledger.ports import AppendRequest, Store, StreamWrite
 from ledger.ports.records import RECORDS_PROJECTION
-from ledger.replay.builds import Build
+from ledger.stored_projections.builds import Build
 from projections.records import RECORDS, Record
 from tests.support.store_requests import some_events
 

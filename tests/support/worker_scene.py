@@ -13,8 +13,8 @@ from ledger.ids import Stream
 from ledger.long_term_memory import LongTermMemory, RecordSearch, records_stream
 from ledger.long_term_memory.results import LongTermRecord
 from ledger.ports import Store
-from ledger.replay.states import States
 from ledger.session.commands import ChangeConfig
+from ledger.states.states import States
 from ledger.summarizers import SummarizerChoice
 from ledger.worker import Worker, WorkerSettings, load_worker_settings
 from ledger.worker.namespace import WorkedNamespace

@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from ledger.errors import InvalidInput
-from ledger.replay.builds import Build, Builds, Rebuilt, StoredProjection
+from ledger.stored_projections.builds import Build, Builds, Rebuilt, StoredProjection
 
 
 class BuildStatus(msgspec.Struct, frozen=True, kw_only=True):

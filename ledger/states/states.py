@@ -16,8 +16,8 @@ from ledger.events import RecordedEvent
 from ledger.ids import Stream
 from ledger.ports import Store
 from ledger.ports.snapshots import Snapshot
-from ledger.replay import snapshots
 from ledger.session.state import SESSION, SessionState, evolve
+from ledger.states import snapshots
 
 _PAGE = 5_000
 

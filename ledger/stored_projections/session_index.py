@@ -11,11 +11,11 @@ from ledger.events import to_datetime
 from ledger.ids import Stream, namespace_id
 from ledger.ports import Store
 from ledger.ports.session_index import SESSION_INDEX, IndexedSession, LifeFilter
-from ledger.replay.builds import Builds
 from ledger.replay.fold_results import fold_digest
-from ledger.replay.states import States
 from ledger.session.state import SESSION, SessionState
 from ledger.session.views import stats_of
+from ledger.states.states import States
+from ledger.stored_projections.builds import Builds
 
 VERSION: Final = 2  # raise it when a row's meaning changes: the index is then built anew beside the old one
 
