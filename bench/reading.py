@@ -9,7 +9,7 @@ from ledger.codec import decode
 from ledger.ids import namespace_id
 from ledger.ports import Store
 from ledger.session.state import SESSION, SessionState, evolve
-from ledger.whatif import replaying
+from ledger.what_if import replay as replaying
 from projections import config as memory_config
 from projections.window import ActiveEntries
 

@@ -10,7 +10,7 @@ from ledger.events import CompactionCompleted, JsonObject
 from ledger.history.difference import Difference
 from ledger.prices import Spending
 from ledger.session.state import SessionState
-from ledger.whatif.rehearsing import Answers
+from ledger.what_if.run import Answers
 from projections import rendering
 from projections.config import MemoryConfig
 from projections.entries import Entry

@@ -16,7 +16,7 @@ from ledger.prices import load_prices, spending
 from ledger.session.state import SessionState
 from ledger.stores.in_memory import InMemoryStore
 from ledger.strict_json import parse
-from ledger.whatif.replaying import replay
+from ledger.what_if.replay import replay
 from projections import config as memory_config
 from projections.entries import Entry
 from projections.strategies import COMPACTIONS, WINDOWS

@@ -34,7 +34,7 @@ from ledger.stored_projections.builds import Builds
 from ledger.stored_projections.registry import StoredProjections
 from ledger.stored_projections.session_index import SessionIndex
 from ledger.summarizers import SummarizerChoice, chosen_summarizer, configured_summarizer
-from ledger.whatif.answers import Known
+from ledger.what_if.answers import Known
 from projections import config as memory_config
 from projections.config import MemoryConfig
 

@@ -17,9 +17,9 @@ from ledger.session.drafts import check_moment
 from ledger.session.views import window_of
 from ledger.strict_json import check_flag, check_integer
 from ledger.summarizers import SummarizerChoice, chosen_summarizer
-from ledger.whatif.answers import OnMiss, cache_of
-from ledger.whatif.rehearsing import Answers, author_of, recorded, rehearse, tried
-from ledger.whatif.replaying import Replay, Replayed
+from ledger.what_if.answers import OnMiss, cache_of
+from ledger.what_if.replay import Replay, Replayed
+from ledger.what_if.run import Answers, author_of, recorded, rehearse, tried
 from projections import config as memory_config
 from projections import ranges
 

@@ -15,8 +15,8 @@ from ledger.prices import Prices, Spending, spending
 from ledger.session.state import SESSION, SessionState
 from ledger.session.views import window_of
 from ledger.tokenizers import TOKENIZERS
-from ledger.whatif.answers import cache_of
-from ledger.whatif.replaying import Replayed, replay
+from ledger.what_if.answers import cache_of
+from ledger.what_if.replay import Replayed, replay
 from projections import ranges
 from projections.config import MemoryConfig
 from projections.entries import Entry

@@ -11,8 +11,8 @@ from ledger.events import CompactionCompleted, Event, RecordedEvent, SessionClea
 from ledger.session.commands import ChangeConfig
 from ledger.session.state import SESSION, SessionState, at_rest
 from ledger.session.views import stats_of, window_of
-from ledger.whatif.answers import cache_of
-from ledger.whatif.replaying import replay
+from ledger.what_if.answers import cache_of
+from ledger.what_if.replay import replay
 from projections import config as memory_config
 from projections import ranges
 from projections.history import HISTORY

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from ledger.session.views import stats_of, window_of
-from ledger.whatif.answers import cache_of
-from ledger.whatif.replaying import replay
+from ledger.what_if.answers import cache_of
+from ledger.what_if.replay import replay
 from projections import config as memory_config
 from projections.rendering import context_text
 from projections.strategies import WINDOWS

@@ -34,7 +34,7 @@ from ledger.session.decisions import decide
 from ledger.session.state import SESSION, SessionState, at_rest
 from ledger.session.views import plan_automatic
 from ledger.tokenizers import TOKENIZERS
-from ledger.whatif.answers import OnMiss, SummaryCache, answer_from
+from ledger.what_if.answers import OnMiss, SummaryCache, answer_from
 from projections import config as memory_config
 from projections import ranges
 from projections.config import MemoryConfig

@@ -15,8 +15,8 @@ from ledger.history.difference import Seen
 from ledger.ports import Summarizer, SummaryText
 from ledger.prices import Prices, spending
 from ledger.session.state import SESSION, at_rest
-from ledger.whatif.answers import Answered, Known, OnMiss, answer_from
-from ledger.whatif.replaying import Replay, Replayed
+from ledger.what_if.answers import Answered, Known, OnMiss, answer_from
+from ledger.what_if.replay import Replay, Replayed
 from projections.history import HISTORY
 from projections.prompts import SummaryRequest
 from projections.recalling import hints_for
