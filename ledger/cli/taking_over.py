@@ -11,7 +11,7 @@ from ledger.cli.output import one_line
 from ledger.errors import ImportRefused, Unavailable
 
 if TYPE_CHECKING:
-    from ledger.server.ams import TakenOver
+    from ledger.server.ams_import import TakenOver
 
 _SHOWN = 10
 
@@ -33,7 +33,7 @@ def import_ams(
     """
     if find_spec("fastapi") is None or find_spec("httpcore") is None:
         raise Unavailable("this needs more packages: pip install 'memory-ledger[server]'")
-    from ledger.server.ams import Source, TakingOver  # noqa: PLC0415 - loads the web framework
+    from ledger.server.ams_import import Source, TakingOver  # noqa: PLC0415 - loads the web framework
     from ledger.server.settings import load_service_settings  # noqa: PLC0415
 
     opts = options()

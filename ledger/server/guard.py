@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ledger.errors import InvalidInput, LedgerError, NotFound, Unavailable
 from ledger.server import problems
-from ledger.server.observing import Observer, Seen
+from ledger.server.observers import Observer, Seen
 from ledger.server.settings import ServiceSettings
 
 _HOST: Final = re.compile(rb"(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")

@@ -2,7 +2,7 @@
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from ledger.server.observing import Seen
+from ledger.server.observers import Seen
 
 
 class Metrics:

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import Final
 
 from ledger.ports import Appended, AppendRequest, EventStore
-from ledger.server.observing import Seen
+from ledger.server.observers import Seen
 from ledger.server.rates import Rates
 from ledger.server.settings import ServiceSettings
 from ledger.stores.decorators import EventStoreDecorator

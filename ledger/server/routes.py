@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 from starlette.responses import Response
 
 from ledger.errors import LedgerError
-from ledger.server import described, problems
+from ledger.server import openapi_responses, problems
 from ledger.server.callers import caller
 from ledger.server.strict_body import check_parameters, parse_body
 from ledger.strict_json import BODY, JsonLimits
@@ -85,17 +85,19 @@ def is_guarded(dependant: Dependant) -> bool:
 
 def native_router(**options: Any) -> APIRouter:
     """Return a router of our own API, authenticated; *options* as `APIRouter` takes them."""
-    return _router(NativeRoute, described.NATIVE, options)
+    return _router(NativeRoute, openapi_responses.NATIVE, options)
 
 
 def patch_router(**options: Any) -> APIRouter:
     """Return a router of our own API whose routes take merge patches, authenticated."""
-    return APIRouter(route_class=PatchRoute, dependencies=[Depends(caller)], responses=described.NATIVE, **options)
+    return APIRouter(
+        route_class=PatchRoute, dependencies=[Depends(caller)], responses=openapi_responses.NATIVE, **options
+    )
 
 
 def compat_router(**options: Any) -> APIRouter:
     """Return a router of the working-memory API, authenticated; *options* as `APIRouter` takes them."""
-    return _router(CompatRoute, described.COMPAT, options)
+    return _router(CompatRoute, openapi_responses.COMPAT, options)
 
 
 def together(*routers: APIRouter) -> APIRouter:
@@ -106,6 +108,6 @@ def together(*routers: APIRouter) -> APIRouter:
     return whole
 
 
-def _router(kind: type[APIRoute], answers: described.Answers, options: dict[str, Any]) -> APIRouter:
+def _router(kind: type[APIRoute], answers: openapi_responses.Answers, options: dict[str, Any]) -> APIRouter:
     chosen = {"route_class": kind, "dependencies": [Depends(caller)], "responses": answers, **options}
     return APIRouter(**chosen)

@@ -15,7 +15,7 @@ from ledger.server import logs, tracing
 from ledger.server.application import create_app
 from ledger.server.background import background
 from ledger.server.guard import Guard
-from ledger.server.observing import Log, Observer, Watcher
+from ledger.server.observers import Log, Observer, Watcher
 from ledger.server.protocol import guarded_protocol
 from ledger.server.service import Service
 from ledger.server.settings import ServiceSettings

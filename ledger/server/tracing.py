@@ -5,7 +5,7 @@ from typing import Any
 
 from ledger.errors import InvalidInput
 from ledger.ports import Appended, AppendRequest, EventStore
-from ledger.server.observing import Seen
+from ledger.server.observers import Seen
 from ledger.stores.decorators import EventStoreDecorator
 
 

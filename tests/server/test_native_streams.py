@@ -13,7 +13,7 @@ import pytest
 
 from ledger.memory import MemoryLedger
 from ledger.server import notifier
-from ledger.server.native import streams
+from ledger.server.native import server_sent_events
 from ledger.server.service import Service
 from ledger.stores.postgres import PostgresStore
 from tests.server.conftest import Running, running
@@ -162,7 +162,7 @@ async def test_a_stream_that_skips_what_came_while_it_read_would_be_noticed(
 async def test_a_quiet_stream_says_that_it_lives_and_holds_no_connection(
     service: Running, api: httpx.Client, namespace: str, session: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "COMMENT_S", 0.2)
+    monkeypatch.setattr(server_sent_events, "COMMENT_S", 0.2)
     say(api, session)
     async with (
         httpx.AsyncClient(base_url=service.url, timeout=10) as client,

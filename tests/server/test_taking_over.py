@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from ledger.errors import InvalidInput, LedgerError, NotAllowed, Unavailable
-from ledger.server.ams import ACTOR, Source, TakenOver, TakingOver, taking
+from ledger.server.ams_import import ACTOR, Source, TakenOver, TakingOver, importer
 from ledger.server.settings import load_service_settings
 from ledger.settings import Settings
 from ledger.stores.in_memory import InMemoryStore
@@ -154,7 +154,7 @@ def test_a_repetition_that_does_not_look_would_be_noticed(
             body = {**here.get("/v1/working-memory/s").json(), "data": {"step": 4}}
             assert here.put("/v1/working-memory/s", json=body).status_code == 200
         before = here.get("/v1/sessions/s/state").json()
-        monkeypatch.setattr(taking, forgets, never if forgets == "_continued" else lambda *arguments: False)
+        monkeypatch.setattr(importer, forgets, never if forgets == "_continued" else lambda *arguments: False)
         take(target, service.url, namespace=namespace)
         assert here.get("/v1/sessions/s/state").json()[costs] != before[costs]
 

@@ -1,8 +1,8 @@
 """The working-memory API, wire-compatible: its published client runs against it unchanged. Source: http §2."""
 
-from ledger.server.compat import later, long_term_memory, prompts, working_memory
+from ledger.server.compat import long_term_memory, not_implemented, prompts, working_memory
 from ledger.server.routes import together
 
-router = together(working_memory.router, prompts.router, long_term_memory.router, later.router)
+router = together(working_memory.router, prompts.router, long_term_memory.router, not_implemented.router)
 
 __all__ = ["router"]

@@ -22,7 +22,7 @@ from ledger.long_term_memory import LongTermMemory
 from ledger.names import DEFAULT_NAMESPACE, check_name
 from ledger.ports import Store
 from ledger.results import Precondition
-from ledger.server.ams.source import Source
+from ledger.server.ams_import.source import Source
 from ledger.server.compat import shapes
 from ledger.server.compat.bodies import WorkingMemoryBody, check_body
 from ledger.server.compat.limits import ContextLimit, new_session_config

@@ -11,7 +11,7 @@ from ledger.events import JsonObject, Ranges
 from ledger.server.callers import Reader, Writer
 from ledger.server.ledgers import ServiceOf
 from ledger.server.native.entries import AtVersion
-from ledger.server.native.reading import ExtractionShape
+from ledger.server.native.session_reads import ExtractionShape
 from ledger.server.native.sessions import ConditionsOf, SessionOf, tag
 from ledger.server.native.shapes import Shape
 from ledger.server.routes import native_router

@@ -6,7 +6,7 @@
 Source: http §2.
 """
 
-from ledger.server.ams.source import Source
-from ledger.server.ams.taking import ACTOR, Refusal, TakenOver, TakingOver
+from ledger.server.ams_import.importer import ACTOR, Refusal, TakenOver, TakingOver
+from ledger.server.ams_import.source import Source
 
 __all__ = ["ACTOR", "Refusal", "Source", "TakenOver", "TakingOver"]

@@ -9,7 +9,7 @@ from ledger.names import check_entry_id
 from ledger.server.callers import Reader
 from ledger.server.ledgers import ServiceOf
 from ledger.server.native.entries import EntryId
-from ledger.server.native.reading import AtMoment, VersionOf, when
+from ledger.server.native.session_reads import AtMoment, VersionOf, when
 from ledger.server.native.sessions import SessionOf, never_future, tag
 from ledger.server.native.shapes import Shape, Time, plain
 from ledger.server.routes import native_router
