@@ -10,75 +10,78 @@ if TYPE_CHECKING:
 COMMANDS = {
     "Write": {
         "add": (
-            "adding",
+            "add",
             "Add an entry to a session, or a batch of entries; a new session is opened by its first one.",
         ),
-        "compress": ("managing", "Compact now: old entries leave the window, a summary stands for them."),
-        "clear": ("managing", "Empty window and summaries; history, which never goes, keeps all of it."),
-        "config": ("managing", "Print a session's memory config, after changing it if asked to."),
-        "adopt": ("trying", "Let a whole memory config be the session's from now on; what is covered stays so."),
-        "fork": ("managing", "Begin a session as another one is, or was; from there both go on by themselves."),
+        "compress": ("session_commands", "Compact now: old entries leave the window, a summary stands for them."),
+        "clear": ("session_commands", "Empty window and summaries; history, which never goes, keeps all of it."),
+        "config": ("session_commands", "Print a session's memory config, after changing it if asked to."),
+        "adopt": ("what_if", "Let a whole memory config be the session's from now on; what is covered stays so."),
+        "fork": ("session_commands", "Begin a session as another one is, or was; from there both go on by themselves."),
     },
     "Read": {
-        "sessions": ("reading", "List the sessions: versions, entries, what is active, summaries, tokens."),
-        "show": ("reading", "Show the transcript: what is in the window, and which summary stands for what is not."),
-        "context": ("reading", "Print what the model is shown."),
-        "timeline": ("reading", "List the events in order: what happened, when, and to what."),
-        "stats": ("reading", "Count entries, summaries and tokens."),
-        "search": ("searching", "Find what was ever said: in the window, covered by summaries, and in the summaries."),
+        "sessions": ("session_reads", "List the sessions: versions, entries, what is active, summaries, tokens."),
+        "show": (
+            "session_reads",
+            "Show the transcript: what is in the window, and which summary stands for what is not.",
+        ),
+        "context": ("session_reads", "Print what the model is shown."),
+        "timeline": ("session_reads", "List the events in order: what happened, when, and to what."),
+        "stats": ("session_reads", "Count entries, summaries and tokens."),
+        "search": ("search", "Find what was ever said: in the window, covered by summaries, and in the summaries."),
     },
     "Explain and prove": {
         "seen": (
-            "auditing",
+            "audit",
             "Show what the model saw, prove it by its recorded digest, and say where each line came from.",
         ),
         "derived": (
-            "auditing",
+            "audit",
             "List everything an entry reached: summaries, through any number of them, and recorded contexts.",
         ),
         "diff": (
-            "trying",
+            "what_if",
             "Tell what the model was, or would be, shown on one side and not on the other, and at which price.",
         ),
         "what-if": (
-            "trying",
+            "what_if",
             "Tell what the model would be shown under another config, or had an entry never been; writes nothing.",
         ),
         "backtest": (
-            "backtesting",
+            "backtest",
             "Try memory configs on recorded sessions: tokens shown, summaries needed, evidence kept; writes no event.",
         ),
-        "verify": ("proving", "Recompute every hash and check every place; say what is not as it was written."),
+        "verify": ("verify", "Recompute every hash and check every place; say what is not as it was written."),
     },
     "Move": {
         "import": (
-            "files",
+            "import_export",
             "Record transcripts of other systems, or copy exports; what is there already is left alone.",
         ),
         "import-ams": (
-            "taking_over",
+            "import_ams",
             "Take over the sessions and long-term memory of a Redis Agent Memory Server, through its API.",
         ),
-        "export": ("files", "Write a session, or all of them, to a file; it appears whole or not at all."),
+        "export": ("import_export", "Write a session, or all of them, to a file; it appears whole or not at all."),
     },
     "Run": {
         "demo": (
             "demo",
             "Run the main job on an example transcript, on an embedded PostgreSQL that is thrown away afterwards.",
         ),
-        "serve": ("serving", "Serve the working-memory API and our own over HTTP, until interrupted."),
+        "serve": ("serve", "Serve the working-memory API and our own over HTTP, until interrupted."),
         "worker": (
-            "working",
+            "worker",
             "Do background work until interrupted: in every namespace, unless --namespace names one.",
         ),
         "doctor": ("doctor", "Check settings, roles, guards and versions; say which promise is weaker here, and why."),
     },
     "Background jobs": {
         "jobs list": (
-            "working",
+            "worker",
             "List what is left to do in the background of a namespace, and what became of it so far.",
         ),
-        "jobs retry": ("working", "Let what was given up in a namespace be tried again."),
+        "jobs retry": ("worker", "Let what was given up in a namespace be tried again."),
     },
     "Stored projections": {
         "projections list": ("projections", "List the stored projections there are: name, version, what each is for."),

@@ -35,7 +35,7 @@ def test_the_table_is_what_typer_has() -> None:
     assert len(in_table()) > 30
 
 
-@pytest.mark.parametrize("row", [("reading", "Another line."), ("adding", "Print what the model is shown.")])
+@pytest.mark.parametrize("row", [("session_reads", "Another line."), ("add", "Print what the model is shown.")])
 def test_a_row_that_is_wrong_is_noticed(row: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control."""
     monkeypatch.setitem(COMMANDS["Read"], "context", row)
@@ -117,9 +117,9 @@ def within(packages: Any, modules: set[str]) -> set[str]:
 
 def test_a_command_loads_no_other_commands_code() -> None:
     loaded = loaded_for("show", "--help")
-    assert "ledger.cli.reading" in loaded
+    assert "ledger.cli.session_reads" in loaded
     assert not within(SERVICE, loaded)
-    assert not {f"ledger.cli.{name}" for name in ("serving", "working", "demo", "backtesting")} & loaded
+    assert not {f"ledger.cli.{name}" for name in ("serve", "worker", "demo", "backtest")} & loaded
 
 
 def test_what_a_command_needs_is_noticed() -> None:

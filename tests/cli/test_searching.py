@@ -2,7 +2,7 @@
 
 import pytest
 
-from ledger.cli.searching import marked
+from ledger.cli.search import marked
 
 
 @pytest.mark.parametrize(

@@ -154,8 +154,8 @@ def test_configs_are_tried_on_sessions_with_questions(cli: Callable[..., Result]
     assert [row["config"] for row in told["configs"]] == list(names)
     assert {row["split_pairs"] for row in told["configs"]} == {0}
     assert told["configs"][0]["in_window"] == told["configs"][0]["search_at_5"] == 1.0
-    assert told["files"][:4] == ["report.json", "report.html", "evidence.png", "tokens.png"]
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {*told["files"], "measured.jsonl"}
+    assert told["import_export"][:4] == ["report.json", "report.html", "evidence.png", "tokens.png"]
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {*told["import_export"], "measured.jsonl"}
     again = json.loads(cli(*base).stdout)
     assert again["configs"] == told["configs"]
     assert "evidence" in cli("backtest", *configs, "--questions", questions, "--sessions", "gard*", "--jobs", 1).stdout

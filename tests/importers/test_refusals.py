@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.cli.files import _import_one
+from ledger.cli.import_export import _import_one
 from ledger.errors import ImportRefused, InvalidInput
 from ledger.memory import MemoryLedger
 from tests.support.importer_samples import SAMPLES

@@ -112,7 +112,7 @@ def test_the_database_keeps_no_token(cli: Cli, server: Server, shared_database: 
 def test_a_command_says_which_packages_it_needs(
     cli: Cli, arguments: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("ledger.cli.serving", "ledger.cli.tokens"):
+    for module in ("ledger.cli.serve", "ledger.cli.tokens"):
         monkeypatch.setattr(f"{module}.find_spec", lambda name: None)
     ran = cli.try_(*arguments)
     assert ran.code == 1

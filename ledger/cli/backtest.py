@@ -79,7 +79,7 @@ def backtest(
         measured = run_all(found, plan, jobs=jobs, kept_in=out / KEPT if out else None, progress=progress)
     report = report_of(measured, plan, found)
     files = write(report, plan, out) if out else []
-    value = {**report_value(report), "out": str(out) if out else None, "files": files}
+    value = {**report_value(report), "out": str(out) if out else None, "import_export": files}
     opts.output.result(value, lambda: _show(opts, report, out))
 
 
