@@ -16,7 +16,7 @@ from rich.table import Table
 from bench import appending, reading, searching, serving
 from bench.measure import Result
 from bench.setting import Setting
-from ledger.opening import prepare
+from ledger.store_factory import prepare
 from ledger.stores.embedded import EmbeddedServer
 
 _REPORT = Path(__file__).parents[1] / "docs" / "benchmarks.md"

@@ -18,9 +18,9 @@ from ledger.chain import ZERO_HASH, event_hash
 from ledger.codec import stored_json
 from ledger.errors import LedgerError
 from ledger.events import EVENT_TYPES, ForkedFrom, ImportedFrom, SessionOpened, StoredEvent
-from ledger.forks import owner_of
+from ledger.fork_ranges import owner_of
 from ledger.ids import Stream, namespace_id
-from ledger.pages import namespace_pages, stream_pages
+from ledger.paging import namespace_pages, stream_pages
 from ledger.ports import NamespaceInfo, Store, StreamHead
 
 Verdict: TypeAlias = Literal["OK-CHAINED", "CANNOT VERIFY", "TAMPERED"]

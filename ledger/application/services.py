@@ -20,16 +20,16 @@ from ledger.errors import Unavailable
 from ledger.ids import namespace_id
 from ledger.long_term_memory import LongTermMemory, RecordIndexes
 from ledger.names import check_name
-from ledger.opening import open_store
 from ledger.ports import Clock, Store
 from ledger.ports.models import Embedder
 from ledger.ports.search_index import SearchLanguage
 from ledger.prices import Prices, load_prices
-from ledger.search.finding import Finder
+from ledger.search.finder import Finder
 from ledger.search.index import SearchIndex
 from ledger.search.knowledge import check_usable
 from ledger.settings import Settings
 from ledger.states.states import States
+from ledger.store_factory import open_store
 from ledger.stored_projections.builds import Builds
 from ledger.stored_projections.registry import StoredProjections
 from ledger.stored_projections.session_index import SessionIndex

@@ -21,7 +21,7 @@ from projections import ranges
 from projections.config import MemoryConfig
 from projections.entries import Entry
 from projections.history import HISTORY
-from projections.recalling import hints_for, hints_of, homes_of
+from projections.retrieved import hints_for, hints_of, homes_of
 from projections.strategies.recall import Recall
 from projections.window import Window
 from projections.word_index import WordIndex

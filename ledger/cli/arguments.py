@@ -11,9 +11,9 @@ from ledger.cli.app import Options
 from ledger.cli.source import read_bounded
 from ledger.errors import InvalidInput
 from ledger.memory import MemoryLedger
-from ledger.opening import open_store
 from ledger.results import When
 from ledger.session.drafts import check_moment
+from ledger.store_factory import open_store
 from ledger.strict_json import BODY, parse
 from projections import config as memory_config
 from projections.config import MemoryConfig

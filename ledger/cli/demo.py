@@ -19,9 +19,9 @@ from ledger.compaction.result import CompactionResult
 from ledger.ids import Stream
 from ledger.importers import Conversation, documents, read
 from ledger.memory import MemoryLedger
-from ledger.opening import prepare
 from ledger.results import Context
 from ledger.session.state import SESSION
+from ledger.store_factory import prepare
 from ledger.stores.embedded import DATABASE, EmbeddedServer
 from ledger.stores.postgres import PostgresStore, Target
 from ledger.verify import Report, verify_namespace

@@ -4,7 +4,7 @@ import typer
 
 from ledger.cli.app import app, command, options, run
 from ledger.doctor import Check, examine
-from ledger.opening import prepare
+from ledger.store_factory import prepare
 from ledger.stores.embedded import EmbeddedServer
 
 _WEAKER = 3

@@ -10,7 +10,7 @@ from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import UserOption, opened
 from ledger.cli.output import STYLES, one_line
 from ledger.cli.values import found_value
-from ledger.search.finding import Found
+from ledger.search.finder import Found
 from projections.prompts import label
 from projections.ranking import words
 

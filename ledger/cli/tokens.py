@@ -12,7 +12,7 @@ from ledger.cli.output import moment, safe
 from ledger.clock import SystemClock
 from ledger.errors import InvalidInput, NotFound, Unavailable
 from ledger.names import check_name
-from ledger.opening import prepare
+from ledger.store_factory import prepare
 from ledger.stores.embedded import EmbeddedServer
 
 _LONGEST_DAYS = 3_650

@@ -8,7 +8,7 @@ from ledger.history.difference import Difference, Side
 from ledger.ports.session_index import IndexedSession
 from ledger.prices import Spending
 from ledger.results import WhatIf
-from ledger.search.finding import Found
+from ledger.search.finder import Found
 from projections import config as memory_config
 from projections.entries import Entry
 from projections.history import Past

@@ -13,8 +13,8 @@ from ledger.application.services import open_services
 from ledger.cli.app import Options, app, command, jobs, options, run
 from ledger.cli.output import moment, one_line
 from ledger.names import check_name
-from ledger.opening import kept_running
 from ledger.ports.jobs import Job
+from ledger.store_factory import kept_running
 from ledger.worker import Worker, load_worker_settings
 
 

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 import uvicorn
 
 from ledger.errors import Unavailable
-from ledger.opening import kept_running
 from ledger.server import logs, tracing
 from ledger.server.application import create_app
 from ledger.server.background import background
@@ -20,6 +19,7 @@ from ledger.server.protocol import guarded_protocol
 from ledger.server.service import Service
 from ledger.server.settings import ServiceSettings
 from ledger.settings import Settings
+from ledger.store_factory import kept_running
 
 _KEEP_ALIVE_S = 5
 

@@ -9,13 +9,13 @@ from typing import Any
 from fastapi import Request
 
 from ledger.application.services import Services, open_services
-from ledger.opening import open_store
 from ledger.ports import Clock, EventStore, Store, with_events
 from ledger.server import tracing
 from ledger.server.notifier import Notifier, NotifyingEventStore
 from ledger.server.quotas import CountingEventStore, Quotas
 from ledger.server.settings import ServiceSettings
 from ledger.settings import Settings
+from ledger.store_factory import open_store
 
 
 @dataclass(frozen=True, slots=True)

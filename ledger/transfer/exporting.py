@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from ledger.errors import SessionNotFound
 from ledger.events import StoredEvent
-from ledger.forks import lineage_of
+from ledger.fork_ranges import lineage_of
 from ledger.ids import Stream, namespace_id
-from ledger.pages import namespace_pages, stream_pages
+from ledger.paging import namespace_pages, stream_pages
 from ledger.ports import Store, StreamHead
 from ledger.transfer.lines import Fork
 from ledger.transfer.writer import Writer

@@ -12,7 +12,7 @@ from ledger.chain import ZERO_HASH, event_hash
 from ledger.codec import decode_payload, stored_json
 from ledger.errors import ImportRefused, InvalidInput, LedgerError
 from ledger.events import ConfigChanged, EntryAdded, SessionOpened, StoredEvent
-from ledger.forks import owner_of
+from ledger.fork_ranges import owner_of
 from ledger.ids import Stream, namespace_id
 from ledger.names import check_name, kept_stream, named_stream
 from ledger.strict_json import TRANSCRIPT, parse

@@ -19,7 +19,7 @@ from ledger.what_if.answers import Answered, Known, OnMiss, answer_from
 from ledger.what_if.replay import Replay, Replayed
 from projections.history import HISTORY
 from projections.prompts import SummaryRequest
-from projections.recalling import hints_for
+from projections.retrieved import hints_for
 
 
 class Answers(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from ledger.errors import EntryNotFound, InvalidInput, SessionNotFound
 from ledger.memory import MemoryLedger
 from ledger.verify import Report
-from projections.fitting import fitted, hidden
 from projections.history import Status
+from projections.token_limits import fitted, hidden
 from tests.application.conftest import SMALL, talk
 
 

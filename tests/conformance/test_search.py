@@ -10,7 +10,7 @@ from ledger.ids import namespace_id
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.ports.search_index import SEARCH, StreamChange
-from ledger.search.finding import Found
+from ledger.search.finder import Found
 from projections.search import PIECE_CHARACTERS, Put
 from tests.support.ledgers import ledger_over
 

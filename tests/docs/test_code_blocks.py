@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ledger.opening import prepare
+from ledger.store_factory import prepare
 from ledger.stores.embedded import EmbeddedServer
 from tests.support.databases import server_folder
 from tests.support.forked_command import SCRIPT, forked_command

@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from projections import ranges, shortening
+from projections import ranges, truncation
 from projections.entries import Entry
 from projections.persistent import PersistentList
-from projections.shortening import newest, newest_within, versions_without
+from projections.truncation import newest, newest_within, versions_without
 from projections.usage import fitting, most_recent
 from tests.support.examples import up_to
 
@@ -89,5 +89,5 @@ def test_what_takes_every_part_for_whole_is_caught() -> None:
     notes = [("user", 10, 0, 0)] * 63 + [("call", 10, 0, 0)] + [("assistant", 10, 0, 0)] * 80
     held = entries(notes)
     assert_same(held, 5, 200)
-    wrong = [entry for part, _ in held.measured(shortening._part)[1:] for entry in part]
+    wrong = [entry for part, _ in held.measured(truncation._part)[1:] for entry in part]
     assert fitting(wrong, 200) != fitting(tuple(held), 200)

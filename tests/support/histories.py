@@ -16,7 +16,7 @@ from ledger.transfer.session_state import export_state, import_state
 from projections.entries import Entry
 from projections.history import HISTORY
 from projections.prompts import SummaryRequest
-from projections.recalling import hints_for
+from projections.retrieved import hints_for
 from projections.strategies.base import Hints
 from tests.support.driver import Driven, Scripted, raises, text_of, too_long
 

@@ -16,8 +16,8 @@ from ledger.session.state import SessionState
 from projections import ranges
 from projections.entries import Entry
 from projections.records import memory_hash
-from projections.shortening import newest, newest_within, versions_without
 from projections.strategies.progressive import Progressive
+from projections.truncation import newest, newest_within, versions_without
 from projections.usage import context_usage, fitting, most_recent
 from projections.working_memory import Memory
 

@@ -31,9 +31,9 @@ from ledger.server.routes import native_router
 from ledger.server.strict_body import whole_number
 from ledger.session.drafts import check_moment
 from ledger.session.state import SessionState
-from projections.fitting import fitted, hidden
 from projections.model_windows import window_tokens
 from projections.ranges import contains
+from projections.token_limits import fitted, hidden
 
 router = native_router(prefix="/v1/sessions/{session_id}", tags=["sessions"])
 

@@ -17,7 +17,7 @@ from psycopg.types.numeric import Int8BinaryLoader
 
 from ledger.chain import ZERO_HASH
 from ledger.events import Ranges, StoredEvent
-from ledger.forks import Part, parts_of, placed
+from ledger.fork_ranges import Part, parts_of, placed
 from ledger.ids import Stream
 from ledger.ports.event_store import EarlierRequest, NamespaceInfo, Receipt, SessionLocation, StreamHead
 from ledger.stores.postgres import faults, tables

@@ -5,8 +5,8 @@ import pytest
 from ledger.events import KnowledgeSource
 from ledger.session.views import window_of
 from projections.history import HISTORY
-from projections.recalling import hints_for, hints_of, homes_of
 from projections.rendering import chat_messages, context_text
+from projections.retrieved import hints_for, hints_of, homes_of
 from projections.strategies.base import NO_HINTS, Hints
 from projections.window import Knowledge, Window
 from tests.support.driver import Driven

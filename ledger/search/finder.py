@@ -22,7 +22,7 @@ from ledger.tokenizers import TOKENIZERS
 from projections.entries import Entry
 from projections.history import HISTORY, History
 from projections.ranges import ranges_of
-from projections.recalling import hints_for, newest_question
+from projections.retrieved import hints_for, newest_question
 from projections.search import SearchKind
 from projections.strategies.base import NO_HINTS, Hints
 from projections.strategies.recall import Recall
