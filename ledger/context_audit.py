@@ -26,7 +26,7 @@ from projections.window import Knowledge, Window
 Verdict: TypeAlias = Literal["proved", "differs", "not_recorded"]
 
 
-class Source(msgspec.Struct, frozen=True, kw_only=True):
+class LineSource(msgspec.Struct, frozen=True, kw_only=True):
     """Where a line came from: an entry, or a summary and all entries it stands for, through the ones it folds.
 
     *version* is the place of the entry, or of the event that brought the summary. A piece of knowledge is part
@@ -44,17 +44,17 @@ class SeenLine(msgspec.Struct, frozen=True):
     """A line of the text; headers and blank lines have no source."""
 
     text: str
-    source: Source | None = None
+    source: LineSource | None = None
 
 
 class SeenMessage(msgspec.Struct, frozen=True):
     """A chat message, and what it was made of."""
 
     message: JsonObject
-    sources: tuple[Source, ...]
+    sources: tuple[LineSource, ...]
 
 
-class Recording(msgspec.Struct, frozen=True, kw_only=True):
+class ContextRecording(msgspec.Struct, frozen=True, kw_only=True):
     """The event that says what was handed over."""
 
     version: int
@@ -67,7 +67,7 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
     messages_digest: str
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
+class ContextAudit(msgspec.Struct, frozen=True, kw_only=True):
     """A context as a model saw it, rendered again at *version*, line by line and message by message.
 
     The verdict is ``proved`` if both digests (SHA-256, hex), made anew, are those that were recorded.
@@ -76,7 +76,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str
     version: int
     verdict: Verdict
-    recorded: Recording | None
+    recorded: ContextRecording | None
     tokens: int
     text: str
     text_digest: str
@@ -163,10 +163,10 @@ def shown_again(
     return Context(session_id, event.rendered_version, window, state.config)
 
 
-def seen(context: Context, event: RecordedEvent | None, lineage: Lineage) -> Seen:
+def seen(context: Context, event: RecordedEvent | None, lineage: Lineage) -> ContextAudit:
     """Return *context* with its sources, and whether it is what *event* recorded, if one did."""
     text, messages = context.text, context.shown_messages
-    found = Seen(
+    found = ContextAudit(
         session_id=context.session_id,
         version=context.version,
         verdict="not_recorded",
@@ -186,7 +186,7 @@ def seen(context: Context, event: RecordedEvent | None, lineage: Lineage) -> See
     )
     if event is None or not isinstance(payload := event.payload, ContextRendered):
         return found
-    recorded = Recording(
+    recorded = ContextRecording(
         version=event.version,
         event_id=str(event.event_id),
         recorded_at=event.recorded_at,
@@ -230,15 +230,15 @@ def derived(
     )
 
 
-def _source(item: Shown, lineage: Lineage) -> Source:
+def _source(item: Shown, lineage: Lineage) -> LineSource:
     if isinstance(item, Knowledge):
         source = item.source
         owner = f"{source.user_id}:{source.session_id}" if source.user_id else source.session_id
-        return Source(kind="knowledge", id=f"{owner}@{source.version}", version=source.version)
+        return LineSource(kind="knowledge", id=f"{owner}@{source.version}", version=source.version)
     if isinstance(item, Entry):
-        return Source(kind="entry", id=item.entry_id, version=item.version, entries=((item.version, item.version),))
+        return LineSource(kind="entry", id=item.entry_id, version=item.version, entries=((item.version, item.version),))
     whole = origin(lineage, item.summary_id)
-    return Source(kind="summary", id=item.summary_id, version=item.version, entries=whole.covered, via=whole.via)
+    return LineSource(kind="summary", id=item.summary_id, version=item.version, entries=whole.covered, via=whole.via)
 
 
 def _digest_of_text(text: str) -> str:

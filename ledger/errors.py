@@ -308,7 +308,7 @@ class MigrationNeeded(Unavailable):
     code = "migration_needed"
 
 
-class CompactionFailed(Unavailable):
+class CompactionNotCompleted(Unavailable):
     """A compaction that was asked for did not complete; nothing left the window."""
 
     code = "compaction_failed"

@@ -10,7 +10,7 @@ from ledger.events import Ranges
 from ledger.ports import StreamHead
 
 
-class Part(msgspec.Struct, frozen=True):
+class StreamRange(msgspec.Struct, frozen=True):
     """The stretch of a history that stands in one stream: after one version, up to another."""
 
     stream_id: UUID
@@ -18,19 +18,19 @@ class Part(msgspec.Struct, frozen=True):
     until: int = sys.maxsize
 
 
-def parts_of(lineage: Sequence[StreamHead]) -> tuple[Part, ...]:
+def parts_of(lineage: Sequence[StreamHead]) -> tuple[StreamRange, ...]:
     """Return the parts of the first of *lineage*, oldest first; the parents follow it there, nearest first."""
-    parts: list[Part] = []
+    parts: list[StreamRange] = []
     until = sys.maxsize
     for head in lineage:
         after = head.parent_version or 0
         if after < until:  # else it was forked at a version that was not its parent's own
-            parts.append(Part(head.stream_id, after, until))
+            parts.append(StreamRange(head.stream_id, after, until))
             until = after
     return tuple(reversed(parts))
 
 
-def placed(parts: Sequence[Part], wanted: Ranges) -> list[tuple[UUID, int, int]]:
+def placed(parts: Sequence[StreamRange], wanted: Ranges) -> list[tuple[UUID, int, int]]:
     """Return where the versions in *wanted* stand, in that order: stream, first and last version."""
     return [
         (part.stream_id, max(first, part.after + 1), min(last, part.until))

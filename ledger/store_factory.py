@@ -38,7 +38,7 @@ async def open_store(
 
 
 @asynccontextmanager
-async def kept_running(settings: Settings) -> AsyncIterator[None]:
+async def open_embedded_server(settings: Settings) -> AsyncIterator[None]:
     """Start the embedded server again should it die while the context lasts; nobody else would (trust P-13)."""
     if settings.database_url is not None:
         yield

@@ -23,7 +23,7 @@ from ledger.ids import Stream, namespace_id
 from ledger.paging import namespace_pages, stream_pages
 from ledger.ports import NamespaceInfo, Store, StreamHead
 
-Verdict: TypeAlias = Literal["OK-CHAINED", "CANNOT VERIFY", "TAMPERED"]
+LogVerdict: TypeAlias = Literal["OK-CHAINED", "CANNOT VERIFY", "TAMPERED"]
 Proof: TypeAlias = Literal["chained", "signed", "witnessed"]
 
 EXIT_CODES: Final[dict[str, int]] = {"OK-CHAINED": 0, "CANNOT VERIFY": 20, "TAMPERED": 40}
@@ -43,10 +43,10 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     position: int | None = None
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     """Verdict first, then how many events were checked, then what was found (trust §12)."""
 
-    verdict: Verdict
+    verdict: LogVerdict
     checked: int
     findings: tuple[Finding, ...] = ()
 
@@ -179,10 +179,10 @@ class Auditor:
         if info.namespace != self._namespace:
             self._found_at("the name of the namespace is not the one that gives its id", 3, None, None)
 
-    def report(self) -> Report:
+    def report(self) -> VerifyReport:
         """Return the verdict on everything checked."""
         tampered = len(self.findings) > self._unreadable
-        return Report(
+        return VerifyReport(
             verdict="TAMPERED" if tampered else "CANNOT VERIFY" if self.findings else "OK-CHAINED",
             checked=self.checked,
             findings=tuple(self.findings),
@@ -268,7 +268,7 @@ class Auditor:
 
 async def verify_namespace(
     store: Store, namespace: str, *, progress: Callable[[int, int], None] = lambda done, total: None
-) -> Report:
+) -> VerifyReport:
     """Check a whole namespace: every event, every head, every position. *progress* gets (checked, all).
 
     What is appended while it reads is left to the next run.
@@ -294,7 +294,7 @@ async def verify_namespace(
     return auditor.report()
 
 
-async def verify_session(store: Store, stream: Stream) -> Report:
+async def verify_session(store: Store, stream: Stream) -> VerifyReport:
     """Check one session: its chain, that of its parents up to where it was forked, and its head."""
     own, *parents = await store.events.lineage(stream) or [StreamHead(stream.stream_id, "", "", 0, ZERO_HASH)]
     version = own.version

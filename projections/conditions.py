@@ -46,7 +46,7 @@ _UNARY: Final[Mapping[type[ast.unaryop], Callable[[Any], Any]]] = {ast.Not: oper
 _NAMES: Final = {"message", "interaction"}
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class ConditionResult(msgspec.Struct, frozen=True):
     """What a condition says; *diagnostic* when it compared what cannot be compared, which counts as false."""
 
     holds: bool
@@ -82,12 +82,12 @@ def check(text: str) -> None:
     _parse(text)
 
 
-def evaluate(text: str, facts: Facts) -> Verdict:
+def evaluate(text: str, facts: Facts) -> ConditionResult:
     """Return whether the condition *text*, checked before, holds for ``{"message": …, "interaction": …}``."""
     try:
-        return Verdict(bool(_Evaluator(facts).eval(text, previously_parsed=_parse(text))))
+        return ConditionResult(bool(_Evaluator(facts).eval(text, previously_parsed=_parse(text))))
     except (TypeError, AttributeError) as fault:
-        return Verdict(False, f"{type(fault).__name__}: {fault}")
+        return ConditionResult(False, f"{type(fault).__name__}: {fault}")
 
 
 def holds(texts: Sequence[str], messages: Sequence[Facts], interaction: Facts) -> bool:

@@ -17,7 +17,7 @@ from projections import shapes
 from projections.formatters import FORMATTERS
 from projections.strategies import COMPACTIONS, WINDOWS
 from projections.strategies.base import CompactionConfig, Config, FieldError, SummarizerConfig, WindowConfig
-from projections.strategies.preserving import Limit
+from projections.strategies.preserving import TriggerLimit
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -35,7 +35,7 @@ class MemoryConfig(Config):
     profile: Profile | None = None
     formatter: str = "default"
     #: Watched where no strategy has a limit of its own: it is only reported that it is near (R-002-7).
-    limit: Limit | None = None
+    limit: TriggerLimit | None = None
 
     def compaction(self, key: str) -> CompactionConfig | None:
         """Return the compaction config with *key*."""
@@ -82,7 +82,7 @@ def _load(canonical: bytes) -> MemoryConfig:
         raise InvalidInput("bad_config", f"has at most {MOST_COMPACTIONS}", field="compactions")
     compactions = tuple(_strategy(item, COMPACTIONS, f"compactions[{at}]") for at, item in enumerate(listed))
     if "limit" in raw:
-        raw["limit"] = _validate(Limit, raw["limit"], "limit")
+        raw["limit"] = _validate(TriggerLimit, raw["limit"], "limit")
     if "summarizer" in raw:
         raw["summarizer"] = _validate(SummarizerConfig, raw["summarizer"], "summarizer")
     made = _validate(MemoryConfig, {**raw, "window": window, "compactions": compactions}, "")

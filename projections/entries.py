@@ -11,7 +11,7 @@ from ledger.events import (
     EntryEdited,
     JsonObject,
     Kind,
-    Listed,
+    KnownToWriter,
     RecordedEvent,
     ToolStatus,
     to_datetime,
@@ -42,7 +42,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     metadata: JsonObject | None = None
     edited_version: int | None = None
     #: What its writer knew, on the first entry of a write (http W-54).
-    listed: Listed | None = None
+    listed: KnownToWriter | None = None
 
     @property
     def moment(self) -> datetime:

@@ -22,31 +22,31 @@ from projections import ranges
 from projections.entries import Entry, added, edited
 from projections.persistent import PersistentList
 from projections.projection import Projection
-from projections.summaries import Summary, context_of, summary_of
+from projections.summaries import Summary, summary_context, summary_of
 
-Status: TypeAlias = Literal["active", "covered", "erased", "removed", "cleared"]
+PastEntryStatus: TypeAlias = Literal["active", "covered", "erased", "removed", "cleared"]
 
 
-class Past(msgspec.Struct, frozen=True):
+class PastEntry(msgspec.Struct, frozen=True):
     """One entry, whether it is still active, and the summaries that stand for it."""
 
     entry: Entry
-    status: Status = "active"
+    status: PastEntryStatus = "active"
     summary_ids: tuple[str, ...] = ()
 
 
 class History(msgspec.Struct, frozen=True):
     """All entries, oldest first, and all summaries ever made, also folded and evicted ones."""
 
-    entries: PersistentList[Past] = PersistentList()
+    entries: PersistentList[PastEntry] = PersistentList()
     summaries: PersistentList[Summary] = PersistentList()
     cleared_version: int = 0
 
-    def current(self) -> tuple[Past, ...]:
+    def current(self) -> tuple[PastEntry, ...]:
         """Return the entries since the last clear."""
         return tuple(past for past in self.entries if past.status != "cleared")
 
-    def within(self, covered: Ranges) -> tuple[Past, ...]:
+    def within(self, covered: Ranges) -> tuple[PastEntry, ...]:
         """Return the entries whose versions are in *covered*, oldest first."""
         return tuple(past for past in self.entries if ranges.contains(covered, past.entry.version))
 
@@ -59,7 +59,7 @@ def evolve(state: History, event: RecordedEvent) -> History:
     """
     match event.payload:
         case EntryAdded() as payload:
-            return replace(state, entries=state.entries.append(Past(added(event, payload))))
+            return replace(state, entries=state.entries.append(PastEntry(added(event, payload))))
         case CompactionCompleted() as payload:
             return _compact(state, event, payload)
         case EntryEdited() as payload:
@@ -74,7 +74,7 @@ def evolve(state: History, event: RecordedEvent) -> History:
             cleared = (replace(past, status="cleared") for past in state.entries)
             return replace(state, entries=PersistentList(cleared), cleared_version=event.version)
         case ContextSet() as context:
-            written = context_of(event, context)
+            written = summary_context(event, context)
             return replace(state, summaries=state.summaries.append(written)) if written else state
         case OpaqueEvent(type=name, schema_version=schema_version):
             raise UnknownEvent(name, schema_version, version=event.version)
@@ -83,7 +83,7 @@ def evolve(state: History, event: RecordedEvent) -> History:
 
 
 def _compact(state: History, event: RecordedEvent, payload: CompactionCompleted) -> History:
-    status: Status = "erased" if payload.effect == "erase" else "covered"
+    status: PastEntryStatus = "erased" if payload.effect == "erase" else "covered"
     made = (payload.summary_id,) if payload.summary_id else ()
     entries = []
     for past in state.entries:
@@ -99,7 +99,7 @@ def _compact(state: History, event: RecordedEvent, payload: CompactionCompleted)
     return replace(state, entries=PersistentList(entries), summaries=summaries)
 
 
-def _change(state: History, version: int, change: Callable[[Past], Past]) -> History:
+def _change(state: History, version: int, change: Callable[[PastEntry], PastEntry]) -> History:
     index = state.entries.bisect(lambda past: past.entry.version, version)
     if index == len(state.entries) or state.entries[index].entry.version != version:
         return state

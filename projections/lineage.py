@@ -51,7 +51,7 @@ from projections.window import ActiveEntries
 How: TypeAlias = Literal["covers", "task", "folds", "shows"]
 
 
-class Made(msgspec.Struct, frozen=True):
+class SummaryOrigin(msgspec.Struct, frozen=True):
     """A summary and what went into it; *task* is the version of the entry its prompt named as the task, or 0."""
 
     version: int
@@ -64,7 +64,7 @@ class Made(msgspec.Struct, frozen=True):
 class Lineage(msgspec.Struct, frozen=True):
     """All summaries ever made and all contexts recorded, oldest first."""
 
-    summaries: PersistentList[Made] = PersistentList()
+    summaries: PersistentList[SummaryOrigin] = PersistentList()
     contexts: PersistentList[tuple[int, ContextRendered]] = PersistentList()
     #: The active entries, for the task of the next request, and the tasks of requests under way.
     window: ActiveEntries = ActiveEntries()
@@ -131,7 +131,7 @@ def evolve(state: Lineage, event: RecordedEvent) -> Lineage:
             task_version = 0 if payload.method == "heuristic" else dict(state.tasks).get(payload.compaction_id, 0)
             made = _settled(state, payload.compaction_id)
             if payload.summary_id is not None:
-                summary = Made(event.version, payload.summary_id, payload.covered, payload.folds, task_version)
+                summary = SummaryOrigin(event.version, payload.summary_id, payload.covered, payload.folds, task_version)
                 made = replace(made, summaries=made.summaries.append(summary))
             return replace(made, window=window.evolve(state.window, event))
         case CompactionFailed() | CompactionDiscarded() as payload:
@@ -140,7 +140,9 @@ def evolve(state: Lineage, event: RecordedEvent) -> Lineage:
             return replace(state, contexts=state.contexts.append((event.version, payload)))
         case ContextSet(summary_id=str(summary_id), folds=folds):
             # its caller may have written it from what it replaces
-            return replace(state, summaries=state.summaries.append(Made(event.version, summary_id, (), folds, 0)))
+            return replace(
+                state, summaries=state.summaries.append(SummaryOrigin(event.version, summary_id, (), folds, 0))
+            )
         case OpaqueEvent(type=name, schema_version=schema_version):
             raise UnknownEvent(name, schema_version, version=event.version)
         case payload:

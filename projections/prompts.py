@@ -1,6 +1,6 @@
 """What a summarizer is asked: templates filled in one pass, transcripts, and a hash of the request.
 
-Text from a conversation stays apart from the words around it (`Part.data`), so that whoever sends the
+Text from a conversation stays apart from the words around it (`PromptPart.data`), so that whoever sends the
 request can fence it, and so that inserted text is never scanned for placeholders.
 
 Source: R-SUM-1, R-SUM-4, R-SUM-6, R-SUM-7, R-000-13; trust M-4.
@@ -24,18 +24,18 @@ SUMMARY_HEADER = "[Previous conversation summary]"
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_]+)\}")
 
 
-class Part(msgspec.Struct, frozen=True):
+class PromptPart(msgspec.Struct, frozen=True):
     """A piece of a message; *data* says that it was said in the conversation, not written by us."""
 
     text: str
     data: bool = False
 
 
-class PromptMessage(msgspec.Struct, frozen=True):
+class ModelMessage(msgspec.Struct, frozen=True):
     """One message to a model."""
 
     role: str
-    parts: tuple[Part, ...]
+    parts: tuple[PromptPart, ...]
 
     @property
     def text(self) -> str:
@@ -51,7 +51,7 @@ class PromptMessage(msgspec.Struct, frozen=True):
 class SummaryRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One call of a summarizer, and the material it speaks about."""
 
-    messages: tuple[PromptMessage, ...]
+    messages: tuple[ModelMessage, ...]
     template_hash: str
     model: str | None = None
     parameters: JsonObject = {}
@@ -74,16 +74,16 @@ class SummaryRequest(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join(part.text for message in self.messages for part in message.parts if part.data)
 
 
-def fill(template: str, values: Mapping[str, str]) -> tuple[Part, ...]:
+def fill(template: str, values: Mapping[str, str]) -> tuple[PromptPart, ...]:
     """Return *template* with its known placeholders filled in one pass; other braces stay. Source: R-SUM-4."""
-    parts: list[Part] = []
+    parts: list[PromptPart] = []
     end = 0
     for match in _PLACEHOLDER.finditer(template):
         if match.group(1) in values:
-            parts.append(Part(template[end : match.start()]))
-            parts.append(Part(values[match.group(1)], data=True))
+            parts.append(PromptPart(template[end : match.start()]))
+            parts.append(PromptPart(values[match.group(1)], data=True))
             end = match.end()
-    parts.append(Part(template[end:]))
+    parts.append(PromptPart(template[end:]))
     return tuple(part for part in parts if part.text or part.data)
 
 
@@ -157,9 +157,9 @@ def ask_with(
     form: Literal["text", "json"] = "text",
 ) -> SummaryRequest:
     """Return the request whose user message is *template* with *values*, which are data, in their places."""
-    messages = [PromptMessage("user", fill(template, values))]
+    messages = [ModelMessage("user", fill(template, values))]
     if system is not None:
-        messages.insert(0, PromptMessage("system", (Part(system),)))
+        messages.insert(0, ModelMessage("system", (PromptPart(system),)))
     return SummaryRequest(
         messages=tuple(messages),
         template_hash=sha256(canonical_json([system, template])).hexdigest(),

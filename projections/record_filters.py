@@ -68,7 +68,7 @@ class Date(msgspec.Struct, frozen=True):
     moments: tuple[datetime, ...]
 
 
-Condition: TypeAlias = Tag | Date
+FilterCondition: TypeAlias = Tag | Date
 
 
 def folded(field: str, text: str) -> str:
@@ -76,13 +76,13 @@ def folded(field: str, text: str) -> str:
     return text.casefold() if field in LISTS else text
 
 
-def parse(body: Mapping[str, Any]) -> tuple[Condition, ...]:
+def parse(body: Mapping[str, Any]) -> tuple[FilterCondition, ...]:
     """Return the conditions of all filters in a search's *body*; other keys are not looked at.
 
     Raises:
         InvalidInput: ``bad_filter``, with the path of the fault.
     """
-    conditions: list[Condition] = []
+    conditions: list[FilterCondition] = []
     for name in TAG_FIELDS:
         conditions += _tags(name, _operators(body, name, _TAGS))
     for date in DATE_FIELDS:
@@ -168,8 +168,8 @@ def _operators(body: Mapping[str, Any], name: str, spellings: Mapping[str, str])
     return used
 
 
-def _tags(name: TagField, given: Mapping[str, Any]) -> list[Condition]:
-    conditions: list[Condition] = []
+def _tags(name: TagField, given: Mapping[str, Any]) -> list[FilterCondition]:
+    conditions: list[FilterCondition] = []
     for key, value in given.items():
         operator, field = _TAGS[key], f"{name}.{key}"
         values = _list(value, field) if operator in _OF_LISTS else [value]
@@ -182,8 +182,8 @@ def _tags(name: TagField, given: Mapping[str, Any]) -> list[Condition]:
     return conditions
 
 
-def _dates(name: DateField, given: Mapping[str, Any]) -> list[Condition]:
-    conditions: list[Condition] = []
+def _dates(name: DateField, given: Mapping[str, Any]) -> list[FilterCondition]:
+    conditions: list[FilterCondition] = []
     for key, value in given.items():
         operator, field = _DATES[key], f"{name}.{key}"
         moments = _list(value, field) if operator == "between" else [value]

@@ -43,7 +43,7 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
     collection: str | None = None
 
 
-class Put(msgspec.Struct, frozen=True):
+class AddPieces(msgspec.Struct, frozen=True):
     """Pieces to find."""
 
     pieces: tuple[Piece, ...]
@@ -73,17 +73,17 @@ class Forget(msgspec.Struct, frozen=True):
     ended: bool
 
 
-Change: TypeAlias = Put | Withdraw | Erase | Fold | Forget
+SearchChange: TypeAlias = AddPieces | Withdraw | Erase | Fold | Forget
 
 
-def changes(event: RecordedEvent, knowledge: Iterable[Piece] = ()) -> list[Change]:
+def changes(event: RecordedEvent, knowledge: Iterable[Piece] = ()) -> list[SearchChange]:
     """Return what *event* changes about what can be found, in order; *knowledge* is made of its summary."""
     match event.payload:
         case EntryAdded(entry_id=entry_id) as payload:
             text = f"{payload.content}\n{payload.tool_name}" if payload.tool_name else payload.content
-            return [Put(tuple(_pieces(event.version, event.position, entry_id, text)))]
+            return [AddPieces(tuple(_pieces(event.version, event.position, entry_id, text)))]
         case EntryEdited(entry_id=entry_id, entry_version=version, content=content):
-            return [Withdraw(version), Put(tuple(_pieces(version, event.position, entry_id, content)))]
+            return [Withdraw(version), AddPieces(tuple(_pieces(version, event.position, entry_id, content)))]
         case EntryRemoved(entry_version=version):
             return [Withdraw(version)]
         case CompactionCompleted() as payload:
@@ -94,14 +94,16 @@ def changes(event: RecordedEvent, knowledge: Iterable[Piece] = ()) -> list[Chang
             return []
 
 
-def _compacted(event: RecordedEvent, payload: CompactionCompleted, knowledge: tuple[Piece, ...]) -> Iterator[Change]:
+def _compacted(
+    event: RecordedEvent, payload: CompactionCompleted, knowledge: tuple[Piece, ...]
+) -> Iterator[SearchChange]:
     if payload.effect == "erase":
         yield Erase(payload.covered)
     if payload.folds:
         yield Fold(payload.folds)
     if payload.summary_id is not None:
         found = _pieces(event.version, event.position, payload.summary_id, payload.text, "summary")
-        yield Put((*found, *knowledge))
+        yield AddPieces((*found, *knowledge))
 
 
 def _pieces(version: int, position: int, item_id: str, text: str, kind: SearchKind = "entry") -> Iterator[Piece]:

@@ -44,7 +44,7 @@ class SessionStats(msgspec.Struct, frozen=True, kw_only=True):
     last_compaction_at: datetime | None = None
 
 
-class Metrics(msgspec.Struct, frozen=True, kw_only=True):
+class MemoryMetrics(msgspec.Struct, frozen=True, kw_only=True):
     """What seed 002 measures: how much is remembered, and how often and when it was last compacted (R-002-9)."""
 
     message_count: int = 0

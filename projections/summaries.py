@@ -88,7 +88,7 @@ def evolve(state: LiveSummaries, event: RecordedEvent) -> LiveSummaries:
             return _of((*kept, summary_of(event, payload, payload.summary_id)))
         case ContextSet() as payload:
             kept = [summary for summary in state.live if summary.summary_id not in payload.folds]
-            made = context_of(event, payload)
+            made = summary_context(event, payload)
             return _of((*kept, made) if made else tuple(kept))
         case SessionCleared():
             return LiveSummaries()
@@ -121,7 +121,7 @@ def summary_of(event: RecordedEvent, payload: CompactionCompleted, summary_id: s
     )
 
 
-def context_of(event: RecordedEvent, payload: ContextSet) -> Summary | None:
+def summary_context(event: RecordedEvent, payload: ContextSet) -> Summary | None:
     """Return the summary a caller wrote: it covers nothing and stands first; none if it was withdrawn.
 
     Source: R-004-9.

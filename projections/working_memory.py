@@ -25,7 +25,7 @@ from ledger.events import (
     ExpirySet,
     Extraction,
     JsonObject,
-    Listed,
+    KnownToWriter,
     MemoryAdded,
     MemoryEdited,
     MemoryFields,
@@ -64,7 +64,7 @@ class Memory(msgspec.Struct, frozen=True):
     fields: MemoryFields
     recorded_us: int
     persisted_us: int = 0
-    listed: Listed | None = None
+    listed: KnownToWriter | None = None
     edited_version: int | None = None
 
     @property

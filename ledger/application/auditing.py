@@ -5,7 +5,7 @@ from typing import Unpack
 from ledger.application.context import context_of_state, shown_again
 from ledger.application.handle import NamespaceHandle
 from ledger.application.reading import get_state
-from ledger.context_audit import Derived, Seen
+from ledger.context_audit import ContextAudit, Derived
 from ledger.context_audit import derived as derived_from
 from ledger.context_audit import seen as seen_of
 from ledger.errors import EntryNotFound, InvalidInput
@@ -15,7 +15,7 @@ from ledger.session.state import at_rest
 from projections.lineage import LINEAGE
 
 
-async def seen(handle: NamespaceHandle, session_id: str, **when: Unpack[When]) -> Seen:
+async def seen(handle: NamespaceHandle, session_id: str, **when: Unpack[When]) -> ContextAudit:
     """Return what the model was shown, proved by its recorded digest, each line with its source.
 
     That is the newest context recorded up to *version*, or a moment; with *version* also one that was

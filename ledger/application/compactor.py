@@ -17,7 +17,7 @@ import msgspec
 from ledger.application.command_handler import CommandHandler, Decision, Idempotency
 from ledger.codec import decode
 from ledger.compaction.dialogue import Dialogue, begin
-from ledger.compaction.result import CompactionResult, result_of, told
+from ledger.compaction.result import CompactionResult, result_of, result_of_event
 from ledger.compaction.summarizing import DEADLINE_S, carry_out
 from ledger.errors import (
     CompactionInProgress,
@@ -189,7 +189,7 @@ class Compactor:
             raise
         if not task.done():
             raise CompactionUnderWay(requested.job.asked.compaction_id)
-        return told(task.result())
+        return result_of_event(task.result())
 
     async def _result_of(self, stream: Stream, request: RecordedEvent, wait_s: float | None) -> CompactionResult:
         """Return what came of a *request* recorded before, in this process or another."""
@@ -201,7 +201,7 @@ class Compactor:
         for stored in await self._store.events.read_stream(stream, after=request.version):
             event = decode(stored)
             if isinstance(event.payload, _OUTCOMES) and event.payload.compaction_id == asked.compaction_id:
-                return msgspec.structs.replace(told(event), replayed=True)
+                return msgspec.structs.replace(result_of_event(event), replayed=True)
         raise CompactionUnderWay(asked.compaction_id)
 
     async def settle(self, stream: Stream | None = None) -> None:

@@ -10,7 +10,7 @@ from ledger.application.handle import NamespaceHandle
 from ledger.application.session_start import new_entry, opening_commands, resuming_commands, starts_life
 from ledger.codec import decode
 from ledger.errors import EntryNotFound, InvalidInput
-from ledger.events import EntryAdded, JsonObject, Listed, RecordedEvent, StoredEvent, ToolStatus
+from ledger.events import EntryAdded, JsonObject, KnownToWriter, RecordedEvent, StoredEvent, ToolStatus
 from ledger.history.entries import read_entry_versions
 from ledger.ids import Stream
 from ledger.results import Added, AddedEntry, EntryFields, Guard, Version
@@ -231,7 +231,7 @@ async def _add(
         )
         entries = [new_entry(handle, draft, write_id, state) for draft in drafts]
         if expected_version:  # who names a version has seen what was there (http W-54)
-            entries[0] = msgspec.structs.replace(entries[0], listed=Listed(until=expected_version))
+            entries[0] = msgspec.structs.replace(entries[0], listed=KnownToWriter(until=expected_version))
         add = AddEntries(tuple(entries), tuple(entry for entry, _ in before.known.values()))
         return Decision([*opening_commands(handle, stream, state), add], before)
 

@@ -11,7 +11,7 @@ from ledger.history.log import EntryRecord, LoggedEvent, LogPage, read_entry, re
 from ledger.names import check_entry_id
 from ledger.session.state import SESSION, at_rest
 from ledger.strict_json import check_integer
-from ledger.verify import Report, verify_namespace, verify_session
+from ledger.verify import VerifyReport, verify_namespace, verify_session
 
 MOST_EVENTS = 1_000  # trust N-6
 
@@ -112,7 +112,7 @@ async def verify(
     *,
     user_id: str | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> Report:
+) -> VerifyReport:
     """Prove a session, or the whole namespace: recompute every hash and place (trust §12).
 
     Raises:

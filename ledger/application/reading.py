@@ -16,9 +16,9 @@ from ledger.session.state import SessionState, at_rest
 from ledger.session.views import metrics_of, stats_of
 from ledger.strict_json import check_integer
 from projections.entries import Entry
-from projections.history import HISTORY, History, Past
+from projections.history import HISTORY, History, PastEntry
 from projections.projection import Projection
-from projections.stats import Metrics, SessionStats
+from projections.stats import MemoryMetrics, SessionStats
 from projections.summaries import Summary
 
 S = TypeVar("S")
@@ -56,7 +56,7 @@ async def get_stats(handle: NamespaceHandle, session_id: str, **when: Unpack[Whe
 
 async def get_metrics(
     handle: NamespaceHandle, session_id: str, *, kind: str | None = None, **when: Unpack[When]
-) -> Metrics:
+) -> MemoryMetrics:
     """Return how much is remembered, all of it or what is of *kind*, and how often it was compacted (R-002-9).
 
     All zero for an unknown session.
@@ -96,7 +96,7 @@ async def fold(
     return projection.fold(await handle.events(session_id, user_id, version=version))
 
 
-async def entries_since_clear(handle: NamespaceHandle, stream: Stream, state: SessionState) -> tuple[Past, ...]:
+async def entries_since_clear(handle: NamespaceHandle, stream: Stream, state: SessionState) -> tuple[PastEntry, ...]:
     """Return the entries since the last clear before *state*, oldest first, and what became of them by then."""
     stored = await handle.services.store.events.read_stream(stream, after=state.cleared_version, until=state.version)
     return HISTORY.fold(decode(event) for event in stored).current()

@@ -4,7 +4,7 @@ from ledger.application.handle import NamespaceHandle
 from ledger.errors import InvalidInput
 from ledger.names import check_name
 from ledger.ports.search_index import SearchQuery
-from ledger.search.finder import Found
+from ledger.search.finder import SearchResult
 from ledger.strict_json import check_flag, check_integer
 
 MOST_FOUND = 1_000
@@ -22,7 +22,7 @@ async def search(
     around: int = 1,
     include_erased: bool = False,
     catch_up: bool = True,
-) -> list[Found]:
+) -> list[SearchResult]:
     """Return the *top_k* texts that answer *query* best, each with *around* entries before and after it.
 
     A text is found if it has any of the words; rare words count for more. The query is plain words: quotes

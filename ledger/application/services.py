@@ -34,7 +34,7 @@ from ledger.stored_projections.builds import Builds
 from ledger.stored_projections.registry import StoredProjections
 from ledger.stored_projections.session_index import SessionIndex
 from ledger.summarizers import SummarizerChoice, chosen_summarizer, configured_summarizer
-from ledger.what_if.answers import Known
+from ledger.what_if.answers import KnownAnswers
 from projections import config as memory_config
 from projections.config import MemoryConfig
 
@@ -113,7 +113,7 @@ class Services:
         self.long_term = LongTermMemory(
             store, namespaces=(), clock=self.clock, language=search_language, embedder=embedder
         )
-        self.what_if_answers: dict[str, Known] = {}
+        self.what_if_answers: dict[str, KnownAnswers] = {}
         self._indexes: OrderedDict[str, Indexes] = OrderedDict()
         self._open_namespaces = open_namespaces
         self.names_by_id: dict[UUID, str] = {}  # of namespaces, which never change theirs

@@ -10,7 +10,7 @@ from ledger.application.reading import check_when
 from ledger.errors import EntryNotFound, InvalidInput
 from ledger.events import CompactionCompleted, EntryAdded, Ranges, RecordedEvent
 from ledger.history.comparing import covered_by
-from ledger.history.difference import Difference, Seen, difference
+from ledger.history.difference import Difference, DiffInput, difference
 from ledger.ids import Stream
 from ledger.results import ConfigLike, Point, WhatIf, When
 from ledger.session.drafts import check_moment
@@ -19,7 +19,7 @@ from ledger.strict_json import check_flag, check_integer
 from ledger.summarizers import SummarizerChoice, chosen_summarizer
 from ledger.what_if.answers import OnMiss, cache_of
 from ledger.what_if.replay import Replay, Replayed
-from ledger.what_if.run import Answers, author_of, recorded, rehearse, tried
+from ledger.what_if.run import Answers, answer_source, recorded, run, tried
 from projections import config as memory_config
 from projections import ranges
 
@@ -109,7 +109,7 @@ async def diff(
     if any(version is not None and not 1 <= version <= events[-1].version for version in versions):
         raise await handle.services.states.absence(stream)
     replayed_until = next((version for version in versions if version is not None), None)
-    sides: list[Seen] = []
+    sides: list[DiffInput] = []
     covered: Ranges = ()
     for point, version in zip(points, versions, strict=True):
         if version is not None:
@@ -136,14 +136,14 @@ async def _tried(
     on_miss: OnMiss = "raise",
     without: frozenset[str] = frozenset(),
     recount: bool = False,
-) -> tuple[Seen, Replayed, Answers]:
+) -> tuple[DiffInput, Replayed, Answers]:
     wanted = memory_config.load(config)
     if on_miss not in get_args(OnMiss):
         raise InvalidInput("wrong_type", f"is one of {', '.join(get_args(OnMiss))}", field="on_miss")
     check_flag(recount, field="recount")
     own = handle.services.compactor.summarizer_of(stream)
-    author = author_of(chosen_summarizer(summarizer) if summarizer is not None else own, events)
-    replayed, answers = await rehearse(
+    author = answer_source(chosen_summarizer(summarizer) if summarizer is not None else own, events)
+    replayed, answers = await run(
         Replay(wanted, method=author.method, model=author.model, without=without, recount=recount),
         events,
         cache=ChainMap(handle.services.what_if_answers, cache_of(events)),

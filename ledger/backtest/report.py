@@ -10,14 +10,14 @@ from ledger.backtest.findings import findings
 from ledger.backtest.measures import Measured
 from ledger.backtest.page import page
 from ledger.backtest.plots import plots
-from ledger.backtest.running import Plan, Session
+from ledger.backtest.running import BacktestSession, Plan
 from ledger.backtest.totals import Row, row
 from projections import config as memory_config
 
 KEPT: Final = "measured.jsonl"
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class BacktestReport(msgspec.Struct, frozen=True, kw_only=True):
     """The rows, in the order of the configs, what was measured of each session, and what there is to say of it."""
 
     rows: tuple[Row, ...]
@@ -26,7 +26,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-def report_of(measured: Sequence[Measured], plan: Plan, sessions: Sequence[Session]) -> Report:
+def report_of(measured: Sequence[Measured], plan: Plan, sessions: Sequence[BacktestSession]) -> BacktestReport:
     """Return the table, with notes on what it does not say itself."""
     rows = tuple(row(name, [one for one in measured if one.config == name]) for name, _ in plan.configs)
     names = {session.name for session in sessions}
@@ -38,10 +38,12 @@ def report_of(measured: Sequence[Measured], plan: Plan, sessions: Sequence[Sessi
     if rows and rows[0].unplaced:
         so = "stand nowhere word for word and are left out" if plan.exact else "stand in no entry and count as lost"
         notes.append(f"{rows[0].unplaced:,} pieces of evidence {so}.")
-    return Report(rows=rows, measured=tuple(measured), findings=findings(rows, dict(plan.configs)), notes=tuple(notes))
+    return BacktestReport(
+        rows=rows, measured=tuple(measured), findings=findings(rows, dict(plan.configs)), notes=tuple(notes)
+    )
 
 
-def report_value(report: Report) -> dict[str, Any]:
+def report_value(report: BacktestReport) -> dict[str, Any]:
     """Return the table as JSON: keys as in `Row`, shares and costs as numbers."""
     return {
         "configs": [_row_value(one) for one in report.rows],
@@ -50,7 +52,7 @@ def report_value(report: Report) -> dict[str, Any]:
     }
 
 
-def write(report: Report, plan: Plan, folder: Path) -> list[str]:
+def write(report: BacktestReport, plan: Plan, folder: Path) -> list[str]:
     """Write the report into *folder* and return the names of its files.
 
     Raises:

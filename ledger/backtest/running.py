@@ -29,7 +29,7 @@ from projections import config as memory_config
 from projections.config import MemoryConfig
 
 
-class Session(msgspec.Struct, frozen=True):
+class BacktestSession(msgspec.Struct, frozen=True):
     """A recorded session."""
 
     name: str
@@ -59,7 +59,7 @@ class _Done(msgspec.Struct, frozen=True):
 
 
 def run(
-    sessions: Sequence[Session],
+    sessions: Sequence[BacktestSession],
     plan: Plan,
     *,
     jobs: int = 1,
@@ -88,7 +88,7 @@ def run(
     return [done[session.name, name] for name, _ in plan.configs for session in sessions]
 
 
-def _measured(wanted: Sequence[tuple[Session, list[str]]], plan: Plan, jobs: int) -> Iterator[list[Measured]]:
+def _measured(wanted: Sequence[tuple[BacktestSession, list[str]]], plan: Plan, jobs: int) -> Iterator[list[Measured]]:
     """Yield what is measured of each session, as it comes."""
     if jobs <= 1 or len(wanted) <= 1:
         for session, names in wanted:
@@ -118,7 +118,7 @@ def _end_with_parent() -> None:
         Thread(target=lambda: (wait([parent.sentinel]), os._exit(1)), daemon=True).start()
 
 
-def measure_session(session: Session, plan: Plan, names: Sequence[str]) -> list[Measured]:
+def measure_session(session: BacktestSession, plan: Plan, names: Sequence[str]) -> list[Measured]:
     """Return what the configs called *names* do to *session*."""
     asked = [asked for asked in plan.questions if asked.session == session.name]
     needed = needed_for(asked, session.events, exact=plan.exact)
@@ -139,7 +139,7 @@ def measure_session(session: Session, plan: Plan, names: Sequence[str]) -> list[
     ]
 
 
-def _keys(session: Session, plan: Plan) -> list[str]:
+def _keys(session: BacktestSession, plan: Plan) -> list[str]:
     """Return the digest of what each config's measure depends on, config by config."""
     common: list[Any] = [
         session.name,

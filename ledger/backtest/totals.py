@@ -8,7 +8,7 @@ import msgspec
 from ledger.backtest.measures import Measured
 
 
-class Point(msgspec.Struct, frozen=True):
+class CurvePoint(msgspec.Struct, frozen=True):
     """Tokens shown when a question is asked, on average, and the share of the evidence among them."""
 
     budget: int | None
@@ -39,7 +39,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     in_summaries: Decimal | None = None
     search_at_5: Decimal | None = None
     search_at_10: Decimal | None = None
-    curve: tuple[Point, ...] = ()
+    curve: tuple[CurvePoint, ...] = ()
 
 
 def row(config: str, measured: Sequence[Measured]) -> Row:
@@ -83,7 +83,7 @@ def at_rank(ordered: Sequence[int], percent: int) -> int:
     return ordered[max(0, -(-len(ordered) * percent // 100) - 1)] if ordered else 0
 
 
-def _curve(measured: Sequence[Measured], questions: int, evidence: int) -> tuple[Point, ...]:
+def _curve(measured: Sequence[Measured], questions: int, evidence: int) -> tuple[CurvePoint, ...]:
     """Return a point for each budget tried; of a config without one, the only point there is."""
     budgets: dict[int, tuple[int, int]] = {}
     for one in measured:
@@ -93,9 +93,10 @@ def _curve(measured: Sequence[Measured], questions: int, evidence: int) -> tuple
     if not budgets:
         tokens = sum(one.asked.tokens for one in measured)
         kept = sum(one.asked.in_window for one in measured)
-        return (Point(None, tokens // questions, _share(kept, evidence)),)
+        return (CurvePoint(None, tokens // questions, _share(kept, evidence)),)
     return tuple(
-        Point(budget, tokens // questions, _share(kept, evidence)) for budget, (tokens, kept) in sorted(budgets.items())
+        CurvePoint(budget, tokens // questions, _share(kept, evidence))
+        for budget, (tokens, kept) in sorted(budgets.items())
     )
 
 

@@ -8,7 +8,7 @@ from rich.text import Text
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import AtOption, SessionArgument, UserOption, opened, when
 from ledger.cli.output import Output, moment, safe
-from ledger.context_audit import Derived, Seen, Source
+from ledger.context_audit import ContextAudit, Derived, LineSource
 from ledger.events import Ranges
 from projections.timeline import spans
 
@@ -28,7 +28,7 @@ def seen(session: SessionArgument, user: UserOption = None, at: AtOption = None)
     """
     opts = options()
 
-    async def work() -> Seen:
+    async def work() -> ContextAudit:
         async with opened(opts) as ledger:
             return await ledger.seen(session, **when(at, user))
 
@@ -58,7 +58,7 @@ def derived(
     opts.output.result(found, lambda: _print_derived(opts.output, found))
 
 
-def _print_seen(output: Output, found: Seen) -> None:
+def _print_seen(output: Output, found: ContextAudit) -> None:
     recorded = found.recorded
     output.say(f"{found.session_id} at version {found.version}: {found.tokens:,} tokens", "bold")
     if recorded is not None:
@@ -67,7 +67,7 @@ def _print_seen(output: Output, found: Seen) -> None:
     output.say(*_VERDICTS[found.verdict])
     output.say(f"text      SHA-256 {found.text_digest}", "dim")
     output.say(f"messages  SHA-256 {found.messages_digest}\n", "dim")
-    summaries: dict[str, tuple[str, Source]] = {}
+    summaries: dict[str, tuple[str, LineSource]] = {}
     for line in found.lines:
         mark = ""
         if line.source is not None:

@@ -11,8 +11,8 @@ import typer
 
 from ledger.backtest.columns import cells, columns
 from ledger.backtest.questions import Question, is_bfcl, read_questions
-from ledger.backtest.report import KEPT, Report, report_of, report_value, write
-from ledger.backtest.running import Plan, Session
+from ledger.backtest.report import KEPT, BacktestReport, report_of, report_value, write
+from ledger.backtest.running import BacktestSession, Plan
 from ledger.backtest.running import run as run_all
 from ledger.cli.app import Options, app, command, options, run
 from ledger.cli.arguments import UserOption, config_in, opened
@@ -117,9 +117,9 @@ def _named(file: str) -> Iterator[None]:
         raise InvalidInput(fault.code, message, field=f"{file}: {fault.field}" if fault.field else file) from None
 
 
-async def _sessions(opts: Options, pattern: str, user: str | None) -> list[Session]:
+async def _sessions(opts: Options, pattern: str, user: str | None) -> list[BacktestSession]:
     """Return the sessions whose ids match *pattern*, by id; one of a user who was not asked for carries the name."""
-    found: list[Session] = []
+    found: list[BacktestSession] = []
     async with opened(opts) as ledger:
         rows, last = [], None
         while page := await ledger.list_sessions(user_id=user, after=last, limit=_PAGE):
@@ -129,7 +129,7 @@ async def _sessions(opts: Options, pattern: str, user: str | None) -> list[Sessi
             for number, row in enumerate(sorted(rows, key=lambda row: (row.session_id, row.user_id)), start=1):
                 events = await ledger.get_events(row.session_id, user_id=row.user_id or None)
                 name = row.session_id if user or not row.user_id else f"{row.user_id}:{row.session_id}"
-                found.append(Session(name, tuple(events)))
+                found.append(BacktestSession(name, tuple(events)))
                 progress(number, len(rows))
     return found
 
@@ -141,7 +141,7 @@ def _make(folder: Path) -> None:
         raise InvalidInput("no_folder", f"cannot be made: {os.strerror(fault.errno or 0)}", field=str(folder)) from None
 
 
-def _show(opts: Options, report: Report, out: Path | None) -> None:
+def _show(opts: Options, report: BacktestReport, out: Path | None) -> None:
     for names in _parts(report, opts.output.console.width):
         _table(opts, report, names)
     for line in report.findings:
@@ -152,7 +152,7 @@ def _show(opts: Options, report: Report, out: Path | None) -> None:
         opts.output.say(f"Report: {out / 'report.html'}")
 
 
-def _parts(report: Report, room: int) -> list[list[str]]:
+def _parts(report: BacktestReport, room: int) -> list[list[str]]:
     """Return the columns of as few tables, of about as many columns, as have room, so that no number is cut."""
     rows = [cells(row) for row in report.rows]
     first, *others = (name for name, _ in columns(report.rows))
@@ -169,7 +169,7 @@ def _parts(report: Report, room: int) -> list[list[str]]:
     return [[first, name] for name in others]
 
 
-def _table(opts: Options, report: Report, names: list[str]) -> None:
+def _table(opts: Options, report: BacktestReport, names: list[str]) -> None:
     table = opts.output.table(names[0], *(f">{name.replace(' ', chr(10))}" for name in names[1:]))
     for column in table.columns[1:]:
         column.no_wrap = True

@@ -24,7 +24,7 @@ from ledger.session.state import SESSION
 from ledger.store_factory import prepare
 from ledger.stores.embedded import DATABASE, EmbeddedServer
 from ledger.stores.postgres import PostgresStore, Target
-from ledger.verify import Report, verify_namespace
+from ledger.verify import VerifyReport, verify_namespace
 from projections.entries import Entry
 
 _CONFIG: Final = {"maxEntries": 50, "recentWindow": 15}
@@ -201,7 +201,7 @@ def _tamper(output: Output, server: EmbeddedServer, facts: dict[str, Any]) -> No
     facts["tampered_version"] = 20
 
 
-async def _verify_copy(output: Output, server: EmbeddedServer) -> Report:
+async def _verify_copy(output: Output, server: EmbeddedServer) -> VerifyReport:
     url = server.url.replace(f"/{DATABASE}?", "/tampered?")
     store = await PostgresStore.open(Target(url, embedded=True))
     try:

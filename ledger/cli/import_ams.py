@@ -11,7 +11,7 @@ from ledger.cli.output import one_line
 from ledger.errors import ImportRefused, Unavailable
 
 if TYPE_CHECKING:
-    from ledger.server.ams_import import TakenOver
+    from ledger.server.ams_import import AmsImportResult
 
 _SHOWN = 10
 
@@ -33,15 +33,15 @@ def import_ams(
     """
     if find_spec("fastapi") is None or find_spec("httpcore") is None:
         raise Unavailable("this needs more packages: pip install 'memory-ledger[server]'")
-    from ledger.server.ams_import import Source, TakingOver  # noqa: PLC0415 - loads the web framework
+    from ledger.server.ams_import import AmsImport, AmsSource  # noqa: PLC0415 - loads the web framework
     from ledger.server.settings import load_service_settings  # noqa: PLC0415
 
     opts = options()
     service = load_service_settings()
 
-    async def work() -> "TakenOver":
+    async def work() -> "AmsImportResult":
         with opts.output.progress("Taking over", "sessions") as progress:
-            async with Source.open(url, token=token) as source, TakingOver.open(opts.settings, service) as taking:
+            async with AmsSource.open(url, token=token) as source, AmsImport.open(opts.settings, service) as taking:
                 return await taking.take(
                     source, namespace=opts.namespace, user_id=user, dry_run=dry_run, progress=progress
                 )

@@ -10,7 +10,7 @@ from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import UserOption, opened
 from ledger.cli.output import STYLES, one_line
 from ledger.cli.values import found_value
-from ledger.search.finder import Found
+from ledger.search.finder import SearchResult
 from projections.prompts import label
 from projections.ranking import words
 
@@ -32,7 +32,7 @@ def search(
     """Find what was ever said: in the window, covered by summaries, and in the summaries."""
     opts = options()
 
-    async def work() -> list[Found]:
+    async def work() -> list[SearchResult]:
         async with opened(opts) as ledger:
             return await ledger.search(
                 query,

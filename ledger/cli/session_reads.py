@@ -17,7 +17,7 @@ from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports.session_index import IndexedSession
 from ledger.stored_projections.session_index import row_of
-from projections.history import Past
+from projections.history import PastEntry
 from projections.prompts import label
 from projections.summaries import Summary
 from projections.timeline import describe
@@ -88,7 +88,7 @@ def show(
     """Show the transcript: what is in the window, and which summary stands for what is not."""
     opts = options()
 
-    async def work() -> tuple[list[Past], list[Summary], set[int], int]:
+    async def work() -> tuple[list[PastEntry], list[Summary], set[int], int]:
         async with opened(opts) as ledger:
             state = await ledger.get_state(session, **when(at, user))
             history = await ledger.get_history(session, version=state.version, user_id=user)
@@ -235,7 +235,7 @@ def _cell(value: object) -> str:
             return str(value)
 
 
-def _mark(past: Past, shown: bool, numbers: dict[str, int]) -> str:
+def _mark(past: PastEntry, shown: bool, numbers: dict[str, int]) -> str:
     """Return where an entry is: in the window, in which live summary, or gone."""
     if shown:
         return "●"
@@ -247,7 +247,7 @@ def _mark(past: Past, shown: bool, numbers: dict[str, int]) -> str:
     return past.status
 
 
-def _print_entry(output: Output, past: Past, mark: str, *, full: bool) -> None:
+def _print_entry(output: Output, past: PastEntry, mark: str, *, full: bool) -> None:
     entry = past.entry
     width = max(40, output.console.width - 36)
     text = safe(entry.content) if full else one_line(entry.content, width)

@@ -8,10 +8,10 @@ from ledger.history.difference import Difference, Side
 from ledger.ports.session_index import IndexedSession
 from ledger.prices import Spending
 from ledger.results import WhatIf
-from ledger.search.finder import Found
+from ledger.search.finder import SearchResult
 from projections import config as memory_config
 from projections.entries import Entry
-from projections.history import Past
+from projections.history import PastEntry
 from projections.summaries import Summary
 
 
@@ -31,7 +31,7 @@ def session_value(row: IndexedSession) -> dict[str, Any]:
     }
 
 
-def entry_value(past: Past, shown: bool) -> dict[str, Any]:
+def entry_value(past: PastEntry, shown: bool) -> dict[str, Any]:
     """Return an entry of ``show``, *shown* if the model sees it."""
     entry = past.entry
     return {
@@ -63,7 +63,7 @@ def summary_value(summary: Summary) -> dict[str, Any]:
     }
 
 
-def found_value(found: Found) -> dict[str, Any]:
+def found_value(found: SearchResult) -> dict[str, Any]:
     """Return what ``search`` found."""
     entry = found.entry
     return {

@@ -6,7 +6,7 @@ import typer
 
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import UserOption, opened
-from ledger.verify import EXIT_CODES, Finding, Report
+from ledger.verify import EXIT_CODES, Finding, VerifyReport
 
 _LEVELS: Final = ("chained", "signed", "witnessed")
 _MORE_REQUIRED: Final = 12  # trust V-4
@@ -28,7 +28,7 @@ def verify(
     """
     opts = options()
 
-    async def work() -> Report:
+    async def work() -> VerifyReport:
         async with opened(opts) as ledger:
             with opts.output.progress("Verifying", "events") as progress:
                 return await ledger.verify(session, user_id=user, progress=progress)

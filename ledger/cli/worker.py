@@ -14,7 +14,7 @@ from ledger.cli.app import Options, app, command, jobs, options, run
 from ledger.cli.output import moment, one_line
 from ledger.names import check_name
 from ledger.ports.jobs import Job
-from ledger.store_factory import kept_running
+from ledger.store_factory import open_embedded_server
 from ledger.worker import Worker, load_worker_settings
 
 
@@ -49,7 +49,7 @@ def worker(
             stopped = asyncio.Event()
             for each in (signal.SIGINT, signal.SIGTERM):
                 asyncio.get_running_loop().add_signal_handler(each, stopped.set)
-            async with kept_running(opts.settings), one:
+            async with open_embedded_server(opts.settings), one:
                 opts.output.tell("working; Ctrl-C ends it in order")
                 await stopped.wait()
             return 0

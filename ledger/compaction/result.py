@@ -2,7 +2,7 @@
 
 import msgspec
 
-from ledger.errors import CompactionFailed
+from ledger.errors import CompactionNotCompleted
 from ledger.events import CompactionCompleted, Ranges, RecordedEvent
 from projections import ranges
 from projections.summaries import Summary, summary_of
@@ -28,7 +28,7 @@ class CompactionResult(msgspec.Struct, frozen=True, kw_only=True):
         return self.original_tokens - self.summary_tokens
 
 
-def told(outcome: RecordedEvent | None) -> CompactionResult:
+def result_of_event(outcome: RecordedEvent | None) -> CompactionResult:
     """Return the result in *outcome*.
 
     Raises:
@@ -37,7 +37,7 @@ def told(outcome: RecordedEvent | None) -> CompactionResult:
     if outcome is None or not isinstance(outcome.payload, CompactionCompleted):
         reason = getattr(outcome.payload, "reason", "error") if outcome else "error"
         detail = getattr(outcome.payload, "detail", "") if outcome else ""
-        raise CompactionFailed(reason, detail or "it came too late")
+        raise CompactionNotCompleted(reason, detail or "it came too late")
     return result_of(outcome, outcome.payload)
 
 

@@ -18,7 +18,7 @@ from ledger.errors import FailureReason, InvalidInput, SummarizerFailed
 from ledger.events import CompactionRequested, Method, ModelOutput
 from ledger.limits import CONTENT_BYTES
 from ledger.ports import Clock, Summarizer, SummaryText, Tokenizer
-from ledger.session.commands import Outcome
+from ledger.session.commands import SummaryOutcome
 from ledger.strict_json import INT_MAX, check_text
 from ledger.summarizers.heuristic import heuristic_text
 from projections.entries import Entry
@@ -48,7 +48,7 @@ async def carry_out(
     tokenizer: Tokenizer,
     clock: Clock,
     deadline_s: float = DEADLINE_S,
-) -> Outcome:
+) -> SummaryOutcome:
     """Return the checked and counted outcome of one compaction; *summarizer* answers each call.
 
     Raises:
@@ -73,7 +73,7 @@ def converse(
     on_failure: str,
     tokenizer: Tokenizer,
     summary_id: str,
-) -> Generator[SummaryRequest, SummaryText, Outcome]:
+) -> Generator[SummaryRequest, SummaryText, SummaryOutcome]:
     """Yield what a summarizer is to be asked, be sent its answers, and return the outcome; pure.
 
     A call that failed is thrown in as `SummarizerFailed`. The heuristic is asked for nothing (R-SUM-9).
@@ -82,7 +82,7 @@ def converse(
         SummarizerFailed: nothing usable came, and the config asks for no heuristic instead.
     """
     entries, folded = dialogue.material.entries, dialogue.material.folded
-    common = Outcome(
+    common = SummaryOutcome(
         summary_id=summary_id,
         trust=trust_of(entries, folded),
         starts_at=min(_moments(entries, [summary.starts_at for summary in folded]), default=None),
@@ -103,14 +103,16 @@ def converse(
         return replace(instead, error=f"{failure.reason}: {failure}")
 
 
-def _without_a_model(asked: CompactionRequested, dialogue: Dialogue, common: Outcome, tokenizer: Tokenizer) -> Outcome:
+def _without_a_model(
+    asked: CompactionRequested, dialogue: Dialogue, common: SummaryOutcome, tokenizer: Tokenizer
+) -> SummaryOutcome:
     text = heuristic_text(dialogue.material.entries, [summary.text for summary in dialogue.material.folded])
     return replace(_checked(asked, text, common, tokenizer), method="heuristic")
 
 
 def _with_a_model(
-    asked: CompactionRequested, dialogue: Dialogue, common: Outcome, tokenizer: Tokenizer, method: Method
-) -> Generator[SummaryRequest, SummaryText, Outcome]:
+    asked: CompactionRequested, dialogue: Dialogue, common: SummaryOutcome, tokenizer: Tokenizer, method: Method
+) -> Generator[SummaryRequest, SummaryText, SummaryOutcome]:
     outputs: list[ModelOutput] = []
     model: str | None = None
     step = dialogue.first
@@ -144,8 +146,8 @@ def _with_a_model(
 
 
 def _checked_digest(
-    asked: CompactionRequested, digest: Digest, common: Outcome, tokenizer: Tokenizer
-) -> tuple[Outcome, str | None]:
+    asked: CompactionRequested, digest: Digest, common: SummaryOutcome, tokenizer: Tokenizer
+) -> tuple[SummaryOutcome, str | None]:
     """Return the text, checked, and how it ended: of several passes the last one that can stand (R-COD-5)."""
     try:
         return _checked(asked, digest.text, common, tokenizer), digest.ended
@@ -156,7 +158,7 @@ def _checked_digest(
         raise
 
 
-def _checked(asked: CompactionRequested, text: str, common: Outcome, tokenizer: Tokenizer) -> Outcome:
+def _checked(asked: CompactionRequested, text: str, common: SummaryOutcome, tokenizer: Tokenizer) -> SummaryOutcome:
     text = usable(text)
     count = tokenizer.count_text(text)
     if asked.effect == "replace" and count.tokens >= asked.tokens:

@@ -31,7 +31,7 @@ from ledger.events.compactions import (
     PlannedCall,
 )
 from ledger.events.contexts import ContextRendered, KnowledgeSource
-from ledger.events.entries import EntriesExtracted, EntriesIndexed, EntryAdded, EntryEdited, EntryRemoved, Listed
+from ledger.events.entries import EntriesExtracted, EntriesIndexed, EntryAdded, EntryEdited, EntryRemoved, KnownToWriter
 from ledger.events.memories import MemoryAdded, MemoryEdited, MemoryFields, MemoryPromoted, MemoryRemoved
 from ledger.events.payloads import EVENT_TYPES, Event, RecordEvent
 from ledger.events.recorded import NewEvent, OpaqueEvent, RecordedEvent, StoredEvent
@@ -76,7 +76,7 @@ __all__ = [
     "JsonObject",
     "Kind",
     "KnowledgeSource",
-    "Listed",
+    "KnownToWriter",
     "MemoryAdded",
     "MemoryEdited",
     "MemoryFields",

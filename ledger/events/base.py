@@ -46,5 +46,5 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return None
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class PayloadPart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """Base of the structs inside payloads."""

@@ -3,10 +3,10 @@
 from datetime import datetime
 
 from ledger.errors import FailureReason
-from ledger.events.base import Action, DiscardReason, Effect, JsonObject, Method, Part, Payload, Ranges
+from ledger.events.base import Action, DiscardReason, Effect, JsonObject, Method, Payload, PayloadPart, Ranges
 
 
-class Block(Part, frozen=True):
+class Block(PayloadPart, frozen=True):
     """A rolling block: its number and its first and last item, all counted from 1.
 
     The ids of its first and last entry are known once its summary is.
@@ -19,7 +19,7 @@ class Block(Part, frozen=True):
     last_id: str | None = None
 
 
-class PlannedCall(Part, frozen=True):
+class PlannedCall(PayloadPart, frozen=True):
     """A model call a compaction asks for; the hash is of messages, model and parameters."""
 
     request_hash: str
@@ -49,7 +49,7 @@ class CompactionRequested(Payload, frozen=True):
     block: Block | None = None
 
 
-class ModelOutput(Part, frozen=True):
+class ModelOutput(PayloadPart, frozen=True):
     """What one model call gave: replay takes it from here and never calls.
 
     Without *text* it is the text of the summary, word for word.
@@ -61,7 +61,7 @@ class ModelOutput(Part, frozen=True):
     output_tokens: int | None = None
 
 
-class Pass(Part, frozen=True):
+class Pass(PayloadPart, frozen=True):
     """One pass of a Chain of Density: what it named anew, and how dense its summary is."""
 
     summary: str

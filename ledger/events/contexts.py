@@ -1,9 +1,9 @@
 """What was handed to a model."""
 
-from ledger.events.base import Part, Payload
+from ledger.events.base import Payload, PayloadPart
 
 
-class KnowledgeSource(Part, frozen=True):
+class KnowledgeSource(PayloadPart, frozen=True):
     """Part of a summary of some session of the namespace: that at *version*, so many characters from the first on."""
 
     session_id: str

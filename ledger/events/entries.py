@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import Any
 
-from ledger.events.base import JsonObject, Kind, Part, Payload, Ranges, ToolStatus
+from ledger.events.base import JsonObject, Kind, Payload, PayloadPart, Ranges, ToolStatus
 from ledger.events.compactions import ModelOutput
 
 
-class Listed(Part, frozen=True):
+class KnownToWriter(PayloadPart, frozen=True):
     """What a writer knew: every item active at version *until*, but those at the versions in *without*.
 
     Who lists an item that came with it vouches for having seen the rest.
@@ -43,7 +43,7 @@ class EntryAdded(Payload, frozen=True):
     metadata: JsonObject | None = None
     persisted_at: datetime | None = None
     extracted: bool = False
-    listed: Listed | None = None
+    listed: KnownToWriter | None = None
 
     @property
     def item_id(self) -> str:

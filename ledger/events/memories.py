@@ -4,11 +4,11 @@ from datetime import datetime
 
 import msgspec
 
-from ledger.events.base import JsonObject, Part, Payload
-from ledger.events.entries import Listed
+from ledger.events.base import JsonObject, Payload, PayloadPart
+from ledger.events.entries import KnownToWriter
 
 
-class MemoryFields(Part, frozen=True):
+class MemoryFields(PayloadPart, frozen=True):
     """What a memory says, in a session or as a record of long-term memory.
 
     ``memory_type`` is ``message``, ``semantic`` or ``episodic``; ``event_date`` is when what it tells happened;
@@ -49,7 +49,7 @@ class MemoryAdded(_AboutMemory, frozen=True):
     type = "memory.added"
     fields: MemoryFields
     persisted_at: datetime | None = None
-    listed: Listed | None = None
+    listed: KnownToWriter | None = None
 
 
 class MemoryEdited(_AboutMemory, frozen=True):

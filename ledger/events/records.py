@@ -1,10 +1,10 @@
 """Long-term memory itself: records, on a stream of their own per namespace and user."""
 
-from ledger.events.base import Part, Payload, Ranges
+from ledger.events.base import Payload, PayloadPart, Ranges
 from ledger.events.memories import MemoryFields
 
 
-class RecordSource(Part, frozen=True):
+class RecordSource(PayloadPart, frozen=True):
     """What a record was made of: events of a session, a memory or the entries that were read."""
 
     session_id: str

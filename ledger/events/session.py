@@ -2,10 +2,10 @@
 
 import msgspec
 
-from ledger.events.base import JsonObject, Part, Payload
+from ledger.events.base import JsonObject, Payload, PayloadPart
 
 
-class ImportedFrom(Part, frozen=True):
+class ImportedFrom(PayloadPart, frozen=True):
     """Where an imported session came from; an own export also names its ledger and head."""
 
     format: str
@@ -17,7 +17,7 @@ class ImportedFrom(Part, frozen=True):
     head_hash: str | None = None
 
 
-class ForkedFrom(Part, frozen=True):
+class ForkedFrom(PayloadPart, frozen=True):
     """The session whose history up to *version* is also this one's, by reference; both go on by themselves."""
 
     session_id: str
@@ -48,7 +48,7 @@ class SessionCleared(Payload, frozen=True):
     ended: bool = False
 
 
-class Extraction(Part, frozen=True):
+class Extraction(PayloadPart, frozen=True):
     """How memories are made of a session's messages: ``discrete``, ``summary``, ``preferences`` or ``custom``."""
 
     strategy: str = "discrete"

@@ -16,7 +16,7 @@ from projections.json_patch import json_patch
 from projections.summaries import Summary
 from projections.working_memory import Memory
 
-Fate: TypeAlias = Literal["added", "removed", "edited", "covered"]
+EntryChangeKind: TypeAlias = Literal["added", "removed", "edited", "covered"]
 
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,14 +74,14 @@ def compare(before: SessionState, after: SessionState, covered: Ranges = ()) -> 
         ),
         summaries_added=tuple(summary for name, summary in stands.items() if name not in stood),
         summaries_removed=tuple(summary for name, summary in stood.items() if name not in stands),
-        from_context=context_of(before),
-        to_context=context_of(after),
+        from_context=working_context(before),
+        to_context=working_context(after),
         from_tokens=before.window.tokens + before.summaries.tokens,
         to_tokens=after.window.tokens + after.summaries.tokens,
     )
 
 
-def context_of(state: SessionState) -> str | None:
+def working_context(state: SessionState) -> str | None:
     """Return the texts that stand for what has left the window, oldest first; none if nothing does."""
     return "\n\n".join(summary.text for summary in state.summaries.live) or None
 

@@ -17,7 +17,7 @@ from projections.strategies.base import NO_HINTS, Hints
 from projections.summaries import Summary
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
+class DiffInput(msgspec.Struct, frozen=True, kw_only=True):
     """A state, what a search brings to its window, and what its compactions cost since the session began."""
 
     state: SessionState
@@ -57,7 +57,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
         return not self.edited and not any(side.only_entries or side.only_summaries for side in sides)
 
 
-def difference(before: Seen, after: Seen, covered: Ranges = ()) -> Difference:
+def difference(before: DiffInput, after: DiffInput, covered: Ranges = ()) -> Difference:
     """Return what differs between two states, by the windows their own configs give.
 
     *covered* are the versions that compactions took out of the window on the way. Data and memories, which no config
@@ -79,7 +79,7 @@ def difference(before: Seen, after: Seen, covered: Ranges = ()) -> Difference:
     )
 
 
-def _with_the_same_memory(before: Seen, after: Seen) -> tuple[SessionState, SessionState]:
+def _with_the_same_memory(before: DiffInput, after: DiffInput) -> tuple[SessionState, SessionState]:
     first, last = before.state, after.state
     if after.what_if:
         return first, replace(last, working=first.working)
@@ -92,7 +92,7 @@ def _identity(summary: Summary) -> tuple[str, Ranges, int, str]:
 
 
 def _side(
-    seen: Seen,
+    seen: DiffInput,
     tokens: int,
     entries: dict[int, Entry],
     other_entries: dict[int, Entry],

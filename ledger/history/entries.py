@@ -23,7 +23,7 @@ from projections.summaries import Summary, summary_of
 from projections.transcript import group_interactions, group_units, orphans
 
 #: Tells which of some versions of a session are entries that may be shown.
-Findable: TypeAlias = Callable[[Stream, Sequence[int]], Awaitable[set[int]]]
+TextSource: TypeAlias = Callable[[Stream, Sequence[int]], Awaitable[set[int]]]
 
 _REACH: Final = 12  # versions before and after a hit that are read at first
 
@@ -106,7 +106,7 @@ async def read_recalled(
     store: Store,
     stream: Stream,
     hits: Sequence[tuple[int, float]],
-    findable: Findable,
+    findable: TextSource,
     *,
     after: int,
     until: int,

@@ -19,7 +19,7 @@ from ledger.ids import Stream
 from ledger.ports import Store
 from ledger.session.state import SessionState
 from projections.entries import Entry
-from projections.history import HISTORY, Status
+from projections.history import HISTORY, PastEntryStatus
 
 PAGE_EVENTS: Final = 1_000
 MOST_LOOKED_AT: Final = 10_000  # of a page that is asked for by type
@@ -72,7 +72,7 @@ class EntryRecord(msgspec.Struct, frozen=True, kw_only=True):
     """An entry as it is now, what became of it, and how it came to be so; ids that came twice go on in one history."""
 
     entry: Entry
-    status: Status
+    status: PastEntryStatus
     summary_ids: tuple[str, ...]
     history: tuple[EntryChange, ...]
     version: int
@@ -153,7 +153,7 @@ async def read_entry(store: Store, stream: Stream, state: SessionState, entry_id
 
 async def _fate(
     store: Store, stream: Stream, state: SessionState, entry: Entry, *, removed: bool
-) -> tuple[Status, tuple[str, ...]]:
+) -> tuple[PastEntryStatus, tuple[str, ...]]:
     if removed:
         return "removed", ()
     if entry.version <= state.cleared_version:

@@ -12,12 +12,12 @@ from ledger.long_term_memory.forget_policy import ForgetPolicy
 from ledger.long_term_memory.index import RecordIndex, RecordIndexes
 from ledger.long_term_memory.queries import RecordSearch, record_search
 from ledger.long_term_memory.record_writer import records_stream
-from ledger.long_term_memory.restore import Restoring
-from ledger.long_term_memory.results import Forgotten, FoundRecord, LongTermRecord, RecordPage, Revision
+from ledger.long_term_memory.restore import RecordRestore
+from ledger.long_term_memory.results import ForgetResult, FoundRecord, LongTermRecord, RecordPage, Revision
 
 __all__ = [
     "ForgetPolicy",
-    "Forgotten",
+    "ForgetResult",
     "FoundRecord",
     "LongTermMemory",
     "LongTermRecord",
@@ -32,5 +32,5 @@ __all__ = [
 ]
 
 
-class LongTermMemory(Restoring):
+class LongTermMemory(RecordRestore):
     """The records of all users in some namespaces; `over` gives a service one for each request."""

@@ -11,17 +11,17 @@ from ledger.errors import InvalidInput, RecordNotFound
 from ledger.events import RecordCreated
 from ledger.ids import Stream
 from ledger.long_term_memory import decisions
-from ledger.long_term_memory.decisions import Known, Promotion
+from ledger.long_term_memory.decisions import KnownRecords, Promotion
 from ledger.long_term_memory.drafts import RecordDraft, check_record_id, fields_of, record_changes, record_draft
 from ledger.long_term_memory.forget_policy import ForgetPolicy, forget_policy, forgotten, pinned_ids
 from ledger.long_term_memory.queries import count_of
-from ledger.long_term_memory.reads import Reading
+from ledger.long_term_memory.reads import RecordReads
 from ledger.long_term_memory.record_writer import records_stream
-from ledger.long_term_memory.results import Forgotten, LongTermRecord, shown
+from ledger.long_term_memory.results import ForgetResult, LongTermRecord, shown
 from ledger.names import check_name
 from ledger.ports import StreamWrite
 from ledger.ports.records import RecordAccess, RecordBuilds, RecordLookup, RecordQuery, StoredRecord
-from projections.record_filters import TAG_FIELDS, Condition, Tag
+from projections.record_filters import TAG_FIELDS, FilterCondition, Tag
 from projections.records import identity
 
 MOST_RECORDS: Final = 10_000
@@ -29,7 +29,7 @@ MOST_SCANNED: Final = 10_000
 MOVED: Final = "moved"
 
 
-class Changing(Reading):
+class RecordChanges(RecordReads):
     """Creating, changing, deleting, forgetting and merging."""
 
     async def create(self, records: Sequence[Mapping[str, Any]], *, deduplicate: bool = True) -> None:
@@ -73,7 +73,7 @@ class Changing(Reading):
         write_id = self._clock.ulid()
         if there == here:
 
-            def changed(stream: Stream, known: Known) -> list[Any]:
+            def changed(stream: Stream, known: KnownRecords) -> list[Any]:
                 return list(decisions.edit(known, record_id, draft, stream=stream, write_id=write_id))
 
             await self._writer.write([here], RecordLookup(record_ids=(record_id,)), changed)
@@ -88,7 +88,7 @@ class Changing(Reading):
         deleted = 0
         for streams in _by_space(await self._kept(*ids)):
 
-            def gone(stream: Stream, known: Known) -> list[Any]:
+            def gone(stream: Stream, known: KnownRecords) -> list[Any]:
                 return decisions.delete(known, ids, reason="deleted", write_id=write_id)
 
             written = await self._writer.write(streams, RecordLookup(record_ids=ids), gone)
@@ -105,7 +105,7 @@ class Changing(Reading):
         limit: int = 1_000,
         dry_run: bool = True,
         pinned: Sequence[str] | None = None,
-    ) -> Forgotten:
+    ) -> ForgetResult:
         """Delete what *policy* does not keep, of up to *limit* records, the oldest first (http W-28).
 
         A dry run changes nothing and says what would go. What is changed meanwhile stays.
@@ -121,7 +121,7 @@ class Changing(Reading):
         going = forgotten(scanned, rules, now=now, pinned=kept_anyway)
         if dry_run:
             ids = [one.record.record_id for one in going]
-            return Forgotten(scanned=len(scanned), deleted=len(ids), deleted_ids=ids, dry_run=True)
+            return ForgetResult(scanned=len(scanned), deleted=len(ids), deleted_ids=ids, dry_run=True)
         write_id = self._clock.ulid()
         deleted: list[str] = []
         for streams in _by_space([(one, names[one.namespace_id]) for one in going]):
@@ -130,12 +130,12 @@ class Changing(Reading):
             }
             wanted = RecordLookup(record_ids=tuple(one.record_id for own in by_stream.values() for one in own))
 
-            def gone(stream: Stream, known: Known, own: Any = by_stream) -> list[Any]:
+            def gone(stream: Stream, known: KnownRecords, own: Any = by_stream) -> list[Any]:
                 return decisions.forget(known, own[stream], write_id=write_id)
 
             written = await self._writer.write(streams, wanted, gone)
             deleted += [event.record_id for one in written for event in one.events]
-        return Forgotten(scanned=len(scanned), deleted=len(deleted), deleted_ids=deleted, dry_run=False)
+        return ForgetResult(scanned=len(scanned), deleted=len(deleted), deleted_ids=deleted, dry_run=False)
 
     async def compact(self, *, namespace: str | None = None, user_id: str | None = None) -> int:
         """Merge the records of a user that say the same, and return how many remain (http W-28).
@@ -154,7 +154,7 @@ class Changing(Reading):
         for streams in _by_space(duplicates):
             ids = tuple(dict.fromkeys(one.record.record_id for one, _ in duplicates))
 
-            def merged(stream: Stream, known: Known) -> list[Any]:
+            def merged(stream: Stream, known: KnownRecords) -> list[Any]:
                 return decisions.merge(known, write_id=write_id)
 
             await self._writer.write(streams, RecordLookup(record_ids=ids), merged)
@@ -198,7 +198,7 @@ class Changing(Reading):
         write_id = self._clock.ulid()
         touched: set[tuple[Stream, str]] = set()
 
-        def made(stream: Stream, known: Known) -> list[Any]:
+        def made(stream: Stream, known: KnownRecords) -> list[Any]:
             own = [draft for draft, home in drafts if home == stream]
             creation = decisions.create(known, own, stream=stream, write_id=write_id, deduplicate=deduplicate)
             touched.update((stream, one) for one in creation.touched)
@@ -225,7 +225,7 @@ class Changing(Reading):
         before = replace(kept.record.fields, created_at=kept.record.created_at)
         fields = fields_of(draft, before, there)
 
-        def moved(stream: Stream, known: Known) -> list[Any]:
+        def moved(stream: Stream, known: KnownRecords) -> list[Any]:
             if stream == there:
                 return decisions.put(known, record_id, fields, write_id=write_id)
             return decisions.delete(known, [record_id], reason=MOVED, write_id=write_id)
@@ -261,7 +261,7 @@ class Changing(Reading):
         await self._store.records.seed_accesses(rows)
 
 
-def _scope(**names: str | None) -> list[Condition]:
+def _scope(**names: str | None) -> list[FilterCondition]:
     """Return the conditions that records are in the scope of those *names* that are given.
 
     Raises:

@@ -22,7 +22,7 @@ from ledger.long_term_memory.drafts import RecordDraft, fields_of
 from projections.records import MERGED, Record, fold, identity
 
 #: Known records of a stream by id, found or not.
-Known = Mapping[str, Record]
+KnownRecords = Mapping[str, Record]
 
 
 class Creation(msgspec.Struct, frozen=True):
@@ -44,7 +44,7 @@ class Promotion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def create(
-    known: Known, drafts: Iterable[RecordDraft], *, stream: Stream, write_id: str, deduplicate: bool
+    known: KnownRecords, drafts: Iterable[RecordDraft], *, stream: Stream, write_id: str, deduplicate: bool
 ) -> Creation:
     """Return what adding *drafts* causes: a known id is edited, and what is said already is touched, not added.
 
@@ -68,7 +68,7 @@ def create(
     return Creation(tuple(events), tuple(touched))
 
 
-def promote(known: Known, promotions: Iterable[Promotion], *, write_id: str) -> list[RecordEvent]:
+def promote(known: KnownRecords, promotions: Iterable[Promotion], *, write_id: str) -> list[RecordEvent]:
     """Return what becomes of memories of a session: a record created, or edited by id. Source: http W-49."""
     now = {one.record_id: one.fields for one in known.values() if one.live}
     events: list[RecordEvent] = []
@@ -80,7 +80,9 @@ def promote(known: Known, promotions: Iterable[Promotion], *, write_id: str) -> 
     return events
 
 
-def edit(known: Known, record_id: str, changes: RecordDraft, *, stream: Stream, write_id: str) -> list[RecordEvent]:
+def edit(
+    known: KnownRecords, record_id: str, changes: RecordDraft, *, stream: Stream, write_id: str
+) -> list[RecordEvent]:
     """Return what changing a live record causes; nothing if it is gone. Source: http W-27."""
     record = known.get(record_id)
     if record is None or not record.live:
@@ -88,25 +90,25 @@ def edit(known: Known, record_id: str, changes: RecordDraft, *, stream: Stream, 
     return _put(record_id, record.fields, fields_of(changes, record.fields, stream), write_id=write_id)
 
 
-def put(known: Known, record_id: str, fields: MemoryFields, *, write_id: str) -> list[RecordEvent]:
+def put(known: KnownRecords, record_id: str, fields: MemoryFields, *, write_id: str) -> list[RecordEvent]:
     """Return what makes a record say just *fields*: one that was moved here, or moved back."""
     record = known.get(record_id)
     return _put(record_id, record.fields if record and record.live else None, fields, write_id=write_id)
 
 
-def delete(known: Known, record_ids: Iterable[str], *, reason: str, write_id: str) -> list[RecordEvent]:
+def delete(known: KnownRecords, record_ids: Iterable[str], *, reason: str, write_id: str) -> list[RecordEvent]:
     """Return what deleting those of *record_ids* that are live causes. Source: http W-27."""
     live = [one for one in dict.fromkeys(record_ids) if one in known and known[one].live]
     return [RecordDeleted(write_id=write_id, record_id=one, reason=reason) for one in live]
 
 
-def forget(known: Known, scanned: Iterable[Record], *, write_id: str) -> list[RecordEvent]:
+def forget(known: KnownRecords, scanned: Iterable[Record], *, write_id: str) -> list[RecordEvent]:
     """Return what forgetting the *scanned* records causes; what was changed since stays. Source: http W-28."""
     same = [one.record_id for one in scanned if known.get(one.record_id) == one]
     return delete(known, same, reason="forgotten", write_id=write_id)
 
 
-def merge(known: Known, *, write_id: str) -> list[RecordEvent]:
+def merge(known: KnownRecords, *, write_id: str) -> list[RecordEvent]:
     """Return what merging those of *known* that say the same causes: a pinned one stays, then the oldest.
 
     Messages are exempt. Source: http W-28, W-50.
@@ -125,7 +127,7 @@ def merge(known: Known, *, write_id: str) -> list[RecordEvent]:
 
 
 def restore(
-    record_id: str, then: Record, known: Known, history: Sequence[RecordedEvent], *, write_id: str
+    record_id: str, then: Record, known: KnownRecords, history: Sequence[RecordedEvent], *, write_id: str
 ) -> list[RecordEvent]:
     """Return what makes a record be as it was *then*, a revision in which it was live.
 

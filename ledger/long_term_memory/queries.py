@@ -10,7 +10,7 @@ from ledger.errors import InvalidInput
 from ledger.ports.records import SearchMode
 from ledger.strict_json import NUMBER_CHARACTERS
 from projections.recency import Recency
-from projections.record_filters import Condition, parse
+from projections.record_filters import FilterCondition, parse
 
 MOST_FOUND: Final = 100
 MOST_OFFSET: Final = 2**31
@@ -34,7 +34,7 @@ class RecordSearch(msgspec.Struct, frozen=True, kw_only=True):
     text: str | None = None
     mode: SearchMode = "semantic"
     alpha: float = 0.7
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[FilterCondition, ...] = ()
     distance_threshold: float | None = None
     recency: Recency | None = Recency()
     limit: int = 10

@@ -26,7 +26,7 @@ from ledger.ports.models import Embedder
 from ledger.ports.records import RecordBuilds, RecordHitPage, RecordKey, RecordLookup, RecordQuery, StoredRecord
 from ledger.ports.search_index import SearchLanguage
 from projections.ranges import ranges_of
-from projections.record_filters import Condition, Tag, tag_matches
+from projections.record_filters import FilterCondition, Tag, tag_matches
 
 log = logging.getLogger("ledger")
 
@@ -34,7 +34,7 @@ ACCESS_PAUSE_S: Final = 15 * 60.0
 _EMBEDDED_AT_ONCE: Final = 64
 
 
-class Reading:
+class RecordReads:
     """What all of long-term memory shares, and reading it."""
 
     def __init__(
@@ -165,7 +165,7 @@ class Reading:
         return done
 
     async def _found(
-        self, query: RecordQuery, conditions: Sequence[Condition] = ()
+        self, query: RecordQuery, conditions: Sequence[FilterCondition] = ()
     ) -> tuple[RecordHitPage, Mapping[UUID, str]]:
         """Return the answer to *query* where the *conditions* on the namespace hold, and the namespaces' names."""
 
@@ -260,5 +260,5 @@ def _since(one: StoredRecord, now: datetime) -> float:
     return (now - one.last_accessed).total_seconds()
 
 
-def _of_namespace(condition: Condition) -> bool:
+def _of_namespace(condition: FilterCondition) -> bool:
     return condition.field == "namespace"

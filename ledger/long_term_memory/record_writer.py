@@ -14,7 +14,7 @@ from ledger.append_requests import stream_write
 from ledger.contention import until_uncontended
 from ledger.events import RecordEvent
 from ledger.ids import Stream
-from ledger.long_term_memory.decisions import Known, Promotion, promote
+from ledger.long_term_memory.decisions import KnownRecords, Promotion, promote
 from ledger.long_term_memory.drafts import placed
 from ledger.long_term_memory.index import RecordIndexes
 from ledger.ports import AppendRequest, Clock, Store, StreamWrite
@@ -22,7 +22,7 @@ from ledger.ports.records import RecordBuilds, RecordLookup, StoredRecord
 from projections.records import RECORDS, Record
 
 #: What to do with the records of a stream, decided anew if another writer was first.
-Decide: TypeAlias = Callable[[Stream, Known], Sequence[RecordEvent]]
+DecideRecords: TypeAlias = Callable[[Stream, KnownRecords], Sequence[RecordEvent]]
 
 
 def records_stream(namespace: str, user_id: str | None) -> Stream:
@@ -53,7 +53,7 @@ class RecordWriter:
         other._actor = actor  # noqa: SLF001 - a class may build its own kind
         return other
 
-    async def write(self, streams: Sequence[Stream], wanted: RecordLookup, decide: Decide) -> list[Decided]:
+    async def write(self, streams: Sequence[Stream], wanted: RecordLookup, decide: DecideRecords) -> list[Decided]:
         """Decide for each of *streams*, all of one namespace, and append it all at once; return what was written.
 
         *decide* is given what is *wanted* of the stream.
@@ -73,7 +73,7 @@ class RecordWriter:
                 await held.enter_async_context(lock)
             return await until_uncontended(attempt)
 
-    async def decided(self, streams: Sequence[Stream], wanted: RecordLookup, decide: Decide) -> list[Decided]:
+    async def decided(self, streams: Sequence[Stream], wanted: RecordLookup, decide: DecideRecords) -> list[Decided]:
         """Return what is to be appended to *streams*, all of one namespace; those without change are left out."""
         # the heads first: what is read after them may be newer, and is then refused by its expected version
         heads = [(stream, (await self._store.events.head(stream))[0]) for stream in streams]

@@ -7,8 +7,8 @@ from ledger.errors import InvalidInput, RecordNotFound, VersionNotFound
 from ledger.events import RecordDeleted, RecordedEvent
 from ledger.ids import Stream
 from ledger.long_term_memory import decisions
-from ledger.long_term_memory.changes import MOVED, Changing
-from ledger.long_term_memory.decisions import Known
+from ledger.long_term_memory.changes import MOVED, RecordChanges
+from ledger.long_term_memory.decisions import KnownRecords
 from ledger.long_term_memory.drafts import check_record_id
 from ledger.long_term_memory.record_writer import records_stream
 from ledger.long_term_memory.results import LongTermRecord
@@ -17,7 +17,7 @@ from ledger.strict_json import check_integer
 from projections.records import Record
 
 
-class Restoring(Changing):
+class RecordRestore(RecordChanges):
     """Bringing back what a record was."""
 
     async def restore(
@@ -39,7 +39,7 @@ class Restoring(Changing):
         write_id = self._clock.ulid()
         merged = [one for event in history for one in getattr(event.payload, "merged", ())]
 
-        def back(stream: Stream, known: Known) -> list[Any]:
+        def back(stream: Stream, known: KnownRecords) -> list[Any]:
             return decisions.restore(record_id, then, known, history, write_id=write_id)
 
         await self._writer.write([stream], RecordLookup(record_ids=(record_id, *merged)), back)
@@ -57,7 +57,7 @@ class Restoring(Changing):
                 continue
             if any(one.payload.write_id in left for one in await self._events(kept, name)):
 
-                def gone(stream: Stream, known: Known) -> list[Any]:
+                def gone(stream: Stream, known: KnownRecords) -> list[Any]:
                     return decisions.delete(known, [record_id], reason=MOVED, write_id=write_id)
 
                 await self._writer.write([stream], RecordLookup(record_ids=(record_id,)), gone)

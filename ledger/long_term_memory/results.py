@@ -65,7 +65,7 @@ class RecordPage(msgspec.Struct, frozen=True, kw_only=True):
         return {"memories": found, "total": self.total, "next_offset": self.next_offset}
 
 
-class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
+class ForgetResult(msgspec.Struct, frozen=True, kw_only=True):
     """What a forget did, or would do: how many records it looked at, and which it deleted (http W-28)."""
 
     scanned: int

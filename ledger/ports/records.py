@@ -13,7 +13,7 @@ import msgspec
 
 from ledger.events import StoredEvent
 from projections.recency import Recency
-from projections.record_filters import Condition
+from projections.record_filters import FilterCondition
 from projections.records import Record
 
 #: The name of the stored projection, that of its checkpoints and its table.
@@ -85,7 +85,7 @@ class RecordQuery(msgspec.Struct, frozen=True, kw_only=True):
     *recency* ranks before paging.
     """
 
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[FilterCondition, ...] = ()
     text: str | None = None
     mode: SearchMode = "keyword"
     vector: tuple[float, ...] | None = None

@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 
 from ledger.ids import Stream
-from projections.search import Change, SearchKind
+from projections.search import SearchChange, SearchKind
 
 #: Text search configurations that every supported PostgreSQL has, each with builds of its own. Only ever added to.
 SearchLanguage: TypeAlias = Literal[
@@ -52,7 +52,7 @@ class StreamChange(msgspec.Struct, frozen=True):
     """A change to what can be found of one session, whose names the store knows."""
 
     stream_id: UUID
-    change: Change
+    change: SearchChange
 
 
 class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):

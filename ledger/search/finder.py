@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from ledger.codec import decode
 from ledger.errors import LedgerError
 from ledger.events import KnowledgeSource
-from ledger.history.entries import Findable, read_entries, read_recalled, read_summaries
+from ledger.history.entries import TextSource, read_entries, read_recalled, read_summaries
 from ledger.ids import Stream
 from ledger.ports import Store
 from ledger.ports.search_index import PieceHit, SearchQuery
@@ -26,7 +26,7 @@ from projections.retrieved import hints_for, newest_question
 from projections.search import SearchKind
 from projections.strategies.base import NO_HINTS, Hints
 from projections.strategies.recall import Recall
-from projections.strategies.summarizer import KnowledgeBase, Summarizer
+from projections.strategies.summarizer import KnowledgeBase, SummarizerStrategy
 from projections.summaries import Summary
 from projections.window import Knowledge
 
@@ -38,7 +38,7 @@ _PIECES_OF_OURS = 20  # found, but left out, for the summary they are part of is
 _SPARSE = 4  # events read for each surrounding entry that is wanted: not every event is one
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
     """A text that a search found, best first: where it is, its score, and the entries around it.
 
     *text* is the part that was found. *entry* is there for kind ``entry``; *summary* for ``summary`` and
@@ -68,7 +68,7 @@ class Finder:
         self._namespace = namespace
         self._embedding: asyncio.Task[None] | None = None
 
-    async def search(self, query: SearchQuery, *, around: int, catch_up: bool) -> list[Found]:
+    async def search(self, query: SearchQuery, *, around: int, catch_up: bool) -> list[SearchResult]:
         """Return what is found, with *around* entries before and after each."""
         build, hits = await self._index.find(_bounded(query), catch_up=catch_up)
         self._embed_soon()
@@ -159,7 +159,7 @@ class Finder:
         tokens = sum(tokenizer.count_text(piece.text).tokens for piece in pieces)
         return replace(hints, knowledge=tuple(pieces), knowledge_tokens=tokens)
 
-    async def _read(self, hits: Sequence[PieceHit], around: int, findable: Findable) -> list[Found | None]:
+    async def _read(self, hits: Sequence[PieceHit], around: int, findable: TextSource) -> list[SearchResult | None]:
         """Return what is at *hits*, in their order; none for what went away meanwhile."""
         by_session: dict[Stream, list[PieceHit]] = defaultdict(list)
         for hit in hits:
@@ -169,8 +169,8 @@ class Finder:
         return [found[hit.key] for hit in hits]
 
     async def _read_of(
-        self, stream: Stream, hits: Sequence[PieceHit], around: int, findable: Findable
-    ) -> list[tuple[PieceHit, Found | None]]:
+        self, stream: Stream, hits: Sequence[PieceHit], around: int, findable: TextSource
+    ) -> list[tuple[PieceHit, SearchResult | None]]:
         at = {hit.version for hit in hits if hit.kind == "entry"}
         reach = around * _SPARSE
         near = {version for hit in at for version in range(max(1, hit - reach), hit + reach + 1)}
@@ -182,7 +182,7 @@ class Finder:
             (hit, _found(hit, entries.get(hit.version), summaries.get(hit.version), ordered, around)) for hit in hits
         ]
 
-    def _findable(self, build: int, *, include_erased: bool) -> Findable:
+    def _findable(self, build: int, *, include_erased: bool) -> TextSource:
         async def findable(stream: Stream, versions: Sequence[int]) -> set[int]:
             return await self._store.search.findable(stream, build, versions, include_erased=include_erased)
 
@@ -210,14 +210,14 @@ def _bounded(query: SearchQuery) -> SearchQuery:
 
 def _found(
     hit: PieceHit, entry: Entry | None, summary: Summary | None, ordered: Sequence[Entry], around: int
-) -> Found | None:
+) -> SearchResult | None:
     whole = entry.content if hit.kind == "entry" and entry else summary.text if summary else None
     if whole is None:
         return None
     is_entry = hit.kind == "entry"
     before = [one for one in ordered if one.version < hit.version] if is_entry and around else []
     after = [one for one in ordered if one.version > hit.version] if is_entry and around else []
-    return Found(
+    return SearchResult(
         session_id=hit.session_id,
         user_id=hit.user_id or None,
         version=hit.version,
@@ -232,7 +232,7 @@ def _found(
     )
 
 
-def _knowledge(found: Found) -> Knowledge:
+def _knowledge(found: SearchResult) -> Knowledge:
     source = KnowledgeSource(
         session_id=found.session_id,
         version=found.version,
@@ -244,7 +244,7 @@ def _knowledge(found: Found) -> Knowledge:
 
 
 def _shown_bases(state: SessionState) -> list[KnowledgeBase]:
-    bases = (one.knowledge_base for one in state.config.compactions if isinstance(one, Summarizer))
+    bases = (one.knowledge_base for one in state.config.compactions if isinstance(one, SummarizerStrategy))
     return [base for base in bases if base is not None and base.search_mode == "always"]
 
 

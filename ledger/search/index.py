@@ -27,7 +27,7 @@ from ledger.stored_projections.builds import Builds, live_build
 from projections import search
 from projections.ranking import fuse
 from projections.search import Piece, SearchKind
-from projections.strategies.summarizer import Summarizer
+from projections.strategies.summarizer import SummarizerStrategy
 
 T = TypeVar("T")
 log = logging.getLogger("ledger")
@@ -193,7 +193,7 @@ class SearchIndex:
             return []
         request = asked.get(payload.compaction_id) or await self._request(stream_id, event.version, payload)
         try:
-            config = Summarizer.model_validate(request.config) if request else Summarizer()
+            config = SummarizerStrategy.model_validate(request.config) if request else SummarizerStrategy()
         except ValidationError:  # of a newer release, whose index will have it
             log.warning("the config of compaction %s is not known here", payload.compaction_id)
             return []

@@ -5,7 +5,7 @@ from typing import Final
 
 from ledger.errors import Unavailable
 from projections.config import MemoryConfig
-from projections.strategies.summarizer import Summarizer
+from projections.strategies.summarizer import SummarizerStrategy
 
 _SPLITTER: Final = "langchain_text_splitters"
 _MISSING: Final = "install memory-ledger[knowledge] to store summaries in a knowledge base"
@@ -17,7 +17,7 @@ def check_usable(config: MemoryConfig) -> MemoryConfig:
     Raises:
         Unavailable: the extra ``knowledge`` is missing.
     """
-    bases = any(isinstance(one, Summarizer) and one.knowledge_base is not None for one in config.compactions)
+    bases = any(isinstance(one, SummarizerStrategy) and one.knowledge_base is not None for one in config.compactions)
     if bases and find_spec(_SPLITTER) is None:
         raise Unavailable(_MISSING)
     return config

@@ -159,7 +159,7 @@ async def _importer(request: Request) -> Caller:
 
 
 #: What a route declares to get a caller who may do that.
-Reader: TypeAlias = Annotated[Caller, Depends(_reader)]
-Writer: TypeAlias = Annotated[Caller, Depends(_writer)]
+ReadCaller: TypeAlias = Annotated[Caller, Depends(_reader)]
+WriteCaller: TypeAlias = Annotated[Caller, Depends(_writer)]
 Admin: TypeAlias = Annotated[Caller, Depends(_admin)]
-Importer: TypeAlias = Annotated[Caller, Depends(_importer)]
+ImportCaller: TypeAlias = Annotated[Caller, Depends(_importer)]

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ledger.errors import InvalidInput, LedgerError, NotFound, Unavailable
 from ledger.server import problems
-from ledger.server.observers import Observer, Seen
+from ledger.server.observers import ObservedRequest, Observer
 from ledger.server.settings import ServiceSettings
 
 _HOST: Final = re.compile(rb"(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
@@ -35,7 +35,7 @@ _DOCS_POLICY: Final = (
 )
 
 
-class Guard:
+class RequestGuard:
     """Wraps the application; also tells *observer* how each request ended."""
 
     def __init__(self, app: ASGIApp, settings: ServiceSettings, observer: Observer, stopping: asyncio.Event) -> None:
@@ -97,7 +97,7 @@ class Exchange:
         receive: Receive,
         send: Send,
         settings: ServiceSettings,
-        seen: Seen,
+        seen: ObservedRequest,
         stopping: asyncio.Event,
     ) -> None:
         self.scope = scope

@@ -2,7 +2,7 @@
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from ledger.server.observers import Seen
+from ledger.server.observers import ObservedRequest
 
 
 class Metrics:
@@ -22,11 +22,11 @@ class Metrics:
         self._bytes = Counter("memory_ledger_received_bytes", "Bytes of bodies.", registry=self._registry)
         self._under_way = Gauge("memory_ledger_requests_under_way", "Requests not answered.", registry=self._registry)
 
-    def begin(self, seen: Seen) -> None:
+    def begin(self, seen: ObservedRequest) -> None:
         """See `Watcher.begin`."""
         self._under_way.inc()
 
-    def end(self, seen: Seen) -> None:
+    def end(self, seen: ObservedRequest) -> None:
         """See `Watcher.end`."""
         self._under_way.dec()
         self._requests.labels(seen.method, seen.route, str(seen.status)).inc()

@@ -18,7 +18,7 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 
 
 @dataclass(slots=True)
-class Seen:
+class ObservedRequest:
     """One request, as the outside may know it; *code* is that of the error it met."""
 
     request_id: str
@@ -36,11 +36,11 @@ class Seen:
 class Watcher(Protocol):
     """Something that is told of requests."""
 
-    def begin(self, seen: Seen) -> None:
+    def begin(self, seen: ObservedRequest) -> None:
         """Note that a request came."""
         ...
 
-    def end(self, seen: Seen) -> None:
+    def end(self, seen: ObservedRequest) -> None:
         """Note how it ended."""
         ...
 
@@ -52,15 +52,15 @@ class Observer:
         self._clock = clock
         self._watchers = watchers
 
-    def begin(self, scope: Scope) -> Seen:
+    def begin(self, scope: Scope) -> ObservedRequest:
         """Return the record of a request that came."""
         method = scope["method"] if scope["method"] in _METHODS else "other"
-        seen = Seen(self._clock.ulid(), method, scope, time.perf_counter())
+        seen = ObservedRequest(self._clock.ulid(), method, scope, time.perf_counter())
         for watcher in self._watchers:
             watcher.begin(seen)
         return seen
 
-    def end(self, seen: Seen) -> None:
+    def end(self, seen: ObservedRequest) -> None:
         """Note how a request ended."""
         seen.seconds = time.perf_counter() - seen.began_s
         state = seen.scope.get("state", {})
@@ -69,7 +69,7 @@ class Observer:
         for watcher in self._watchers:
             watcher.end(seen)
 
-    def crashed(self, seen: Seen, fault: BaseException) -> None:
+    def crashed(self, seen: ObservedRequest, fault: BaseException) -> None:
         """Note an error that is none of ours."""
         log.error("request %s crashed", seen.request_id, exc_info=fault)
 
@@ -77,10 +77,10 @@ class Observer:
 class Log:
     """A line for each request."""
 
-    def begin(self, seen: Seen) -> None:
+    def begin(self, seen: ObservedRequest) -> None:
         """See `Watcher.begin`."""
 
-    def end(self, seen: Seen) -> None:
+    def end(self, seen: ObservedRequest) -> None:
         """See `Watcher.end`."""
         log.info(
             "request",

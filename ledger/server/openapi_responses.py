@@ -5,7 +5,7 @@ from typing import Any, Final, TypeAlias
 
 from ledger.server import problems
 
-Answers: TypeAlias = dict[int | str, dict[str, Any]]
+OpenApiResponses: TypeAlias = dict[int | str, dict[str, Any]]
 
 _PROBLEM: Final = {
     "type": "object",
@@ -42,7 +42,7 @@ _FAULTS: Final = {
 }
 
 
-def _answers(forms: Mapping[int, object], form: object, media_type: str) -> Answers:
+def _answers(forms: Mapping[int, object], form: object, media_type: str) -> OpenApiResponses:
     return {
         status: {"description": title, "content": {media_type: {"schema": forms.get(status, form)}}}
         for status, title in problems.TITLES.items()

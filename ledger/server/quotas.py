@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import Final
 
 from ledger.ports import Appended, AppendRequest, EventStore
-from ledger.server.observers import Seen
+from ledger.server.observers import ObservedRequest
 from ledger.server.rates import Rates
 from ledger.server.settings import ServiceSettings
 from ledger.stores.decorators import EventStoreDecorator
@@ -19,7 +19,7 @@ _A_DAY_S: Final = 86_400
 #: Events may come in bursts: an allowance holds those of so many seconds.
 _BURST_S: Final = 60
 
-_request: ContextVar[Seen | None] = ContextVar("request", default=None)
+_request: ContextVar[ObservedRequest | None] = ContextVar("request", default=None)
 
 
 class Quotas:
@@ -49,11 +49,11 @@ class Quotas:
         self._events.check(key, now_s)
         self._bytes.check(key, now_s)
 
-    def begin(self, seen: Seen) -> None:
+    def begin(self, seen: ObservedRequest) -> None:
         """See `Watcher.begin`."""
         _request.set(seen)
 
-    def end(self, seen: Seen) -> None:
+    def end(self, seen: ObservedRequest) -> None:
         """See `Watcher.end`."""
         self._spend(self._bytes, seen, seen.received)
 
@@ -63,7 +63,7 @@ class Quotas:
         if seen is not None:
             self._spend(self._events, seen, count)
 
-    def _spend(self, rates: Rates, seen: Seen, amount: int) -> None:
+    def _spend(self, rates: Rates, seen: ObservedRequest, amount: int) -> None:
         caller = seen.scope.get("state", {}).get("caller")
         if caller is not None:
             rates.spend(caller.key, amount, time.monotonic())

@@ -108,6 +108,6 @@ def together(*routers: APIRouter) -> APIRouter:
     return whole
 
 
-def _router(kind: type[APIRoute], answers: openapi_responses.Answers, options: dict[str, Any]) -> APIRouter:
+def _router(kind: type[APIRoute], answers: openapi_responses.OpenApiResponses, options: dict[str, Any]) -> APIRouter:
     chosen = {"route_class": kind, "dependencies": [Depends(caller)], "responses": answers, **options}
     return APIRouter(**chosen)

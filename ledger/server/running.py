@@ -13,13 +13,13 @@ from ledger.errors import Unavailable
 from ledger.server import logs, tracing
 from ledger.server.application import create_app
 from ledger.server.background import background
-from ledger.server.guard import Guard
+from ledger.server.guard import RequestGuard
 from ledger.server.observers import Log, Observer, Watcher
 from ledger.server.protocol import guarded_protocol
 from ledger.server.service import Service
 from ledger.server.settings import ServiceSettings
 from ledger.settings import Settings
-from ledger.store_factory import kept_running
+from ledger.store_factory import open_embedded_server
 
 _KEEP_ALIVE_S = 5
 
@@ -60,7 +60,7 @@ async def serve(settings: Settings, service_settings: ServiceSettings, *, say: C
     with _listening(service_settings) as listener:
         host, port = listener.getsockname()[:2]
         async with (
-            kept_running(settings),
+            open_embedded_server(settings),
             Service.open(settings, service_settings) as service,
             background(service),
         ):
@@ -92,7 +92,7 @@ def configuration(service: Service, settings: ServiceSettings) -> uvicorn.Config
     if service.spans is not None:
         watchers.append(tracing.Spans(service.spans))
     return uvicorn.Config(
-        Guard(app, settings, Observer(service.clock, *watchers), service.stopping),
+        RequestGuard(app, settings, Observer(service.clock, *watchers), service.stopping),
         host=settings.host,
         port=settings.port,
         http=guarded_protocol(settings),

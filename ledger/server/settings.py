@@ -25,7 +25,7 @@ def _listed(value: object) -> object:
 
 
 #: Texts separated by commas.
-Listed: TypeAlias = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
+CommaSeparated: TypeAlias = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
 
 
 def _own(name: str) -> str:
@@ -66,7 +66,7 @@ class ServiceSettings(BaseSettings):
     """The address to listen on."""
     port: int = Field(default=8000, ge=0, le=65535, validation_alias=_own("port"))
     """The port to listen on."""
-    allowed_hosts: Listed = Field(default=(), validation_alias=_own("allowed_hosts"))
+    allowed_hosts: CommaSeparated = Field(default=(), validation_alias=_own("allowed_hosts"))
     """Names the ``Host`` header may have, without port; none: any well-formed one."""
     worker: bool = Field(default=True, validation_alias=_own("worker"))
     """Whether this process also does background work."""
@@ -110,7 +110,7 @@ class ServiceSettings(BaseSettings):
     """Where the issuer's keys are: the only place they are fetched from."""
     oidc_hmac_key: SecretStr | None = Field(default=None, validation_alias=_own("oidc_hmac_key"))
     """A shared key in place of published ones, at least 32 bytes."""
-    oidc_algorithms: Listed = Field(default=("RS256", "ES256"), validation_alias=_own("oidc_algorithms"))
+    oidc_algorithms: CommaSeparated = Field(default=("RS256", "ES256"), validation_alias=_own("oidc_algorithms"))
     """Signatures that published keys may have."""
     oidc_max_lifetime_s: int = Field(default=86_400, ge=60, validation_alias=_own("oidc_max_lifetime_s"))
     """The longest life of a JWT."""

@@ -123,5 +123,5 @@ def whole_number(name: str, *, least: int, most: int = INT_MAX) -> BeforeValidat
 
 
 #: Parameters of lists (W-64).
-Limit: TypeAlias = Annotated[int, whole_number("limit", least=1, most=1_000), Query()]
+PageLimit: TypeAlias = Annotated[int, whole_number("limit", least=1, most=1_000), Query()]
 AfterVersion: TypeAlias = Annotated[int, whole_number("after_version", least=0), Query()]

@@ -5,7 +5,7 @@ from typing import Any
 
 from ledger.errors import InvalidInput
 from ledger.ports import Appended, AppendRequest, EventStore
-from ledger.server.observers import Seen
+from ledger.server.observers import ObservedRequest
 from ledger.stores.decorators import EventStoreDecorator
 
 
@@ -20,7 +20,7 @@ class Spans:
         self._kind = SpanKind.SERVER
         self._parent = TraceContextTextMapPropagator()
 
-    def begin(self, seen: Seen) -> None:
+    def begin(self, seen: ObservedRequest) -> None:
         """See `Watcher.begin`."""
         from opentelemetry import context, trace  # noqa: PLC0415 - an extra
 
@@ -31,7 +31,7 @@ class Spans:
         seen.extra["span"] = span
         seen.extra["token"] = context.attach(trace.set_span_in_context(span))
 
-    def end(self, seen: Seen) -> None:
+    def end(self, seen: ObservedRequest) -> None:
         """See `Watcher.end`."""
         from opentelemetry import context  # noqa: PLC0415 - an extra
 

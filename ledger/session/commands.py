@@ -139,7 +139,7 @@ class RequestCompaction(msgspec.Struct, frozen=True):
     calls: tuple[PlannedCall, ...] = ()
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class SummaryOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What a summarizer gave for a compaction, checked and counted; no text if nothing was left to say."""
 
     summary_id: str | None
@@ -165,7 +165,7 @@ class CompleteCompaction(msgspec.Struct, frozen=True):
 
     write_id: str
     compaction_id: str
-    outcome: Outcome
+    outcome: SummaryOutcome
 
 
 class FailCompaction(msgspec.Struct, frozen=True):

@@ -7,10 +7,10 @@ from msgspec.structs import replace
 from ledger.errors import CompactionInProgress, InvalidInput
 from ledger.events import to_datetime
 from ledger.session.state import SessionState, at_rest
-from projections.stats import Metrics, SessionStats
+from projections.stats import MemoryMetrics, SessionStats
 from projections.strategies import COMPACTIONS, WINDOWS
 from projections.strategies.base import NO_HINTS, CompactionConfig, CompactionPlan, Hints, Trigger
-from projections.strategies.preserving import KINDS, Limit, is_preserved
+from projections.strategies.preserving import KINDS, TriggerLimit, is_preserved
 from projections.strategies.token_threshold import TokenThreshold, over
 from projections.window import Window
 
@@ -47,7 +47,7 @@ def stats_of(state: SessionState) -> SessionStats:
     )
 
 
-def metrics_of(state: SessionState, kind: str | None = None) -> Metrics:
+def metrics_of(state: SessionState, kind: str | None = None) -> MemoryMetrics:
     """Return what is remembered, entries and summaries, in numbers; only of *kind*, as ``preserve`` names it.
 
     Compactions count when they were completed, whatever the kind. Source: R-002-9.
@@ -61,7 +61,7 @@ def metrics_of(state: SessionState, kind: str | None = None) -> Metrics:
     items = [
         item for item in (*state.summaries.live, *state.window.entries) if kind is None or is_preserved(item, (kind,))
     ]
-    return Metrics(
+    return MemoryMetrics(
         message_count=len(items),
         estimated_tokens=sum(item.tokens for item in items),
         compression_count=state.counts.compactions,
@@ -73,10 +73,10 @@ def _last_compaction(state: SessionState) -> datetime | None:
     return to_datetime(state.counts.last_compaction_us) if state.counts.compactions else None
 
 
-def _limits(state: SessionState) -> list[Limit]:
+def _limits(state: SessionState) -> list[TriggerLimit]:
     """Return the limits in the config that are watched. Source: R-002-7."""
     parts = (state.config.limit, state.config.window, *state.config.compactions)
-    return [part for part in parts if isinstance(part, Limit)]
+    return [part for part in parts if isinstance(part, TriggerLimit)]
 
 
 def plan_automatic(state: SessionState, compaction: CompactionConfig) -> CompactionPlan | None:

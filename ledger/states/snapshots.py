@@ -33,7 +33,7 @@ from projections.items import Items
 from projections.persistent import PersistentList
 from projections.stats import Counts
 from projections.strategies import COMPACTIONS
-from projections.summaries import LiveSummaries, context_of, summary_of
+from projections.summaries import LiveSummaries, summary_context, summary_of
 from projections.window import ActiveEntries
 from projections.working_memory import EntryFlags, Memory, WorkingMemory, memory_edited, memory_of
 
@@ -263,7 +263,7 @@ def _entry(event: RecordedEvent) -> Entry:
 def _summary(event: RecordedEvent) -> Any:
     payload = event.payload
     if isinstance(payload, ContextSet):
-        return context_of(event, payload)
+        return summary_context(event, payload)
     assert isinstance(payload, CompactionCompleted)
     assert payload.summary_id is not None
     return summary_of(event, payload, payload.summary_id)

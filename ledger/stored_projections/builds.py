@@ -78,7 +78,7 @@ class StoredProjection(Protocol):
         """Delete the rows of builds that are none any more; return how many."""
 
 
-Progress = Callable[[int, int], None]
+BuildProgress = Callable[[int, int], None]
 
 
 class Builds:
@@ -116,7 +116,7 @@ class Builds:
                 return live.build
 
     async def rebuild(
-        self, projection: StoredProjection, *, progress: Progress = lambda done, total: None, page: int = PAGE
+        self, projection: StoredProjection, *, progress: BuildProgress = lambda done, total: None, page: int = PAGE
     ) -> "Rebuilt":
         """Make a build from the first event on and let it go live; go on with one that was interrupted.
 
@@ -134,7 +134,7 @@ class Builds:
         last: int,
         builds: Sequence[Checkpoint],
         *,
-        progress: Progress = lambda done, total: None,
+        progress: BuildProgress = lambda done, total: None,
         page: int = PAGE,
     ) -> "Rebuilt":
         begun = next((one for one in _own(projection, builds) if _resumable(projection, one)), None)

@@ -11,8 +11,8 @@ from ledger.fork_ranges import lineage_of
 from ledger.ids import Stream, namespace_id
 from ledger.paging import namespace_pages, stream_pages
 from ledger.ports import Store, StreamHead
-from ledger.transfer.lines import Fork
-from ledger.transfer.writer import Writer
+from ledger.transfer.lines import ForkOrigin
+from ledger.transfer.writer import ExportWriter
 
 
 async def export_lines(store: Store, namespace: str, stream: Stream | None) -> AsyncIterator[bytes]:
@@ -31,12 +31,12 @@ async def export_lines(store: Store, namespace: str, stream: Stream | None) -> A
         if not heads:
             raise SessionNotFound(stream.session_id)
     forks = tuple(
-        Fork(head.stream_id, head.parent_id, head.parent_version)
+        ForkOrigin(head.stream_id, head.parent_id, head.parent_version)
         for head in heads
         if head.parent_id is not None and head.parent_version is not None
     )
     session = stream.stream_id if stream is not None and forks else None
-    writer = Writer(ledger_id=info.ledger_id, namespace=namespace, forks=forks, session=session)
+    writer = ExportWriter(ledger_id=info.ledger_id, namespace=namespace, forks=forks, session=session)
     yield writer.header()
     pages = (
         namespace_pages(store, space, until=info.last_position)

@@ -21,7 +21,7 @@ from ledger.states.states import States
 from ledger.tokenizers import entry_event
 from ledger.transfer.copying import copied
 from ledger.transfer.lines import Head
-from ledger.transfer.reader import Contents, Reader, check
+from ledger.transfer.reader import Contents, ExportReader, check
 from projections.config import MemoryConfig
 
 _REQUEST_EVENTS: Final = 500
@@ -201,7 +201,7 @@ class FileImport:
         """Yield the events of the wanted streams, a few hundred of one stream to a request."""
         heads = {head.stream_id: head for head in contents.trailer.heads}
         run: list[StoredEvent] = []
-        for event in Reader().events(lines()):
+        for event in ExportReader().events(lines()):
             if event.stream_id not in wanted:
                 continue
             if run and (run[-1].stream_id != event.stream_id or len(run) == _REQUEST_EVENTS):

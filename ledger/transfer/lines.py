@@ -15,7 +15,7 @@ Codec: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**15 - 1)]
 Microseconds: TypeAlias = Annotated[int, msgspec.Meta(ge=-62_135_596_800_000_000, le=253_402_300_799_999_999)]
 
 
-class Fork(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ForkOrigin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where a stream was forked."""
 
     stream_id: UUID
@@ -30,7 +30,7 @@ class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     format_version: int
     ledger_id: UUID
     namespace: str
-    forks: tuple[Fork, ...] = ()
+    forks: tuple[ForkOrigin, ...] = ()
     session: UUID | None = None
 
     @property

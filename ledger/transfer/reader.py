@@ -55,7 +55,7 @@ def check(lines: Iterable[bytes]) -> Contents:
         ImportRefused: the first line that is not as it was written: of another format, cut off, out of
             order, or with a hash that does not follow from what stands there.
     """
-    reader = Reader()
+    reader = ExportReader()
     entries: dict[UUID, int] = {}
     ends: dict[UUID, bytes] = {}
     for event in reader.events(lines):
@@ -66,7 +66,7 @@ def check(lines: Iterable[bytes]) -> Contents:
     return Contents(reader.header, reader.trailer, entries, ends)
 
 
-class Reader:
+class ExportReader:
     """Yields the events of a file, each proved to follow its predecessor; the trailer is known at the end."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ from ledger.session.state import SessionState, at_rest
 from ledger.session.views import stats_of
 from ledger.strict_json import check_flag, check_integer, check_value
 from projections import ranges
-from projections.history import History, Past
+from projections.history import History, PastEntry
 from projections.summaries import Summary
 
 _STATE_FIELDS = {"sessionId", "entries", "summaries", "totalTokens"}
@@ -155,7 +155,7 @@ def _stands_for(summary: Summary, history: History) -> list[int]:
     return sorted(versions)
 
 
-def _entry(past: Past, summary_id: str | None) -> JsonObject:
+def _entry(past: PastEntry, summary_id: str | None) -> JsonObject:
     entry = past.entry
     exported = {
         "id": entry.entry_id,

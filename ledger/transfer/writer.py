@@ -8,14 +8,14 @@ from uuid import UUID
 from ledger.canonical import canonical_json
 from ledger.events import StoredEvent
 from ledger.ports import StreamHead
-from ledger.transfer.lines import FORMAT, FORMAT_VERSION, EventLine, Fork, Head, Header, Trailer
+from ledger.transfer.lines import FORMAT, FORMAT_VERSION, EventLine, ForkOrigin, Head, Header, Trailer
 
 
-class Writer:
+class ExportWriter:
     """Turns events into lines; `trailer` comes last and knows what went before."""
 
     def __init__(
-        self, *, ledger_id: UUID, namespace: str, forks: tuple[Fork, ...] = (), session: UUID | None = None
+        self, *, ledger_id: UUID, namespace: str, forks: tuple[ForkOrigin, ...] = (), session: UUID | None = None
     ) -> None:
         self._digest = sha256()
         self._count = 0

@@ -30,9 +30,9 @@ class Unanswered(msgspec.Struct, frozen=True):
     detail: str
 
 
-Known: TypeAlias = Answered | Unanswered
+KnownAnswers: TypeAlias = Answered | Unanswered
 #: Request hash → answer, or why there was none.
-SummaryCache: TypeAlias = Mapping[str, Known]
+SummaryCache: TypeAlias = Mapping[str, KnownAnswers]
 
 
 def answer_from(cache: SummaryCache, request: SummaryRequest, *, on_miss: OnMiss, tokenizer: str) -> SummaryText:
@@ -63,13 +63,13 @@ def estimated(request: SummaryRequest, *, tokenizer: str) -> SummaryText:
     return SummaryText(text, asked, tokens)
 
 
-def cache_of(events: Iterable[RecordedEvent]) -> dict[str, Known]:
+def cache_of(events: Iterable[RecordedEvent]) -> dict[str, KnownAnswers]:
     """Return what models answered in a history, or failed to, by the hash of what they were asked. Source: R-WIF-4.
 
     The first question of a compaction that failed is known; later ones of several passes are not.
     """
-    answered: dict[str, Known] = {}
-    failed: dict[str, Known] = {}
+    answered: dict[str, KnownAnswers] = {}
+    failed: dict[str, KnownAnswers] = {}
     asked: dict[str, str] = {}
     for event in events:
         match event.payload:

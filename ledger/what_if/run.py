@@ -11,11 +11,11 @@ from ledger.compaction.driving import drive
 from ledger.compaction.summarizing import answer_of
 from ledger.errors import InvalidInput
 from ledger.events import CompactionCompleted, Method, RecordedEvent
-from ledger.history.difference import Seen
+from ledger.history.difference import DiffInput
 from ledger.ports import Summarizer, SummaryText
 from ledger.prices import Prices, spending
 from ledger.session.state import SESSION, at_rest
-from ledger.what_if.answers import Answered, Known, OnMiss, answer_from
+from ledger.what_if.answers import Answered, KnownAnswers, OnMiss, answer_from
 from ledger.what_if.replay import Replay, Replayed
 from projections.history import HISTORY
 from projections.prompts import SummaryRequest
@@ -30,7 +30,7 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
     estimated: int = 0
 
 
-class Author(msgspec.Struct, frozen=True):
+class AnswerSource(msgspec.Struct, frozen=True):
     """Who writes the summaries of a replay: how, with which model, and whoever can be asked now."""
 
     method: Method
@@ -38,24 +38,24 @@ class Author(msgspec.Struct, frozen=True):
     summarizer: Summarizer | None = None
 
 
-def author_of(summarizer: Summarizer, events: Sequence[RecordedEvent]) -> Author:
+def answer_source(summarizer: Summarizer, events: Sequence[RecordedEvent]) -> AnswerSource:
     """Return who writes: *summarizer* or, where that is only the heuristic, whoever wrote in the history."""
     if summarizer.method != "heuristic":
         method: Method = "callback" if summarizer.method == "callback" else "llm"
-        return Author(method, summarizer.model, summarizer)
+        return AnswerSource(method, summarizer.model, summarizer)
     for event in reversed(events):
         payload = event.payload
         if isinstance(payload, CompactionCompleted) and payload.outputs and payload.method is not None:
-            return Author(payload.method, payload.model)
-    return Author("heuristic")
+            return AnswerSource(payload.method, payload.model)
+    return AnswerSource("heuristic")
 
 
-async def rehearse(
+async def run(
     replay: Replay,
     events: Sequence[RecordedEvent],
     *,
-    cache: MutableMapping[str, Known],
-    author: Author,
+    cache: MutableMapping[str, KnownAnswers],
+    author: AnswerSource,
     on_miss: OnMiss,
     tokenizer: str,
     deadline_s: float,
@@ -87,7 +87,7 @@ async def rehearse(
 async def _call(
     summarizer: Summarizer,
     request: SummaryRequest,
-    cache: MutableMapping[str, Known],
+    cache: MutableMapping[str, KnownAnswers],
     deadline_s: float,
 ) -> SummaryText:
     answer = await answer_of(summarizer, request, deadline_s)
@@ -95,9 +95,9 @@ async def _call(
     return answer
 
 
-def tried(replayed: Replayed, prices: Prices) -> Seen:
+def tried(replayed: Replayed, prices: Prices) -> DiffInput:
     """Return where a replay ended, as one side of a difference."""
-    return Seen(
+    return DiffInput(
         state=replayed.state,
         hints=hints_for(replayed.state.config.window, replayed.entries),
         spent=spending(replayed.completed, prices),
@@ -105,7 +105,7 @@ def tried(replayed: Replayed, prices: Prices) -> Seen:
     )
 
 
-def recorded(events: Sequence[RecordedEvent], prices: Prices) -> Seen:
+def recorded(events: Sequence[RecordedEvent], prices: Prices) -> DiffInput:
     """Return where *events* ended when they happened, as one side of a difference."""
     state = at_rest(SESSION.fold(events))
     recallable = {
@@ -114,4 +114,4 @@ def recorded(events: Sequence[RecordedEvent], prices: Prices) -> Seen:
         if past.status in {"active", "covered"}
     }
     completed = [event.payload for event in events if isinstance(event.payload, CompactionCompleted)]
-    return Seen(state=state, hints=hints_for(state.config.window, recallable), spent=spending(completed, prices))
+    return DiffInput(state=state, hints=hints_for(state.config.window, recallable), spent=spending(completed, prices))

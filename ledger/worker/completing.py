@@ -24,7 +24,7 @@ from projections.backlog import Backlog
 Ending: TypeAlias = Literal["done", "late"]
 
 
-class Made(msgspec.Struct, frozen=True):
+class JobResult(msgspec.Struct, frozen=True):
     """What a job came to: records of long-term memory, and commands to the session they come from."""
 
     promotions: tuple[Promotion, ...]
@@ -32,10 +32,10 @@ class Made(msgspec.Struct, frozen=True):
 
 
 #: What a job comes to in a session as it is now; none if it is late.
-Decide: TypeAlias = Callable[[SessionState, Backlog], Made | None]
+DecideCompletion: TypeAlias = Callable[[SessionState, Backlog], JobResult | None]
 
 
-async def complete(worked: WorkedNamespace, stream: Stream, made_of: Decide, *, write_id: str) -> Ending:
+async def complete(worked: WorkedNamespace, stream: Stream, made_of: DecideCompletion, *, write_id: str) -> Ending:
     """Append what a job came to, all or nothing, and at once.
 
     Raises:

@@ -11,7 +11,7 @@ from ledger.ids import Stream
 from ledger.long_term_memory import Promotion
 from ledger.session.commands import MarkExtracted
 from ledger.session.state import SessionState
-from ledger.worker.completing import Ending, Made, complete
+from ledger.worker.completing import Ending, JobResult, complete
 from ledger.worker.namespace import WorkedNamespace
 from projections import backlog as backlogs
 from projections import ranges
@@ -57,10 +57,10 @@ async def extract(worked: WorkedNamespace, stream: Stream) -> Ending:
         outputs=output,
     )
 
-    def made(now: SessionState, left: Backlog) -> Made | None:
+    def made(now: SessionState, left: Backlog) -> JobResult | None:
         if not left.is_still(read, covered):
             return None
-        return Made(promotions, (MarkExtracted(extracted, read.life, read.cleared_version),))
+        return JobResult(promotions, (MarkExtracted(extracted, read.life, read.cleared_version),))
 
     return await complete(worked, stream, made, write_id=write_id)
 

@@ -10,7 +10,7 @@ from ledger.ids import Stream
 from ledger.long_term_memory import Promotion
 from ledger.session.commands import MarkIndexed, PromoteMemory
 from ledger.session.state import SessionState
-from ledger.worker.completing import Ending, Made, complete
+from ledger.worker.completing import Ending, JobResult, complete
 from ledger.worker.namespace import WorkedNamespace
 from projections import backlog as backlogs
 from projections import ranges
@@ -33,7 +33,7 @@ async def promote(worked: WorkedNamespace, stream: Stream) -> Ending:
         return "done"
     write_id = worked.handle.services.clock.ulid()
 
-    def made(now: SessionState, left: Backlog) -> Made | None:
+    def made(now: SessionState, left: Backlog) -> JobResult | None:
         if not left.is_unpromoted_still(read, wanted):
             return None
         promotions = tuple(
@@ -48,7 +48,7 @@ async def promote(worked: WorkedNamespace, stream: Stream) -> Ending:
             MemoryPromoted(write_id=write_id, memory_id=memory_id, memory_version=version, record_id=memory_id)
             for version, (memory_id, _) in memories.items()
         )
-        return Made(promotions, tuple(PromoteMemory(mark, read.life) for mark in marks))
+        return JobResult(promotions, tuple(PromoteMemory(mark, read.life) for mark in marks))
 
     return await complete(worked, stream, made, write_id=write_id)
 
@@ -63,10 +63,10 @@ async def index(worked: WorkedNamespace, stream: Stream) -> Ending:
     write_id = worked.handle.services.clock.ulid()
     promotions = tuple(_of_message(entries[version], stream) for version in sorted(entries))
 
-    def made(now: SessionState, left: Backlog) -> Made | None:
+    def made(now: SessionState, left: Backlog) -> JobResult | None:
         if not left.is_unindexed_still(read, covered):
             return None
-        return Made(promotions, (MarkIndexed(EntriesIndexed(write_id=write_id, covered=covered), read.life),))
+        return JobResult(promotions, (MarkIndexed(EntriesIndexed(write_id=write_id, covered=covered), read.life),))
 
     return await complete(worked, stream, made, write_id=write_id)
 

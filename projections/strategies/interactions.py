@@ -26,7 +26,7 @@ def _checked(text: str) -> str:
 
 Condition: TypeAlias = Annotated[str, AfterValidator(_checked)]
 Conditions: TypeAlias = Annotated[tuple[Condition, ...], Field(strict=False, max_length=conditions.PER_STRATEGY)]
-Tools: TypeAlias = Annotated[tuple[str, ...], Field(strict=False)]
+ToolNames: TypeAlias = Annotated[tuple[str, ...], Field(strict=False)]
 
 
 class Triggers(CompactionConfig):
@@ -37,8 +37,8 @@ class Triggers(CompactionConfig):
     interaction_conditions: Conditions = ()
     interaction_threshold_qty: int = 0
     interaction_threshold_tokens: int = 0
-    on_tools_success_threshold: Tools = ()
-    on_tools_error_threshold: Tools = ()
+    on_tools_success_threshold: ToolNames = ()
+    on_tools_error_threshold: ToolNames = ()
 
     @model_validator(mode="after")
     def _keeps_less_than_it_waits_for(self) -> Self:

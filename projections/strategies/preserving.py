@@ -27,7 +27,7 @@ Preserve: TypeAlias = Annotated[tuple[Annotated[str, AfterValidator(_known)], ..
 ALWAYS: Final = ("system_instruction", "user_prompt", "summary")
 
 
-class Limit(Config):
+class TriggerLimit(Config):
     """A budget, and the share of it above which something is done."""
 
     max_tokens: int = Field(default=1024, ge=1)

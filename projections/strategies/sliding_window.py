@@ -15,13 +15,13 @@ from pydantic import Field, model_validator
 from projections.entries import Entry
 from projections.strategies.base import FieldError, Hints, Ratio, StateView, WindowConfig, WindowStrategy
 from projections.strategies.full import place
-from projections.strategies.preserving import ALWAYS, Limit, Preserve, is_preserved
+from projections.strategies.preserving import ALWAYS, Preserve, TriggerLimit, is_preserved
 from projections.summaries import Summary
 from projections.transcript import Pairing
 from projections.window import Window
 
 
-class SlidingWindow(WindowConfig, Limit):
+class SlidingWindow(WindowConfig, TriggerLimit):
     """The limit, how far it is pruned, and what is never pruned."""
 
     type: Literal["sliding_window"] = "sliding_window"

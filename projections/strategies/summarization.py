@@ -22,7 +22,7 @@ from projections.strategies.base import (
     with_placeholders,
 )
 from projections.strategies.planning import plan_to_replace
-from projections.strategies.preserving import ALWAYS, Limit, Preserve, is_preserved
+from projections.strategies.preserving import ALWAYS, Preserve, TriggerLimit, is_preserved
 from projections.transcript import group_units
 
 SYSTEM_PROMPT = """\
@@ -32,7 +32,7 @@ identifiers, values, decisions, open questions. Leave out greetings and reasonin
 USER_TEMPLATE = "The task: {userPrompt}\n\nThe steps:\n{stepSummaries}"
 
 
-class Summarization(CompactionConfig, Limit):
+class Summarization(CompactionConfig, TriggerLimit):
     """The limit, what stays, and the model with its prompts."""
 
     type: Literal["summarization"] = "summarization"

@@ -71,7 +71,7 @@ class KnowledgeBase(Config):
     top_k: int = Field(default=3, ge=1)
 
 
-class Summarizer(interactions.Triggers):
+class SummarizerStrategy(interactions.Triggers):
     """The trigger fields, and how the summary is written."""
 
     type: Literal["summarizer"] = "summarizer"
@@ -84,18 +84,18 @@ class Summarizer(interactions.Triggers):
     text_splitter: TextSplitter = TextSplitter()
 
 
-def plan(config: Summarizer, state: StateView, trigger: Trigger) -> CompactionPlan | None:
+def plan(config: SummarizerStrategy, state: StateView, trigger: Trigger) -> CompactionPlan | None:
     """Plan to replace interactions by one summary, into which the strategy's earlier one is folded."""
     folds = [summary for summary in state.summaries.live if summary.key == config.key]
     return interactions.plan(config, state, trigger, action="summarize", folds=folds)
 
 
-def target_words(config: Summarizer, source: str) -> int:
+def target_words(config: SummarizerStrategy, source: str) -> int:
     """Return how long the summary should be. Source: R-COD-3."""
     return min(config.summary_target_words, max(1, len(source.split()) // 2))
 
 
-def summarise(config: Summarizer, defaults: SummarizerConfig, material: Material) -> Summarising:
+def summarise(config: SummarizerStrategy, defaults: SummarizerConfig, material: Material) -> Summarising:
     """Return the dialogue over the transcript, which continues the earlier summary."""
     source = prompts.material(material.entries, material.folded)
     words = target_words(config, source)
@@ -122,4 +122,4 @@ def summarise(config: Summarizer, defaults: SummarizerConfig, material: Material
     return densify(ask, max_loops=config.cod_max_loops, count=material.count)
 
 
-STRATEGY = CompactionStrategy(type="summarizer", config=Summarizer, plan=plan, summarise=summarise)
+STRATEGY = CompactionStrategy(type="summarizer", config=SummarizerStrategy, plan=plan, summarise=summarise)

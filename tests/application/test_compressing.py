@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from ledger.errors import CompactionFailed, CompactionInProgress, InvalidInput, NotEnoughEntries
+from ledger.errors import CompactionInProgress, CompactionNotCompleted, InvalidInput, NotEnoughEntries
 from ledger.memory import MemoryLedger
 from projections.stats import SessionStats
 from tests.application.conftest import SMALL, contents, talk
@@ -152,7 +152,7 @@ async def test_a_compression_that_fails_says_so_and_takes_nothing_away(small: Me
     small.set_summarizer("s", lambda prompt: " \n")
     await small.update_config("s", {"autoCompress": False})
     await talk(small, 6)
-    with pytest.raises(CompactionFailed) as failed:
+    with pytest.raises(CompactionNotCompleted) as failed:
         await small.compress("s")
     assert (failed.value.code, failed.value.reason) == ("compaction_failed", "empty")
     assert len(await contents(small)) == 6

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from ledger.errors import EntryNotFound, InvalidInput, SessionNotFound
 from ledger.memory import MemoryLedger
-from ledger.verify import Report
-from projections.history import Status
+from ledger.verify import VerifyReport
+from projections.history import PastEntryStatus
 from projections.token_limits import fitted, hidden
 from tests.application.conftest import SMALL, talk
 
@@ -53,7 +53,7 @@ async def test_an_entry_is_followed_to_where_it_went(anywhere: MemoryLedger) -> 
     first, last = entries[0].entry.entry_id, entries[-1].entry.entry_id
     await anywhere.edit_entry("s", last, "another text")
 
-    async def fates() -> Sequence[Status]:
+    async def fates() -> Sequence[PastEntryStatus]:
         return [(await anywhere.get_entry("s", name)).status for name in (first, last)]
 
     assert await fates() == ["covered", "active"]
@@ -79,7 +79,7 @@ async def test_reads_equal_a_replay_and_a_read_that_does_not_is_told(small: Memo
     cached = states._cache[key]
     states._cache[key] = replace(cached, state=replace(cached.state, writes=99))
     assert not await small.matches_replay("s"), "negative control"
-    report: Report = await small.verify("s")
+    report: VerifyReport = await small.verify("s")
     assert report.ok, "the log itself is as it was written"
 
 

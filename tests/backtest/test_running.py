@@ -17,7 +17,7 @@ from ledger.backtest.page import page
 from ledger.backtest.plots import plots
 from ledger.backtest.questions import Question
 from ledger.backtest.report import report_of, report_value, write
-from ledger.backtest.running import Plan, Session, run
+from ledger.backtest.running import BacktestSession, Plan, run
 from ledger.prices import load_prices
 from projections import config
 from tests.support.driver import Driven
@@ -46,9 +46,9 @@ print(sha256(msgspec.json.encode(run(some_sessions(), PLAN))).hexdigest())
 """
 
 
-def some_sessions() -> list[Session]:
+def some_sessions() -> list[BacktestSession]:
     return [
-        Session(f"s{number}", tuple(Driven({"profile": "none"}).append("u c1 r1 a " * (number + 2)).events))
+        BacktestSession(f"s{number}", tuple(Driven({"profile": "none"}).append("u c1 r1 a " * (number + 2)).events))
         for number in range(4)
     ]
 
@@ -103,7 +103,7 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.Monk
     measured: list[str] = []
     original = running.measure_session
 
-    def counted(session: Session, plan: Plan, names: list[str]):
+    def counted(session: BacktestSession, plan: Plan, names: list[str]):
         measured.append(session.name)
         return original(session, plan, names)
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from ledger import context_audit
 from ledger.cli.app import app
-from ledger.context_audit import Seen
+from ledger.context_audit import ContextAudit
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 
@@ -108,7 +108,7 @@ def test_what_differs_is_said_and_ends_with_40(monkeypatch: pytest.MonkeyPatch) 
     """The control of ``proved``."""
     honest = context_audit.seen
 
-    def altered(*given: Any) -> Seen:
+    def altered(*given: Any) -> ContextAudit:
         context, event, lineage = given
         return honest(context, replace(event, payload=replace(event.payload, text_digest="0" * 64)), lineage)
 

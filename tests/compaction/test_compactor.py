@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from ledger.errors import CompactionFailed, CompactionInProgress, NotEnoughEntries, SessionNotFound
+from ledger.errors import CompactionInProgress, CompactionNotCompleted, NotEnoughEntries, SessionNotFound
 from ledger.events import CompactionCompleted as Completed
 from ledger.events import CompactionFailed as Failed
 from ledger.events import CompactionRequested, EntryAdded
@@ -176,7 +176,7 @@ async def test_a_failure_is_told_to_the_caller_who_asked_and_to_nobody_else() ->
         await add(ledger, "u a u a u")
         await ledger.settle()
         assert (await kinds(ledger))[-1] == "compaction.failed"
-        with pytest.raises(CompactionFailed) as failed:
+        with pytest.raises(CompactionNotCompleted) as failed:
             await ledger.compress("s")
         assert (failed.value.code, failed.value.reason) == ("compaction_failed", "error")
         assert len(await ledger.get_active_entries("s")) == 5

@@ -10,8 +10,8 @@ from ledger.ids import namespace_id
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.ports.search_index import SEARCH, StreamChange
-from ledger.search.finder import Found
-from projections.search import PIECE_CHARACTERS, Put
+from ledger.search.finder import SearchResult
+from projections.search import PIECE_CHARACTERS, AddPieces
 from tests.support.ledgers import ledger_over
 
 SMALL = {"maxEntries": 3, "recentWindow": 1, "minEntriesToCompress": 1}
@@ -23,7 +23,7 @@ async def ledger(store: Store, namespace: str) -> AsyncIterator[MemoryLedger]:
         yield opened
 
 
-def texts(found: list[Found]) -> list[str]:
+def texts(found: list[SearchResult]) -> list[str]:
     return [one.text for one in found]
 
 
@@ -215,7 +215,7 @@ async def test_a_page_is_applied_once_and_to_no_build_that_is_none(store: Store,
     last, builds = await store.projections.progress(space)
     (build,) = [one.build for one in builds if one.projection == SEARCH]
     stream = ledger._handle.stream("s", None)
-    again = [StreamChange(stream.stream_id, Put(()))]
+    again = [StreamChange(stream.stream_id, AddPieces(()))]
     assert await store.search.apply(space, build, again, after=0, position=1, language="simple") == last
     assert await store.search.apply(space, build + 7, again, after=0, position=1, language="simple") is None
 

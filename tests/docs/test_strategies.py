@@ -15,7 +15,7 @@ from projections import conditions, config
 from projections.config import MemoryConfig
 from projections.strategies import COMPACTIONS, WINDOWS
 from projections.strategies.base import CompactionConfig, SummarizerConfig
-from projections.strategies.preserving import KINDS, Limit
+from projections.strategies.preserving import KINDS, TriggerLimit
 from projections.strategies.summarizer import KnowledgeBase
 from tests.support.pages import ROOT, blocks, name_of
 
@@ -25,7 +25,7 @@ STRATEGIES = {**WINDOWS, **COMPACTIONS}
 #: Page and heading of the tables that describe other models.
 PARTS: dict[tuple[str, str], type[BaseModel]] = {
     ("config.md", "Summaries"): SummarizerConfig,
-    ("config.md", "Watching a limit"): Limit,
+    ("config.md", "Watching a limit"): TriggerLimit,
     ("compactions.md", "Knowledge base"): KnowledgeBase,
 }
 COMMON = {"type", "key", "on_failure"}

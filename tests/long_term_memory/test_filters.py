@@ -14,7 +14,7 @@ from ledger.ports import Store
 from ledger.ports.records import RecordQuery, StoredRecord
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import record_conditions
-from projections.record_filters import Condition, Date, Tag, date_matches, parse, tag_matches
+from projections.record_filters import Date, FilterCondition, Tag, date_matches, parse, tag_matches
 from projections.records import Record
 from tests.support.stored_records import put_records
 
@@ -180,7 +180,7 @@ async def filled(store: Store, namespace: str, chance: random.Random, count: int
     return await put_records(store, namespace, records)
 
 
-async def found(store: Store, builds: dict[UUID, int], conditions: tuple[Condition, ...]) -> list[StoredRecord]:
+async def found(store: Store, builds: dict[UUID, int], conditions: tuple[FilterCondition, ...]) -> list[StoredRecord]:
     query = RecordQuery(conditions=conditions, now=datetime(2026, 6, 1, tzinfo=UTC), limit=1_000)
     hits = await store.records.search(builds, query)
     assert hits.total == len(hits.hits)

@@ -16,7 +16,7 @@ from ledger.ports.snapshots import Snapshot
 from ledger.session.merge.command import ServedView
 from ledger.stores.postgres import PostgresStore, Target
 from projections.records import Record
-from projections.search import Piece, Put
+from projections.search import AddPieces, Piece
 from tests.conformance.test_caches import a_row
 from tests.support.databases import Server
 from tests.support.store_requests import a_request, a_write, some_events
@@ -78,7 +78,7 @@ async def index_a_word(store: PostgresStore, stream: Stream) -> None:
     """Put a text, and its embedding where the server keeps them, into the search of a namespace."""
     await store.projections.begin_build(stream.namespace_id, SEARCH, 1, bytes(32))
     piece = Piece(version=1, kind="entry", number=0, position=1, first_character=0, text="word", item_id="e")
-    changes = [StreamChange(stream.stream_id, Put((piece,)))]
+    changes = [StreamChange(stream.stream_id, AddPieces((piece,)))]
     await store.search.apply(stream.namespace_id, 1, changes, after=0, position=3, language="simple")
     if await store.search.stores_embeddings():
         (hit,) = await store.search.to_embed(stream.namespace_id, 1, "model", limit=9)

@@ -137,7 +137,7 @@ NOT_ALLOWED = [
 def test_each_allowed_form_is_accepted_and_holds(text: str) -> None:
     """R-CND-2."""
     check(text)
-    assert evaluate(text, FACTS) == conditions.Verdict(True)
+    assert evaluate(text, FACTS) == conditions.ConditionResult(True)
 
 
 @pytest.mark.parametrize("text", NOT_ALLOWED)
@@ -161,12 +161,12 @@ def test_only_these_operators_and_functions_are_known_and_nothing_is_looked_up_o
 
 @pytest.mark.parametrize("text", TRUE.values(), ids=TRUE)
 def test_what_is_true(text: str) -> None:
-    assert evaluate(text, FACTS) == conditions.Verdict(True)
+    assert evaluate(text, FACTS) == conditions.ConditionResult(True)
 
 
 @pytest.mark.parametrize("text", FALSE.values(), ids=FALSE)
 def test_what_is_false(text: str) -> None:
-    assert evaluate(text, FACTS) == conditions.Verdict(False)
+    assert evaluate(text, FACTS) == conditions.ConditionResult(False)
 
 
 @pytest.mark.parametrize("text", DIAGNOSED.values(), ids=DIAGNOSED)

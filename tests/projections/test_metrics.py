@@ -7,7 +7,7 @@ from ledger.events import CompactionCompleted, to_datetime
 from ledger.memory import MemoryLedger
 from ledger.session.commands import ClearSession
 from ledger.session.views import metrics_of, stats_of
-from projections.stats import Metrics
+from projections.stats import MemoryMetrics
 from tests.support.driver import Driven, Scripted, raises, text_of
 
 CONFIG = {"window": {"type": "full"}, "compactions": [{"type": "summarization", "max_tokens": 100, "model": "tiny"}]}
@@ -22,7 +22,7 @@ def test_metrics_count_what_is_remembered_and_how_often_it_was_compacted() -> No
     """R-002-9."""
     driven = session()
     (done,) = (event for event in driven.events if isinstance(event.payload, CompactionCompleted))
-    expected = Metrics(
+    expected = MemoryMetrics(
         message_count=5,
         estimated_tokens=48,
         compression_count=1,
@@ -57,7 +57,7 @@ def test_only_completed_compactions_count_and_a_clear_forgets_them() -> None:
     assert (failed.compression_count, failed.last_compression_at) == (0, None)
     driven = session()
     driven.do(ClearSession("clear"))
-    assert metrics_of(driven.state) == Metrics()
+    assert metrics_of(driven.state) == MemoryMetrics()
 
 
 def test_an_unknown_kind_is_refused() -> None:
@@ -68,8 +68,8 @@ def test_an_unknown_kind_is_refused() -> None:
 
 async def test_a_ledger_tells_the_metrics_of_a_session(ledger: MemoryLedger) -> None:
     """R-002-9."""
-    assert await ledger.get_metrics("unknown") == Metrics()
+    assert await ledger.get_metrics("unknown") == MemoryMetrics()
     await ledger.add_user_message("s", "hello", tokens=4)
     await ledger.add_tool_call("s", "shell", {"command": "ls"}, tokens=6)
-    assert await ledger.get_metrics("s") == Metrics(message_count=2, estimated_tokens=10)
-    assert await ledger.get_metrics("s", kind="tool_use") == Metrics(message_count=1, estimated_tokens=6)
+    assert await ledger.get_metrics("s") == MemoryMetrics(message_count=2, estimated_tokens=10)
+    assert await ledger.get_metrics("s", kind="tool_use") == MemoryMetrics(message_count=1, estimated_tokens=6)

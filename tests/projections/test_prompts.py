@@ -9,14 +9,14 @@ from hypothesis import given as law
 from hypothesis import strategies as st
 
 from ledger.canonical import canonical_json
-from projections.prompts import Part, PromptMessage, SummaryRequest, fence_token, fill, label, transcript
+from projections.prompts import ModelMessage, PromptPart, SummaryRequest, fence_token, fill, label, transcript
 from tests.support.driver import Driven, Scripted
 from tests.support.specification import given
 
 HOSTILE = "{content} {x} $& %s \\1"
 
 
-def joined(parts: tuple[Part, ...]) -> str:
+def joined(parts: tuple[PromptPart, ...]) -> str:
     return "".join(part.text for part in parts)
 
 
@@ -136,7 +136,7 @@ def test_the_fence_is_a_token_absent_from_the_conversation() -> None:
 
 def test_the_conversation_stands_between_two_lines_with_the_token() -> None:
     """R-SUM-7; the hash is taken before the fence, which differs at each call."""
-    message = PromptMessage("user", fill("Summarise.\n{content}\nBe brief.", {"content": "User: hi"}))
+    message = ModelMessage("user", fill("Summarise.\n{content}\nBe brief.", {"content": "User: hi"}))
     assert message.text == "Summarise.\nUser: hi\nBe brief."
     assert message.fenced("77") == "Summarise.\n[conversation 77]\nUser: hi\n[conversation 77]\nBe brief."
 

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from ledger.errors import InvalidInput, LedgerError, NotAllowed, Unavailable
-from ledger.server.ams_import import ACTOR, Source, TakenOver, TakingOver, importer
+from ledger.server.ams_import import ACTOR, AmsImport, AmsImportResult, AmsSource, importer
 from ledger.server.settings import load_service_settings
 from ledger.settings import Settings
 from ledger.stores.in_memory import InMemoryStore
@@ -48,11 +48,13 @@ def there(target: InMemoryStore) -> Iterator[Running]:
         yield one
 
 
-def take(target: InMemoryStore, url: str, *, token: str | None = None, timeout_s: float = 10, **only: Any) -> TakenOver:
-    async def work() -> TakenOver:
+def take(
+    target: InMemoryStore, url: str, *, token: str | None = None, timeout_s: float = 10, **only: Any
+) -> AmsImportResult:
+    async def work() -> AmsImportResult:
         async with (
-            Source.open(url, token=token, timeout_s=timeout_s) as source,
-            TakingOver.open(Settings(), load_service_settings(), store=target) as taking,
+            AmsSource.open(url, token=token, timeout_s=timeout_s) as source,
+            AmsImport.open(Settings(), load_service_settings(), store=target) as taking,
         ):
             return await taking.take(source, **only)
 

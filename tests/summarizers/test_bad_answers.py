@@ -2,7 +2,7 @@
 
 import pytest
 
-from ledger.errors import CompactionFailed
+from ledger.errors import CompactionNotCompleted
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from tests.support.model_endpoint import (
@@ -107,7 +107,7 @@ async def test_odd_usage_does_not_spoil_a_good_answer(on_store: MemoryLedger, en
 async def test_a_manual_compaction_tells_its_caller_what_failed(small: MemoryLedger, endpoint: Endpoint) -> None:
     await talk(small, 4)
     endpoint.answers(says(""))
-    with pytest.raises(CompactionFailed, match=r"empty.*every entry is still in the window") as failure:
+    with pytest.raises(CompactionNotCompleted, match=r"empty.*every entry is still in the window") as failure:
         await small.compress("s")
     assert failure.value.reason == "empty"
     assert await said(small) == messages(1, 4)

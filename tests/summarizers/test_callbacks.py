@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ledger.errors import CompactionFailed, InvalidInput, SummarizerFailed
+from ledger.errors import CompactionNotCompleted, InvalidInput, SummarizerFailed
 from ledger.memory import MemoryLedger
 from ledger.ports import SummaryText
 from ledger.stores.in_memory import InMemoryStore
@@ -226,6 +226,6 @@ async def test_the_heuristic_itself_may_be_chosen(endpoint: Endpoint) -> None:
 
 async def test_a_manual_compaction_that_fails_names_the_reason() -> None:
     ledger = await of_one(raises)
-    with pytest.raises(CompactionFailed) as failure:
+    with pytest.raises(CompactionNotCompleted) as failure:
         await ledger.compress("s", force=True)
     assert failure.value.reason == "error"

@@ -14,7 +14,7 @@ from ledger.events import StoredEvent
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.verify import Report
+from ledger.verify import VerifyReport
 from tests.support.attacks import Attack, Place
 
 _EVENT: Final = """
@@ -93,7 +93,7 @@ class AttackedLog:
         )
 
 
-def places(report: Report) -> set[Place]:
+def places(report: VerifyReport) -> set[Place]:
     """Return where the findings of *report* are."""
     return {(finding.layer, finding.session_id, finding.version) for finding in report.findings}
 

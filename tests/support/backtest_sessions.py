@@ -4,19 +4,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ledger.backtest.questions import Question, read_questions
-from ledger.backtest.running import Session
+from ledger.backtest.running import BacktestSession
 from ledger.importers import documents, read
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 
 
-async def sessions_in(files: Sequence[Path]) -> list[Session]:
+async def sessions_in(files: Sequence[Path]) -> list[BacktestSession]:
     async with MemoryLedger.open(namespace="loaded", store=InMemoryStore(), config={"profile": "none"}) as ledger:
         names: list[str] = []
         for file in files:
             found = read(documents(file.read_bytes()), name=file.name.split(".")[0])
             names += (await ledger.import_conversations(found)).session_ids
-        return [Session(name, tuple(await ledger.get_events(name))) for name in names]
+        return [BacktestSession(name, tuple(await ledger.get_events(name))) for name in names]
 
 
 def bfcl_questions(folder: Path) -> tuple[Question, ...]:

@@ -9,7 +9,7 @@ from starlette.responses import StreamingResponse
 from ledger.errors import DatabaseUnavailable, VersionConflict
 from ledger.server.callers import Admin, Caller, CallerOf
 from ledger.server.routes import compat_router, native_router
-from ledger.server.strict_body import LenientBody, Limit, StrictBody
+from ledger.server.strict_body import LenientBody, PageLimit, StrictBody
 
 native = native_router(prefix="/v1/probe")
 compat = compat_router(prefix="/v1/memory/probe")
@@ -66,7 +66,7 @@ async def administrate(caller: Admin) -> None:
 
 
 @native.get("/list")
-async def listed(limit: Limit = 100) -> int:
+async def listed(limit: PageLimit = 100) -> int:
     return limit
 
 

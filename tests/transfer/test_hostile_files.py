@@ -151,7 +151,7 @@ async def test_records_come_in_a_stream_of_their_own_and_nothing_else_in_it(ledg
 
 def a_trailer_that_fits(lines: list[bytes], head: Head) -> tuple[Trailer, Header, Any, int, str, int]:
     """Return the arguments of the last check for a file whose only fault is the name in *head*."""
-    header = transfer_reader.Reader()
+    header = transfer_reader.ExportReader()
     list(header.events(lines))
     assert header.header is not None
     heads = {head.stream_id: (head.version, bytes.fromhex(head.hash))}

@@ -21,7 +21,7 @@ from ledger.ports import AppendRequest, Store
 from ledger.stores.postgres import PostgresStore
 from ledger.summarizers.openai import OpenAISummarizer
 from ledger.worker import extracting
-from ledger.worker.completing import Decide, Ending
+from ledger.worker.completing import DecideCompletion, Ending
 from ledger.worker.extracting import extract
 from ledger.worker.namespace import WorkedNamespace
 from projections import ranges
@@ -214,7 +214,7 @@ async def test_a_worker_without_the_guard_is_caught(
 ) -> None:
     """Negative control."""
 
-    async def unguarded(worked: WorkedNamespace, stream: Any, made_of: Decide, *, write_id: str) -> Ending:
+    async def unguarded(worked: WorkedNamespace, stream: Any, made_of: DecideCompletion, *, write_id: str) -> Ending:
         made = made_of(*before)
         assert made is not None
         events = [command.extracted for command in made.commands]  # type: ignore[union-attr]

@@ -6,7 +6,7 @@
 Source: http §2.
 """
 
-from ledger.server.ams_import.importer import ACTOR, Refusal, TakenOver, TakingOver
-from ledger.server.ams_import.source import Source
+from ledger.server.ams_import.importer import ACTOR, AmsImport, AmsImportResult, Refusal
+from ledger.server.ams_import.source import AmsSource
 
-__all__ = ["ACTOR", "Refusal", "Source", "TakenOver", "TakingOver"]
+__all__ = ["ACTOR", "AmsImport", "AmsImportResult", "AmsSource", "Refusal"]

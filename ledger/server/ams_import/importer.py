@@ -22,7 +22,7 @@ from ledger.long_term_memory import LongTermMemory
 from ledger.names import DEFAULT_NAMESPACE, check_name
 from ledger.ports import Store
 from ledger.results import Precondition
-from ledger.server.ams_import.source import Source
+from ledger.server.ams_import.source import AmsSource
 from ledger.server.compat import shapes
 from ledger.server.compat.bodies import WorkingMemoryBody, check_body
 from ledger.server.compat.limits import ContextLimit, new_session_config
@@ -46,7 +46,7 @@ _KEPT: Final[JsonObject] = {
 _NO_LIMIT: Final = ContextLimit()
 _LOG_PAGE: Final = 1_000
 
-Progress = Callable[[int, int], None]
+ImportProgress = Callable[[int, int], None]
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +57,7 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     message: str
 
 
-class TakenOver(msgspec.Struct, kw_only=True):
+class AmsImportResult(msgspec.Struct, kw_only=True):
     """What became of what the other server keeps."""
 
     sessions: int = 0
@@ -70,7 +70,7 @@ class TakenOver(msgspec.Struct, kw_only=True):
     refused: list[Refusal] = msgspec.field(default_factory=list)
 
 
-class TakingOver:
+class AmsImport:
     """Takes sessions and records over into a store; made by `open`."""
 
     def __init__(self, services: Services, settings: ServiceSettings) -> None:
@@ -82,7 +82,7 @@ class TakingOver:
     @asynccontextmanager
     async def open(
         cls, settings: Settings, service_settings: ServiceSettings, *, store: Store | None = None
-    ) -> "AsyncIterator[TakingOver]":
+    ) -> "AsyncIterator[AmsImport]":
         """Open the store that *settings* name, unless one is given.
 
         Raises:
@@ -93,13 +93,13 @@ class TakingOver:
 
     async def take(
         self,
-        source: Source,
+        source: AmsSource,
         *,
         namespace: str | None = None,
         user_id: str | None = None,
         dry_run: bool = False,
-        progress: Progress = lambda done, total: None,
-    ) -> TakenOver:
+        progress: ImportProgress = lambda done, total: None,
+    ) -> AmsImportResult:
         """Take over everything, or what is of *namespace* and *user_id*; a dry run only says what would come.
 
         A session is taken over whole or not at all; one that cannot be is told of, and the others go on.
@@ -108,7 +108,7 @@ class TakingOver:
             Unavailable: the other server, or the database, cannot be used; what is done by then stays.
             NotAllowed: the other server wants another token.
         """
-        done = TakenOver()
+        done = AmsImportResult()
         owners: dict[str, set[tuple[str | None, str | None]]] = {}
         async for page in source.records(namespace=namespace, user_id=user_id):
             named = [each for each in page if _is_named(each, done)]
@@ -125,11 +125,11 @@ class TakingOver:
 
     async def _take_session(
         self,
-        source: Source,
+        source: AmsSource,
         session_id: str,
         times: int,
         places: Sequence[tuple[str | None, str | None]],
-        done: TakenOver,
+        done: AmsImportResult,
         *,
         dry_run: bool,
     ) -> None:
@@ -153,7 +153,7 @@ class TakingOver:
             message = "is listed, and not found by its id alone; name its --namespace and --user"
             done.refused.append(Refusal(id=session_id, code="not_found", message=message))
 
-    async def _bring(self, session_id: str, shown: JsonObject, done: TakenOver, *, dry_run: bool) -> None:
+    async def _bring(self, session_id: str, shown: JsonObject, done: AmsImportResult, *, dry_run: bool) -> None:
         sent = _body(shown)
         check_body(
             sent,
@@ -198,7 +198,7 @@ class TakingOver:
             threshold=self._settings.summarization_threshold,
         )
 
-    async def _take_records(self, page: Sequence[JsonObject], done: TakenOver, *, dry_run: bool) -> None:
+    async def _take_records(self, page: Sequence[JsonObject], done: AmsImportResult, *, dry_run: bool) -> None:
         """Add the records of a page that are not known; one that was changed or deleted here stays so."""
         spaces = sorted({each.get("namespace") or DEFAULT_NAMESPACE for each in page})
         memory = self._services.long_term.over(spaces, actor=ACTOR)
@@ -226,7 +226,7 @@ class TakingOver:
                     done.refused.append(Refusal(id=str(each.get("id")), code=fault.code, message=str(fault)))
 
 
-def _is_named(record: JsonObject, done: TakenOver) -> bool:
+def _is_named(record: JsonObject, done: AmsImportResult) -> bool:
     """Tell whether the names in *record* are names; note that it is refused if they are not."""
     try:
         for name in ("namespace", "user_id", "session_id"):

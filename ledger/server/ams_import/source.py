@@ -17,7 +17,7 @@ PAGE: Final = 100  # the most that such a server lists at once
 MOST_PAGES: Final = 100_000
 
 
-class Source:
+class AmsSource:
     """A server to read from; made by `open`, which also closes it."""
 
     def __init__(self, pool: httpcore.AsyncConnectionPool, url: str, token: str | None, timeout_s: float) -> None:
@@ -30,7 +30,9 @@ class Source:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, url: str, *, token: str | None = None, timeout_s: float = TIMEOUT_S) -> "AsyncIterator[Source]":
+    async def open(
+        cls, url: str, *, token: str | None = None, timeout_s: float = TIMEOUT_S
+    ) -> "AsyncIterator[AmsSource]":
         """Open the server at *url*; each of its answers has to be there within *timeout_s*.
 
         Raises:

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from ledger.errors import InvalidInput, RecordNotFound
 from ledger.events import JsonObject
 from ledger.long_term_memory import LongTermMemory, RecordSearch, record_search
-from ledger.server.callers import Caller, CallerOf, Reader, Writer
+from ledger.server.callers import Caller, CallerOf, ReadCaller, WriteCaller
 from ledger.server.compat.locating import Locator
 from ledger.server.compat.models import AcknowledgedOut, ForgottenOut, RecordOut, RecordPageOut
 from ledger.server.ledgers import ServiceOf
@@ -23,7 +23,7 @@ router = compat_router(tags=["long-term memory"])
 
 _OLD_CLIENT: Final = re.compile(r"agent-memory-client/0\.(?:\d|1[0-3])\.|agent-memory-client/0\.14\.0(?!\d)")
 
-_Name = Annotated[str | None, Query()]
+_FilterName = Annotated[str | None, Query()]
 
 
 def check_enabled(service: Service) -> None:
@@ -69,7 +69,7 @@ def search_for(caller: Caller, sent: JsonObject) -> RecordSearch:
 
 
 @router.post("/v1/long-term-memory/")
-async def create(sent: Annotated[dict[str, Any], JsonBody()], caller: Writer, memory: MemoryOf) -> AcknowledgedOut:
+async def create(sent: Annotated[dict[str, Any], JsonBody()], caller: WriteCaller, memory: MemoryOf) -> AcknowledgedOut:
     """Add records, or edit those whose ids are known; the next read sees them. Source: http W-26."""
     records = sent.get("memories")
     if not isinstance(records, list):
@@ -82,7 +82,7 @@ async def create(sent: Annotated[dict[str, Any], JsonBody()], caller: Writer, me
 @router.post("/v1/long-term-memory/search", response_model=RecordPageOut)
 async def search(
     sent: Annotated[dict[str, Any], JsonBody()],
-    caller: Reader,
+    caller: ReadCaller,
     memory: MemoryOf,
     optimize_query: Annotated[bool, Query()] = False,
 ) -> Response:
@@ -93,11 +93,11 @@ async def search(
 @router.post("/v1/long-term-memory/forget")
 async def forget(
     sent: Annotated[dict[str, Any], JsonBody()],
-    caller: Writer,
+    caller: WriteCaller,
     memory: MemoryOf,
-    namespace: _Name = None,
-    user_id: _Name = None,
-    session_id: _Name = None,
+    namespace: _FilterName = None,
+    user_id: _FilterName = None,
+    session_id: _FilterName = None,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1_000,
     dry_run: Annotated[bool | None, Query()] = None,
     user_agent: Annotated[str, Header()] = "",
@@ -119,7 +119,9 @@ async def forget(
 
 
 @router.post("/v1/long-term-memory/compact")
-async def compact(caller: Writer, memory: MemoryOf, namespace: _Name = None, user_id: _Name = None) -> AcknowledgedOut:
+async def compact(
+    caller: WriteCaller, memory: MemoryOf, namespace: _FilterName = None, user_id: _FilterName = None
+) -> AcknowledgedOut:
     """Merge the records that say the same. Source: http W-28."""
     within = None if namespace is None else caller.namespace(namespace)
     remaining = await memory.compact(namespace=within, user_id=user_id)
@@ -128,7 +130,7 @@ async def compact(caller: Writer, memory: MemoryOf, namespace: _Name = None, use
 
 @router.delete("/v1/long-term-memory")
 async def delete(
-    caller: Writer, memory: MemoryOf, memory_ids: Annotated[list[str] | None, Query()] = None
+    caller: WriteCaller, memory: MemoryOf, memory_ids: Annotated[list[str] | None, Query()] = None
 ) -> AcknowledgedOut:
     """Delete records; their history stays, and they can be restored. Source: http W-27."""
     deleted = await memory.delete(memory_ids or [])
@@ -136,7 +138,7 @@ async def delete(
 
 
 @router.get("/v1/long-term-memory/{memory_id}", response_model=RecordOut)
-async def get(memory_id: str, caller: Reader, memory: MemoryOf) -> Response:
+async def get(memory_id: str, caller: ReadCaller, memory: MemoryOf) -> Response:
     """Return a record. Source: http W-27."""
     try:
         return _json((await memory.get(memory_id)).as_json())
@@ -146,7 +148,7 @@ async def get(memory_id: str, caller: Reader, memory: MemoryOf) -> Response:
 
 @router.patch("/v1/long-term-memory/{memory_id}", response_model=RecordOut)
 async def patch(
-    memory_id: str, sent: Annotated[dict[str, Any], JsonBody()], caller: Writer, memory: MemoryOf
+    memory_id: str, sent: Annotated[dict[str, Any], JsonBody()], caller: WriteCaller, memory: MemoryOf
 ) -> Response:
     """Change fields of a record; nulls change nothing. Source: http W-27."""
     caller.require("read")  # the answer is the whole record

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
-from ledger.server.callers import Reader
+from ledger.server.callers import ReadCaller
 from ledger.server.compat import shapes
 from ledger.server.compat.limits import ContextLimit, ContextWindow, limit_of
 from ledger.server.compat.locating import Locator
@@ -65,7 +65,7 @@ class PromptOut(BaseModel):
 @router.post("/v1/memory/prompt")
 async def prompt(
     sent: Annotated[PromptBody, JsonBody()],
-    caller: Reader,
+    caller: ReadCaller,
     service: ServiceOf,
     optimize_query: Annotated[bool, Query()] = False,
 ) -> PromptOut:
@@ -104,7 +104,7 @@ def _told(found: list[JsonObject]) -> str:
     return f"## Long term memories related to the user's query\n {known}"
 
 
-async def _of_session(sent: SessionBody, caller: Reader, service: ServiceOf) -> list[PromptMessage]:
+async def _of_session(sent: SessionBody, caller: ReadCaller, service: ServiceOf) -> list[PromptMessage]:
     """Return summary and messages of a session; nothing of one that is not there (http W-23)."""
     limit: ContextLimit = limit_of(sent.model_name, sent.context_window_max)
     place = await Locator(service, caller).find(sent.session_id, namespace=sent.namespace, user_id=sent.user_id)

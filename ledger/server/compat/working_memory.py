@@ -13,7 +13,7 @@ from ledger.application.namespaces import live_sessions
 from ledger.application.working_memory import note_view, put_working_memory
 from ledger.errors import InvalidInput, PreconditionFailed, VersionConflict
 from ledger.results import Guard, Precondition
-from ledger.server.callers import Reader, Writer
+from ledger.server.callers import ReadCaller, WriteCaller
 from ledger.server.compat import shapes
 from ledger.server.compat.bodies import WorkingMemoryBody, check_body
 from ledger.server.compat.limits import ContextLimit, LimitOf, new_session_config
@@ -35,7 +35,7 @@ _Name = Annotated[str | None, Query()]
 
 @router.get("/v1/working-memory/")
 async def list_sessions(
-    caller: Reader,
+    caller: ReadCaller,
     service: ServiceOf,
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
     offset: Annotated[int, Query(ge=0, le=2**31)] = 0,
@@ -55,7 +55,7 @@ async def list_sessions(
 )
 async def get_session(
     session_id: str,
-    caller: Reader,
+    caller: ReadCaller,
     service: ServiceOf,
     limit: LimitOf,
     user_id: _Name = None,
@@ -79,7 +79,7 @@ async def get_session(
 async def put_session(
     session_id: str,
     sent: Annotated[WorkingMemoryBody, JsonBody()],
-    caller: Writer,
+    caller: WriteCaller,
     service: ServiceOf,
     limit: LimitOf,
     user_id: _Name = None,
@@ -135,7 +135,7 @@ async def put_session(
 @router.delete("/v1/working-memory/{session_id}")
 async def delete_session(
     session_id: str,
-    caller: Writer,
+    caller: WriteCaller,
     service: ServiceOf,
     user_id: _Name = None,
     namespace: _Name = None,

@@ -6,10 +6,10 @@ from pydantic import Field
 from starlette.responses import Response
 
 from ledger.names import check_entry_id
-from ledger.server.callers import Reader
+from ledger.server.callers import ReadCaller
 from ledger.server.ledgers import ServiceOf
-from ledger.server.native.entries import EntryId
-from ledger.server.native.session_reads import AtMoment, VersionOf, when
+from ledger.server.native.entries import EntryIdParameter
+from ledger.server.native.session_reads import AtTime, VersionOf, when
 from ledger.server.native.sessions import SessionOf, never_future, tag
 from ledger.server.native.shapes import Shape, Time, plain
 from ledger.server.routes import native_router
@@ -36,7 +36,7 @@ class FindingShape(Shape):
     problem: str
 
 
-class Verdict(Shape):
+class VerifyAnswer(Shape):
     """Whether the log is as it was written, and reads answer what it says."""
 
     verdict: str
@@ -109,7 +109,7 @@ class DerivedShape(Shape):
 
 
 @router.post("/verify", operation_id="verify")
-async def verify(session: SessionOf, caller: Reader, response: Response) -> Verdict:
+async def verify(session: SessionOf, caller: ReadCaller, response: Response) -> VerifyAnswer:
     """Recompute every hash from payload bytes, and replay the session from its first event."""
     report = await session.ledger.verify(**session.names)
     newest = await session.ledger.get_log(after_version=max(0, report.checked - 1), **session.names)
@@ -124,7 +124,7 @@ async def verify(session: SessionOf, caller: Reader, response: Response) -> Verd
         problem = "reads answer something else than a replay"
         findings.append(FindingShape(version=report.checked, position=None, layer=_PROJECTION, problem=problem))
     tag(response, newest.version)
-    return Verdict(
+    return VerifyAnswer(
         verdict=verdict,
         checked=report.checked,
         head=HeadShape(version=head.version if head else report.checked, hash=head.hash if head else ""),
@@ -134,7 +134,7 @@ async def verify(session: SessionOf, caller: Reader, response: Response) -> Verd
 
 @router.get("/seen", operation_id="seen")
 async def seen(
-    session: SessionOf, caller: Reader, service: ServiceOf, version: VersionOf = None, at: AtMoment = None
+    session: SessionOf, caller: ReadCaller, service: ServiceOf, version: VersionOf = None, at: AtTime = None
 ) -> SeenShape:
     """Show what the model was shown: the newest context recorded up to then, else what it would have been."""
     found = await session.ledger.seen(**session.names, **when(version, never_future(service, at)))
@@ -142,7 +142,7 @@ async def seen(
 
 
 @router.get("/entries/{entry_id}/derived", operation_id="derived")
-async def derived(session: SessionOf, entry_id: EntryId, caller: Reader) -> DerivedShape:
+async def derived(session: SessionOf, entry_id: EntryIdParameter, caller: ReadCaller) -> DerivedShape:
     """Show every summary and recorded context that an entry reached (trust P-17)."""
     name = check_entry_id(entry_id, field="entry_id")
     return DerivedShape.model_validate(plain(await session.ledger.derived(entry_id=name, **session.names)))

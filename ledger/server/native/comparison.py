@@ -8,7 +8,7 @@ from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.history.comparing import Changes
 from ledger.results import Point as LibraryPoint
-from ledger.server.callers import Reader
+from ledger.server.callers import ReadCaller
 from ledger.server.ledgers import ServiceOf
 from ledger.server.native.sessions import SessionOf, never_future
 from ledger.server.native.shapes import EntryShape, MemoryShape, Shape, SummaryShape
@@ -19,17 +19,17 @@ from ledger.strict_json import INT_MAX
 
 router = native_router(prefix="/v1/sessions/{session_id}", tags=["proof"])
 
-Version = Annotated[int, Field(ge=0, le=INT_MAX)]
+VersionNumber = Annotated[int, Field(ge=0, le=INT_MAX)]
 
 
-class Point(StrictBody):
+class PointBody(StrictBody):
     """A version or a moment; now, if neither is given."""
 
-    version: Version | None = None
+    version: VersionNumber | None = None
     at: str | None = Field(default=None, description="ISO 8601 with an offset.")
 
 
-class DiffWish(StrictBody):
+class DiffBody(StrictBody):
     """Two points; or a version, now unless given, and a memory config to replay the session under."""
 
     model_config = ConfigDict(
@@ -41,9 +41,9 @@ class DiffWish(StrictBody):
         }
     )
 
-    from_: Point | None = Field(default=None, alias="from")
-    to: Point | None = None
-    version: Version | None = None
+    from_: PointBody | None = Field(default=None, alias="from")
+    to: PointBody | None = None
+    version: VersionNumber | None = None
     what_if: Annotated[Any, WithJsonSchema({"anyOf": [{"type": "object"}, {"type": "array"}, {"type": "null"}]})] = None
     on_miss: Literal["raise", "call", "estimate"] | None = None
 
@@ -113,7 +113,7 @@ class Diff(Shape):
 
 
 @router.post("/diff", operation_id="diff")
-async def diff(session: SessionOf, body: DiffWish, caller: Reader, service: ServiceOf) -> Diff:
+async def diff(session: SessionOf, body: DiffBody, caller: ReadCaller, service: ServiceOf) -> Diff:
     """Compare two points of a session, or the session with what it would be under another config; writes nothing."""
     before, after = _points(body, service)
     if body.on_miss == "call":
@@ -122,7 +122,7 @@ async def diff(session: SessionOf, body: DiffWish, caller: Reader, service: Serv
     return _shape(found.changes)
 
 
-def _points(body: DiffWish, service: Service) -> tuple[LibraryPoint | None, LibraryPoint | None]:
+def _points(body: DiffBody, service: Service) -> tuple[LibraryPoint | None, LibraryPoint | None]:
     tries, compares = body.what_if is not None, body.from_ is not None or body.to is not None
     if tries == compares:
         raise InvalidInput("bad_value", "give from and to, or what_if", field="what_if")
@@ -135,7 +135,7 @@ def _points(body: DiffWish, service: Service) -> tuple[LibraryPoint | None, Libr
     return _point(body.from_, service, "from"), _point(body.to, service, "to")
 
 
-def _point(point: Point | None, service: Service, field: str) -> LibraryPoint | None:
+def _point(point: PointBody | None, service: Service, field: str) -> LibraryPoint | None:
     if point is None:
         return None
     if point.version is not None and point.at is not None:

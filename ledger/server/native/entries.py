@@ -10,9 +10,9 @@ from ledger.application.entries import BATCH_ENTRIES
 from ledger.errors import InvalidInput, NotPermitted
 from ledger.events import JsonObject
 from ledger.names import check_entry_id
-from ledger.server.callers import Caller, Reader, Writer
+from ledger.server.callers import Caller, ReadCaller, WriteCaller
 from ledger.server.native.sessions import ConditionsOf, SessionOf, tag
-from ledger.server.native.shapes import EntryShape, Fate, Shape, Time, entry_fields
+from ledger.server.native.shapes import EntryShape, EntryStatus, Shape, Time, entry_fields
 from ledger.server.routes import native_router
 from ledger.server.strict_body import StrictBody
 from ledger.strict_json import INT_MAX
@@ -51,7 +51,7 @@ _ENTRY_SCHEMA: Final[JsonObject] = {
 
 Draft: TypeAlias = Annotated[dict[str, Any], WithJsonSchema(_ENTRY_SCHEMA)]
 ExpectedVersion: TypeAlias = Annotated[int, Field(ge=0, le=INT_MAX, description="0: the session is to be new.")]
-EntryId: TypeAlias = Annotated[str, Path(description="The entry's id.", examples=["m-1"])]
+EntryIdParameter: TypeAlias = Annotated[str, Path(description="The entry's id.", examples=["m-1"])]
 
 
 class NewEntries(StrictBody):
@@ -96,7 +96,7 @@ class AddedEntries(Shape):
     entries: list[AddedShape]
 
 
-class Change(Shape):
+class EntryRevision(Shape):
     """An event about an entry, with the text and the role that it had from then on."""
 
     version: int
@@ -111,9 +111,9 @@ class Change(Shape):
 class EntryWithHistory(EntryShape):
     """An entry as it is now, what became of it, and how it came to be so."""
 
-    status: Fate
+    status: EntryStatus
     summary_ids: tuple[str, ...]
-    history: list[Change]
+    history: list[EntryRevision]
 
 
 class NewContent(StrictBody):
@@ -132,7 +132,7 @@ class AtVersion(Shape):
 
 @router.post("", status_code=201, operation_id="add_entries")
 async def add(
-    session: SessionOf, caller: Writer, body: NewEntries, conditions: ConditionsOf, response: Response
+    session: SessionOf, caller: WriteCaller, body: NewEntries, conditions: ConditionsOf, response: Response
 ) -> AddedEntries:
     """Add entries; a session that is not there begins, unless `If-Match` is sent."""
     _check_roles(caller, body.entries)
@@ -169,7 +169,9 @@ async def add(
 
 
 @router.get("/{entry_id}", operation_id="get_entry")
-async def show(session: SessionOf, entry_id: EntryId, caller: Reader, response: Response) -> EntryWithHistory:
+async def show(
+    session: SessionOf, entry_id: EntryIdParameter, caller: ReadCaller, response: Response
+) -> EntryWithHistory:
     """Show an entry and everything recorded about it, also one that was removed, covered or cleared."""
     found = await session.ledger.get_entry(entry_id=check_entry_id(entry_id, field="entry_id"), **session.names)
     tag(response, found.version)
@@ -178,7 +180,7 @@ async def show(session: SessionOf, entry_id: EntryId, caller: Reader, response: 
         status=found.status,
         summary_ids=found.summary_ids,
         history=[
-            Change(
+            EntryRevision(
                 version=change.version,
                 event_id=str(change.event_id),
                 type=change.type,
@@ -195,9 +197,9 @@ async def show(session: SessionOf, entry_id: EntryId, caller: Reader, response: 
 @router.patch("/{entry_id}", operation_id="edit_entry")
 async def edit(
     session: SessionOf,
-    entry_id: EntryId,
+    entry_id: EntryIdParameter,
     body: NewContent,
-    caller: Writer,
+    caller: WriteCaller,
     conditions: ConditionsOf,
     response: Response,
 ) -> AtVersion:
@@ -216,7 +218,7 @@ async def edit(
 
 @router.delete("/{entry_id}", operation_id="remove_entry")
 async def remove(
-    session: SessionOf, entry_id: EntryId, caller: Writer, conditions: ConditionsOf, response: Response
+    session: SessionOf, entry_id: EntryIdParameter, caller: WriteCaller, conditions: ConditionsOf, response: Response
 ) -> AtVersion:
     """Withdraw an active entry; it stays in history."""
     check_entry_id(entry_id, field="entry_id")

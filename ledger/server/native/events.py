@@ -9,11 +9,11 @@ from starlette.responses import Response
 from ledger.events import JsonObject
 from ledger.history.log import LoggedEvent
 from ledger.names import check_entry_id
-from ledger.server.callers import Reader
+from ledger.server.callers import ReadCaller
 from ledger.server.native.sessions import SessionOf, tag
 from ledger.server.native.shapes import Shape, Time
 from ledger.server.routes import native_router
-from ledger.server.strict_body import AfterVersion, Limit
+from ledger.server.strict_body import AfterVersion, PageLimit
 
 router = native_router(prefix="/v1/sessions/{session_id}", tags=["events"])
 
@@ -68,10 +68,10 @@ class Events(Shape):
 @router.get("/events", operation_id="list_events")
 async def events(
     session: SessionOf,
-    caller: Reader,
+    caller: ReadCaller,
     response: Response,
     after_version: AfterVersion = 0,
-    limit: Limit = 100,
+    limit: PageLimit = 100,
     type: Annotated[str | None, Query(description="Only events of this type.", examples=["entry.added"])] = None,
 ) -> Events:
     """List events after a version. Of one type a page may be short, or empty, and not be the last."""

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from ledger.errors import InvalidInput
 from ledger.names import check_name
-from ledger.server.callers import Writer
+from ledger.server.callers import WriteCaller
 from ledger.server.ledgers import ServiceOf
 from ledger.server.native.sessions import ConditionsOf, SessionOf, never_future, tag
 from ledger.server.native.shapes import Shape
@@ -46,7 +46,7 @@ class Fork(Shape):
 async def fork(
     session: SessionOf,
     body: NewFork,
-    caller: Writer,
+    caller: WriteCaller,
     conditions: ConditionsOf,
     service: ServiceOf,
     response: Response,

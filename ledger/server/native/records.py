@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
 from ledger.names import check_name
-from ledger.server.callers import Reader, Writer
+from ledger.server.callers import ReadCaller, WriteCaller
 from ledger.server.compat.long_term_memory import MemoryOf
 from ledger.server.compat.models import RecordOut
 from ledger.server.native.shapes import Shape, Time
@@ -52,14 +52,14 @@ class BackTo(StrictBody):
 
 
 @router.get("/history", response_model=Revisions, operation_id="record_history")
-async def history(memory_id: str, caller: Reader, memory: MemoryOf) -> Response:
+async def history(memory_id: str, caller: ReadCaller, memory: MemoryOf) -> Response:
     """Return every revision of a record, also of one that was deleted or merged."""
     revisions = [one.as_json() for one in await memory.history(memory_id)]
     return Response(msgspec.json.encode({"revisions": revisions}), media_type="application/json")
 
 
 @router.post("/restore", response_model=RecordOut, operation_id="restore_record")
-async def restore(memory_id: str, body: BackTo, caller: Writer, memory: MemoryOf) -> Response:
+async def restore(memory_id: str, body: BackTo, caller: WriteCaller, memory: MemoryOf) -> Response:
     """Make a record what it was at a revision: edits, merges, forgets and deletions are undone."""
     caller.require("read")  # the answer is the whole record
     if body.namespace is not None:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from ledger.application.search import MOST_AROUND, MOST_FOUND
-from ledger.server.callers import Reader
+from ledger.server.callers import ReadCaller
 from ledger.server.ledgers import LedgerOf
 from ledger.server.native.shapes import EntryShape, Shape, SummaryShape
 from ledger.server.routes import native_router
@@ -28,7 +28,7 @@ class Search(StrictBody):
     include_erased: bool = False
 
 
-class Hit(Shape):
+class SearchHitShape(Shape):
     """A text that was found, and the entries around it."""
 
     session_id: str
@@ -47,17 +47,17 @@ class Hit(Shape):
 class Hits(Shape):
     """What was found, best first."""
 
-    results: list[Hit]
+    results: list[SearchHitShape]
 
 
 @router.post("/v1/search", operation_id="search")
-async def search(body: Search, ledger: LedgerOf, caller: Reader) -> Hits:
+async def search(body: Search, ledger: LedgerOf, caller: ReadCaller) -> Hits:
     """Find the entries and summaries that answer a query best, by words and, where configured, by meaning."""
     wanted: dict[str, Any] = body.model_dump()
     found = await ledger.search(wanted.pop("query"), **wanted)
     return Hits(
         results=[
-            Hit(
+            SearchHitShape(
                 session_id=one.session_id,
                 user_id=one.user_id or None,
                 version=one.version,

@@ -17,7 +17,7 @@ from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput, LedgerError
 from ledger.history.log import LoggedEvent
 from ledger.ids import namespace_id
-from ledger.server.callers import Reader
+from ledger.server.callers import ReadCaller
 from ledger.server.ledgers import LedgerOf, ServiceOf
 from ledger.server.native.events import EventShape
 from ledger.server.native.sessions import SessionOf
@@ -66,7 +66,7 @@ class EventStream(StreamingResponse):
 )
 async def of_session(
     session: SessionOf,
-    caller: Reader,
+    caller: ReadCaller,
     service: ServiceOf,
     namespace: Annotated[str | None, Query()] = None,
     after_version: AfterVersion = 0,
@@ -85,7 +85,7 @@ async def of_session(
 @router.get("/v1/events/stream", responses=_STREAMS, response_class=EventStream, operation_id="stream_namespace_events")
 async def of_namespace(
     ledger: LedgerOf,
-    caller: Reader,
+    caller: ReadCaller,
     service: ServiceOf,
     namespace: Annotated[str | None, Query()] = None,
     after: Annotated[int, whole_number("after", least=0), Query(description="A position; not included.")] = 0,

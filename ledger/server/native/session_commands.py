@@ -6,9 +6,9 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 from starlette.responses import JSONResponse, Response
 
 from ledger.compaction.result import CompactionResult
-from ledger.errors import CompactionFailed, CompactionUnderWay, NothingGained, SessionNotFound
+from ledger.errors import CompactionNotCompleted, CompactionUnderWay, NothingGained, SessionNotFound
 from ledger.events import JsonObject, Ranges
-from ledger.server.callers import Reader, Writer
+from ledger.server.callers import ReadCaller, WriteCaller
 from ledger.server.ledgers import ServiceOf
 from ledger.server.native.entries import AtVersion
 from ledger.server.native.session_reads import ExtractionShape
@@ -23,7 +23,7 @@ from projections import config as memory_config
 router = native_router(prefix="/v1/sessions/{session_id}", tags=["managing"])
 
 
-class CompactionWish(StrictBody):
+class CompactionBody(StrictBody):
     """Which compaction to make, and how."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"force": True}]})
@@ -99,8 +99,8 @@ _COMPACTS: Final[dict[int | str, dict[str, Any]]] = {
 @router.post("/compact", responses=_COMPACTS, response_model=Compaction, operation_id="compact")
 async def compact(
     session: SessionOf,
-    body: CompactionWish,
-    caller: Writer,
+    body: CompactionBody,
+    caller: WriteCaller,
     conditions: ConditionsOf,
     service: ServiceOf,
     response: Response,
@@ -135,7 +135,7 @@ async def compact(
             )
     except CompactionUnderWay as going:
         return JSONResponse({"compaction_id": going.compaction_id}, status_code=202)
-    except CompactionFailed as failed:
+    except CompactionNotCompleted as failed:
         if failed.reason == "no_gain":
             raise NothingGained from failed
         raise
@@ -144,7 +144,7 @@ async def compact(
 
 
 @router.post("/clear", operation_id="clear")
-async def clear(session: SessionOf, caller: Writer, conditions: ConditionsOf, response: Response) -> AtVersion:
+async def clear(session: SessionOf, caller: WriteCaller, conditions: ConditionsOf, response: Response) -> AtVersion:
     """Empty window and summaries; the session stays live, and config, data, memories and lifetime stay."""
     with conditions.hold():
         version = await session.ledger.clear_session(**session.names, **await conditions.guard(session))
@@ -155,7 +155,7 @@ async def clear(session: SessionOf, caller: Writer, conditions: ConditionsOf, re
 
 
 @router.get("/config", operation_id="get_config")
-async def show_config(session: SessionOf, caller: Reader, response: Response) -> ConfigShape:
+async def show_config(session: SessionOf, caller: ReadCaller, response: Response) -> ConfigShape:
     """Show the memory config."""
     state = await session.state()
     tag(response, state.version)
@@ -164,7 +164,7 @@ async def show_config(session: SessionOf, caller: Reader, response: Response) ->
 
 @router.put("/config", operation_id="put_config")
 async def put_config(
-    session: SessionOf, body: NewConfig, caller: Writer, conditions: ConditionsOf, response: Response
+    session: SessionOf, body: NewConfig, caller: WriteCaller, conditions: ConditionsOf, response: Response
 ) -> ConfigShape:
     """Put a whole memory config in place; a session that is not there begins with it, unless `If-Match` is sent."""
     with conditions.hold():

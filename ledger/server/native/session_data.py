@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
 from ledger.events import JsonObject
-from ledger.server.callers import Writer
+from ledger.server.callers import WriteCaller
 from ledger.server.native.entries import AtVersion
 from ledger.server.native.sessions import ConditionsOf, SessionOf, tag
 from ledger.server.native.shapes import Shape
@@ -38,7 +38,7 @@ class Back(StrictBody):
 async def patch_data(
     session: SessionOf,
     body: Annotated[dict[str, Any], Body(examples=[{"topic": "trips", "draft": None}])],
-    caller: Writer,
+    caller: WriteCaller,
     conditions: ConditionsOf,
     response: Response,
 ) -> Data:
@@ -52,7 +52,7 @@ async def patch_data(
 
 @router.post("/restore", operation_id="restore")
 async def restore(
-    session: SessionOf, body: Back, caller: Writer, conditions: ConditionsOf, response: Response
+    session: SessionOf, body: Back, caller: WriteCaller, conditions: ConditionsOf, response: Response
 ) -> AtVersion:
     """Bring back what the session was at a version, also after its end, by new events."""
     with conditions.hold():

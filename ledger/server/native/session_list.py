@@ -11,12 +11,12 @@ from ledger.errors import InvalidInput
 from ledger.events import to_datetime, to_microseconds
 from ledger.names import check_name
 from ledger.ports.session_index import IndexedSession, LifeStatus
-from ledger.server.callers import Reader
+from ledger.server.callers import ReadCaller
 from ledger.server.ledgers import LedgerOf, ServiceOf
 from ledger.server.native.cursors import cursors_of
 from ledger.server.native.shapes import Shape, Time
 from ledger.server.routes import native_router
-from ledger.server.strict_body import Limit
+from ledger.server.strict_body import PageLimit
 
 router = native_router(tags=["sessions"])
 
@@ -38,7 +38,7 @@ class ListedSession(Shape):
     tokens: int
 
 
-class Sessions(Shape):
+class SessionPage(Shape):
     """A page of sessions, the one written to last first."""
 
     sessions: list[ListedSession]
@@ -48,14 +48,14 @@ class Sessions(Shape):
 @router.get("/v1/sessions", operation_id="list_sessions")
 async def list_sessions(
     ledger: LedgerOf,
-    caller: Reader,
+    caller: ReadCaller,
     service: ServiceOf,
     namespace: Annotated[str | None, Query()] = None,
     user_id: Annotated[str | None, Query(description="Only the sessions of this user; empty: of nobody.")] = None,
     status: Annotated[str | None, Query(json_schema_extra={"enum": ["live", "expired", "ended"]})] = None,
-    limit: Limit = 100,
+    limit: PageLimit = 100,
     cursor: Annotated[str | None, Query(description="The `next_cursor` of the page before.")] = None,
-) -> Sessions:
+) -> SessionPage:
     """List sessions, newest first."""
     space = caller.namespace(namespace)
     if user_id is not None:
@@ -74,7 +74,7 @@ async def list_sessions(
         place = (rows[-1].updated_at, rows[-1].stream_id)
         more = bool(await ledger.list_sessions(user_id=user_id, status=wanted, after=place, limit=1))
     now = service.clock.now()
-    return Sessions(
+    return SessionPage(
         sessions=[
             ListedSession(
                 session_id=row.session_id,

@@ -12,16 +12,16 @@ from ledger.application.context import context_of_state
 from ledger.application.reading import entries_since_clear
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject, to_datetime
-from ledger.history.comparing import context_of
-from ledger.server.callers import Reader
+from ledger.history.comparing import working_context
+from ledger.server.callers import ReadCaller
 from ledger.server.ledgers import ServiceOf
 from ledger.server.native.sessions import SessionOf, never_future, tag
 from ledger.server.native.shapes import (
     EntryShape,
-    Fate,
+    EntryStatus,
     MemoryShape,
+    SessionStatus,
     Shape,
-    Status,
     SummaryShape,
     Time,
     entry_fields,
@@ -40,7 +40,7 @@ router = native_router(prefix="/v1/sessions/{session_id}", tags=["sessions"])
 VersionOf: TypeAlias = Annotated[
     int | None, whole_number("version", least=0), Query(description="As it was at this version.")
 ]
-AtMoment: TypeAlias = Annotated[
+AtTime: TypeAlias = Annotated[
     str | None,
     Query(description="As it was at this moment: ISO 8601 with an offset.", examples=["2026-01-31T09:30:00Z"]),
 ]
@@ -60,7 +60,7 @@ class Message(Shape):
 class EntryWithFate(EntryShape):
     """An entry and what became of it."""
 
-    status: Fate
+    status: EntryStatus
     summary_ids: tuple[str, ...]
 
 
@@ -77,7 +77,7 @@ class State(Shape):
     session_id: str
     namespace: str
     user_id: str | None
-    status: Status
+    status: SessionStatus
     version: int
     messages: list[Message]
     memories: list[MemoryShape]
@@ -150,11 +150,11 @@ class Stats(Shape):
 @router.get("/state", operation_id="get_state")
 async def state(
     session: SessionOf,
-    caller: Reader,
+    caller: ReadCaller,
     service: ServiceOf,
     response: Response,
     version: VersionOf = None,
-    at: AtMoment = None,
+    at: AtTime = None,
     namespace: Annotated[str | None, Query()] = None,
 ) -> State:
     """Show the session now, at a version, or at a moment; an ended or expired one too."""
@@ -182,7 +182,7 @@ async def state(
         ],
         memories=[MemoryShape.of(memory) for memory in found.working.memories],
         data=found.working.data,
-        context=context_of(found),
+        context=working_context(found),
         tokens=found.working.tokens,
         long_term_memory_strategy=ExtractionShape(
             strategy=found.working.extraction.strategy, config=found.working.extraction.config
@@ -202,11 +202,11 @@ async def state(
 @router.get("/context", operation_id="get_context")
 async def context(
     session: SessionOf,
-    caller: Reader,
+    caller: ReadCaller,
     service: ServiceOf,
     response: Response,
     version: VersionOf = None,
-    at: AtMoment = None,
+    at: AtTime = None,
     model_name: Annotated[str | None, Query(description="A model whose window is known.", examples=["gpt-4o"])] = None,
     context_window_max: Annotated[
         int | None, whole_number("context_window_max", least=1), Query(description="Wins over the model's window.")
@@ -236,7 +236,7 @@ async def context(
 @router.get("/stats", operation_id="get_stats")
 async def stats(
     session: SessionOf,
-    caller: Reader,
+    caller: ReadCaller,
     response: Response,
 ) -> Stats:
     """Return how much the session holds, and where it went."""
@@ -270,16 +270,16 @@ async def stats(
     )
 
 
-class Moment(TypedDict, total=False):
+class PointInTime(TypedDict, total=False):
     """A point in a session's time, as every reading method of the library takes it."""
 
     version: int | None
     at: str | None
 
 
-def when(version: int | None, at: str | None) -> Moment:
+def when(version: int | None, at: str | None) -> PointInTime:
     """Return the point in time that a request asks for; now, if for none."""
-    asked: Moment = {}
+    asked: PointInTime = {}
     if version is not None:
         asked["version"] = version
     if at is not None:

@@ -32,7 +32,7 @@ class Names(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class RequestedSession:
     """A session of the request's namespace, which may have no events."""
 
     handle: NamespaceHandle
@@ -66,12 +66,12 @@ async def _session(
     session_id: Annotated[str, Path(description="The session's id.", examples=["support-42"])],
     handle: HandleOf,
     user_id: Annotated[str | None, Query(description="Whose session; of nobody without it.")] = None,
-) -> Session:
+) -> RequestedSession:
     user = None if user_id is None else check_name(user_id, field="user_id", may_be_empty=True)
-    return Session(handle, {"session_id": check_name(session_id, field="session_id"), "user_id": user})
+    return RequestedSession(handle, {"session_id": check_name(session_id, field="session_id"), "user_id": user})
 
 
-SessionOf: TypeAlias = Annotated[Session, Depends(_session)]
+SessionOf: TypeAlias = Annotated[RequestedSession, Depends(_session)]
 
 
 class Guarded(TypedDict, total=False):
@@ -82,14 +82,14 @@ class Guarded(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
+class WriteConditions:
     """The headers of a write; *versions* are those that ``If-Match`` names, none stands for any."""
 
     key: str | None
     if_match: bool
     versions: frozenset[int] | None
 
-    async def guard(self, session: Session, expected_version: int | None = None) -> Guarded:
+    async def guard(self, session: RequestedSession, expected_version: int | None = None) -> Guarded:
         """Return the conditions as the library takes them; *expected_version* is the body's.
 
         Raises:
@@ -114,7 +114,7 @@ class Conditions:
         # let the store say so, which first looks whether the request was carried out before
         return {"idempotency_key": self.key, "expected_version": max(self.versions, default=INT_MAX)}
 
-    async def require(self, session: Session) -> None:
+    async def require(self, session: RequestedSession) -> None:
         """Refuse unless *session* is at the version that ``If-Match`` names, for a write to another session.
 
         Raises:
@@ -146,12 +146,12 @@ async def _conditions(
     if_match: Annotated[
         str | None, Header(description="The ETag of the version that this write is for, or `*`.", examples=['"7"'])
     ] = None,
-) -> Conditions:
+) -> WriteConditions:
     key = None if idempotency_key is None else check_idempotency_key(idempotency_key)
     if if_match is None:
-        return Conditions(key, if_match=False, versions=None)
+        return WriteConditions(key, if_match=False, versions=None)
     if if_match.strip() == "*":
-        return Conditions(key, if_match=True, versions=None)
+        return WriteConditions(key, if_match=True, versions=None)
     parts = [part.strip() for part in if_match.split(",")]
     found = [_ETAG.fullmatch(part) for part in parts]
     if len(parts) > _MOST_ETAGS or not all(found):
@@ -159,10 +159,10 @@ async def _conditions(
     versions = frozenset(int(one[2]) for one in found if one and not one[1] and int(one[2]))  # weak ones match nothing
     if any(version > INT_MAX for version in versions):
         raise InvalidInput("bad_if_match", "no version is that high", field="if-match")
-    return Conditions(key, if_match=True, versions=versions)
+    return WriteConditions(key, if_match=True, versions=versions)
 
 
-ConditionsOf: TypeAlias = Annotated[Conditions, Depends(_conditions)]
+ConditionsOf: TypeAlias = Annotated[WriteConditions, Depends(_conditions)]
 
 
 def tag(response: Response, version: int, *, replayed: bool = False) -> None:

@@ -25,9 +25,9 @@ Time: TypeAlias = Annotated[
     PlainSerializer(written, return_type=str, when_used="json"),
     WithJsonSchema({"type": "string", "format": "date-time"}, mode="serialization"),
 ]
-Status: TypeAlias = Literal["live", "expired", "ended"]
+SessionStatus: TypeAlias = Literal["live", "expired", "ended"]
 #: What became of an entry.
-Fate: TypeAlias = Literal["active", "covered", "erased", "removed", "cleared"]
+EntryStatus: TypeAlias = Literal["active", "covered", "erased", "removed", "cleared"]
 
 
 class Shape(BaseModel):
@@ -146,7 +146,7 @@ class MemoryShape(Shape):
         )
 
 
-def status_of(state: SessionState, moment: datetime) -> Status:
+def status_of(state: SessionState, moment: datetime) -> SessionStatus:
     """Return whether the session lives at *moment* (W-63)."""
     if not state.opened:
         return "ended"

@@ -8,7 +8,7 @@ from fastapi import Request
 from starlette.responses import Response, StreamingResponse
 
 from ledger.errors import ImportRefused, SessionNotFound
-from ledger.server.callers import Importer, Reader
+from ledger.server.callers import ImportCaller, ReadCaller
 from ledger.server.native.sessions import SessionOf, tag
 from ledger.server.native.shapes import Shape
 from ledger.server.problems import STATUS_OF_CODE
@@ -46,7 +46,7 @@ class LinesResponse(StreamingResponse):
 
 
 @router.get("/export", responses=_EXPORTS, response_class=LinesResponse, operation_id="export_session")
-async def export(session: SessionOf, caller: Reader, response: Response) -> LinesResponse:
+async def export(session: SessionOf, caller: ReadCaller, response: Response) -> LinesResponse:
     """Export every event of the session, each with its hash; a file that was changed is not taken back."""
     lines = session.ledger.export_file(**session.names)
     first = await anext(lines)
@@ -66,7 +66,7 @@ async def export(session: SessionOf, caller: Reader, response: Response) -> Line
     openapi_extra=_BODY,
     operation_id="import_session",
 )
-async def import_(session: SessionOf, caller: Importer, request: Request, response: Response) -> ImportedShape:
+async def import_(session: SessionOf, caller: ImportCaller, request: Request, response: Response) -> ImportedShape:
     """Copy the one session of an export here: all of it or nothing, and not twice; larger files by the command line."""
     body = await read_body(request, media_types=_MEDIA_TYPES)
     before = await _version(session)

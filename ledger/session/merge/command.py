@@ -8,7 +8,16 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from ledger.canonical import canonical_json
-from ledger.events import EntryAdded, Extraction, JsonObject, Listed, MemoryAdded, MemoryFields, Ranges, SessionOpened
+from ledger.events import (
+    EntryAdded,
+    Extraction,
+    JsonObject,
+    KnownToWriter,
+    MemoryAdded,
+    MemoryFields,
+    Ranges,
+    SessionOpened,
+)
 from ledger.session.state import SessionState
 from projections.config import MemoryConfig
 
@@ -116,7 +125,7 @@ class StoredItem(msgspec.Struct, frozen=True):
     item_id: str
     write_id: str
     value: ItemValue
-    listed: Listed | None = None
+    listed: KnownToWriter | None = None
     earlier: tuple[ItemValue, ...] = ()
     status: ItemStatus = "active"
     #: The event that would bring back an item which is not active, with its time and flags.

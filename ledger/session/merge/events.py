@@ -15,7 +15,7 @@ from ledger.events import (
     EntryRemoved,
     Event,
     ExpirySet,
-    Listed,
+    KnownToWriter,
     MemoryAdded,
     MemoryEdited,
     MemoryFields,
@@ -50,7 +50,7 @@ def message_events(
         for match in merged.in_place
         if match.active is not None and match.value != match.active.value
     ]
-    listed: Listed | None = merged.listed
+    listed: KnownToWriter | None = merged.listed
     for match in merged.added:
         events.append(_added(match, state, active, put, new_ids, listed))
         listed = None  # only the first of a write says it
@@ -79,7 +79,7 @@ def _added(
     active: dict[int, Entry],
     put: PutSession,
     new_ids: Iterator[str],
-    listed: Listed | None,
+    listed: KnownToWriter | None,
 ) -> EntryAdded:
     """Return an entry that is new, comes back, or moves to the end: these two keep all but their text (http W-47)."""
     role, content = match.value
@@ -134,7 +134,7 @@ def memory_events(
                     write_id=put.write_id, memory_id=memory.memory_id, memory_version=memory.version, fields=fields
                 )
             )
-    listed: Listed | None = merged.listed
+    listed: KnownToWriter | None = merged.listed
     for match in merged.added:
         stored, sent = match.stored, match.ours
         if stored is None:

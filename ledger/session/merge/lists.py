@@ -5,7 +5,7 @@ from typing import Generic
 
 import msgspec
 
-from ledger.events import Listed, Ranges
+from ledger.events import KnownToWriter, Ranges
 from ledger.session.merge.command import Blind, Evidence, IfMatch, ServedView, StoredItem, ThreeWay
 from ledger.session.merge.matching import Match, Ours, match_items
 from projections import ranges
@@ -21,7 +21,7 @@ class MergedList(msgspec.Struct, Generic[Ours], frozen=True):
     removed: tuple[StoredItem, ...]
     in_place: tuple[Match[Ours], ...]
     added: tuple[Match[Ours], ...]
-    listed: Listed
+    listed: KnownToWriter
     matched: bool
 
 
@@ -46,7 +46,7 @@ def merge_list(
         removed=(*gone, *(match.active for match in moved if match.active is not None)),
         in_place=tuple(in_place),
         added=tuple(moved),
-        listed=Listed(until=version, without=ranges.ranges_of(item.version for item in omitted)),
+        listed=KnownToWriter(until=version, without=ranges.ranges_of(item.version for item in omitted)),
         matched=any(match.stored is not None for match in matches),
     )
 
@@ -89,7 +89,7 @@ def _hidden(matches: Sequence[Match[Ours]], evidence: Evidence, views: Iterable[
 
 def _known_writes(
     base: Iterable[StoredItem], theirs: Iterable[StoredItem], matches: Iterable[Match[Ours]]
-) -> list[tuple[str, int, Listed | None]]:
+) -> list[tuple[str, int, KnownToWriter | None]]:
     """Return the writes that brought what the body lists: id, newest version, and what their own bodies listed.
 
     An item of *base* that has been moved since proves nothing of the write that moved it. Only the first item of a
@@ -102,7 +102,7 @@ def _known_writes(
     return [(write_id, version, listings.get(write_id)) for write_id, version in newest.items()]
 
 
-def _is_known_by(write_id: str, version: int, listed: Listed | None, omitted: StoredItem) -> bool:
+def _is_known_by(write_id: str, version: int, listed: KnownToWriter | None, omitted: StoredItem) -> bool:
     """Tell whether the writer of that write knew *omitted*: it came with it, or its body listed it."""
     if write_id == omitted.write_id:
         return True

@@ -26,7 +26,7 @@ from ledger.ports.records import (
 )
 from ledger.stores.in_memory.namespaces import StoredNamespace
 from projections.ranking import words
-from projections.record_filters import Condition, Date, Tag, date_matches, folded, tag_matches
+from projections.record_filters import Date, FilterCondition, Tag, date_matches, folded, tag_matches
 from projections.records import RECORDS, Record, identity
 from projections.search import PIECE_CHARACTERS
 
@@ -209,7 +209,7 @@ class InMemoryRecords:
         return {key: min(1.0, share / whole) for key, share in shares.items() if share}
 
 
-def _matches(condition: Condition, one: StoredRecord) -> bool:
+def _matches(condition: FilterCondition, one: StoredRecord) -> bool:
     fields = one.record.fields
     match condition:
         case Date(field="created_at"):

@@ -14,7 +14,7 @@ from ledger.ports.search_index import SEARCH, PieceHit, PieceKey, SearchQuery, S
 from ledger.stores.in_memory.namespaces import StoredNamespace
 from projections import ranges
 from projections.ranking import words
-from projections.search import Change, Erase, Fold, Forget, Piece, Put, Withdraw
+from projections.search import AddPieces, Erase, Fold, Forget, Piece, SearchChange, Withdraw
 from projections.word_index import WordIndex
 
 
@@ -56,11 +56,11 @@ class PieceIndex:
         self._keys: dict[int, PieceKey] = {}
         self._ranking = WordIndex()
 
-    def apply(self, change: Change, stream: Stream) -> list[PieceKey]:
+    def apply(self, change: SearchChange, stream: Stream) -> list[PieceKey]:
         """Carry out one change of *stream*; return the pieces that were removed."""
         present = self.of(stream)
         match change:
-            case Put(pieces=pieces):
+            case AddPieces(pieces=pieces):
                 for piece in pieces:
                     self._put(IndexedPiece(stream, piece))
                 return []

@@ -17,7 +17,7 @@ from psycopg.types.numeric import Int8BinaryLoader
 
 from ledger.chain import ZERO_HASH
 from ledger.events import Ranges, StoredEvent
-from ledger.fork_ranges import Part, parts_of, placed
+from ledger.fork_ranges import StreamRange, parts_of, placed
 from ledger.ids import Stream
 from ledger.ports.event_store import EarlierRequest, NamespaceInfo, Receipt, SessionLocation, StreamHead
 from ledger.stores.postgres import faults, tables
@@ -35,7 +35,7 @@ class EventReader:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._forks: dict[UUID, tuple[Part, ...]] = {}
+        self._forks: dict[UUID, tuple[StreamRange, ...]] = {}
 
     async def read_stream(
         self, stream: Stream, *, after: int = 0, until: int | None = None, limit: int | None = None
@@ -112,7 +112,7 @@ class EventReader:
             self._forks[stream.stream_id] = parts_of(lineage)
         return lineage
 
-    async def parts(self, stream: Stream) -> tuple[Part, ...] | None:
+    async def parts(self, stream: Stream) -> tuple[StreamRange, ...] | None:
         """Return where the events of a fork are; none for a stream that is no fork."""
         if stream.stream_id not in self._forks:
             await self.lineage(stream)
@@ -120,13 +120,13 @@ class EventReader:
 
     async def version_at(self, stream: Stream, moment: datetime) -> int:
         """See `ports.event_store.EventStore.version_at`."""
-        version = await self._version_at(stream.namespace_id, Part(stream.stream_id, 0, UNLIMITED), moment)
+        version = await self._version_at(stream.namespace_id, StreamRange(stream.stream_id, 0, UNLIMITED), moment)
         if not version:
             for part in reversed((await self.parts(stream) or ())[:-1]):
                 version = version or await self._version_at(stream.namespace_id, part, moment)
         return version
 
-    async def _version_at(self, namespace_id: UUID, part: Part, moment: datetime) -> int:
+    async def _version_at(self, namespace_id: UUID, part: StreamRange, moment: datetime) -> int:
         wanted = {"stream": part.stream_id, "moment": moment, "until": min(part.until, UNLIMITED)}
         rows = await self.rows("version_at", namespace_id, wanted)
         return int(rows[0][0]) if rows else 0
@@ -204,7 +204,7 @@ class EventReader:
                 return [row[0] for row in await (await driver.execute("SELECT ledger.namespace_ids()")).fetchall()]
 
     async def _events_of(
-        self, parts: Sequence[Part], namespace_id: UUID, wanted: Ranges, limit: int
+        self, parts: Sequence[StreamRange], namespace_id: UUID, wanted: Ranges, limit: int
     ) -> list[StoredEvent]:
         """Return the events of a fork at the versions in *wanted*, in that order."""
         places = placed(parts, wanted)

@@ -6,14 +6,14 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from ledger.stores.postgres import tables
-from projections.record_filters import LISTS, Condition, Date, Tag
+from projections.record_filters import LISTS, Date, FilterCondition, Tag
 
 _RECORDS: Final = tables.records.c
 #: A record that nobody has read was last accessed when it was stored.
 LAST_ACCESSED: Final = sa.func.coalesce(tables.record_accesses.c.last_accessed, _RECORDS.persisted_at)
 
 
-def where(condition: Condition) -> sa.ColumnElement[bool]:
+def where(condition: FilterCondition) -> sa.ColumnElement[bool]:
     """Return *condition* on the row of a record, its access joined; one on the namespace is the caller's affair."""
     match condition:
         case Date():

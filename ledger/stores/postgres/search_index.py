@@ -16,7 +16,7 @@ from ledger.stores.postgres.connections import Pool
 from ledger.stores.postgres.faults import translated
 from ledger.stores.postgres.stored_projections import moved_on, the_build, unused_rows
 from ledger.stores.postgres.vectors import EmbeddingTable, vector_text
-from projections.search import Erase, Fold, Forget, Put, Withdraw
+from projections.search import AddPieces, Erase, Fold, Forget, Withdraw
 
 _QUERIES: Final = {path.stem: path.read_text() for path in (Path(__file__).parent / "search_queries").glob("*.sql")}
 _PUT: Final = sa.text(_QUERIES["put_pieces"])
@@ -48,7 +48,7 @@ class PostgresSearchIndex:
             if reached != after:
                 return reached
             target = {"namespace": namespace_id, "build": build, "language": language}
-            for puts, run in groupby(changes, key=lambda one: isinstance(one.change, Put)):
+            for puts, run in groupby(changes, key=lambda one: isinstance(one.change, AddPieces)):
                 if puts:
                     await connection.execute(_PUT, {**target, **_columns(run)})
                 else:
@@ -154,8 +154,8 @@ def _parameters(query: SearchQuery) -> dict[str, Any]:
 
 
 def _columns(run: Iterable[StreamChange]) -> dict[str, list[Any]]:
-    """Return the pieces of a run of `Put`, a list for each column."""
-    pieces = [(one.stream_id, piece) for one in run if isinstance(one.change, Put) for piece in one.change.pieces]
+    """Return the pieces of a run of `AddPieces`, a list for each column."""
+    pieces = [(one.stream_id, piece) for one in run if isinstance(one.change, AddPieces) for piece in one.change.pieces]
     return {
         "streams": [stream_id for stream_id, _ in pieces],
         "versions": [piece.version for _, piece in pieces],
@@ -172,7 +172,7 @@ def _columns(run: Iterable[StreamChange]) -> dict[str, list[Any]]:
 async def _apply(
     connection: AsyncConnection, namespace_id: UUID, build: int, one: StreamChange, *, embeds: bool
 ) -> None:
-    """Carry out a change that is no `Put`; embeddings go with their pieces."""
+    """Carry out a change that is no `AddPieces`; embeddings go with their pieces."""
     entries = tables.search_entries
     here = (entries.c.namespace_id == namespace_id, entries.c.stream_id == one.stream_id)
     live = (*here, entries.c.projection_version == build)
@@ -189,7 +189,7 @@ async def _apply(
             removed = [entries.c.kind != "entry", entries.c.item_id.in_(folded)]
         case Forget(ended=ended):
             removed = [] if ended else [entries.c.kind != "knowledge"]
-        case Put():
+        case AddPieces():
             return
     if embeds:
         embeddings = tables.search_embeddings
