@@ -35,7 +35,7 @@ class JobIndex:
         self._states = states
         self._backlogs = backlogs
         self._namespace = namespace
-        self._space = namespace_id(namespace)
+        self._namespace_id = namespace_id(namespace)
         self._plan = plan or WorkPlan()
 
     @property
@@ -51,14 +51,14 @@ class JobIndex:
     async def advance(self, build: int, *, limit: int) -> int | None:
         """See `replay.builds.StoredProjection.advance`; jobs are of a session's newest state, so they may be ahead."""
         after, position, changed = await self._store.projections.changed_sessions(
-            self._space, JOBS, build, limit=min(limit, _PAGE)
+            self._namespace_id, JOBS, build, limit=min(limit, _PAGE)
         )
         sessions = [await self._session(Stream.of(self._namespace, session, user)) for user, session in changed]
-        return await self._store.jobs.save(self._space, build, sessions, after=after, position=position)
+        return await self._store.jobs.save(self._namespace_id, build, sessions, after=after, position=position)
 
     async def prune(self) -> int:
         """See `replay.builds.StoredProjection.prune`."""
-        return await self._store.jobs.prune(self._space)
+        return await self._store.jobs.prune(self._namespace_id)
 
     async def _session(self, stream: Stream) -> SessionJobs:
         try:

@@ -47,10 +47,10 @@ class RecordChanges(RecordReads):
             raise InvalidInput("batch_size", f"at most {MOST_RECORDS} records", field="memories", limit=MOST_RECORDS)
         drafts = [record_draft(item, field=f"memories.{index}") for index, item in enumerate(records)]
         homes = await self._homes(drafts)
-        by_space: dict[str, list[Stream]] = {}
+        by_namespace: dict[str, list[Stream]] = {}
         for stream in dict.fromkeys(homes):
-            by_space.setdefault(stream.namespace, []).append(stream)
-        for streams in by_space.values():
+            by_namespace.setdefault(stream.namespace, []).append(stream)
+        for streams in by_namespace.values():
             here = [(draft, home) for draft, home in zip(drafts, homes, strict=True) if home in streams]
             await self._create(streams, here, deduplicate=deduplicate)
 
@@ -86,7 +86,7 @@ class RecordChanges(RecordReads):
         ids = tuple(dict.fromkeys(check_record_id(one, field="memory_ids") for one in record_ids))
         write_id = self._clock.ulid()
         deleted = 0
-        for streams in _by_space(await self._kept(*ids)):
+        for streams in _by_namespace(await self._kept(*ids)):
 
             def gone(stream: Stream, known: KnownRecords) -> list[Any]:
                 return decisions.delete(known, ids, reason="deleted", write_id=write_id)
@@ -124,7 +124,7 @@ class RecordChanges(RecordReads):
             return ForgetResult(scanned=len(scanned), deleted=len(ids), deleted_ids=ids, dry_run=True)
         write_id = self._clock.ulid()
         deleted: list[str] = []
-        for streams in _by_space([(one, names[one.namespace_id]) for one in going]):
+        for streams in _by_namespace([(one, names[one.namespace_id]) for one in going]):
             by_stream = {
                 stream: [one.record for one in going if one.stream_id == stream.stream_id] for stream in streams
             }
@@ -150,8 +150,8 @@ class RecordChanges(RecordReads):
             return [(one, names[one.namespace_id]) for one in same]
 
         write_id = self._clock.ulid()
-        duplicates = await self._indexes.read(self._spaces, asked)
-        for streams in _by_space(duplicates):
+        duplicates = await self._indexes.read(self._namespaces, asked)
+        for streams in _by_namespace(duplicates):
             ids = tuple(dict.fromkeys(one.record.record_id for one, _ in duplicates))
 
             def merged(stream: Stream, known: KnownRecords) -> list[Any]:
@@ -271,7 +271,7 @@ def _scope(**names: str | None) -> list[FilterCondition]:
     return [Tag(field, "eq", (given[field],)) for field in TAG_FIELDS if field in given]
 
 
-def _by_space(kept: Sequence[tuple[StoredRecord, str]]) -> list[list[Stream]]:
+def _by_namespace(kept: Sequence[tuple[StoredRecord, str]]) -> list[list[Stream]]:
     """Return the streams of *kept*, those of one namespace together."""
     found: dict[str, dict[Stream, None]] = {}
     for one, name in kept:

@@ -32,7 +32,7 @@ class RecordIndex:
     def __init__(self, store: Store, builds: Builds, *, space: UUID, language: SearchLanguage = "simple") -> None:
         self._store = store
         self._builds = builds
-        self._space = space
+        self._namespace_id = space
         self._language = language
 
     @property
@@ -56,7 +56,7 @@ class RecordIndex:
         after = next((one.position for one in builds if (one.projection, one.build) == (self.name, build)), None)
         if after is None:
             return None
-        page = await self._store.records.read_events(self._space, after=after, limit=limit)
+        page = await self._store.records.read_events(self._namespace_id, after=after, limit=limit)
         by_stream: dict[tuple[UUID, str], list[RecordedEvent]] = defaultdict(list)
         for user_id, stored in page.events:
             by_stream[stored.stream_id, user_id].append(decode(stored))
@@ -64,16 +64,16 @@ class RecordIndex:
         for (stream_id, user_id), events in by_stream.items():
             ids = {one for event in events for one in records.about(event)}
             wanted = RecordLookup(record_ids=tuple(sorted(ids)), streams=(stream_id,))
-            kept = await self._store.records.find({self._space: build}, wanted)
+            kept = await self._store.records.find({self._namespace_id: build}, wanted)
             folded = records.fold(events, {one.record.record_id: one.record for one in kept})
             changed += [(stream_id, user_id, folded[one]) for one in sorted(ids & folded.keys()) if _fits(folded[one])]
         return await self._store.records.save(
-            self._space, build, changed, after=after, position=page.position, language=self._language
+            self._namespace_id, build, changed, after=after, position=page.position, language=self._language
         )
 
     async def prune(self) -> int:
         """See `replay.builds.StoredProjection.prune`."""
-        return await self._store.records.prune(self._space)
+        return await self._store.records.prune(self._namespace_id)
 
 
 def _fits(record: Record) -> bool:

@@ -56,7 +56,7 @@ class RecordReads:
         self._store = store
         self._clock = clock or SystemClock()
         self._default = check_name(default_namespace, field="namespace")
-        self._spaces = _ids_of(namespaces)
+        self._namespaces = _ids_of(namespaces)
         self._language = language
         self._embedder = embedder
         self._indexes = RecordIndexes(store, self._clock, language=language)
@@ -71,7 +71,7 @@ class RecordReads:
             other._default = default_namespace  # noqa: SLF001 - a class may build its own kind
         if actor is not None:
             other._writer = self._writer.of(actor)  # noqa: SLF001 - a class may build its own kind
-        other._spaces = _ids_of(namespaces)  # noqa: SLF001 - a class may build its own kind
+        other._namespaces = _ids_of(namespaces)  # noqa: SLF001 - a class may build its own kind
         return other
 
     async def get(self, record_id: str) -> LongTermRecord:
@@ -178,7 +178,7 @@ class RecordReads:
             }
             return await self._store.records.search(within, query), names
 
-        return await self._indexes.read(self._spaces, asked)
+        return await self._indexes.read(self._namespaces, asked)
 
     async def _kept(self, *record_ids: str) -> list[tuple[StoredRecord, str]]:
         """Return the records with one of the ids, found or not, each with the name of its namespace.
@@ -190,7 +190,7 @@ class RecordReads:
             kept = await self._store.records.find(builds, RecordLookup(record_ids=record_ids))
             return [(one, names[one.namespace_id]) for one in kept]
 
-        kept = await self._indexes.read(self._spaces, asked)
+        kept = await self._indexes.read(self._namespaces, asked)
         return sorted(kept, key=lambda pair: (not pair[0].record.live, -pair[0].record.updated_us))
 
     async def _live(self, record_id: str) -> tuple[StoredRecord, str]:
@@ -227,7 +227,7 @@ class RecordReads:
         async def asked(builds: RecordBuilds, names: object) -> list[StoredRecord]:
             return await self._store.records.to_embed(builds, embedder.model, limit=_EMBEDDED_AT_ONCE)
 
-        return await self._indexes.read(self._spaces, asked)
+        return await self._indexes.read(self._namespaces, asked)
 
     async def _vector(self, asked: RecordSearch) -> tuple[float, ...] | None:
         """Return the meaning of a question, and give a page of new records theirs; none where words must do."""

@@ -64,7 +64,7 @@ class SearchIndex:
         self._store = store
         self._builds = builds
         self._namespace = namespace
-        self._space = namespace_id(namespace)
+        self._namespace_id = namespace_id(namespace)
         self._language = language
         self._embedder = embedder
 
@@ -89,7 +89,7 @@ class SearchIndex:
         after = next((one.position for one in builds if (one.projection, one.build) == (SEARCH, build)), None)
         if after is None:
             return None
-        events = await self._store.events.read_namespace(self._space, after=after, limit=min(limit, _PAGE))
+        events = await self._store.events.read_namespace(self._namespace_id, after=after, limit=min(limit, _PAGE))
         changes: list[StreamChange] = []
         asked: dict[str, CompactionRequested] = {}
         for stored in events:
@@ -104,12 +104,12 @@ class SearchIndex:
             changes += [StreamChange(stored.stream_id, change) for change in search.changes(event, made)]
         position = events[-1].position if events else after
         return await self._store.search.apply(
-            self._space, build, changes, after=after, position=position, language=self._language
+            self._namespace_id, build, changes, after=after, position=position, language=self._language
         )
 
     async def prune(self) -> int:
         """See `replay.builds.StoredProjection.prune`."""
-        return await self._store.search.prune(self._space)
+        return await self._store.search.prune(self._namespace_id)
 
     async def find(self, query: SearchQuery, *, catch_up: bool = True) -> Answer:
         """Return the best hits, as of the namespace's newest event unless *catch_up* is false.
@@ -121,10 +121,10 @@ class SearchIndex:
 
         async def asked(build: int) -> Answer:
             if vector is None or self._embedder is None:
-                return Answer(build, await self._store.search.find(self._space, build, wanted))
+                return Answer(build, await self._store.search.find(self._namespace_id, build, wanted))
             more = replace(wanted, limit=max(_FUSED, wanted.limit))
-            by_words = await self._store.search.find(self._space, build, more)
-            near = await self._store.search.find_similar(self._space, build, more, self._embedder.model, vector)
+            by_words = await self._store.search.find(self._namespace_id, build, more)
+            near = await self._store.search.find_similar(self._namespace_id, build, more, self._embedder.model, vector)
             known = {hit.key: hit for hit in (*near, *by_words)}
             ranked = fuse([[hit.key for hit in by_words], [hit.key for hit in near]])
             hits = [replace(known[place], score=score) for place, score in ranked[: wanted.limit]]
@@ -143,12 +143,14 @@ class SearchIndex:
             return 0
 
         async def pending(build: int) -> list[PieceHit]:
-            return await self._store.search.to_embed(self._space, build, embedder.model, limit=_EMBEDDED_AT_ONCE)
+            return await self._store.search.to_embed(self._namespace_id, build, embedder.model, limit=_EMBEDDED_AT_ONCE)
 
         nothing: list[PieceHit] = []
         while hits := await self._live(pending, nothing, catch_up=not done):
             vectors = await embedder.embed(await text_of(hits))
-            await self._store.search.save_embeddings(self._space, embedder.model, list(zip(hits, vectors, strict=True)))
+            await self._store.search.save_embeddings(
+                self._namespace_id, embedder.model, list(zip(hits, vectors, strict=True))
+            )
             done += len(hits)
         return done
 
@@ -174,7 +176,7 @@ class SearchIndex:
         What the parent erases, removes or clears later stays findable in the fork. Knowledge is of no session, so
         it is there once.
         """
-        stream = Stream(self._namespace, "", "", self._space, stream_id)
+        stream = Stream(self._namespace, "", "", self._namespace_id, stream_id)
         prefix = await self._store.events.read_stream(stream, until=version - 1)
         readable = [_readable(stored) for stored in prefix if stored.stream_id != stream_id]  # else it is a copy
         return [
@@ -220,7 +222,7 @@ class SearchIndex:
         self, stream_id: UUID, version: int, completed: CompactionCompleted
     ) -> CompactionRequested | None:
         """Return what *completed* was asked for; an imported summary was not."""
-        stream = Stream(self._namespace, "", "", self._space, stream_id)
+        stream = Stream(self._namespace, "", "", self._namespace_id, stream_id)
         until, span = version - 1, _NEAR
         while until > 0:
             first = max(1, until - span + 1)

@@ -87,7 +87,7 @@ class Builds:
     def __init__(self, store: Store, clock: Clock, *, namespace_id: UUID) -> None:
         self._store = store
         self._clock = clock
-        self._space = namespace_id
+        self._namespace_id = namespace_id
 
     async def read(self, projection: StoredProjection, question: Callable[[int], Awaitable[T]], *, empty: T) -> T:
         """Return what *question* finds in the live build, as of the namespace's newest event.
@@ -126,7 +126,7 @@ class Builds:
 
     async def checkpoints(self) -> tuple[int, list[Checkpoint]]:
         """Return the namespace's last position, and all builds."""
-        return await self._store.projections.progress(self._space)
+        return await self._store.projections.progress(self._namespace_id)
 
     async def _make(
         self,
@@ -142,7 +142,7 @@ class Builds:
         resumed_at = at = begun.position if begun else 0
         if not last:
             return Rebuilt(Build.of(build), 0, 0, ())
-        await self._store.projections.begin_build(self._space, projection.name, build, projection.code_digest)
+        await self._store.projections.begin_build(self._namespace_id, projection.name, build, projection.code_digest)
         while at < last:
             reached = await projection.advance(build, limit=page)
             if reached is None:
@@ -151,7 +151,7 @@ class Builds:
             progress(at, max(at, last))
         _, builds = await self.checkpoints()
         replaced = replaced_builds(projection, builds, build, now=self._clock.now())
-        await self._store.projections.go_live(self._space, projection.name, build, replaces=replaced)
+        await self._store.projections.go_live(self._namespace_id, projection.name, build, replaces=replaced)
         await projection.prune()
         return Rebuilt(Build.of(build), at, resumed_at, tuple(map(Build.of, replaced)))
 

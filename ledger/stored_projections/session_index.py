@@ -32,7 +32,7 @@ class SessionIndex:
         self._states = states
         self._builds = builds
         self._namespace = namespace
-        self._space = namespace_id(namespace)
+        self._namespace_id = namespace_id(namespace)
 
     @cached_property
     def code_digest(self) -> bytes:
@@ -42,14 +42,14 @@ class SessionIndex:
     async def advance(self, build: int, *, limit: int) -> int | None:
         """See `builds.StoredProjection.advance`; a row is of the session's newest state, so it may be ahead."""
         _, position, changed = await self._store.projections.changed_sessions(
-            self._space, SESSION_INDEX, build, limit=limit
+            self._namespace_id, SESSION_INDEX, build, limit=limit
         )
         rows = [await self._row(Stream.of(self._namespace, session, user)) for user, session in changed]
-        return position if await self._store.session_index.save(self._space, build, position, rows) else None
+        return position if await self._store.session_index.save(self._namespace_id, build, position, rows) else None
 
     async def prune(self) -> int:
         """See `builds.StoredProjection.prune`."""
-        return await self._store.session_index.prune(self._space)
+        return await self._store.session_index.prune(self._namespace_id)
 
     async def sessions(
         self,
@@ -64,7 +64,7 @@ class SessionIndex:
 
         async def listed(build: int) -> Sequence[IndexedSession]:
             return await self._store.session_index.page(
-                self._space, build, user_id=user_id, life=life, after=after, limit=limit
+                self._namespace_id, build, user_id=user_id, life=life, after=after, limit=limit
             )
 
         # what an older release could not read may be readable now

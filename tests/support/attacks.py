@@ -53,7 +53,7 @@ def _head(what: str) -> str:
     return f"UPDATE ledger.streams SET {what} WHERE namespace_id = $ns AND stream_id = $one"
 
 
-def _space(what: str) -> str:
+def _namespace_id(what: str) -> str:
     return f"UPDATE ledger.namespaces SET {what} WHERE namespace_id = $ns"
 
 
@@ -170,13 +170,13 @@ DETECTED: Final = [
         _head("user_id = 'mallory'"),
         ((2, "one", None),),
     ),
-    Attack("counter ahead", _space("last_position = 8"), ((3, None, None),)),
+    Attack("counter ahead", _namespace_id("last_position = 8"), ((3, None, None),)),
     Attack(
         "counter behind",
-        _space("last_position = 6"),
+        _namespace_id("last_position = 6"),
         ((2, "two", 2), (3, "two", 3)),
     ),
-    Attack("namespace renamed", _space("namespace = 'x'"), ((3, None, None),)),
+    Attack("namespace renamed", _namespace_id("namespace = 'x'"), ((3, None, None),)),
     Attack(
         "namespace deleted",
         "DELETE FROM ledger.namespaces WHERE namespace_id = $ns",
