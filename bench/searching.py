@@ -53,14 +53,16 @@ async def search(setting: Setting) -> list[Result]:
         await bare.execute("VACUUM ANALYZE bare_texts")
         await bare.execute("VACUUM ANALYZE ledger.search_entries")
         questions = itertools.cycle([_question(random.Random(seed)) for seed in range(50)])
-        space = namespace_id(namespace)
-        (build,) = [one.build for one in (await store.projections.progress(space))[1] if one.projection == SEARCH]
+        namespace_uuid = namespace_id(namespace)
+        (build,) = [
+            one.build for one in (await store.projections.progress(namespace_uuid))[1] if one.projection == SEARCH
+        ]
 
         async def library() -> None:
             assert len(await ledger.search(" ".join(next(questions)), around=0)) == 10
 
         async def function() -> None:
-            found = await store.search.find(space, build, SearchQuery(text=" ".join(next(questions))))
+            found = await store.search.find(namespace_uuid, build, SearchQuery(text=" ".join(next(questions))))
             assert len(found) == 10
 
         async def peer() -> None:

@@ -22,9 +22,9 @@ class Stream(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, namespace: str, session_id: str, user_id: str | None = None) -> "Stream":
         """Return the stream of a session; no user and the empty user are the same (trust R-1)."""
-        space = namespace_id(namespace)
+        namespace_uuid = namespace_id(namespace)
         user = user_id or ""
-        return cls(namespace, user, session_id, space, stream_id(space, user, session_id))
+        return cls(namespace, user, session_id, namespace_uuid, stream_id(namespace_uuid, user, session_id))
 
 
 @lru_cache(maxsize=1_024)

@@ -47,8 +47,8 @@ def check_name(name: object, *, field: str, may_be_empty: bool = False) -> str:
         if may_be_empty:
             return name
         raise InvalidInput("bad_name", "must not be empty", field=field)
-    spaces = any(character.isspace() and character != " " for character in name)
-    if _REFUSED.search(name) or name in {".", ".."} or name != name.strip() or spaces:
+    namespaces = any(character.isspace() and character != " " for character in name)
+    if _REFUSED.search(name) or name in {".", ".."} or name != name.strip() or namespaces:
         raise InvalidInput(
             "bad_name",
             "holds a slash, a control or an invisible character",

@@ -273,17 +273,17 @@ async def verify_namespace(
 
     What is appended while it reads is left to the next run.
     """
-    space = namespace_id(namespace)
-    overview = await store.events.overview(space)
-    info, heads = overview or (NamespaceInfo(namespace, space, 0), [])
+    namespace_uuid = namespace_id(namespace)
+    overview = await store.events.overview(namespace_uuid)
+    info, heads = overview or (NamespaceInfo(namespace, namespace_uuid, 0), [])
     auditor = Auditor(namespace, heads)
     auditor.check_name(info)
-    beyond = await store.events.read_namespace(space, after=info.last_position)
+    beyond = await store.events.read_namespace(namespace_uuid, after=info.last_position)
     if beyond:  # appended since, or put where the counter never came to
-        later = await store.events.namespace(space)
+        later = await store.events.namespace(namespace_uuid)
         auditor.check_beyond_counter(beyond, later.last_position if later else 0)
     last = 0
-    async for page in namespace_pages(store, space, until=info.last_position):
+    async for page in namespace_pages(store, namespace_uuid, until=info.last_position):
         for event in page:
             auditor.check_position(event, last)
             auditor.check(event)

@@ -114,13 +114,13 @@ def prune(
     """Forget requests that nobody will repeat any more; no event is touched."""
     opts = options()
     settings = opts.settings
-    space = namespace_id(check_name(settings.namespace, field="namespace"))
+    namespace_uuid = namespace_id(check_name(settings.namespace, field="namespace"))
 
     async def work() -> int:
         store = await open_store(settings)
         assert isinstance(store, PostgresStore)
         try:
-            return await store.events.prune_requests(space, days=days)
+            return await store.events.prune_requests(namespace_uuid, days=days)
         finally:
             await store.close()
 

@@ -110,10 +110,10 @@ async def read_log(store: Store, stream: Stream, *, after: int, limit: int, type
     return LogPage(events=events, next_after=reached if reached < version else None, version=version)
 
 
-async def read_feed(store: Store, space: UUID, namespace: str, *, after: int, limit: int) -> list[LoggedEvent]:
+async def read_feed(store: Store, namespace_id: UUID, namespace: str, *, after: int, limit: int) -> list[LoggedEvent]:
     """Return up to *limit* events of a namespace after position *after*, in position order."""
-    stored = await store.events.read_namespace(space, after=after, limit=limit)
-    names = await store.events.named(space, sorted({event.stream_id for event in stored})) if stored else {}
+    stored = await store.events.read_namespace(namespace_id, after=after, limit=limit)
+    names = await store.events.named(namespace_id, sorted({event.stream_id for event in stored})) if stored else {}
     hashes: dict[tuple[UUID, int], str] = {(event.stream_id, event.version): event.hash.hex() for event in stored}
     events = []
     for event in stored:

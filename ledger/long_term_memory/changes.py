@@ -145,7 +145,11 @@ class RecordChanges(RecordReads):
         conditions = _scope(namespace=namespace, user_id=user_id)
 
         async def asked(builds: RecordBuilds, names: Mapping[Any, str]) -> list[tuple[StoredRecord, str]]:
-            within = {space: build for space, build in builds.items() if namespace in {None, names[space]}}
+            within = {
+                namespace_id: build
+                for namespace_id, build in builds.items()
+                if namespace in {None, names[namespace_id]}
+            }
             same = await self._store.records.duplicates(within, user_id=user_id)
             return [(one, names[one.namespace_id]) for one in same]
 

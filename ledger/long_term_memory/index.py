@@ -29,10 +29,12 @@ class RecordIndex:
     name: Final = RECORDS_PROJECTION
     keeps: Final = "a row per record of long-term memory, for look-ups and search"
 
-    def __init__(self, store: Store, builds: Builds, *, space: UUID, language: SearchLanguage = "simple") -> None:
+    def __init__(
+        self, store: Store, builds: Builds, *, namespace_id: UUID, language: SearchLanguage = "simple"
+    ) -> None:
         self._store = store
         self._builds = builds
-        self._namespace_id = space
+        self._namespace_id = namespace_id
         self._language = language
 
     @property
@@ -92,13 +94,13 @@ class RecordIndexes:
         self._clock = clock
         self._language = language
 
-    def of(self, space: UUID) -> tuple[Builds, RecordIndex]:
+    def of(self, namespace_id: UUID) -> tuple[Builds, RecordIndex]:
         """Return the index of one namespace, and what brings it up to date."""
-        builds = Builds(self._store, self._clock, namespace_id=space)
-        return builds, RecordIndex(self._store, builds, space=space, language=self._language)
+        builds = Builds(self._store, self._clock, namespace_id=namespace_id)
+        return builds, RecordIndex(self._store, builds, namespace_id=namespace_id, language=self._language)
 
     async def read(
-        self, spaces: Sequence[UUID], question: Callable[[RecordBuilds, Mapping[UUID, str]], Awaitable[T]]
+        self, namespaces: Sequence[UUID], question: Callable[[RecordBuilds, Mapping[UUID, str]], Awaitable[T]]
     ) -> T:
         """Return what *question* finds in the live builds, as of the newest event of each namespace.
 
@@ -106,21 +108,21 @@ class RecordIndexes:
         builds was replaced meanwhile.
         """
         while True:
-            builds, names = await self.catch_up(spaces)
+            builds, names = await self.catch_up(namespaces)
             answer = await question(builds, names)
             if await still_there(self._store, RECORDS_PROJECTION, builds):
                 return answer
 
-    async def catch_up(self, spaces: Sequence[UUID]) -> tuple[RecordBuilds, Mapping[UUID, str]]:
+    async def catch_up(self, namespaces: Sequence[UUID]) -> tuple[RecordBuilds, Mapping[UUID, str]]:
         """Return the builds to read, as of the newest event of each namespace that holds records, and their names."""
-        names = await self._store.records.namespaces(spaces) if spaces else {}
+        names = await self._store.records.namespaces(namespaces) if namespaces else {}
         if not names:
             return {}, names
         return await live_builds(self._store, list(names), self.of(next(iter(names)))[1], self._caught_up), names
 
-    async def _caught_up(self, space: UUID, build: Checkpoint | None, last: int) -> int:
+    async def _caught_up(self, namespace_id: UUID, build: Checkpoint | None, last: int) -> int:
         """Return the build to read in a namespace, folded up to its last position."""
-        builds, index = self.of(space)
+        builds, index = self.of(namespace_id)
         at = build.position if build is not None else None
         while build is not None and at is not None and at < last:
             at = await index.advance(build.build, limit=PAGE)

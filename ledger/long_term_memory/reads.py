@@ -172,9 +172,9 @@ class RecordReads:
         async def asked(builds: RecordBuilds, names: Mapping[UUID, str]) -> tuple[RecordHitPage, Mapping[UUID, str]]:
             kept = [one for one in conditions if isinstance(one, Tag) and one.field == "namespace"]
             within = {
-                space: build
-                for space, build in builds.items()
-                if all(tag_matches(condition, [names[space]]) for condition in kept)
+                namespace_id: build
+                for namespace_id, build in builds.items()
+                if all(tag_matches(condition, [names[namespace_id]]) for condition in kept)
             }
             return await self._store.records.search(within, query), names
 

@@ -117,9 +117,9 @@ class RecordWriter:
         async def look(builds: RecordBuilds, names: object) -> list[StoredRecord]:
             return await self._store.records.find(builds, own)
 
-        spaces = list({stream.namespace_id for stream in streams})
+        namespaces = list({stream.namespace_id for stream in streams})
         known: dict[Stream, dict[str, Record]] = {stream: {} for stream in streams}
         by_id = {stream.stream_id: stream for stream in streams}
-        for kept in await self._indexes.read(spaces, look):
+        for kept in await self._indexes.read(namespaces, look):
             known[by_id[kept.stream_id]][kept.record.record_id] = kept.record
         return known

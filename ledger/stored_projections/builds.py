@@ -181,7 +181,7 @@ def live_build(
 
 async def live_builds(
     store: Store,
-    spaces: Sequence[UUID],
+    namespaces: Sequence[UUID],
     projection: type[StoredProjection] | StoredProjection,
     catch_up: Callable[[UUID, Checkpoint | None, int], Awaitable[int]],
 ) -> dict[UUID, int]:
@@ -191,12 +191,14 @@ async def live_builds(
     namespace, the live build and the last position.
     """
     live: dict[UUID, int] = {}
-    for space, (last, checkpoints) in (await store.projections.progress_of_all(spaces) if spaces else {}).items():
+    for namespace_id, (last, checkpoints) in (
+        await store.projections.progress_of_all(namespaces) if namespaces else {}
+    ).items():
         build = live_build(projection, checkpoints)
         if build is not None and build.position >= last:
-            live[space] = build.build
+            live[namespace_id] = build.build
         elif last:
-            live[space] = await catch_up(space, build, last)
+            live[namespace_id] = await catch_up(namespace_id, build, last)
     return live
 
 
@@ -204,8 +206,8 @@ async def still_there(store: Store, projection: str, builds: Mapping[UUID, int])
     """Tell whether none of *builds*, by namespace, was replaced meanwhile."""
     known = await store.projections.progress_of_all(list(builds)) if builds else {}
     return all(
-        any((one.projection, one.build) == (projection, build) for one in known[space][1])
-        for space, build in builds.items()
+        any((one.projection, one.build) == (projection, build) for one in known[namespace_id][1])
+        for namespace_id, build in builds.items()
     )
 
 

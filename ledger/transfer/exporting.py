@@ -21,8 +21,8 @@ async def export_lines(store: Store, namespace: str, stream: Stream | None) -> A
     Raises:
         SessionNotFound: there are no events to export.
     """
-    space = namespace_id(namespace)
-    overview = await store.events.overview(space)
+    namespace_uuid = namespace_id(namespace)
+    overview = await store.events.overview(namespace_uuid)
     if overview is None:
         raise SessionNotFound(stream.session_id if stream else "(any)")
     info, heads = overview
@@ -39,7 +39,7 @@ async def export_lines(store: Store, namespace: str, stream: Stream | None) -> A
     writer = ExportWriter(ledger_id=info.ledger_id, namespace=namespace, forks=forks, session=session)
     yield writer.header()
     pages = (
-        namespace_pages(store, space, until=info.last_position)
+        namespace_pages(store, namespace_uuid, until=info.last_position)
         if stream is None
         else stream_pages(store, stream, until=heads[0].version)
     )

@@ -82,7 +82,7 @@ class ExportReader:
         numbered = enumerate(lines, start=1)
         digest = sha256()
         header = self.header = self._header(next(numbered, (1, b""))[1], digest)
-        space = namespace_id(header.namespace)
+        namespace_uuid = namespace_id(header.namespace)
         heads: dict[UUID, tuple[int, bytes]] = {}
         points = _points(header)
         kinds: dict[UUID, set[bool]] = {}  # does the stream hold events about records, or others?
@@ -98,7 +98,7 @@ class ExportReader:
                 self.trailer = trailer
                 return
             digest.update(line)
-            event = _event(_convert(value, EventLine, number), space, number)
+            event = _event(_convert(value, EventLine, number), namespace_uuid, number)
             begins = event.stream_id not in heads
             version, previous = _beginning(event, header, points, number) if begins else heads[event.stream_id]
             if event.version != version + 1:
@@ -185,11 +185,11 @@ def _check_names(trailer: Trailer, header: Header, kinds: dict[UUID, set[bool]],
             raise ImportRefused("name_mismatch", "a stream's id does not follow from its names", line=line)
 
 
-def _event(line: EventLine, space: UUID, number: int) -> StoredEvent:
+def _event(line: EventLine, namespace_id: UUID, number: int) -> StoredEvent:
     try:
         payload = None if line.payload is None else base64.b64decode(line.payload, validate=True)
         event = StoredEvent(
-            space,
+            namespace_id,
             line.stream_id,
             line.version,
             line.position,

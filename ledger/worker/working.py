@@ -167,19 +167,19 @@ class Worker:
         infos: dict[UUID, NamespaceInfo] = {}
         due: set[UUID] = set()
         try:
-            spaces = (
+            namespaces = (
                 await store.events.namespace_ids()
                 if self._only is None
                 else [namespace_id(name) for name in self._only]
             )
-            for at in range(0, len(spaces), _ASKED_AT_ONCE):
-                some = spaces[at : at + _ASKED_AT_ONCE]
+            for at in range(0, len(namespaces), _ASKED_AT_ONCE):
+                some = namespaces[at : at + _ASKED_AT_ONCE]
                 infos.update(await store.events.namespaces(some))
                 due |= await store.jobs.namespaces_due(some, kinds=self._kinds)
         except LedgerError as fault:
             log.warning("namespaces could not be listed: %s", fault.code)
             return []
-        wanted = [info for space, info in infos.items() if space in due or not self._is_done(info)]
+        wanted = [info for namespace_id, info in infos.items() if namespace_id in due or not self._is_done(info)]
         wanted.sort(key=lambda info: info.namespace)
         first = self._turn % len(wanted) if wanted else 0
         self._turn += 1

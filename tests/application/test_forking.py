@@ -154,12 +154,12 @@ async def test_what_cannot_be_forked_is_refused_and_nothing_is_written(anywhere:
     await talk(anywhere, 1, session="t")
     await talk(anywhere, 1, session="ended")
     await anywhere.clear_session("ended", end=True)
-    space = Stream.of(anywhere._handle.namespace, "s").namespace_id
-    before = await anywhere._handle.services.store.events.overview(space)
+    namespace_id = Stream.of(anywhere._handle.namespace, "s").namespace_id
+    before = await anywhere._handle.services.store.events.overview(namespace_id)
     with pytest.raises(error) as refused:
         await act(anywhere)
     assert refused.value.code == code
-    assert await anywhere._handle.services.store.events.overview(space) == before
+    assert await anywhere._handle.services.store.events.overview(namespace_id) == before
 
 
 async def test_a_retry_with_the_same_key_forks_once(anywhere: MemoryLedger) -> None:

@@ -54,10 +54,10 @@ async def test_damage_is_told_with_its_session_version_and_layer(ledger: MemoryL
     await talk(ledger, 1, session="t")
     events = ledger._handle.services.store.events
     assert isinstance(events, InMemoryEventStore)
-    space = events._namespaces[namespace_id(ledger._handle.namespace)]
-    broken = damage(space.log[2])
-    space.log[2] = broken
-    next(events for events in space.streams.values() if len(events) == 4)[2] = broken
+    namespace = events._namespaces[namespace_id(ledger._handle.namespace)]
+    broken = damage(namespace.log[2])
+    namespace.log[2] = broken
+    next(events for events in namespace.streams.values() if len(events) == 4)[2] = broken
     report = await ledger.verify()
     assert report.verdict == "TAMPERED"
     first = next(finding for finding in report.findings if finding.layer == layer)

@@ -66,25 +66,25 @@ def a_row(stream: Stream, *, minutes: int = 0, version: int = 1, entries: int = 
 
 
 async def test_the_index_names_what_changed_since_it_was_saved(store: Store, stream: Stream, other: Stream) -> None:
-    space = stream.namespace_id
-    assert (await store.projections.changed_sessions(space, "session_index", 1))[1:] == (0, [])
+    namespace_id = stream.namespace_id
+    assert (await store.projections.changed_sessions(namespace_id, "session_index", 1))[1:] == (0, [])
     await append(store, stream, *some_events(2))
     await append(store, other, an_event())
     names = sorted([(stream.user_id, stream.session_id), (other.user_id, other.session_id)])
-    assert (await store.projections.changed_sessions(space, "session_index", 1))[1:] == (3, names)
-    assert (await store.projections.changed_sessions(space, "session_index", 1, limit=2))[1:] == (
+    assert (await store.projections.changed_sessions(namespace_id, "session_index", 1))[1:] == (3, names)
+    assert (await store.projections.changed_sessions(namespace_id, "session_index", 1, limit=2))[1:] == (
         2,
         [(stream.user_id, stream.session_id)],
     )
-    await store.projections.begin_build(space, "session_index", 1, DIGEST)
-    assert await store.session_index.save(space, 1, 3, [a_row(stream), a_row(other)])
-    assert (await store.projections.changed_sessions(space, "session_index", 1))[1:] == (3, [])
+    await store.projections.begin_build(namespace_id, "session_index", 1, DIGEST)
+    assert await store.session_index.save(namespace_id, 1, 3, [a_row(stream), a_row(other)])
+    assert (await store.projections.changed_sessions(namespace_id, "session_index", 1))[1:] == (3, [])
     await append(store, other, an_event())
-    assert (await store.projections.changed_sessions(space, "session_index", 1))[1:] == (
+    assert (await store.projections.changed_sessions(namespace_id, "session_index", 1))[1:] == (
         4,
         [(other.user_id, other.session_id)],
     )
-    assert (await store.projections.changed_sessions(space, "session_index", 2))[1:] == (4, names), (
+    assert (await store.projections.changed_sessions(namespace_id, "session_index", 2))[1:] == (4, names), (
         "a new version of the index is built anew"
     )
 
@@ -93,21 +93,21 @@ async def test_rows_are_listed_newest_first_in_pages(store: Store, namespace: st
     streams = [Stream.of(namespace, f"session-{number}", f"user-{number % 2}") for number in range(9)]
     for stream in streams:
         await append(store, stream, an_event())
-    space = streams[0].namespace_id
+    namespace_id = streams[0].namespace_id
     rows = [a_row(stream, minutes=number // 3) for number, stream in enumerate(streams)]
-    await store.projections.begin_build(space, "session_index", 1, DIGEST)
-    await store.session_index.save(space, 1, 9, rows)
+    await store.projections.begin_build(namespace_id, "session_index", 1, DIGEST)
+    await store.session_index.save(namespace_id, 1, 9, rows)
     expected = sorted(rows, key=lambda row: (START - row.updated_at, row.stream_id))
-    assert await store.session_index.page(space, 1) == expected
+    assert await store.session_index.page(namespace_id, 1) == expected
     pages: list[IndexedSession] = []
     after = None
-    while page := await store.session_index.page(space, 1, after=after, limit=2):
+    while page := await store.session_index.page(namespace_id, 1, after=after, limit=2):
         pages += page
         after = (page[-1].updated_at, page[-1].stream_id)
     assert pages == expected
-    mine = await store.session_index.page(space, 1, user_id="user-1")
+    mine = await store.session_index.page(namespace_id, 1, user_id="user-1")
     assert mine == [row for row in expected if row.user_id == "user-1"]
-    assert await store.session_index.page(space, 2) == []
+    assert await store.session_index.page(namespace_id, 2) == []
 
 
 async def test_an_older_row_never_replaces_a_newer_one(store: Store, stream: Stream) -> None:
@@ -127,34 +127,34 @@ async def builds(store: Store, stream: Stream) -> list[tuple[int, int, str]]:
 
 
 async def test_a_build_begins_moves_on_and_goes_live_in_place_of_another(store: Store, stream: Stream) -> None:
-    space = stream.namespace_id
-    assert await store.projections.progress(space) == (0, [])
+    namespace_id = stream.namespace_id
+    assert await store.projections.progress(namespace_id) == (0, [])
     await append(store, stream, *some_events(4))
-    assert await store.projections.progress(space) == (4, [])
-    await store.projections.begin_build(space, "session_index", 1, DIGEST)
-    await store.session_index.save(space, 1, 2, [])
-    await store.projections.begin_build(space, "session_index", 1, bytes(32))
+    assert await store.projections.progress(namespace_id) == (4, [])
+    await store.projections.begin_build(namespace_id, "session_index", 1, DIGEST)
+    await store.session_index.save(namespace_id, 1, 2, [])
+    await store.projections.begin_build(namespace_id, "session_index", 1, bytes(32))
     assert await builds(store, stream) == [(1, 2, "building")], "begun once"
-    assert (await store.projections.progress(space))[1][0].code_digest == DIGEST
-    await store.projections.go_live(space, "session_index", 1)
-    await store.projections.begin_build(space, "session_index", 2, DIGEST)
+    assert (await store.projections.progress(namespace_id))[1][0].code_digest == DIGEST
+    await store.projections.go_live(namespace_id, "session_index", 1)
+    await store.projections.begin_build(namespace_id, "session_index", 2, DIGEST)
     assert await builds(store, stream) == [(1, 2, "live"), (2, 0, "building")]
-    await store.projections.go_live(space, "session_index", 2, replaces=[1])
+    await store.projections.go_live(namespace_id, "session_index", 2, replaces=[1])
     assert await builds(store, stream) == [(2, 0, "live")]
-    await store.projections.go_live(space, "session_index", 1, replaces=[2])
+    await store.projections.go_live(namespace_id, "session_index", 1, replaces=[2])
     assert await builds(store, stream) == [(2, 0, "live")], "what is no build any more replaces none"
 
 
 async def test_a_build_that_was_replaced_takes_no_rows_and_loses_those_it_has(store: Store, stream: Stream) -> None:
-    space = stream.namespace_id
+    namespace_id = stream.namespace_id
     await append(store, stream, an_event())
     for build in (1, 2):
-        await store.projections.begin_build(space, "session_index", build, DIGEST)
-        assert await store.session_index.save(space, build, 1, [a_row(stream)])
-    assert not await store.session_index.save(space, 3, 1, [a_row(stream)])
-    await store.projections.go_live(space, "session_index", 2, replaces=[1])
-    assert not await store.session_index.save(space, 1, 1, [a_row(stream)])
-    assert await store.session_index.page(space, 1) == [a_row(stream)], "whoever reads it now may finish"
-    assert await store.session_index.prune(space) == 1
-    assert await store.session_index.page(space, 1) == []
-    assert await store.session_index.page(space, 2) == [a_row(stream)]
+        await store.projections.begin_build(namespace_id, "session_index", build, DIGEST)
+        assert await store.session_index.save(namespace_id, build, 1, [a_row(stream)])
+    assert not await store.session_index.save(namespace_id, 3, 1, [a_row(stream)])
+    await store.projections.go_live(namespace_id, "session_index", 2, replaces=[1])
+    assert not await store.session_index.save(namespace_id, 1, 1, [a_row(stream)])
+    assert await store.session_index.page(namespace_id, 1) == [a_row(stream)], "whoever reads it now may finish"
+    assert await store.session_index.prune(namespace_id) == 1
+    assert await store.session_index.page(namespace_id, 1) == []
+    assert await store.session_index.page(namespace_id, 2) == [a_row(stream)]

@@ -46,13 +46,13 @@ async def test_sessions_are_listed_by_the_life_they_have_at_a_moment(store: Stor
         "expires": msgspec.structs.replace(a_row(streams["expires"]), expires_at=START + timedelta(hours=1)),
         "ended": msgspec.structs.replace(a_row(streams["ended"]), status="ended", expires_at=START),
     }
-    space = streams["lives"].namespace_id
-    await store.projections.begin_build(space, "session_index", 1, DIGEST)
-    assert await store.session_index.save(space, 1, 3, list(rows.values()))
+    namespace_id = streams["lives"].namespace_id
+    await store.projections.begin_build(namespace_id, "session_index", 1, DIGEST)
+    assert await store.session_index.save(namespace_id, 1, 3, list(rows.values()))
 
     async def listed(status: LifeStatus, minutes: int) -> set[str]:
         life = LifeFilter(status, START + timedelta(minutes=minutes))
-        return {row.session_id for row in await store.session_index.page(space, 1, life=life)}
+        return {row.session_id for row in await store.session_index.page(namespace_id, 1, life=life)}
 
     assert await listed("live", 59) == {"lives", "expires"}
     assert await listed("expired", 59) == set()

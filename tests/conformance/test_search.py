@@ -211,13 +211,13 @@ async def test_a_rebuild_finds_the_same(ledger: MemoryLedger) -> None:
 async def test_a_page_is_applied_once_and_to_no_build_that_is_none(store: Store, ledger: MemoryLedger) -> None:
     await ledger.add_user_message("s", "walnut")
     await ledger.search("walnut")
-    space = namespace_id(ledger._handle.namespace)
-    last, builds = await store.projections.progress(space)
+    namespace_uuid = namespace_id(ledger._handle.namespace)
+    last, builds = await store.projections.progress(namespace_uuid)
     (build,) = [one.build for one in builds if one.projection == SEARCH]
     stream = ledger._handle.stream("s", None)
     again = [StreamChange(stream.stream_id, AddPieces(()))]
-    assert await store.search.apply(space, build, again, after=0, position=1, language="simple") == last
-    assert await store.search.apply(space, build + 7, again, after=0, position=1, language="simple") is None
+    assert await store.search.apply(namespace_uuid, build, again, after=0, position=1, language="simple") == last
+    assert await store.search.apply(namespace_uuid, build + 7, again, after=0, position=1, language="simple") is None
 
 
 async def test_nothing_is_indexed_by_appending(store: Store, ledger: MemoryLedger) -> None:

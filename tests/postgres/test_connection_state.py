@@ -58,20 +58,20 @@ async def kept(store: PostgresStore) -> dict[str, list[Any]]:
 
 async def test_connections_keep_nothing_of_their_transactions(postgres_store: PostgresStore, stream: Stream) -> None:
     """So they work behind a transaction pooler, and no namespace leaks into the next use (trust D-8)."""
-    space = stream.namespace_id
+    namespace_id = stream.namespace_id
     await append(postgres_store, stream, an_event(item_id="x"))
     await postgres_store.events.append_all([a_request(a_write(stream, an_event()))])
     await postgres_store.events.read_stream(stream)
     await postgres_store.events.find_items(stream, ["x"])
-    await postgres_store.events.overview(space)
+    await postgres_store.events.overview(namespace_id)
     await postgres_store.snapshots.save(stream, Snapshot("session", 1, 1, bytes(32), b"state"))
-    (await postgres_store.projections.changed_sessions(space, "session_index", 1))[1:]
-    await postgres_store.events.prune_requests(space, days=7)
+    (await postgres_store.projections.changed_sessions(namespace_id, "session_index", 1))[1:]
+    await postgres_store.events.prune_requests(namespace_id, days=7)
     with pytest.raises(sa.exc.DBAPIError):
         async with postgres_store._pool.engine.begin() as connection:
             await connection.execute(sa.text("SELECT set_config('ledger.namespace', 'x', true), 1 / 0"))
     with pytest.raises(DatabaseUnavailable):
-        async with postgres_store._pool.transaction(space) as connection:
+        async with postgres_store._pool.transaction(namespace_id) as connection:
             await connection.execute(sa.text("SELECT 1 / 0"))
     assert len(await drivers(postgres_store)) >= 3
     assert await kept(postgres_store) == {}

@@ -87,12 +87,12 @@ async def index_a_word(store: PostgresStore, stream: Stream) -> None:
 
 async def remember(store: PostgresStore, stream: Stream) -> None:
     """Put a record that was read, and its embedding where the server keeps them, into a namespace."""
-    space, build = stream.namespace_id, {stream.namespace_id: 1}
-    await store.projections.begin_build(space, RECORDS_PROJECTION, 1, bytes(32))
+    namespace, build = stream.namespace_id, {stream.namespace_id: 1}
+    await store.projections.begin_build(namespace, RECORDS_PROJECTION, 1, bytes(32))
     fields = MemoryFields(text="word")
     record = Record(record_id="r", fields=fields, version=1, persisted_us=0, updated_us=0)
-    await store.records.save(space, 1, [(stream.stream_id, "", record)], after=0, position=3, language="simple")
-    await store.records.touch([(space, stream.stream_id, "r")], now=record.created_at, pause_s=1)
+    await store.records.save(namespace, 1, [(stream.stream_id, "", record)], after=0, position=3, language="simple")
+    await store.records.touch([(namespace, stream.stream_id, "r")], now=record.created_at, pause_s=1)
     if await store.records.stores_embeddings():
         (kept,) = await store.records.to_embed(build, "model", limit=9)
         await store.records.save_embeddings("model", [(kept, [1.0, 0.0])])

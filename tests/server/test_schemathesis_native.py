@@ -59,7 +59,7 @@ OPERATIONS = operations(document())
 
 def fuzz(service: Running, operation: APIOperation, examples: int, *, random: bool = False) -> set[int]:
     """Send *examples* requests, half of them about a session that is there; return the statuses that came."""
-    space, session = f"fuzz-{secrets.token_hex(4)}", "s"
+    namespace, session = f"fuzz-{secrets.token_hex(4)}", "s"
     came: set[int] = set()
     either = operation.as_strategy() | operation.as_strategy(generation_mode=GenerationMode.NEGATIVE)
 
@@ -74,7 +74,7 @@ def fuzz(service: Running, operation: APIOperation, examples: int, *, random: bo
     @given(either, st.booleans())
     def ask(case: Any, there: bool) -> None:
         if there:
-            case.query = {**(case.query or {}), "namespace": space}
+            case.query = {**(case.query or {}), "namespace": namespace}
             case.query.pop("user_id", None)
             known = {"session_id": session, "entry_id": "m-1"}
             case.path_parameters = {
@@ -84,7 +84,7 @@ def fuzz(service: Running, operation: APIOperation, examples: int, *, random: bo
         came.add(answer.status_code)
         case.validate_response(answer, checks=CHECKS)
 
-    with httpx.Client(base_url=service.url, params={"namespace": space}) as client:
+    with httpx.Client(base_url=service.url, params={"namespace": namespace}) as client:
         assert client.post(f"/v1/sessions/{session}/entries", json={"entries": SAID}).status_code == 201
         ask()
     return came

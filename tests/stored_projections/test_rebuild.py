@@ -142,12 +142,14 @@ async def test_a_rebuild_that_reads_where_it_writes_is_noticed(
     ledger = ledger_over(store, namespace=namespace)
     await talk(ledger, 4, chance)
     whole = len(await ledger.list_sessions())
-    space, build = namespace_id(namespace), Build(NOW, 1).key
-    await store.projections.go_live(space, "session_index", build, replaces=[build])
-    await store.session_index.prune(space)
-    await store.projections.begin_build(space, "session_index", build, ledger._handle.indexes.sessions.code_digest)
+    namespace_uuid, build = namespace_id(namespace), Build(NOW, 1).key
+    await store.projections.go_live(namespace_uuid, "session_index", build, replaces=[build])
+    await store.session_index.prune(namespace_uuid)
+    await store.projections.begin_build(
+        namespace_uuid, "session_index", build, ledger._handle.indexes.sessions.code_digest
+    )
     await ledger._handle.indexes.sessions.advance(build, limit=1)
-    assert len(await store.session_index.page(space, build)) < whole
+    assert len(await store.session_index.page(namespace_uuid, build)) < whole
 
 
 @pytest.mark.postgres
@@ -184,10 +186,10 @@ async def test_a_build_that_other_code_began_is_not_gone_on_with(
 ) -> None:
     ledger = ledger_over(store, namespace=namespace)
     await talk(ledger, 3, chance)
-    space = namespace_id(namespace)
+    namespace_uuid = namespace_id(namespace)
     before = await ledger.list_sessions()
-    await store.projections.begin_build(space, "session_index", Build(NOW, 2).key, bytes(32))
-    await store.session_index.save(space, Build(NOW, 2).key, 7, [replace(before[0], entries=99)])
+    await store.projections.begin_build(namespace_uuid, "session_index", Build(NOW, 2).key, bytes(32))
+    await store.session_index.save(namespace_uuid, Build(NOW, 2).key, 7, [replace(before[0], entries=99)])
     known = [(one.build, one.same_code, one.current) for one in await own(ledger)]
     assert known == [(1, True, True), (2, False, False)]
     (done,) = await ledger.rebuild_projections("session_index")

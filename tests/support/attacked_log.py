@@ -75,21 +75,21 @@ class AttackedLog:
 
     def _rehash(self, position: int, mighty: psycopg.Connection[Any]) -> None:
         """Give an event the digest of its bytes, and the hash that follows from the event before it."""
-        space = self.one.namespace_id
+        namespace_id = self.one.namespace_id
         with mighty.cursor(row_factory=args_row(StoredEvent)) as cursor:
-            event = cursor.execute(_EVENT, (space, position)).fetchone()
+            event = cursor.execute(_EVENT, (namespace_id, position)).fetchone()
         assert event is not None
         before = mighty.execute(
             "SELECT hash FROM ledger.events WHERE namespace_id = %(ns)s AND version = %(before)s AND stream_id IN ("
             "  SELECT %(stream)s UNION SELECT parent_id FROM ledger.streams"
             "  WHERE namespace_id = %(ns)s AND stream_id = %(stream)s AND parent_version = %(before)s)",
-            {"ns": space, "stream": event.stream_id, "before": event.version - 1},
+            {"ns": namespace_id, "stream": event.stream_id, "before": event.version - 1},
         ).fetchone()
         digest = sha256(event.payload or b"").digest()
         fitting = event_hash(replace(event, payload_digest=digest), before[0] if before else ZERO_HASH)
         mighty.execute(
             "UPDATE ledger.events SET payload_digest = %s, hash = %s WHERE namespace_id = %s AND position = %s",
-            (digest, fitting, space, position),
+            (digest, fitting, namespace_id, position),
         )
 
 

@@ -36,13 +36,13 @@ class Queue:
             await self.store.projections.begin_build(self.stream.namespace_id, JOBS, BUILD, bytes(32))
         after, self.position = self.position, self.position + 1
         sessions = [SessionJobs(self.stream, jobs)]
-        space = self.stream.namespace_id
-        assert await self.store.jobs.save(space, BUILD, sessions, after=after, position=self.position)
+        namespace_id = self.stream.namespace_id
+        assert await self.store.jobs.save(namespace_id, BUILD, sessions, after=after, position=self.position)
 
     async def claim(self, by: str = "one", *, lease_s: float = 60, limit: int = 10) -> list[Job]:
         kinds = ("promote", "extract")
-        space = self.stream.namespace_id
-        return await self.store.jobs.claim(space, BUILD, by=by, kinds=kinds, lease_s=lease_s, limit=limit)
+        namespace_id = self.stream.namespace_id
+        return await self.store.jobs.claim(namespace_id, BUILD, by=by, kinds=kinds, lease_s=lease_s, limit=limit)
 
     async def listed(self) -> list[Job]:
         return await self.store.jobs.page(self.stream.namespace_id, BUILD)
@@ -119,32 +119,35 @@ async def test_after_its_attempts_a_job_is_a_dead_letter_until_it_is_revived(que
         (job,) = await queue.claim()
         await queue.store.jobs.release(job, JobOutcome("timeout"))
     assert await queue.claim() == []
-    space = queue.stream.namespace_id
-    (dead,) = await queue.store.jobs.page(space, BUILD, dead=True)
+    namespace_id = queue.stream.namespace_id
+    (dead,) = await queue.store.jobs.page(namespace_id, BUILD, dead=True)
     assert (dead.status, dead.last_error) == ("dead", "timeout")
-    assert await queue.store.jobs.revive(space, BUILD) == 1
+    assert await queue.store.jobs.revive(namespace_id, BUILD) == 1
     assert len(await queue.claim()) == 1
 
 
 async def test_of_two_that_fold_the_same_events_one_writes(queue: Queue) -> None:
     await queue.put(a_job())
-    space = queue.stream.namespace_id
+    namespace_id = queue.stream.namespace_id
     sessions = [SessionJobs(queue.stream, ())]
-    assert await queue.store.jobs.save(space, BUILD, sessions, after=0, position=1) == 1
+    assert await queue.store.jobs.save(namespace_id, BUILD, sessions, after=0, position=1) == 1
     assert len(await queue.listed()) == 1
-    assert await queue.store.jobs.save(space, BUILD + 1, sessions, after=0, position=1) is None
-    await queue.store.projections.go_live(space, JOBS, BUILD + 1, replaces=[BUILD])
+    assert await queue.store.jobs.save(namespace_id, BUILD + 1, sessions, after=0, position=1) is None
+    await queue.store.projections.go_live(namespace_id, JOBS, BUILD + 1, replaces=[BUILD])
     assert len(await queue.listed()) == 1
 
 
 async def test_claims_at_the_same_time_share_the_jobs(store: Store, namespace: str) -> None:
-    space = Stream.of(namespace, "s0").namespace_id
+    namespace_id = Stream.of(namespace, "s0").namespace_id
     sessions = [SessionJobs(Stream.of(namespace, f"s{number}"), (a_job(),)) for number in range(20)]
     await append(store, sessions[0].stream, an_event())
-    await store.projections.begin_build(space, JOBS, BUILD, bytes(32))
-    await store.jobs.save(space, BUILD, sessions, after=0, position=1)
+    await store.projections.begin_build(namespace_id, JOBS, BUILD, bytes(32))
+    await store.jobs.save(namespace_id, BUILD, sessions, after=0, position=1)
     claimed = await asyncio.gather(
-        *(store.jobs.claim(space, BUILD, by=f"{one}", kinds=["promote"], lease_s=60, limit=5) for one in range(6))
+        *(
+            store.jobs.claim(namespace_id, BUILD, by=f"{one}", kinds=["promote"], lease_s=60, limit=5)
+            for one in range(6)
+        )
     )
     taken = [job.session_id for jobs in claimed for job in jobs]
     assert len(taken) == len(set(taken)) > 0
@@ -286,12 +289,12 @@ async def test_namespaces_where_a_job_is_due_are_told_from_the_others(store: Sto
     await later.put(DueJob(kind="promote", work="w", due_at=future))
     await taken.put(DueJob(kind="promote", work="w", due_at=PAST))
     assert len(await taken.claim(lease_s=600)) == 1
-    spaces = [one.stream.namespace_id for one in (due, later, taken)]
-    assert await store.jobs.namespaces_due(spaces, kinds=["promote"]) == {spaces[0]}
-    assert await store.jobs.namespaces_due(spaces[1:], kinds=["promote"]) == set()
-    assert await store.jobs.namespaces_due(spaces, kinds=["extract"]) == set()
+    namespaces = [one.stream.namespace_id for one in (due, later, taken)]
+    assert await store.jobs.namespaces_due(namespaces, kinds=["promote"]) == {namespaces[0]}
+    assert await store.jobs.namespaces_due(namespaces[1:], kinds=["promote"]) == set()
+    assert await store.jobs.namespaces_due(namespaces, kinds=["extract"]) == set()
     assert await store.jobs.namespaces_due([], kinds=["promote"]) == set()
-    named = await store.events.namespaces([*spaces, Stream.of("nowhere", "s").namespace_id])
+    named = await store.events.namespaces([*namespaces, Stream.of("nowhere", "s").namespace_id])
     assert {info.namespace for info in named.values()} == {f"{namespace}-{number}" for number in range(3)}
 
 

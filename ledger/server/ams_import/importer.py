@@ -200,8 +200,8 @@ class AmsImport:
 
     async def _take_records(self, page: Sequence[JsonObject], done: AmsImportResult, *, dry_run: bool) -> None:
         """Add the records of a page that are not known; one that was changed or deleted here stays so."""
-        spaces = sorted({each.get("namespace") or DEFAULT_NAMESPACE for each in page})
-        memory = self._services.long_term.over(spaces, actor=ACTOR)
+        namespaces = sorted({each.get("namespace") or DEFAULT_NAMESPACE for each in page})
+        memory = self._services.long_term.over(namespaces, actor=ACTOR)
         new: list[JsonObject] = []
         for each in page:
             try:

@@ -57,11 +57,11 @@ async def list_sessions(
     cursor: Annotated[str | None, Query(description="The `next_cursor` of the page before.")] = None,
 ) -> SessionPage:
     """List sessions, newest first."""
-    space = caller.namespace(namespace)
+    namespace_id = caller.namespace(namespace)
     if user_id is not None:
         check_name(user_id, field="user_id", may_be_empty=True)
     wanted = _status(status)
-    cursors = await cursors_of(service.store, "sessions", space, {"user_id": user_id, "status": wanted})
+    cursors = await cursors_of(service.store, "sessions", namespace_id, {"user_id": user_id, "status": wanted})
     after = None
     if cursor is not None:
         if cursors is None:
@@ -78,7 +78,7 @@ async def list_sessions(
         sessions=[
             ListedSession(
                 session_id=row.session_id,
-                namespace=space,
+                namespace=namespace_id,
                 user_id=row.user_id or None,
                 status="expired" if row.status == "live" and row.expires_at and row.expires_at <= now else row.status,
                 version=row.version,

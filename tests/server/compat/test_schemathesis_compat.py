@@ -61,7 +61,7 @@ OPERATIONS = operations(document())
 
 def fuzz(service: Running, operation: APIOperation, examples: int, *, random: bool = False) -> set[int]:
     """Send *examples* requests, half of them about what is there; return the statuses that came."""
-    space, came = f"fuzz-{secrets.token_hex(4)}", set()
+    namespace, came = f"fuzz-{secrets.token_hex(4)}", set()
     either = operation.as_strategy() | operation.as_strategy(generation_mode=GenerationMode.NEGATIVE)
     bodies = SENT.get(operation.label, [])
 
@@ -76,19 +76,19 @@ def fuzz(service: Running, operation: APIOperation, examples: int, *, random: bo
     @given(either, st.booleans(), st.sampled_from([None, *bodies]))
     def ask(case: Any, there: bool, body: Any) -> None:
         if there:
-            case.query = {**(case.query or {}), "namespace": space}
+            case.query = {**(case.query or {}), "namespace": namespace}
             known = {"session_id": "s", "memory_id": "r-1"}
             case.path_parameters = {
                 name: known.get(name, value) for name, value in (case.path_parameters or {}).items()
             }
         if body is not None:
-            case.body = {**body, "namespace": space} if there else body
+            case.body = {**body, "namespace": namespace} if there else body
             case.media_type = "application/json"
         answer = case.call(base_url=service.url)
         came.add(answer.status_code)
         case.validate_response(answer, checks=CHECKS)
 
-    with httpx.Client(base_url=service.url, timeout=30, params={"namespace": space}) as client:
+    with httpx.Client(base_url=service.url, timeout=30, params={"namespace": namespace}) as client:
         assert client.put("/v1/working-memory/s", json=PUT).status_code == 200
         assert client.post("/v1/long-term-memory/", json={"memories": [RECORD]}).status_code == 200
         ask()
