@@ -65,7 +65,7 @@ class Date(msgspec.Struct, frozen=True):
 
     field: DateField
     operator: DateOperator
-    moments: tuple[datetime, ...]
+    times: tuple[datetime, ...]
 
 
 FilterCondition: TypeAlias = Tag | Date
@@ -114,7 +114,7 @@ def date_matches(condition: Date, moment: datetime | None) -> bool:
     """Tell whether *moment* keeps the condition; an absent one keeps only ``ne``."""
     if moment is None:
         return condition.operator == "ne"
-    first, last = condition.moments[0], condition.moments[-1]
+    first, last = condition.times[0], condition.times[-1]
     match condition.operator:
         case "gt":
             return moment > first
@@ -186,10 +186,10 @@ def _dates(name: DateField, given: Mapping[str, Any]) -> list[FilterCondition]:
     conditions: list[FilterCondition] = []
     for key, value in given.items():
         operator, field = _DATES[key], f"{name}.{key}"
-        moments = _list(value, field) if operator == "between" else [value]
-        if operator == "between" and len(moments) != 2:
+        times = _list(value, field) if operator == "between" else [value]
+        if operator == "between" and len(times) != 2:
             raise _bad(field, "is a list of two moments")
-        conditions.append(Date(name, operator, tuple(moment_of(one, field=field) for one in moments)))
+        conditions.append(Date(name, operator, tuple(moment_of(one, field=field) for one in times)))
     return conditions
 
 

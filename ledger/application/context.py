@@ -15,7 +15,7 @@ from ledger.events import ContextRendered, RecordedEvent
 from ledger.ids import Stream
 from ledger.results import Context, RecordedContext, Rendering, When
 from ledger.session.commands import Command, RecordContext
-from ledger.session.drafts import check_moment
+from ledger.session.drafts import check_time
 from ledger.session.state import SessionState, at_rest
 from ledger.session.views import window_of
 from projections.history import HISTORY
@@ -85,7 +85,7 @@ async def _record(handle: NamespaceHandle, stream: Stream, context: Context, how
     key = how.get("idempotency_key")
     idempotency = None
     if key is not None:
-        at = check_moment(how.get("at"), "at")
+        at = check_time(how.get("at"), "at")
         asked = [how.get("version"), at and at.isoformat(), how.get("query")]
         idempotency = handle.idempotency(stream, "get_context", asked, key)
     written = await handle.write(stream, commands_for, commutes=True, idempotency=idempotency)

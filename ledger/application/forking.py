@@ -8,7 +8,7 @@ from ledger.errors import SessionExists, VersionConflict
 from ledger.events import ForkedFrom
 from ledger.results import Forked
 from ledger.session.commands import OpenSession
-from ledger.session.drafts import check_moment
+from ledger.session.drafts import check_time
 
 
 async def fork(
@@ -38,7 +38,7 @@ async def fork(
     """
     parent = handle.stream(session_id, user_id)
     stream = handle.stream(new_session_id, user_id if new_user_id is None else new_user_id)
-    moment = check_moment(at, "at")
+    moment = check_time(at, "at")
     asked = [parent.session_id, parent.user_id, version, moment and moment.isoformat()]
     idempotency = handle.idempotency(stream, "fork", asked, idempotency_key)
     state = await get_state(handle, session_id, version=version, at=at, user_id=user_id)

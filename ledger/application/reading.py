@@ -11,7 +11,7 @@ from ledger.ids import Stream
 from ledger.names import check_name
 from ledger.ports.session_index import IndexedSession, LifeFilter, LifeStatus
 from ledger.results import When
-from ledger.session.drafts import check_moment
+from ledger.session.drafts import check_time
 from ledger.session.state import SessionState, at_rest
 from ledger.session.views import metrics_of, stats_of
 from ledger.strict_json import check_integer
@@ -138,7 +138,7 @@ def check_when(when: When) -> tuple[int | None, datetime | None]:
     unknown = when.keys() - When.__annotations__.keys()
     if unknown:
         raise InvalidInput("unknown_field", "reading takes version, at and user_id", field=min(unknown)[:80])
-    version, at = when.get("version"), check_moment(when.get("at"), "at")
+    version, at = when.get("version"), check_time(when.get("at"), "at")
     if version is not None:
         check_integer(version, field="version")
         if at is not None:

@@ -13,7 +13,7 @@ from ledger.history.comparing import covered_by
 from ledger.history.difference import Difference, DiffInput, difference
 from ledger.ids import Stream
 from ledger.results import ConfigLike, Point, WhatIf, When
-from ledger.session.drafts import check_moment
+from ledger.session.drafts import check_time
 from ledger.session.views import window_of
 from ledger.strict_json import check_flag, check_integer
 from ledger.summarizers import SummarizerChoice, chosen_summarizer
@@ -163,7 +163,7 @@ async def _version_of(handle: NamespaceHandle, stream: Stream, point: Point | No
         case int():
             return check_integer(point, field="version")
         case datetime() | str():
-            moment = check_moment(point, "at")
+            moment = check_time(point, "at")
             return None if moment is None else await _version_at(handle, stream, moment)
         case _:
             return None

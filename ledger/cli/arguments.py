@@ -12,7 +12,7 @@ from ledger.cli.source import read_bounded
 from ledger.errors import InvalidInput
 from ledger.memory import MemoryLedger
 from ledger.results import When
-from ledger.session.drafts import check_moment
+from ledger.session.drafts import check_time
 from ledger.store_factory import open_store
 from ledger.strict_json import BODY, parse
 from projections import config as memory_config
@@ -90,7 +90,7 @@ def timestamp(text: str, name: str = "--at") -> datetime:
         InvalidInput: it is none.
     """
     with suppress(InvalidInput):
-        moment = check_moment(text, name)
+        moment = check_time(text, name)
         if moment is not None:
             return moment
     raise InvalidInput(

@@ -82,11 +82,11 @@ def diff(
     configs: list[MemoryConfig] = [config_in(file) for file in config or []]
     if len(given) + len(configs) > 2 or len(given) + 2 * len(configs) < 2:
         raise InvalidInput("missing_field", "compare two: versions, timestamps or --config files", field="A B")
-    moments = [point(text, name) for text, name in zip(given, "AB", strict=False)]
+    times = [point(text, name) for text, name in zip(given, "AB", strict=False)]
 
     async def work() -> Difference:
         async with opened(opts) as ledger:
-            points: list[Point | None] = [*moments, *configs]
+            points: list[Point | None] = [*times, *configs]
             if len(points) == 1:
                 points.insert(0, None)
             return await ledger.diff(session, points[0], points[1], on_miss=on_miss, user_id=user)

@@ -110,7 +110,7 @@ def draft_entry(raw: Mapping[str, Any] | EntryDraft, *, field: str = "") -> Entr
         tool_call_id=_short_text(raw.get("tool_call_id"), at("tool_call_id")),
         tool_status=_status(raw.get("tool_status"), at("tool_status")),
         arguments=arguments,
-        created_at=check_moment(raw.get("created_at"), at("created_at")),
+        created_at=check_time(raw.get("created_at"), at("created_at")),
         metadata=check_metadata(raw.get("metadata"), field=at("metadata")),
     )
     _check_size(draft, field)
@@ -235,7 +235,7 @@ def _status(status: Any, field: str) -> ToolStatus | None:
     return cast("ToolStatus | None", status)
 
 
-def check_moment(moment: Any, field: str) -> datetime | None:
+def check_time(moment: Any, field: str) -> datetime | None:
     """Return an aware time, given as such or in ISO 8601 with an offset, in UTC.
 
     Raises:

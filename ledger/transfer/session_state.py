@@ -12,7 +12,7 @@ from ledger.errors import InvalidInput
 from ledger.events import EntryAdded, JsonObject
 from ledger.names import check_entry_id
 from ledger.session.commands import ImportedSummary, ReplaceState
-from ledger.session.drafts import EntryDraft, check_content, check_filled, check_moment, draft_entry
+from ledger.session.drafts import EntryDraft, check_content, check_filled, check_time, draft_entry
 from ledger.session.state import SessionState, at_rest
 from ledger.session.views import stats_of
 from ledger.strict_json import check_flag, check_integer, check_value
@@ -253,9 +253,9 @@ def _imported(
             f"{field}.originalTokenCount",
         ),
         tokenizer=_text(item, "tokenizer", field) or "caller",
-        created_at=check_moment(item.get("createdAt"), f"{field}.createdAt"),
-        starts_at=check_moment(span.get("start"), f"{field}.timeRange.start"),
-        ends_at=check_moment(span.get("end"), f"{field}.timeRange.end"),
+        created_at=check_time(item.get("createdAt"), f"{field}.createdAt"),
+        starts_at=check_time(span.get("start"), f"{field}.timeRange.start"),
+        ends_at=check_time(span.get("end"), f"{field}.timeRange.end"),
     )
 
 

@@ -103,10 +103,10 @@ async def test_a_moment_before_the_fork_finds_a_version_of_the_parent(store: Sto
     await asyncio.sleep(0.002)
     child = named(stream, "fork")
     begun = await fork(store, stream, 2, child, an_event())
-    moments = [to_datetime(done.receipts[0].recorded_us) for done in (first, second, begun)]
-    assert [await store.events.version_at(child, moment) for moment in moments] == [1, 2, 3]
-    assert await store.events.version_at(child, moments[0] - timedelta(seconds=1)) == 0
-    assert [await store.events.version_at(stream, moment) for moment in moments] == [1, 3, 3]
+    times = [to_datetime(done.receipts[0].recorded_us) for done in (first, second, begun)]
+    assert [await store.events.version_at(child, moment) for moment in times] == [1, 2, 3]
+    assert await store.events.version_at(child, times[0] - timedelta(seconds=1)) == 0
+    assert [await store.events.version_at(stream, moment) for moment in times] == [1, 3, 3]
 
 
 async def test_a_fork_of_a_fork_reaches_back_through_both(store: Store, stream: Stream) -> None:

@@ -128,13 +128,13 @@ def random_fields(chance: random.Random) -> MemoryFields:
         session_id=chance.choice((None, "s", "s1", "S", "a%b")),
         topics=some(),
         entities=some(),
-        event_date=None if chance.random() < 0.3 else random_moment(chance),
-        created_at=random_moment(chance),
+        event_date=None if chance.random() < 0.3 else random_time(chance),
+        created_at=random_time(chance),
         extraction_strategy=chance.choice(("discrete", "summary", "message")),
     )
 
 
-def random_moment(chance: random.Random) -> datetime:
+def random_time(chance: random.Random) -> datetime:
     """Return one of few moments, some of them less than a second apart, some before 1970."""
     base = chance.choice((datetime(2026, 5, 1, tzinfo=UTC), datetime(1969, 12, 31, 23, 59, 59, tzinfo=UTC)))
     return base + timedelta(seconds=chance.randrange(3), microseconds=chance.choice((0, 1, 500_000)))
@@ -151,8 +151,8 @@ def random_filter(chance: random.Random) -> dict[str, Any]:
     if chance.random() < 0.4:
         date = chance.choice(("created_at", "event_date", "last_accessed"))
         operator = chance.choice(("gt", "gte", "lt", "lte", "eq", "ne", "between"))
-        moments = sorted(random_moment(chance) for _ in range(2))
-        return {date: {operator: moments if operator == "between" else moments[0]}}
+        times = sorted(random_time(chance) for _ in range(2))
+        return {date: {operator: times if operator == "between" else times[0]}}
     operator = chance.choice(("eq", "ne", "any", "all", "none", "startswith"))
     if operator in {"any", "all", "none"}:
         return {field: {operator: chance.sample(values, chance.randrange(1, 3))}}
@@ -170,7 +170,7 @@ async def filled(store: Store, namespace: str, chance: random.Random, count: int
                 record_id=f"r{number}",
                 fields=random_fields(chance),
                 version=1,
-                persisted_us=to_microseconds(random_moment(chance)),
+                persisted_us=to_microseconds(random_time(chance)),
                 updated_us=0,
                 status="live" if chance.random() < 0.9 else "deleted",
             ),

@@ -29,7 +29,7 @@ from ledger.server.native.shapes import (
 )
 from ledger.server.routes import native_router
 from ledger.server.strict_body import whole_number
-from ledger.session.drafts import check_moment
+from ledger.session.drafts import check_time
 from ledger.session.state import SessionState
 from projections.model_windows import window_tokens
 from projections.ranges import contains
@@ -160,7 +160,7 @@ async def state(
     """Show the session now, at a version, or at a moment; an ended or expired one too."""
     found = await session.ledger.get_state(**session.names, **when(version, never_future(service, at)))
     entries = await entries_since_clear(session.handle, session.stream, found)
-    moment = check_moment(at, "at") or service.clock.now()
+    moment = check_time(at, "at") or service.clock.now()
     flags = found.working.flags
     tag(response, found.version)
     return State(

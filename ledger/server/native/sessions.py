@@ -16,7 +16,7 @@ from ledger.memory import MemoryLedger
 from ledger.names import check_idempotency_key, check_name
 from ledger.server.ledgers import HandleOf
 from ledger.server.service import Service
-from ledger.session.drafts import check_moment
+from ledger.session.drafts import check_time
 from ledger.session.state import SessionState
 from ledger.strict_json import INT_MAX
 
@@ -178,7 +178,7 @@ def never_future(service: Service, at: str | None) -> str | None:
     Raises:
         InvalidInput: ``bad_time``.
     """
-    moment = check_moment(at, "at")
+    moment = check_time(at, "at")
     if moment is not None and moment > service.clock.now():
         raise InvalidInput("bad_time", "is yet to come", field="at")
     return at

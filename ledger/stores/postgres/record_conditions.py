@@ -66,7 +66,7 @@ def _list(condition: Tag) -> sa.ColumnElement[bool]:
 
 def _date(condition: Date) -> sa.ColumnElement[bool]:
     column = LAST_ACCESSED if condition.field == "last_accessed" else _RECORDS[condition.field]
-    first, last = condition.moments[0], condition.moments[-1]
+    first, last = condition.times[0], condition.times[-1]
     second = sa.func.date_trunc("second", column, "UTC")
     match condition.operator:
         case "gt":
