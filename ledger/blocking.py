@@ -152,11 +152,11 @@ class Blocking:
         if name in self._personal:
             self._thread.reopens = False
 
-        async def carry_out() -> Any:
+        async def execute() -> Any:
             found = getattr(self._choose(loop.value), name)(*args, **kwargs)
             return await found if inspect.isawaitable(found) else found
 
-        found = loop.call(carry_out)
+        found = loop.call(execute)
         return loop.iterate(found) if isinstance(found, AsyncGenerator) else found
 
 

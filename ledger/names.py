@@ -70,7 +70,7 @@ def named_stream(namespace: str, session_id: str, user_id: str = "") -> Stream:
     return Stream.of(namespace, name, user)
 
 
-def kept_stream(namespace: str, session_id: str, user_id: str = "") -> Stream:
+def stored_stream(namespace: str, session_id: str, user_id: str = "") -> Stream:
     """Return a stream of a file of ours that is no session (trust R-1).
 
     Raises:

@@ -17,7 +17,7 @@ from ledger.stores.postgres import PostgresStore, Target
 
 log = logging.getLogger("ledger")
 
-_LOOK_AGAIN_S: Final = 0.5
+_CHECK_AGAIN_S: Final = 0.5
 
 
 async def open_store(
@@ -54,7 +54,7 @@ async def open_embedded_server(settings: Settings) -> AsyncIterator[None]:
 
 async def _watch(server: EmbeddedServer) -> None:
     while True:
-        await asyncio.sleep(_LOOK_AGAIN_S)
+        await asyncio.sleep(_CHECK_AGAIN_S)
         try:
             if await asyncio.to_thread(server.revive):
                 log.warning("the embedded PostgreSQL had died and was started again")

@@ -63,13 +63,13 @@ class _Evaluator(EvalWithCompoundTypes):  # type: ignore[misc]  # it has no type
         self.functions = {name: function for name, (_, function) in _FUNCTIONS.items()}
 
     def _eval_attribute(self, node: ast.Attribute) -> Any:
-        return _look_up(self._eval(node.value), node.attr)
+        return _find(self._eval(node.value), node.attr)
 
     def _eval_subscript(self, node: ast.Subscript) -> Any:
-        return _look_up(self._eval(node.value), self._eval(node.slice))
+        return _find(self._eval(node.value), self._eval(node.slice))
 
 
-def _look_up(value: Any, key: str) -> Any:
+def _find(value: Any, key: str) -> Any:
     return value.get(key) if isinstance(value, Mapping) else None
 
 

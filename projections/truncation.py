@@ -40,7 +40,7 @@ def _part(entries: Sequence[Entry]) -> _Part:
     return _Part(
         tokens=sum(entry.tokens for entry in entries),
         whole=calls == results and not orphans((), entries),
-        latest=max(_said(entry) for entry in entries),
+        latest=max(_time_and_place(entry) for entry in entries),
         versions=ranges.ranges_of(entry.version for entry in entries),
     )
 
@@ -52,9 +52,9 @@ def newest(entries: Entries, count: int) -> tuple[Entry, ...]:
         if len(kept) < count or known.latest > kept[0][0]:
             for entry in part:
                 if len(kept) < count:
-                    heapq.heappush(kept, (_said(entry), entry))
+                    heapq.heappush(kept, (_time_and_place(entry), entry))
                 else:
-                    heapq.heappushpop(kept, (_said(entry), entry))
+                    heapq.heappushpop(kept, (_time_and_place(entry), entry))
     return tuple(entry for _, entry in sorted(kept, key=lambda pair: pair[0]))
 
 
@@ -85,5 +85,5 @@ def _less(part: Sequence[Entry], kept: frozenset[int]) -> Ranges:
     return ranges.ranges_of(entry.version for entry in part if entry.version not in kept)
 
 
-def _said(entry: Entry) -> tuple[datetime, int]:
+def _time_and_place(entry: Entry) -> tuple[datetime, int]:
     return entry.moment, entry.version

@@ -11,7 +11,7 @@ from ledger.context_audit import seen as seen_of
 from ledger.errors import EntryNotFound, InvalidInput
 from ledger.events import ContextRendered, EntryAdded, RecordedEvent
 from ledger.results import When
-from ledger.session.state import at_rest
+from ledger.session.state import end_of_batch
 from projections.lineage import LINEAGE
 
 
@@ -58,7 +58,9 @@ async def derived(
         for version, payload in added
         if payload.entry_id == name and (isinstance(entry_id, str) or version == entry_id)
     )
-    state = at_rest(await handle.services.states.at(handle.stream(session_id, user_id), version=events[-1].version))
+    state = end_of_batch(
+        await handle.services.states.at(handle.stream(session_id, user_id), version=events[-1].version)
+    )
     return derived_from(session_id, name, versions, state, LINEAGE.fold(events))
 
 

@@ -18,7 +18,7 @@ from ledger.application.command_handler import CommandHandler, Decision, Idempot
 from ledger.codec import decode
 from ledger.compaction.dialogue import Dialogue, begin
 from ledger.compaction.result import CompactionResult, result_of, result_of_event
-from ledger.compaction.summarizing import DEADLINE_S, carry_out
+from ledger.compaction.summarizing import DEADLINE_S, execute
 from ledger.errors import (
     CompactionInProgress,
     CompactionUnderWay,
@@ -335,7 +335,7 @@ class Compactor:
     async def _outcome(self, job: _Job) -> CompleteCompaction | FailCompaction:
         compaction_id = job.asked.compaction_id
         try:
-            outcome = await carry_out(
+            outcome = await execute(
                 job.asked,
                 job.dialogue,
                 job.summarizer,

@@ -16,7 +16,7 @@ from ledger.ids import Stream
 from ledger.results import Context, RecordedContext, Rendering, When
 from ledger.session.commands import Command, RecordContext
 from ledger.session.drafts import check_time
-from ledger.session.state import SessionState, at_rest
+from ledger.session.state import SessionState, end_of_batch
 from ledger.session.views import window_of
 from projections.history import HISTORY
 
@@ -69,7 +69,7 @@ async def shown_again(
         events = [decode(stored) for stored in await handle.services.store.events.read_stream(stream, until=version)]
     history = HISTORY.fold(each for each in events if each.version <= version)
     knowledge = await handle.indexes.finder.knowledge(event.knowledge)
-    return shown_again_from(event, stream.session_id, at_rest(state), history, knowledge)
+    return shown_again_from(event, stream.session_id, end_of_batch(state), history, knowledge)
 
 
 async def _record(handle: NamespaceHandle, stream: Stream, context: Context, how: Rendering) -> Context:

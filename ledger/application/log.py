@@ -9,7 +9,7 @@ from ledger.errors import SessionNotFound
 from ledger.events import RecordedEvent
 from ledger.history.log import EntryRecord, LoggedEvent, LogPage, read_entry, read_feed, read_log
 from ledger.names import check_entry_id
-from ledger.session.state import SESSION, at_rest
+from ledger.session.state import SESSION, end_of_batch
 from ledger.strict_json import check_integer
 from ledger.verify import VerifyReport, verify_namespace, verify_session
 
@@ -103,7 +103,7 @@ async def matches_replay(handle: NamespaceHandle, session_id: str, *, user_id: s
     """
     state = await get_state(handle, session_id, user_id=user_id)
     events = await handle.events(session_id, user_id, version=state.version)
-    return at_rest(SESSION.fold(events)) == state
+    return end_of_batch(SESSION.fold(events)) == state
 
 
 async def verify(

@@ -12,7 +12,7 @@ from ledger.names import check_name
 from ledger.ports.session_index import IndexedSession, LifeFilter, LifeStatus
 from ledger.results import When
 from ledger.session.drafts import check_time
-from ledger.session.state import SessionState, at_rest
+from ledger.session.state import SessionState, end_of_batch
 from ledger.session.views import metrics_of, stats_of
 from ledger.strict_json import check_integer
 from projections.entries import Entry
@@ -36,7 +36,7 @@ async def get_state(handle: NamespaceHandle, session_id: str, **when: Unpack[Whe
     """
     version, at = check_when(when)
     stream = handle.stream(session_id, when.get("user_id"))
-    return at_rest(await handle.services.states.at(stream, version=version, moment=at))
+    return end_of_batch(await handle.services.states.at(stream, version=version, moment=at))
 
 
 async def get_active_entries(handle: NamespaceHandle, session_id: str, **when: Unpack[When]) -> list[Entry]:

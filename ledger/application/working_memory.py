@@ -18,7 +18,7 @@ from ledger.ids import Stream
 from ledger.results import Precondition, PutResult
 from ledger.session.commands import Command
 from ledger.session.merge.command import Blind, Body, Evidence, IfMatch, PriorItems, PutSession, ServedView, ThreeWay
-from ledger.session.state import SessionState, at_rest
+from ledger.session.state import SessionState, end_of_batch
 from projections.config import MemoryConfig
 from projections.strategies.progressive import Progressive
 
@@ -81,7 +81,7 @@ async def put_working_memory(
     )
     if written.replayed:
         first = await handle.services.states.at(stream, version=written.receipts[-1].version)
-        return PutResult(state=at_rest(first), replayed=True)
+        return PutResult(state=end_of_batch(first), replayed=True)
     if compact and any(isinstance(event.payload, EntryAdded | EntryEdited | EntryRemoved) for event in written.events):
         await handle.services.compactor.evaluate(stream, written.state, actor=handle.actor)
     newest = written.state
@@ -90,7 +90,7 @@ async def put_working_memory(
             async with asyncio.timeout(wait_s):
                 await handle.services.compactor.settle(stream)
                 newest = handle.services.states.known(stream) or await handle.services.states.current(stream)
-    return PutResult(state=at_rest(newest))
+    return PutResult(state=end_of_batch(newest))
 
 
 async def note_view(handle: NamespaceHandle, session_id: str, view: ServedView, *, user_id: str | None = None) -> None:
@@ -102,7 +102,7 @@ async def note_view(handle: NamespaceHandle, session_id: str, view: ServedView, 
 
 async def current_state(handle: NamespaceHandle, session_id: str, *, user_id: str | None = None) -> SessionState:
     """Return the session's state as of now; version 0 if it has no events."""
-    return at_rest(await handle.services.states.current(handle.stream(session_id, user_id)))
+    return end_of_batch(await handle.services.states.current(handle.stream(session_id, user_id)))
 
 
 async def carries_proof(
@@ -194,11 +194,11 @@ async def _base(
     if last_accessed is None or not state.version:
         return None
     if stamp_of(state) == last_accessed:
-        return at_rest(state)
+        return end_of_batch(state)
     for version in range(last_accessed.microsecond or _STAMPS, state.version, _STAMPS):
         base = await handle.services.states.at(stream, version=version)
         if stamp_of(base) == last_accessed:
-            return at_rest(base)
+            return end_of_batch(base)
     return None
 
 

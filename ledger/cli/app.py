@@ -176,7 +176,7 @@ def command(group: typer.Typer, name: str | None = None) -> Callable[[F], F]:
             **kwargs: Any,
         ) -> None:
             options().note(json=json, database_url=database_url, data_dir=data_dir, namespace=namespace)
-            code = _carry_out(lambda: function(*args, **kwargs))
+            code = _execute(lambda: function(*args, **kwargs))
             if code:
                 raise typer.Exit(code)
 
@@ -208,7 +208,7 @@ def run(work: Callable[[], Awaitable[R]]) -> R:
     return anyio.run(work)
 
 
-def _carry_out(work: Callable[[], None]) -> int:
+def _execute(work: Callable[[], None]) -> int:
     """Run *work* and return its exit code."""
     try:
         work()

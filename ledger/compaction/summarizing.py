@@ -39,7 +39,7 @@ _REFUSAL: Final = re.compile(
 _TRUST: Final = ("external", "model", "user", "operator")
 
 
-async def carry_out(
+async def execute(
     asked: CompactionRequested,
     dialogue: Dialogue,
     summarizer: Summarizer,

@@ -33,7 +33,7 @@ class Backlogs:
             UnknownEvent: a newer release wrote in it.
             LogCorrupted: an event does not parse.
         """
-        backlog = self._cache.get(stream) or await self._kept(stream)
+        backlog = self._cache.get(stream) or await self._stored(stream)
         kept = backlog.version
         while True:
             page = await self._store.events.read_stream(stream, after=backlog.version, limit=_PAGE)
@@ -48,7 +48,7 @@ class Backlogs:
             self._cache.popitem(last=False)
         return backlog
 
-    async def _kept(self, stream: Stream) -> Backlog:
+    async def _stored(self, stream: Stream) -> Backlog:
         found = await self._store.snapshots.load(stream, BACKLOG.name, BACKLOG.version)
         if found is None or found.code_digest != fold_digest(BACKLOG.name, BACKLOG.version):
             return BACKLOG.initial

@@ -86,7 +86,7 @@ class RecordChanges(RecordReads):
         ids = tuple(dict.fromkeys(check_record_id(one, field="memory_ids") for one in record_ids))
         write_id = self._clock.ulid()
         deleted = 0
-        for streams in _by_namespace(await self._kept(*ids)):
+        for streams in _by_namespace(await self._stored(*ids)):
 
             def gone(stream: Stream, known: KnownRecords) -> list[Any]:
                 return decisions.delete(known, ids, reason="deleted", write_id=write_id)
@@ -114,11 +114,11 @@ class RecordChanges(RecordReads):
             InvalidInput: the policy or a bound is wrong.
         """
         rules = policy if isinstance(policy, ForgetPolicy) else forget_policy(policy)
-        kept_anyway = pinned_ids(pinned)
+        always_kept = pinned_ids(pinned)
         now = self._clock.now()
         most = count_of(limit, field="limit", least=1, most=MOST_SCANNED)
         scanned, names = await self._scanned(namespace, user_id, session_id, limit=most, now=now)
-        going = forgotten(scanned, rules, now=now, pinned=kept_anyway)
+        going = forgotten(scanned, rules, now=now, pinned=always_kept)
         if dry_run:
             ids = [one.record.record_id for one in going]
             return ForgetResult(scanned=len(scanned), deleted=len(ids), deleted_ids=ids, dry_run=True)
@@ -177,7 +177,7 @@ class RecordChanges(RecordReads):
         """Return the stream each draft belongs to; one that names no user or namespace is where its id is live."""
         unsaid = [one.record_id for one in drafts if one.user_id is UNSET or one.namespace is UNSET]
         live: dict[str, list[tuple[str, str]]] = {}
-        for kept, name in await self._kept(*dict.fromkeys(unsaid)) if unsaid else []:
+        for kept, name in await self._stored(*dict.fromkeys(unsaid)) if unsaid else []:
             if kept.record.live:
                 live.setdefault(kept.record.record_id, []).append((name, kept.user_id))
         homes: list[Stream] = []
@@ -251,7 +251,7 @@ class RecordChanges(RecordReads):
 
     async def _shown(self, record_id: str, stream: Stream) -> LongTermRecord:
         there = self.over([stream.namespace_id])  # which may be new since the caller's namespaces were told
-        for kept, name in await there._kept(record_id):  # noqa: SLF001 - a class may build its own kind
+        for kept, name in await there._stored(record_id):  # noqa: SLF001 - a class may build its own kind
             if kept.stream_id == stream.stream_id and kept.record.live:
                 return shown(kept, namespace=self._shown_name(name))
         raise RecordNotFound(record_id)

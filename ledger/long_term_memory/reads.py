@@ -131,7 +131,7 @@ class RecordReads:
         Raises:
             RecordNotFound: there never was such a record.
         """
-        kept = await self._kept(check_record_id(record_id, field="id"))
+        kept = await self._stored(check_record_id(record_id, field="id"))
         if not kept:
             raise RecordNotFound(record_id)
         told = [
@@ -180,7 +180,7 @@ class RecordReads:
 
         return await self._indexes.read(self._namespaces, asked)
 
-    async def _kept(self, *record_ids: str) -> list[tuple[StoredRecord, str]]:
+    async def _stored(self, *record_ids: str) -> list[tuple[StoredRecord, str]]:
         """Return the records with one of the ids, found or not, each with the name of its namespace.
 
         Live ones come first, then what was changed last.
@@ -194,7 +194,7 @@ class RecordReads:
         return sorted(kept, key=lambda pair: (not pair[0].record.live, -pair[0].record.updated_us))
 
     async def _live(self, record_id: str) -> tuple[StoredRecord, str]:
-        for kept, name in await self._kept(record_id):
+        for kept, name in await self._stored(record_id):
             if kept.record.live:
                 return kept, name
         raise RecordNotFound(record_id)

@@ -51,7 +51,7 @@ class RecordRestore(RecordChanges):
         """Delete the record where it was moved to from *here*: where the same write created it."""
         left = [one.payload.write_id for one in history if isinstance(one.payload, RecordDeleted)]
         write_id = self._clock.ulid()
-        for kept, name in await self._kept(record_id):
+        for kept, name in await self._stored(record_id):
             stream = records_stream(name, kept.user_id)
             if stream == here or not kept.record.live:
                 continue
@@ -66,7 +66,7 @@ class RecordRestore(RecordChanges):
         self, record_id: str, revision: int, namespace: str | None, user_id: str | None
     ) -> tuple[StoredRecord, str, list[RecordedEvent], Record]:
         """Return where the record was live at *revision*, the events about it there, and what it was."""
-        kept = await self._kept(check_record_id(record_id, field="id"))
+        kept = await self._stored(check_record_id(record_id, field="id"))
         if not kept:
             raise RecordNotFound(record_id)
         places = []

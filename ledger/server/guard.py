@@ -22,7 +22,7 @@ _OVERRIDES: Final = frozenset({b"x-http-method-override", b"x-http-method", b"x-
 _SMALL: Final = 64 * 1024
 #: How long what a client still sends is read and dropped, so that it gets to read why nobody wants it.
 _LINGER_S: Final = 2.0
-_LOOK_AGAIN_S: Final = 0.1
+_CHECK_AGAIN_S: Final = 0.1
 _SECURITY: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"content-security-policy", b"default-src 'self'"),
@@ -161,7 +161,7 @@ class Exchange:
     async def receive(self) -> Message:
         """Hand on what came, counted, until it is too much or too late (trust I-18, I-19)."""
         if self._whole:
-            return await self._until_gone()
+            return await self._until_disconnected()
         try:
             async with asyncio.timeout_at(self._arrival_s):
                 message = await self._receive()
@@ -176,14 +176,14 @@ class Exchange:
             self._whole = True
         return message
 
-    async def _until_gone(self) -> Message:
+    async def _until_disconnected(self) -> Message:
         """Wait until the client goes, or, for a stream, the service stops."""
         gone = asyncio.ensure_future(self._receive())
         stopped = asyncio.ensure_future(self._stopping.wait())
         try:
             await asyncio.wait({gone, stopped}, return_when=asyncio.FIRST_COMPLETED)
             while not (gone.done() or self._streams):  # what is no stream may finish; it may still become one
-                await asyncio.wait({gone}, timeout=_LOOK_AGAIN_S)
+                await asyncio.wait({gone}, timeout=_CHECK_AGAIN_S)
         finally:
             gone.cancel()
             stopped.cancel()

@@ -138,7 +138,7 @@ def dialect_of(path: str) -> Dialect:
 def answer(fault: LedgerError, dialect: Dialect) -> Response:
     """Return the answer to *fault*."""
     status = status_of(fault, dialect)
-    text = _told(fault, status)
+    text = _detail_of(fault, status)
     if dialect == "native":
         content: dict[str, Any] = {
             "type": "about:blank",
@@ -157,7 +157,7 @@ def answer(fault: LedgerError, dialect: Dialect) -> Response:
     return _response(status, {"detail": detail}, "application/json", _headers(fault, status))
 
 
-def _told(fault: LedgerError, status: int) -> str:
+def _detail_of(fault: LedgerError, status: int) -> str:
     """Return what is said of *fault*: no name that was asked for, and of a fault of ours no more than its status."""
     if status >= 500 and not isinstance(fault, errors.Unavailable):
         return TITLES[status]
@@ -173,7 +173,7 @@ def refusal(refused: RequestValidationError, dialect: Dialect) -> Response:
         ]
         return _response(422, {"detail": detail}, "application/json", {})
     first = faults[0]
-    return answer(InvalidInput(_code(first), _said(first), field=_place(first["loc"])), dialect)
+    return answer(InvalidInput(_code(first), _fault_text(first), field=_place(first["loc"])), dialect)
 
 
 def plain(status: int, dialect: Dialect, headers: Mapping[str, str] | None = None) -> Response:
@@ -218,7 +218,7 @@ def _code(fault: Mapping[str, Any]) -> str:
     return "wrong_type" if kind.endswith(("_type", "_parsing", "_from_float")) else "bad_value"
 
 
-def _said(fault: Mapping[str, Any]) -> str:
+def _fault_text(fault: Mapping[str, Any]) -> str:
     """Return pydantic's message, but not of a value error, which may hold what a client sent."""
     return "is not a value of this field" if fault["type"] == "value_error" else str(fault["msg"])
 

@@ -46,7 +46,7 @@ from ledger.session.commands import (
 from ledger.session.merge.command import PutSession
 from ledger.session.merge.fields import is_same
 from ledger.session.merge.merging import merge
-from ledger.session.state import SessionState, at_rest
+from ledger.session.state import SessionState, end_of_batch
 from projections import config, ranges
 from projections.entries import Entry
 from projections.stats import Counts
@@ -60,7 +60,7 @@ def decide(state: SessionState, command: Command) -> list[Event]:
         EntryNotFound: the window has no such entry.
         CompactionInProgress: a compaction with this key is under way (R-CMP-7).
     """
-    state = at_rest(state)
+    state = end_of_batch(state)
     match command:
         case OpenSession():
             return [] if state.opened and not command.anew else [_opened(command)]

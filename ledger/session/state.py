@@ -91,7 +91,7 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
     if isinstance(payload, OpaqueEvent):
         raise UnknownEvent(payload.type, payload.schema_version, version=event.version)
     if payload.write_id != state.write_id:
-        state = replace(at_rest(state), writes=state.writes + 1)
+        state = replace(end_of_batch(state), writes=state.writes + 1)
     if isinstance(payload, SessionOpened):
         if payload.forked_from is not None:
             return _forked(state, event, payload)
@@ -148,7 +148,7 @@ def _forked(state: SessionState, event: RecordedEvent, payload: SessionOpened) -
     )
 
 
-def at_rest(state: SessionState) -> SessionState:
+def end_of_batch(state: SessionState) -> SessionState:
     """Return *state* as it counts between batches: items counted, blocks due, old summaries evicted.
 
     Whoever reads or plans looks at this; `evolve` takes it as soon as an event of another batch comes.

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from ledger.errors import CompactionInProgress, InvalidInput
 from ledger.events import to_datetime
-from ledger.session.state import SessionState, at_rest
+from ledger.session.state import SessionState, end_of_batch
 from projections.stats import MemoryMetrics, SessionStats
 from projections.strategies import COMPACTIONS, WINDOWS
 from projections.strategies.base import NO_HINTS, CompactionConfig, CompactionPlan, Hints, Trigger
@@ -18,13 +18,13 @@ from projections.window import Window
 def window_of(state: SessionState, hints: Hints = NO_HINTS) -> Window:
     """Return what the model is shown, under the session's window strategy. Source: R-WIN-1, R-KB-2."""
     strategy = WINDOWS[state.config.window.type]
-    window = strategy.window(state.config.window, at_rest(state), hints)
+    window = strategy.window(state.config.window, end_of_batch(state), hints)
     return replace(window, knowledge=hints.knowledge, knowledge_tokens=hints.knowledge_tokens)
 
 
 def stats_of(state: SessionState) -> SessionStats:
     """Return the statistics; all zero for an unknown or cleared session. Source: R-000-2, R-000-14, R-000-16."""
-    state = at_rest(state)
+    state = end_of_batch(state)
     limits = (one for one in state.config.compactions if isinstance(one, TokenThreshold))
     return SessionStats(
         total_entries=state.counts.added,
@@ -57,7 +57,7 @@ def metrics_of(state: SessionState, kind: str | None = None) -> MemoryMetrics:
     """
     if kind is not None and kind not in KINDS:
         raise InvalidInput("bad_kind", f"is one of {', '.join(sorted(KINDS))}", field="kind")
-    state = at_rest(state)
+    state = end_of_batch(state)
     items = [
         item for item in (*state.summaries.live, *state.window.entries) if kind is None or is_preserved(item, (kind,))
     ]
@@ -81,7 +81,7 @@ def _limits(state: SessionState) -> list[TriggerLimit]:
 
 def plan_automatic(state: SessionState, compaction: CompactionConfig) -> CompactionPlan | None:
     """Return what *compaction* would do on its own now. Source: R-CMP-7, R-CMP-8, R-CMP-9."""
-    state = at_rest(state)
+    state = end_of_batch(state)
     if state.compactions.running(compaction.key) or state.compactions.backs_off(compaction.key):
         return None
     plan = COMPACTIONS[compaction.type].plan(compaction, state, Trigger())
@@ -100,7 +100,7 @@ def plan_manual(state: SessionState, key: str | None, *, force: bool, keep_token
         CompactionInProgress: it is under way.
         NotEnoughEntries: too few entries may be covered.
     """
-    state = at_rest(state)
+    state = end_of_batch(state)
     if key is None:
         compaction = next(iter(state.config.compactions), None)
     else:

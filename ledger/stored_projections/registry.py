@@ -97,7 +97,7 @@ class StoredProjections:
         rebuilt = []
         for projection in self._by_name.values() if name is None else [self._by_name[name]]:
             done = await self._builds.rebuild(projection, progress=_named(progress, projection.name))
-            rebuilt.append(_told(projection.name, done))
+            rebuilt.append(_rebuilt(projection.name, done))
         return rebuilt
 
 
@@ -105,7 +105,7 @@ def _named(progress: Callable[[str, int, int], None], name: str) -> Callable[[in
     return lambda done, total: progress(name, done, total)
 
 
-def _told(name: str, done: Rebuilt) -> RebuiltProjection:
+def _rebuilt(name: str, done: Rebuilt) -> RebuiltProjection:
     return RebuiltProjection(
         name=name,
         version=done.build.version,

@@ -64,11 +64,11 @@ class GroupCommit:
     async def _flush(self) -> None:
         try:
             while batch := self._next_batch():
-                await self._carry_out(batch)
+                await self._execute(batch)
         finally:
             self._idle += 1
 
-    async def _carry_out(self, batch: list[tuple[AppendRequest, asyncio.Future[AppendResult]]]) -> None:
+    async def _execute(self, batch: list[tuple[AppendRequest, asyncio.Future[AppendResult]]]) -> None:
         try:
             results = await self._append_batch([request for request, _ in batch])
         except BaseException as fault:

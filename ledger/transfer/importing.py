@@ -13,7 +13,7 @@ from ledger.errors import InvalidInput, SessionExists
 from ledger.events import EntryAdded, Event, ImportedFrom, NewEvent, SessionOpened, StoredEvent
 from ledger.ids import Stream
 from ledger.importers import Conversation
-from ledger.names import NO_SESSIONS, kept_stream, named_stream
+from ledger.names import NO_SESSIONS, named_stream, stored_stream
 from ledger.ports import AppendRequest, Clock, Store, StreamWrite
 from ledger.session.commands import OpenSession
 from ledger.session.decisions import decide
@@ -171,7 +171,7 @@ class FileImport:
 
     def _target(self, head: Head, session_id: str | None, user_id: str | None) -> Stream:
         """Return the stream that a stream of the file becomes."""
-        named = kept_stream if head.session_id in NO_SESSIONS else named_stream
+        named = stored_stream if head.session_id in NO_SESSIONS else named_stream
         return named(self._namespace, session_id or head.session_id, head.user_id if user_id is None else user_id)
 
     async def _is_there(self, target: Stream, head: Head, contents: Contents) -> bool:

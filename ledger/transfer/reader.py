@@ -14,7 +14,7 @@ from ledger.errors import ImportRefused, InvalidInput, LedgerError
 from ledger.events import ConfigChanged, EntryAdded, SessionOpened, StoredEvent
 from ledger.fork_ranges import owner_of
 from ledger.ids import Stream, namespace_id
-from ledger.names import check_name, kept_stream, named_stream
+from ledger.names import check_name, named_stream, stored_stream
 from ledger.strict_json import TRANSCRIPT, parse
 from ledger.transfer.lines import FORMAT, FORMAT_VERSION, EventLine, Head, Header, Trailer
 from projections import config
@@ -176,7 +176,7 @@ def _check_names(trailer: Trailer, header: Header, kinds: dict[UUID, set[bool]],
         of_records = kinds.get(head.stream_id) == {True}
         if not of_records and True in kinds.get(head.stream_id, set()):
             raise ImportRefused("mixed_stream", "records are in a stream of their own", line=line)
-        named = kept_stream if of_records else named_stream
+        named = stored_stream if of_records else named_stream
         try:
             stream = named(header.namespace, head.session_id, head.user_id)
         except InvalidInput as fault:

@@ -13,7 +13,7 @@ from ledger.events import EntryAdded, JsonObject
 from ledger.names import check_entry_id
 from ledger.session.commands import ImportedSummary, ReplaceState
 from ledger.session.drafts import EntryDraft, check_content, check_filled, check_time, draft_entry
-from ledger.session.state import SessionState, at_rest
+from ledger.session.state import SessionState, end_of_batch
 from ledger.session.views import stats_of
 from ledger.strict_json import check_flag, check_integer, check_value
 from projections import ranges
@@ -55,7 +55,7 @@ _SPAN_FIELDS = {"start", "end"}
 
 def export_state(session_id: str, state: SessionState, history: History) -> JsonObject:
     """Return the state as JSON: entries since the last clear, live summaries, total tokens; times in ISO 8601."""
-    state = at_rest(state)
+    state = end_of_batch(state)
     past = [one for one in history.current() if one.status != "removed"]
     ids = {one.entry.version: one.entry.entry_id for one in past}
     covered = {

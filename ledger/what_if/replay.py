@@ -31,7 +31,7 @@ from ledger.events import (
 from ledger.ports import SummaryText
 from ledger.session.commands import CompleteCompaction, FailCompaction, RequestCompaction
 from ledger.session.decisions import decide
-from ledger.session.state import SESSION, SessionState, at_rest
+from ledger.session.state import SESSION, SessionState, end_of_batch
 from ledger.session.views import plan_automatic
 from ledger.tokenizers import TOKENIZERS
 from ledger.what_if.answers import OnMiss, SummaryCache, answer_from
@@ -103,9 +103,12 @@ class Replay:
             if added and last is not None:
                 yield from self._evaluate(last)
                 if self._observe is not None:
-                    self._observe(at_rest(self._state), self._entries)
+                    self._observe(end_of_batch(self._state), self._entries)
         return Replayed(
-            state=at_rest(self._state), completed=tuple(self._completed), failed=self._failed, entries=self._entries
+            state=end_of_batch(self._state),
+            completed=tuple(self._completed),
+            failed=self._failed,
+            entries=self._entries,
         )
 
     def _input(self, event: RecordedEvent) -> RecordedEvent | None:
@@ -170,11 +173,11 @@ class Replay:
         while number < len(self._config.compactions):
             compaction = self._config.compactions[number]
             plan = plan_automatic(self._state, compaction)
-            done = None if plan is None else (yield from self._carry_out(plan, compaction.on_failure, last))
+            done = None if plan is None else (yield from self._execute(plan, compaction.on_failure, last))
             if not (done is not None and done.block):
                 number += 1
 
-    def _carry_out(
+    def _execute(
         self, plan: CompactionPlan, on_failure: str, last: RecordedEvent
     ) -> Generator[SummaryRequest, SummaryText, CompactionCompleted | None]:
         self._made += 1

@@ -14,7 +14,7 @@ from ledger.events import CompactionCompleted, Method, RecordedEvent
 from ledger.history.difference import DiffInput
 from ledger.ports import Summarizer, SummaryText
 from ledger.prices import Prices, spending
-from ledger.session.state import SESSION, at_rest
+from ledger.session.state import SESSION, end_of_batch
 from ledger.what_if.answers import Answered, KnownAnswers, OnMiss, answer_from
 from ledger.what_if.replay import Replay, Replayed
 from projections.history import HISTORY
@@ -107,7 +107,7 @@ def tried(replayed: Replayed, prices: Prices) -> DiffInput:
 
 def recorded(events: Sequence[RecordedEvent], prices: Prices) -> DiffInput:
     """Return where *events* ended when they happened, as one side of a difference."""
-    state = at_rest(SESSION.fold(events))
+    state = end_of_batch(SESSION.fold(events))
     recallable = {
         past.entry.version: past.entry
         for past in HISTORY.fold(events).current()

@@ -35,7 +35,9 @@ class JobResult(msgspec.Struct, frozen=True):
 DecideCompletion: TypeAlias = Callable[[SessionState, Backlog], JobResult | None]
 
 
-async def complete(worked: WorkedNamespace, stream: Stream, made_of: DecideCompletion, *, write_id: str) -> Ending:
+async def complete(
+    worked: WorkedNamespace, stream: Stream, result_of_backlog: DecideCompletion, *, write_id: str
+) -> Ending:
     """Append what a job came to, all or nothing, and at once.
 
     Raises:
@@ -45,7 +47,7 @@ async def complete(worked: WorkedNamespace, stream: Stream, made_of: DecideCompl
 
     async def attempt(number: int) -> Ending:
         state, backlog = await worked.read(stream)
-        made = made_of(state, backlog)
+        made = result_of_backlog(state, backlog)
         events = [event for command in made.commands for event in decide(state, command)] if made else []
         if made is None or not events:
             return "late"

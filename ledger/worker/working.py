@@ -148,7 +148,7 @@ class Worker:
     async def _round(self) -> int:
         """Begin what is due, as far as there is room; return how much that was."""
         begun = 0
-        for info in await self._to_look_at():
+        for info in await self._to_check():
             try:
                 begun += await self._begin(self._worked(info.namespace), info.last_position)
             except LedgerError as fault:  # of this namespace, or of all; the next round tries again
@@ -158,7 +158,7 @@ class Worker:
         self._drop_idle()
         return begun
 
-    async def _to_look_at(self) -> list[NamespaceInfo]:
+    async def _to_check(self) -> list[NamespaceInfo]:
         """Return the namespaces where something was appended since they were looked at, or where a job is due.
 
         They come in another order each time, so that none is always last. Two questions for many namespaces tell.

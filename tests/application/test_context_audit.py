@@ -15,7 +15,7 @@ from ledger.events import ContextRendered, RecordedEvent
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.session.state import SESSION, SessionState, at_rest
+from ledger.session.state import SESSION, SessionState, end_of_batch
 from ledger.stores.in_memory import InMemoryStore
 from projections.lineage import LINEAGE
 from tests.support.ledgers import ledger_over
@@ -149,7 +149,7 @@ async def test_a_recording_that_does_not_fit_the_log_differs(store: Store, names
 
 def unmarked(state: SessionState) -> SessionState:
     """Return *state* without what every event moves on."""
-    return replace(at_rest(state), version=0, writes=0, write_id="")
+    return replace(end_of_batch(state), version=0, writes=0, write_id="")
 
 
 @pytest.mark.parametrize("config", CONFIGS)

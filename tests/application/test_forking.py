@@ -17,7 +17,7 @@ from ledger.errors import (
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.session.state import at_rest
+from ledger.session.state import end_of_batch
 from ledger.states import snapshots
 from ledger.stores.in_memory import InMemoryStore
 from projections.entries import Entry
@@ -42,7 +42,7 @@ def anew(ledger: MemoryLedger) -> MemoryLedger:
 def untimed(state: Any) -> Any:
     """Return a state less its version and times, which a fork has of its own."""
     changed = {"version": 0, "write_id": "", "created_us": 0, "updated_us": 0, "opened": True, "life": 0, "writes": 0}
-    fields = {name: getattr(at_rest(state), name) for name in state.__struct_fields__}
+    fields = {name: getattr(end_of_batch(state), name) for name in state.__struct_fields__}
     return {**fields, **changed}
 
 

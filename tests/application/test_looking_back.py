@@ -11,7 +11,7 @@ from ledger.events import EntryAdded, RecordedEvent
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.session.state import SESSION, at_rest
+from ledger.session.state import SESSION, end_of_batch
 from ledger.session.views import stats_of, window_of
 from projections.history import HISTORY
 from projections.projection import Projection
@@ -44,7 +44,7 @@ async def test_every_reading_method_answers_at_every_version_as_it_did_then(
     async with MemoryLedger.open(namespace=namespace, store=store) as fresh:
         for ledger in (anywhere, fresh):
             for version in range(1, len(events) + 1):
-                state = at_rest(SESSION.fold(events[:version]))
+                state = end_of_batch(SESSION.fold(events[:version]))
                 window = window_of(state)
                 assert await ledger.get_state("s", version=version) == state
                 context = await ledger.get_context("s", version=version)

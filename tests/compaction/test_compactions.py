@@ -23,7 +23,7 @@ from ledger.session.commands import (
     RemoveEntry,
     RequestCompaction,
 )
-from ledger.session.state import at_rest
+from ledger.session.state import end_of_batch
 from ledger.session.views import plan_manual, stats_of
 from projections import config
 from tests.support.driver import Driven, Scripted, exact, raises, text_of, too_long
@@ -44,7 +44,7 @@ def in_flight(settings: dict = SMALL, notation: str = "u a u a u"):
 
 
 def without_compactions(session: Driven):
-    state = at_rest(session.state)
+    state = end_of_batch(session.state)
     return state.window, state.summaries, state.items, state.counts, state.config, state.progress
 
 

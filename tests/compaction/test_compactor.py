@@ -12,7 +12,7 @@ from ledger.events import CompactionFailed as Failed
 from ledger.events import CompactionRequested, EntryAdded
 from ledger.memory import MemoryLedger
 from ledger.ports import SummaryText
-from ledger.session.state import SESSION, at_rest
+from ledger.session.state import SESSION, end_of_batch
 from ledger.stores.in_memory import InMemoryStore
 from projections.prompts import SummaryRequest
 from tests.support.driver import Driven, Scripted, SetClock, raises, text_of
@@ -257,5 +257,5 @@ async def test_the_state_a_ledger_shows_is_the_fold_of_what_it_recorded() -> Non
             await ledger.settle()
         assert len(summarizer.asked) == 4
         folded = SESSION.fold(await ledger.get_events("s"))
-        assert at_rest(folded) == await ledger.get_state("s")
+        assert end_of_batch(folded) == await ledger.get_state("s")
     assert len(summarizer.asked) == 4

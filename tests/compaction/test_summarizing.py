@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
-from ledger.compaction.summarizing import carry_out, usable
+from ledger.compaction.summarizing import execute, usable
 from ledger.errors import SummarizerFailed
 from ledger.limits import CONTENT_BYTES
 from ledger.ports import SummaryText
@@ -161,7 +161,7 @@ async def test_a_summarizer_that_does_not_answer_in_time_fails() -> None:
     session = Driven({"recent_window": 0, "auto_compress": False}).append("u a")
     job = session.request(plan_manual(session.state, None, force=True))
     with pytest.raises(SummarizerFailed) as failed:
-        await carry_out(
+        await execute(
             job.asked,
             job.begin(),
             Hanging(),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ledger.events import CompactionCompleted, EntryAdded, Event
-from ledger.session.state import at_rest
+from ledger.session.state import end_of_batch
 from ledger.session.views import window_of
 from projections.history import HISTORY
 from projections.ranges import versions
@@ -60,8 +60,8 @@ def test_what_lies_under_a_block_may_leave_by_other_ways__LAW_22(others: list[di
     other = Driven({"profile": "none"})
     restore(other, before)
     assert exported(other) == before
-    kept = [(summary.text, summary.overlay) for summary in at_rest(session.state).summaries.live]
-    assert sorted(kept) == sorted((one.text, one.overlay) for one in at_rest(other.state).summaries.live)
+    kept = [(summary.text, summary.overlay) for summary in end_of_batch(session.state).summaries.live]
+    assert sorted(kept) == sorted((one.text, one.overlay) for one in end_of_batch(other.state).summaries.live)
     assert [one.status for one in HISTORY.fold(other.events).current()] == [
         one.status for one in HISTORY.fold(session.events).current() if one.status != "removed"
     ]
@@ -131,7 +131,7 @@ def check_nothing_lost(session: Driven) -> None:
     history = HISTORY.fold(session.events)
     made = {summary.summary_id: summary for summary in history.summaries}
     lineage: set[int] = set()
-    waiting = list(at_rest(session.state).summaries.live)
+    waiting = list(end_of_batch(session.state).summaries.live)
     while waiting:
         summary = waiting.pop()
         lineage.update(versions(summary.covered))

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from ledger.events import ConfigChanged, EntryAdded, ForkedFrom, RecordedEvent, SessionOpened
 from ledger.session import state as session_state
-from ledger.session.state import SESSION, SessionState, at_rest
+from ledger.session.state import SESSION, SessionState, end_of_batch
 from ledger.session.views import window_of
 from projections import config as memory_config
 from projections.history import HISTORY
@@ -43,7 +43,7 @@ def go_on(session: Driven, steps: list[Step]) -> None:
 
 def held(session: Driven) -> tuple[Any, ...]:
     """Return what a session is, less what tells a fork from its parent: when it began, and its first event."""
-    state = replace(at_rest(session.state), created_us=0, opened=True, life=0)
+    state = replace(end_of_batch(session.state), created_us=0, opened=True, life=0)
     shown = context_text(window_of(state, hints(session)))
     return state, HISTORY.fold(session.events), LINEAGE.fold(session.events), shown
 

@@ -18,7 +18,7 @@ from ledger.events import (
     RecordedEvent,
     SessionCleared,
 )
-from ledger.session.state import SESSION, SessionState, at_rest
+from ledger.session.state import SESSION, SessionState, end_of_batch
 from projections import ranges
 from projections.projection import Projection
 from projections.strategies import COMPACTIONS
@@ -45,7 +45,7 @@ def without_failures(events: Sequence[RecordedEvent]) -> list[RecordedEvent]:
 
 def lasting(state: SessionState) -> SessionState:
     """Return *state* less the failure counters and what says how far the log went."""
-    state = at_rest(state)
+    state = end_of_batch(state)
     return replace(
         state, version=0, writes=0, write_id="", updated_us=0, compactions=replace(state.compactions, failures=())
     )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ledger.events import CompactionCompleted, Event, RecordedEvent, SessionCleared
 from ledger.session.commands import ChangeConfig
-from ledger.session.state import SESSION, SessionState, at_rest
+from ledger.session.state import SESSION, SessionState, end_of_batch
 from ledger.session.views import stats_of, window_of
 from ledger.what_if.answers import cache_of
 from ledger.what_if.replay import replay
@@ -34,7 +34,7 @@ def test_every_compaction_has_configs_here() -> None:
 
 def seen(state: SessionState) -> tuple[Any, ...]:
     """Return what makes two states equal (R-WIF-9): no ids of compactions, no versions of theirs, no times."""
-    state = at_rest(state)
+    state = end_of_batch(state)
     live = sorted((one.first_version, one.key, one.covered, one.text, one.tokens) for one in state.summaries.live)
     shown = [getattr(item, "entry_id", None) or (item.key, item.covered, item.text) for item in window_of(state).items]
     active = [(entry.version, entry.content, entry.tokens) for entry in state.window.entries]
@@ -105,7 +105,7 @@ def check_units_taken(events: list[RecordedEvent]) -> None:
     state = SESSION.initial
     for event in events:
         if is_taking(event.payload):
-            for unit in group_units(at_rest(state).window.entries):
+            for unit in group_units(end_of_batch(state).window.entries):
                 taken = {ranges.contains(event.payload.covered, entry.version) for entry in unit.entries}
                 assert len(taken) == 1
                 assert taken == {False} or not unit.open

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.session.state import SessionState, at_rest
+from ledger.session.state import SessionState, end_of_batch
 from projections.strategies import rolling_blocks
 from projections.strategies.rolling import Rolling, shown_items
 from projections.strategies.rolling_blocks import Blocks, RollingBlocks
@@ -23,7 +23,7 @@ Span = tuple[int, int]
 def states() -> list[SessionState]:
     """Return the state after n entries, for each n below `MOST`; each entry is an item."""
     session = Driven({"profile": "none"})
-    return [at_rest(session.state), *(at_rest(session.append("u").state) for _ in range(1, MOST))]
+    return [end_of_batch(session.state), *(end_of_batch(session.append("u").state) for _ in range(1, MOST))]
 
 
 def blocks_up_to(n: int, size: int, kept: int) -> list[Span]:
@@ -88,8 +88,8 @@ def rolled(size: int, kept: int, unit: str, batches: list[int]) -> tuple[Any, li
     session = Driven({"profile": "rolling", "size": size, "max_summaries": kept, "unit": unit})
     for count in batches:
         session.add("[" + ("u9 a9 " if unit == "interaction" else "u9 ") * count + "]")
-    blocks = at_rest(session.state).progress_of("rolling_blocks") or Blocks()
-    live = sorted(at_rest(session.state).summaries.live, key=lambda summary: summary.first_version)
+    blocks = end_of_batch(session.state).progress_of("rolling_blocks") or Blocks()
+    live = sorted(end_of_batch(session.state).summaries.live, key=lambda summary: summary.first_version)
     due = [(span, session.places(one.covered)) for span, one in zip(spans(blocks), blocks.retained, strict=True)]
     return (blocks.seen, blocks.edge, blocks.number, due), [
         ((one.block.first_item, one.block.last_item), session.places(one.covered)) for one in live if one.block

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.session.state import at_rest
+from ledger.session.state import end_of_batch
 from ledger.session.views import stats_of, window_of
 from projections.entries import Entry
 from projections.strategies import WINDOWS
@@ -80,7 +80,7 @@ def test_sliding_window_keeps_its_limit_or_shows_only_what_it_must__LAW_6(config
 def test_max_tokens_shows_whole_interactions_as_many_as_fit__LAW_7(config: dict, steps: list) -> None:
     session = happened(config, steps)
     own, shown = session.state.config.window, shown_versions(session)
-    closed = [one for one in all_interactions(at_rest(session.state)) if one.closed]
+    closed = [one for one in all_interactions(end_of_batch(session.state)) if one.closed]
     passing = [one for at, one in enumerate(reversed(closed)) if passes(own.conditions, one, at)]
     taken = [one for one in passing if one.entries[0].version in shown]
     for one in closed:

@@ -248,5 +248,5 @@ def test_the_dearest_accepted_conditions_end_within_10_ms__LAW_23() -> None:
 def test_with_an_evaluator_of_pythons_own_an_attribute_would_leak(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: what keeps `message.keys` a look-up, and not a method."""
     assert evaluate("message.keys is None", FACTS).holds
-    monkeypatch.setattr(conditions, "_look_up", lambda value, key: getattr(value, key, None))
+    monkeypatch.setattr(conditions, "_find", lambda value, key: getattr(value, key, None))
     assert not evaluate("message.keys is None", FACTS).holds

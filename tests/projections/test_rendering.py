@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from ledger.results import Context
-from ledger.session.state import at_rest
+from ledger.session.state import end_of_batch
 from ledger.session.views import window_of
 from projections.rendering import chat_messages, context_text, rolling_shape, summary_as_message
 from tests.support.driver import Driven, Scripted, exact
@@ -213,7 +213,7 @@ def test_every_tool_message_follows_its_call_in_either_order(order: str) -> None
 
 
 def shape(session: Driven) -> dict:
-    return rolling_shape(window_of(at_rest(session.state)))
+    return rolling_shape(window_of(end_of_batch(session.state)))
 
 
 def test_the_rolling_shape_pairs_requests_and_responses() -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from ledger.compaction.dialogue import Dialogue, begin
-from ledger.compaction.summarizing import carry_out
+from ledger.compaction.summarizing import execute
 from ledger.errors import SummarizerFailed
 from ledger.events import CompactionCompleted, CompactionRequested, Event, Ranges
 from ledger.ports import Summarizer, SummaryText
@@ -146,7 +146,7 @@ class Driven(Session):
         return next(iter(self.do(self.outcome(job, summarizer or self.summarizer))), None)
 
     def outcome(self, job: Job, summarizer: Summarizer) -> CompleteCompaction | FailCompaction:
-        called = carry_out(
+        called = execute(
             job.asked,
             job.begin(),
             summarizer,

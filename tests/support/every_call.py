@@ -59,7 +59,7 @@ async def check_every_call(operation: Operation, sound: Store, failing_at: Faili
 
 async def _attempt(operation: Operation, client: MemoryLedger) -> Unavailable | None:
     try:
-        await operation.carry_out(client)
+        await operation.execute(client)
     except Unavailable as fault:
         return fault
     finally:

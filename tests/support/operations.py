@@ -17,7 +17,7 @@ class Operation(NamedTuple):
     """Something a client does; *times* tells from the log how often it was done, if nothing is half-written."""
 
     prepare: Callable[[MemoryLedger], Awaitable[object]]
-    carry_out: Callable[[MemoryLedger], Awaitable[object]]
+    execute: Callable[[MemoryLedger], Awaitable[object]]
     times: Callable[[MemoryLedger], Awaitable[int]]
 
 

@@ -12,7 +12,7 @@ from ledger.events import RecordedEvent
 from ledger.ids import Stream, ulid
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.session.state import SESSION, SessionState, at_rest
+from ledger.session.state import SESSION, SessionState, end_of_batch
 from tests.support.ledgers import ledger_over
 
 START = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
@@ -92,11 +92,11 @@ async def check_folds(twin: Twin) -> list[RecordedEvent]:
     for version, event in enumerate(events, start=1):
         state = SESSION.evolve(state, event)
         reader = ledger_over(twin.store, namespace=twin.stream.namespace)
-        assert await reader.get_state(SESSION_ID, version=version) == at_rest(state), f"version {version}"
+        assert await reader.get_state(SESSION_ID, version=version) == end_of_batch(state), f"version {version}"
     if events:
         reader = ledger_over(twin.store, namespace=twin.stream.namespace)
-        assert await reader.get_state(SESSION_ID) == at_rest(state)
-        assert await twin.ledger.get_state(SESSION_ID) == at_rest(state), "the cached state"
+        assert await reader.get_state(SESSION_ID) == end_of_batch(state)
+        assert await twin.ledger.get_state(SESSION_ID) == end_of_batch(state), "the cached state"
     return events
 
 

@@ -214,8 +214,10 @@ async def test_a_worker_without_the_guard_is_caught(
 ) -> None:
     """Negative control."""
 
-    async def unguarded(worked: WorkedNamespace, stream: Any, made_of: DecideCompletion, *, write_id: str) -> Ending:
-        made = made_of(*before)
+    async def unguarded(
+        worked: WorkedNamespace, stream: Any, result_of_backlog: DecideCompletion, *, write_id: str
+    ) -> Ending:
+        made = result_of_backlog(*before)
         assert made is not None
         events = [command.extracted for command in made.commands]  # type: ignore[union-attr]
         handle = worked.handle

@@ -279,10 +279,10 @@ def _same(ours: JsonObject, theirs: JsonObject) -> bool:
     """Tell whether two servers show one session: what was said, and all that was kept with it."""
     data = {name: value for name, value in (theirs.get("data") or {}).items() if value is not None}
     kept = {name: theirs.get(name) or absent for name, absent in _KEPT.items()}
-    return {name: ours[name] for name in _KEPT} == {**kept, "data": data} and _said(ours) == _said(theirs)
+    return {name: ours[name] for name in _KEPT} == {**kept, "data": data} and _identity_of(ours) == _identity_of(theirs)
 
 
-def _said(shown: JsonObject) -> list[tuple[object, ...]]:
+def _identity_of(shown: JsonObject) -> list[tuple[object, ...]]:
     messages = [(each.get("id"), each.get("role"), each.get("content")) for each in shown.get("messages") or ()]
     memories = [(each.get("id"), each.get("text"), each.get("memory_type")) for each in shown.get("memories") or ()]
     return [*messages, *memories]

@@ -79,8 +79,8 @@ async def prompt(
     if sent.long_term_search is not None and sent.long_term_search is not False:
         memory = await memory_for(service, caller)
         found = (await memory.search(search_for(caller, _search(sent)))).as_json()["memories"]
-        messages.append(_said("system", _told(found)))
-    return PromptOut(messages=[*messages, _said("user", sent.query)], long_term_memories=found or None)
+        messages.append(_prompt_message("system", _memories_text(found)))
+    return PromptOut(messages=[*messages, _prompt_message("user", sent.query)], long_term_memories=found or None)
 
 
 def _search(sent: PromptBody) -> JsonObject:
@@ -98,7 +98,7 @@ def _search(sent: PromptBody) -> JsonObject:
     return {**asked, "text": sent.query}
 
 
-def _told(found: list[JsonObject]) -> str:
+def _memories_text(found: list[JsonObject]) -> str:
     lines = [f"- {record['text']} (ID: {record['id']})" for record in found]
     known = "\n".join(lines) if lines else "No relevant long-term memories found."
     return f"## Long term memories related to the user's query\n {known}"
@@ -111,10 +111,10 @@ async def _of_session(sent: SessionBody, caller: ReadCaller, service: ServiceOf)
     if place is None:
         return []
     context = context_text(place.state)
-    told = [_said("system", f"## A summary of the conversation so far:\n{context}")] if context else []
+    told = [_prompt_message("system", f"## A summary of the conversation so far:\n{context}")] if context else []
     shown = shapes.view_of(place.state, limit).entries
-    return told + [_said("user" if entry.role == "user" else "assistant", entry.content) for entry in shown]
+    return told + [_prompt_message("user" if entry.role == "user" else "assistant", entry.content) for entry in shown]
 
 
-def _said(role: str, text: str) -> PromptMessage:
+def _prompt_message(role: str, text: str) -> PromptMessage:
     return PromptMessage(role=role, content=PromptText(text=text))

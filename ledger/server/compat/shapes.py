@@ -93,13 +93,13 @@ def message(entry: Entry, state: SessionState) -> JsonObject:
         "role": entry.role,
         "content": entry.content,
         "id": entry.entry_id,
-        "created_at": moment(_said_at(entry)),
+        "created_at": moment(_created_at(entry)),
         "persisted_at": moment(flags.persisted_at(entry.version)) if flags.persisted else None,
         "discrete_memory_extracted": "t" if ranges.contains(flags.extracted, entry.version) else "f",
     }
 
 
-def _said_at(entry: Entry) -> datetime:
+def _created_at(entry: Entry) -> datetime:
     """Return when an entry was said, as far as its client may claim; clients refuse to read what is in the future."""
     recorded = to_datetime(entry.recorded_us)
     return entry.moment if entry.moment - recorded <= _FURTHEST_AHEAD else recorded

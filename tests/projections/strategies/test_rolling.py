@@ -5,7 +5,7 @@ import pytest
 from ledger.errors import NotEnoughEntries
 from ledger.events import CompactionCompleted, CompactionDiscarded, CompactionFailed, CompactionRequested
 from ledger.session.commands import ChangeConfig, ClearSession, RemoveEntry
-from ledger.session.state import SESSION, at_rest
+from ledger.session.state import SESSION, end_of_batch
 from ledger.session.views import stats_of, window_of
 from projections import config, ranges
 from projections.strategies.rolling import shown_items
@@ -55,7 +55,7 @@ class Rolling(Driven):
 
     @property
     def fallen_due(self) -> int:
-        return at_rest(self.state).progress_of("rolling_blocks").number
+        return end_of_batch(self.state).progress_of("rolling_blocks").number
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -170,7 +170,7 @@ def test_a_block_that_keeps_failing_holds_up_no_other__V_001_22() -> None:
     """R-001-6."""
     session = Rolling(21, 3, summarizer=Scripted(fails_for("e2"))).grow(43)
     assert session.kept == [(23, 43)]
-    blocks = at_rest(session.state).progress_of("rolling_blocks").retained
+    blocks = end_of_batch(session.state).progress_of("rolling_blocks").retained
     assert [(due.block.first_item, due.done) for due in blocks] == [(2, False), (23, True)]
     assert session.entries_at(CompactionFailed) == [22, 23, 25, 29, 37]
 
@@ -196,10 +196,10 @@ def test_a_block_that_never_failed_goes_before_one_that_did() -> None:
 def test_tool_entries_belong_to_the_next_message__V_001_23() -> None:
     """R-001-1."""
     session = Rolling(21, 3).add("u c1 r1 a")
-    numbering = at_rest(session.state).items.numbering("entry")
+    numbering = end_of_batch(session.state).items.numbering("entry")
     items = [numbering.members(session.state.window, number, number) for number in (1, 2)]
     assert [[entry.entry_id for entry in item] for item in items] == [["e1"], ["e2", "e3", "e4"]]
-    assert at_rest(session.state).items.count("entry") == 2
+    assert end_of_batch(session.state).items.count("entry") == 2
 
 
 @pytest.mark.parametrize(
@@ -216,14 +216,14 @@ def test_tool_entries_belong_to_the_next_message__V_001_23() -> None:
 def test_an_incomplete_tool_unit_moves_on_and_pinned_entries_are_in_no_item(notation: str, items: list) -> None:
     """R-001-1, R-GEN-7, R-GEN-9."""
     session = Rolling(21, 3).add(notation)
-    numbering = at_rest(session.state).items.numbering("entry")
-    count = at_rest(session.state).items.count("entry")
+    numbering = end_of_batch(session.state).items.numbering("entry")
+    count = end_of_batch(session.state).items.count("entry")
     members = [numbering.members(session.state.window, number, number) for number in range(1, count + 1)]
     assert [[entry.entry_id for entry in item] for item in members] == items
 
 
 def groups(session: Driven) -> list[list[str]]:
-    state = at_rest(session.state)
+    state = end_of_batch(session.state)
     return [[entry.entry_id for entry in group] for group in shown_items(state.config.window, state)]
 
 
@@ -231,7 +231,7 @@ def test_an_open_last_interaction_is_one_of_the_items_shown() -> None:
     """R-001-4."""
     session = Rolling(2, 3, "interaction").add("u a u a u c1")
     assert groups(session) == [["e3", "e4"], ["e5", "e6"]]
-    assert at_rest(session.state).items.count("interaction") == 2
+    assert end_of_batch(session.state).items.count("interaction") == 2
 
 
 def test_trailing_tool_and_context_entries_are_shown_beside_the_items() -> None:
@@ -343,7 +343,7 @@ def test_another_unit_begins_to_count_anew_and_keeps_no_block() -> None:
     session = Rolling(2, 3).grow(9)
     session.do(ChangeConfig(next(session.ids), config.update(session.state.config, {"unit": "interaction"})))
     assert not session.kept
-    assert at_rest(session.state).config.window.unit == "interaction"
+    assert end_of_batch(session.state).config.window.unit == "interaction"
 
 
 def test_asked_by_a_caller_the_oldest_due_block_is_summarised_or_none_is_due() -> None:
@@ -375,7 +375,7 @@ def test_the_numbering_of_a_long_session_stays_as_small_as_its_window() -> None:
         ],
     }
     session = Driven(settings).add("u a " * 200)
-    items = at_rest(session.state).items
+    items = end_of_batch(session.state).items
     assert items.count("entry") == 400
     assert len(items.messages.starts) <= 16
     assert window_of(session.state).summaries
@@ -402,7 +402,7 @@ def test_a_block_reaches_back_to_entries_that_have_left_the_window() -> None:
 
 def test_an_empty_session_has_no_items() -> None:
     """LAW-2: n = 0, e = 1."""
-    state = at_rest(given({"profile": "rolling"}).state)
+    state = end_of_batch(given({"profile": "rolling"}).state)
     blocks = state.progress_of("rolling_blocks")
     assert (blocks.seen, blocks.edge, blocks.number, blocks.retained) == (0, 1, 0, ())
     assert window_of(state).items == ()
