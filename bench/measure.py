@@ -39,7 +39,7 @@ async def interleaved(contenders: Mapping[str, Work], *, rounds: int, each: int)
 
 def ratio(medians: Mapping[str, list[float]], ours: str, peer: str) -> float:
     """Return the median over the rounds of our figure divided by the peer's of the same round."""
-    return statistics.median(one / other for one, other in zip(medians[ours], medians[peer], strict=True))
+    return statistics.median(first / other for first, other in zip(medians[ours], medians[peer], strict=True))
 
 
 def at_most(workload: str, value: float, limit: float | None, note: str = "") -> Result:

@@ -55,7 +55,7 @@ async def search(setting: Setting) -> list[Result]:
         questions = itertools.cycle([_question(random.Random(seed)) for seed in range(50)])
         namespace_uuid = namespace_id(namespace)
         (build,) = [
-            one.build for one in (await store.projections.progress(namespace_uuid))[1] if one.projection == SEARCH
+            item.build for item in (await store.projections.progress(namespace_uuid))[1] if item.projection == SEARCH
         ]
 
         async def library() -> None:

@@ -213,19 +213,22 @@ def derived(
         versions=versions,
         summaries=tuple(
             DerivedSummary(
-                summary_id=one.summary_id,
-                version=one.version,
-                how=one.how,
-                via=one.via,
-                live=state.summaries.find(one.summary_id) is not None,
+                summary_id=reached.summary_id,
+                version=reached.version,
+                how=reached.how,
+                via=reached.via,
+                live=state.summaries.find(reached.summary_id) is not None,
             )
-            for one in found.summaries
+            for reached in found.summaries
         ),
         contexts=tuple(
             DerivedContext(
-                version=one.version, rendered_version=rendered_versions[one.version], how=one.how, via=one.via
+                version=reached.version,
+                rendered_version=rendered_versions[reached.version],
+                how=reached.how,
+                via=reached.via,
             )
-            for one in found.contexts
+            for reached in found.contexts
         ),
     )
 

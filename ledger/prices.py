@@ -58,7 +58,11 @@ class Spending(msgspec.Struct, frozen=True, kw_only=True):
 def spending(completed: Iterable[CompactionCompleted], prices: Prices) -> Spending:
     """Return what compactions cost: all of them, also those whose summaries are gone by now. Source: R-WIF-8."""
     made = list(completed)
-    calls = [(one.model, output.input_tokens or 0, output.output_tokens or 0) for one in made for output in one.outputs]
+    calls = [
+        (completed.model, output.input_tokens or 0, output.output_tokens or 0)
+        for completed in made
+        for output in completed.outputs
+    ]
     costs = [prices.cost(*call) for call in calls]
     return Spending(
         compactions=len(made),

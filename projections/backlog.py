@@ -100,7 +100,7 @@ def _changed(state: Backlog, event: RecordedEvent) -> Backlog:
         case MemoryEdited(memory_version=version) if version in state.unpromoted:
             return replace(state, edited_version=event.version)
         case MemoryPromoted(memory_version=version):
-            return replace(state, unpromoted=tuple(one for one in state.unpromoted if one != version))
+            return replace(state, unpromoted=tuple(item for item in state.unpromoted if item != version))
         case OpaqueEvent(type=type_, schema_version=schema_version):
             raise UnknownEvent(type_, schema_version, version=event.version)
         case _:
@@ -151,18 +151,18 @@ def without(left: Ranges, gone: Ranges) -> Ranges:
 
 
 def _apart(left: Ranges, start: int, end: int) -> Iterable[tuple[int, int]]:
-    for one, other in left:
-        if other < start or one > end:
-            yield one, other
+    for first, other in left:
+        if other < start or first > end:
+            yield first, other
             continue
-        if one < start:
-            yield one, start - 1
+        if first < start:
+            yield first, start - 1
         if other > end:
             yield end + 1, other
 
 
 def _within(covered: Ranges, left: Ranges) -> bool:
-    return all(any(start <= one and other <= end for start, end in left) for one, other in covered)
+    return all(any(start <= first and other <= end for start, end in left) for first, other in covered)
 
 
 #: Snapshots of it carry this name and version.

@@ -29,9 +29,9 @@ def _operations(before: JsonObject, after: JsonObject, path: str) -> Iterator[Js
             yield {"op": "add", "path": f"{path}/{_token(key)}", "value": value}
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(first: Any, other: Any) -> bool:
     """Tell whether two values are the same JSON; ``1``, ``1.0`` and ``true`` are not."""
-    return canonical_json(one) == canonical_json(other)
+    return canonical_json(first) == canonical_json(other)
 
 
 def _token(key: str) -> str:

@@ -44,9 +44,9 @@ def contains(ranges: Ranges, version: int) -> bool:
     return at >= 0 and version <= ranges[at][1]
 
 
-def overlap(one: Ranges, other: Ranges) -> bool:
+def overlap(item: Ranges, other: Ranges) -> bool:
     """Tell whether any version is in both."""
-    return any(first <= end and start <= last for first, last in one for start, end in other)
+    return any(first <= end and start <= last for first, last in item for start, end in other)
 
 
 def size(ranges: Ranges) -> int:

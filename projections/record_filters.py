@@ -99,13 +99,13 @@ def tag_matches(condition: Tag, values: Sequence[str]) -> bool:
         case "ne":
             return wanted[0] not in values
         case "any":
-            return any(one in values for one in wanted)
+            return any(name in values for name in wanted)
         case "all":
-            return all(one in values for one in wanted)
+            return all(name in values for name in wanted)
         case "none":
-            return not any(one in values for one in wanted)
+            return not any(name in values for name in wanted)
         case "startswith":
-            return any(one.startswith(wanted[0]) for one in values)
+            return any(value.startswith(wanted[0]) for value in values)
         case _:
             assert_never(condition.operator)
 
@@ -162,9 +162,9 @@ def _operators(body: Mapping[str, Any], name: str, spellings: Mapping[str, str])
     for alone in ("startswith", "between"):
         if alone in meant and len(meant) > 1:
             raise _bad(name, f"{alone} stands alone")
-    for one, other in (("eq", "ne"), ("any", "all")):
-        if {one, other} <= meant:
-            raise _bad(name, f"give {one} or {other}, not both")
+    for first, other in (("eq", "ne"), ("any", "all")):
+        if {first, other} <= meant:
+            raise _bad(name, f"give {first} or {other}, not both")
     return used
 
 
@@ -173,12 +173,12 @@ def _tags(name: TagField, given: Mapping[str, Any]) -> list[FilterCondition]:
     for key, value in given.items():
         operator, field = _TAGS[key], f"{name}.{key}"
         values = _list(value, field) if operator in _OF_LISTS else [value]
-        texts = [_text(one, field) for one in values]
+        texts = [_text(value, field) for value in values]
         if operator == "startswith" and not texts[0]:
             raise _bad(field, "a prefix is not empty")
         if name == "memory_type" and operator != "startswith" and not set(texts) <= set(MEMORY_TYPES):
             raise _bad(field, f"is one of {', '.join(MEMORY_TYPES)}")
-        conditions.append(Tag(name, operator, tuple(folded(name, one) for one in texts)))
+        conditions.append(Tag(name, operator, tuple(folded(name, text) for text in texts)))
     return conditions
 
 
@@ -189,7 +189,7 @@ def _dates(name: DateField, given: Mapping[str, Any]) -> list[FilterCondition]:
         times = _list(value, field) if operator == "between" else [value]
         if operator == "between" and len(times) != 2:
             raise _bad(field, "is a list of two moments")
-        conditions.append(Date(name, operator, tuple(moment_of(one, field=field) for one in times)))
+        conditions.append(Date(name, operator, tuple(moment_of(time, field=field) for time in times)))
     return conditions
 
 

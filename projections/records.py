@@ -95,10 +95,10 @@ def evolve(known: Mapping[str, Record], event: RecordedEvent) -> list[Record]:
     payload = event.payload
     match payload:
         case OpaqueEvent():
-            return [known[one] for one in about(event)]
+            return [known[item] for item in about(event)]
         case RecordMerged(record_id=keeper, merged=merged):
             kept = [replace(known[keeper], version=event.version)] if keeper in known else []
-            return [*kept, *(_merged(known[one], keeper, event) for one in merged if one in known)]
+            return [*kept, *(_merged(known[record_id], keeper, event) for record_id in merged if record_id in known)]
         case RecordDeleted(record_id=record_id, reason=reason):
             gone = known.get(record_id)
             return [replace(gone, status=reason, version=event.version)] if gone else []
@@ -137,7 +137,7 @@ def fold(events: Iterable[RecordedEvent], known: Mapping[str, Record] | None = N
     """Return all records after *events* of one stream, oldest first, on top of those *known* before."""
     records = dict(known or {})
     for event in events:
-        records.update({one.record_id: one for one in evolve(records, event)})
+        records.update({record.record_id: record for record in evolve(records, event)})
     return records
 
 

@@ -75,7 +75,7 @@ def context_pieces(window: Window, *, conversation_first: bool = False) -> list[
 
 def _spaced(shown: Iterable[ShownText]) -> list[ShownText]:
     """Return *shown* with a blank line between any two."""
-    return [piece for one in shown for piece in (one, ShownText(""))][:-1]
+    return [piece for shown_text in shown for piece in (shown_text, ShownText(""))][:-1]
 
 
 def chat_messages(window: Window, *, summary_role: str = "user") -> list[JsonObject]:

@@ -130,15 +130,15 @@ def _interactions(own: JsonObject) -> JsonObject:
     listed = own.get("strategies") if "strategies" in own else [own]
     if not isinstance(listed, list):
         raise InvalidInput("bad_config", "is a list", field="strategies")
-    for at, one in enumerate(listed):
-        if not isinstance(one, dict) or not {"memory_strategy_id", "long_term_memory_id", "type"} & one.keys():
+    for at, item in enumerate(listed):
+        if not isinstance(item, dict) or not {"memory_strategy_id", "long_term_memory_id", "type"} & item.keys():
             raise InvalidInput("bad_config", "is an object that names a strategy", field=f"strategies[{at}]")
     if not listed:
         raise InvalidInput("bad_config", "names no strategy; the profile `none` has none", field="strategies")
-    windows = [one for one in listed if "memory_strategy_id" in one]
+    windows = [item for item in listed if "memory_strategy_id" in item]
     if len(windows) > 1:
         raise InvalidInput("bad_config", "there is one window", field=f"strategies[{listed.index(windows[1])}]")
-    others = [one for one in listed if "memory_strategy_id" not in one]
+    others = [item for item in listed if "memory_strategy_id" not in item]
     return {"window": windows[0] if windows else {"type": "full"}, "compactions": others}
 
 

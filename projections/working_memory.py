@@ -121,7 +121,7 @@ class WorkingMemory(msgspec.Struct, frozen=True):
 
     def memory(self, memory_id: str) -> Memory | None:
         """Return the memory with this id."""
-        return next((one for one in self.memories if one.memory_id == memory_id), None)
+        return next((memory for memory in self.memories if memory.memory_id == memory_id), None)
 
     def had_context(self, text: str) -> bool:
         """Tell whether *text* stood for what came before, now or earlier in this life (http W-59)."""
@@ -153,7 +153,9 @@ def _changed(state: WorkingMemory, event: RecordedEvent) -> WorkingMemory:
         case ConfigChanged(extraction=extraction, tokens=tokens):
             return replace(state, extraction=extraction, tokens=tokens)
         case CompactionCompleted() as payload if payload.summary_id is not None:
-            spent = sum((one.input_tokens or 0) + (one.output_tokens or 0) for one in payload.outputs)
+            spent = sum(
+                (model_output.input_tokens or 0) + (model_output.output_tokens or 0) for model_output in payload.outputs
+            )
             return _with_context(replace(state, tokens=state.tokens + spent), payload.text)
         case ContextSet(summary_id=str(), text=text):
             return _with_context(state, text)
@@ -194,7 +196,7 @@ def _with_data(state: WorkingMemory, version: int, payload: DataChanged) -> Work
 
 def _with_context(state: WorkingMemory, text: str) -> WorkingMemory:
     digest = context_digest(text)
-    others = tuple(one for one in state.contexts if one != digest)
+    others = tuple(context for context in state.contexts if context != digest)
     return replace(state, contexts=(*others, digest)[-_CONTEXTS:])
 
 
@@ -207,10 +209,14 @@ def _memories(
         return (*memories, memory_of(event, payload))
     found = payload.memory_version
     if isinstance(payload, MemoryRemoved):
-        return tuple(one for one in memories if one.version != found)
+        return tuple(memory for memory in memories if memory.version != found)
     if isinstance(payload, MemoryEdited):
-        return tuple(memory_edited(one, event, payload) if one.version == found else one for one in memories)
-    return tuple(replace(one, persisted_us=event.recorded_us) if one.version == found else one for one in memories)
+        return tuple(
+            memory_edited(memory, event, payload) if memory.version == found else memory for memory in memories
+        )
+    return tuple(
+        replace(memory, persisted_us=event.recorded_us) if memory.version == found else memory for memory in memories
+    )
 
 
 def memory_of(event: RecordedEvent, payload: MemoryAdded) -> Memory:

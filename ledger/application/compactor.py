@@ -279,7 +279,7 @@ class Compactor:
             return active
         events = await self._store.events.read_stream(stream, until=state.version)
         past = HISTORY.fold(decode(event) for event in events).within(plan.covered)
-        return tuple(one.entry for one in past if one.status in {"active", "covered"})
+        return tuple(past.entry for past in past if past.status in {"active", "covered"})
 
     async def _abandon_stale(self, stream: Stream, actor: str) -> SessionState:
         """Record compactions that some process took on and never ended (R-CMP-10)."""

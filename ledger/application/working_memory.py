@@ -229,10 +229,10 @@ def with_limit(config: MemoryConfig, context_window: int | None, model_name: str
     """
     limit = {"context_window": context_window, "model_name": model_name}
     compactions = tuple(
-        Progressive.model_validate({**one.model_dump(exclude_unset=True), **limit})
-        if isinstance(one, Progressive) and limit != {name: getattr(one, name) for name in limit}
-        else one
-        for one in config.compactions
+        Progressive.model_validate({**strategy.model_dump(exclude_unset=True), **limit})
+        if isinstance(strategy, Progressive) and limit != {name: getattr(strategy, name) for name in limit}
+        else strategy
+        for strategy in config.compactions
     )
     return config.model_copy(update={"compactions": compactions})
 

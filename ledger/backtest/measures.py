@@ -115,7 +115,7 @@ def needed_for(questions: Sequence[Question], events: Sequence[RecordedEvent], *
     if not questions:
         return []
     said = [event for event in events if not event.type.startswith("compaction.")]
-    past = [one.entry for one in HISTORY.fold(said).current() if one.status != "removed"]
+    past = [past.entry for past in HISTORY.fold(said).current() if past.status != "removed"]
     index = WordIndex((entry.version, entry.content) for entry in past)
     transcript = Transcript(past)
     needed = []
@@ -172,20 +172,20 @@ def _ask(done: Replayed, config: MemoryConfig, needed: Sequence[Needed]) -> Aske
     homes = homes_of(done.entries.values()) if recalls else {}
     standing = standing_for(done)
     counts: Counter[str] = Counter(questions=len(needed))
-    for one in needed:
-        hits = index.search(one.question, config.window.top_k) if isinstance(config.window, Recall) else []
-        window = window_of(_with_question(state, one.question), hints_of(hits, homes))
+    for item in needed:
+        hits = index.search(item.question, config.window.top_k) if isinstance(config.window, Recall) else []
+        window = window_of(_with_question(state, item.question), hints_of(hits, homes))
         counts["tokens"] += window.tokens
         shown = {entry.version for entry in window.entries}
         told = {version for summary in window.summaries for version in standing.get(summary.summary_id, ())}
-        counts["unplaced"] += one.left_out
-        for versions in one.evidence:
+        counts["unplaced"] += item.left_out
+        for versions in item.evidence:
             counts["evidence"] += 1
             counts["unplaced"] += not versions
             counts["in_window"] += bool(versions & shown)
             counts["in_summaries"] += bool(versions & told)
-            counts["found_at_5"] += bool(versions & set(one.found[:5]))
-            counts["found_at_10"] += bool(versions & set(one.found))
+            counts["found_at_5"] += bool(versions & set(item.found[:5]))
+            counts["found_at_10"] += bool(versions & set(item.found))
     return msgspec.convert(counts, Asked)
 
 
@@ -210,8 +210,8 @@ def _with_question(state: SessionState, question: str) -> SessionState:
 def standing_for(done: Replayed) -> dict[str, frozenset[int]]:
     """Return which entries each summary stands for, also through the summaries it folds."""
     standing: dict[str, frozenset[int]] = {}
-    for one in done.completed:
-        if one.summary_id is not None:
-            folded = [standing.get(summary_id, frozenset()) for summary_id in one.folds]
-            standing[one.summary_id] = frozenset(ranges.versions(one.covered)).union(*folded)
+    for completed in done.completed:
+        if completed.summary_id is not None:
+            folded = [standing.get(summary_id, frozenset()) for summary_id in completed.folds]
+            standing[completed.summary_id] = frozenset(ranges.versions(completed.covered)).union(*folded)
     return standing

@@ -42,7 +42,9 @@ def plots(rows: Sequence[Row], measured: Sequence[Measured]) -> dict[str, bytes]
     made = {}
     if any(row.curve for row in rows):
         made["evidence.png"] = _evidence(rows)
-    medians = {row.config: _medians([one.shown for one in measured if one.config == row.config]) for row in rows}
+    medians = {
+        row.config: _medians([measured.shown for measured in measured if measured.config == row.config]) for row in rows
+    }
     made["tokens.png"] = _tokens(medians)
     if len(rows) > 1:
         made.update((panel_name(number), _panel(config, medians)) for number, config in enumerate(medians))
@@ -51,8 +53,10 @@ def plots(rows: Sequence[Row], measured: Sequence[Measured]) -> dict[str, bytes]
 
 def _medians(sessions: Sequence[Sequence[int]]) -> tuple[int, ...]:
     """Return the median at each model call, over the sessions that have come that far."""
-    length = max((len(one) for one in sessions), default=0)
-    return tuple(at_rank(sorted(one[turn] for one in sessions if turn < len(one)), 50) for turn in range(length))
+    length = max((len(session) for session in sessions), default=0)
+    return tuple(
+        at_rank(sorted(session[turn] for session in sessions if turn < len(session)), 50) for turn in range(length)
+    )
 
 
 def _alike(lines: Mapping[str, Any]) -> dict[Any, list[str]]:

@@ -28,7 +28,7 @@ class BacktestReport(msgspec.Struct, frozen=True, kw_only=True):
 
 def report_of(measured: Sequence[Measured], plan: Plan, sessions: Sequence[BacktestSession]) -> BacktestReport:
     """Return the table, with notes on what it does not say itself."""
-    rows = tuple(row(name, [one for one in measured if one.config == name]) for name, _ in plan.configs)
+    rows = tuple(row(name, [measured for measured in measured if measured.config == name]) for name, _ in plan.configs)
     names = {session.name for session in sessions}
     unasked = sum(asked.session not in names for asked in plan.questions)
     writer = "the heuristic" if plan.summaries == "heuristic" else "models, as recorded, else estimated in length"
@@ -46,7 +46,7 @@ def report_of(measured: Sequence[Measured], plan: Plan, sessions: Sequence[Backt
 def report_value(report: BacktestReport) -> dict[str, Any]:
     """Return the table as JSON: keys as in `Row`, shares and costs as numbers."""
     return {
-        "configs": [_row_value(one) for one in report.rows],
+        "configs": [_row_value(row) for row in report.rows],
         "findings": list(report.findings),
         "notes": list(report.notes),
     }
@@ -73,11 +73,11 @@ def write(report: BacktestReport, plan: Plan, folder: Path) -> list[str]:
     return list(files)
 
 
-def _row_value(one: Row) -> dict[str, Any]:
-    value = msgspec.structs.asdict(one)
+def _row_value(row: Row) -> dict[str, Any]:
+    value = msgspec.structs.asdict(row)
     for name in ("cost_usd", "in_window", "in_summaries", "search_at_5", "search_at_10"):
         value[name] = None if value[name] is None else float(value[name])
     value["curve"] = [
-        {"budget": point.budget, "tokens": point.tokens, "kept": float(point.kept)} for point in one.curve
+        {"budget": point.budget, "tokens": point.tokens, "kept": float(point.kept)} for point in row.curve
     ]
     return value

@@ -82,8 +82,8 @@ def run(
     progress(len(done), len(keys))
     for measured in _measured([(session, names) for session, names in wanted if names], plan, jobs):
         if kept_in:
-            _append(kept_in, [_Done(keys[one.session, one.config], one) for one in measured])
-        done.update(((one.session, one.config), one) for one in measured)
+            _append(kept_in, [_Done(keys[measured.session, measured.config], measured) for measured in measured])
+        done.update(((measured.session, measured.config), measured) for measured in measured)
         progress(len(done), len(keys))
     return [done[session.name, name] for name, _ in plan.configs for session in sessions]
 
@@ -180,4 +180,4 @@ def _read(path: Path) -> dict[str, Measured]:
 
 def _append(path: Path, done: Sequence[_Done]) -> None:
     with path.open("ab") as file:
-        file.write(b"".join(msgspec.json.encode(one) + b"\n" for one in done))
+        file.write(b"".join(msgspec.json.encode(done) + b"\n" for done in done))

@@ -44,14 +44,14 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 def row(config: str, measured: Sequence[Measured]) -> Row:
     """Return the row of *config*, which all *measured* are of."""
-    shown = sorted(tokens for one in measured for tokens in one.shown)
-    asked = [one.asked for one in measured]
-    evidence = sum(one.evidence for one in asked)
-    questions = sum(one.questions for one in asked)
-    costs = [one.spent.cost_usd for one in measured]
+    shown = sorted(tokens for measured in measured for tokens in measured.shown)
+    asked = [measured.asked for measured in measured]
+    evidence = sum(asked.evidence for asked in asked)
+    questions = sum(asked.questions for asked in asked)
+    costs = [measured.spent.cost_usd for measured in measured]
 
     def share(name: str) -> Decimal | None:
-        return _share(sum(getattr(one, name) for one in asked), evidence) if evidence else None
+        return _share(sum(getattr(asked, name) for asked in asked), evidence) if evidence else None
 
     return Row(
         config=config,
@@ -61,15 +61,15 @@ def row(config: str, measured: Sequence[Measured]) -> Row:
         p95_shown=at_rank(shown, 95),
         max_shown=shown[-1] if shown else 0,
         total_shown=sum(shown),
-        compactions=sum(one.spent.compactions for one in measured),
-        failed=sum(one.failed for one in measured),
-        model_calls=sum(one.spent.model_calls for one in measured),
-        summary_tokens=sum(one.spent.input_tokens + one.spent.output_tokens for one in measured),
+        compactions=sum(measured.spent.compactions for measured in measured),
+        failed=sum(measured.failed for measured in measured),
+        model_calls=sum(measured.spent.model_calls for measured in measured),
+        summary_tokens=sum(measured.spent.input_tokens + measured.spent.output_tokens for measured in measured),
         cost_usd=None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0)),
-        split_pairs=sum(one.split_pairs for one in measured),
+        split_pairs=sum(measured.split_pairs for measured in measured),
         questions=questions,
         evidence=evidence,
-        unplaced=sum(one.unplaced for one in asked),
+        unplaced=sum(asked.unplaced for asked in asked),
         in_window=share("in_window"),
         in_summaries=share("in_summaries"),
         search_at_5=share("found_at_5"),
@@ -86,13 +86,13 @@ def at_rank(ordered: Sequence[int], percent: int) -> int:
 def _curve(measured: Sequence[Measured], questions: int, evidence: int) -> tuple[CurvePoint, ...]:
     """Return a point for each budget tried; of a config without one, the only point there is."""
     budgets: dict[int, tuple[int, int]] = {}
-    for one in measured:
-        for budget, tokens, kept in one.asked.by_budget:
+    for item in measured:
+        for budget, tokens, kept in item.asked.by_budget:
             before = budgets.get(budget, (0, 0))
             budgets[budget] = before[0] + tokens, before[1] + kept
     if not budgets:
-        tokens = sum(one.asked.tokens for one in measured)
-        kept = sum(one.asked.in_window for one in measured)
+        tokens = sum(measured.asked.tokens for measured in measured)
+        kept = sum(measured.asked.in_window for measured in measured)
         return (CurvePoint(None, tokens // questions, _share(kept, evidence)),)
     return tuple(
         CurvePoint(budget, tokens // questions, _share(kept, evidence))

@@ -41,8 +41,8 @@ def import_(
                 return [await _import_one(ledger, name, session, user, progress) for name in files]
 
     done = run(work)
-    names = [name for one in done for name in one.session_ids]
-    counts = {name: sum(getattr(one, name) for one in done) for name in ("sessions", "entries", "skipped")}
+    names = [name for imported in done for name in imported.session_ids]
+    counts = {name: sum(getattr(imported, name) for imported in done) for name in ("sessions", "entries", "skipped")}
 
     def show() -> None:
         there = f"; {counts['skipped']:,} were there already" if counts["skipped"] else ""
@@ -62,7 +62,7 @@ async def _import_one(
     if session is not None:
         if len(found) > 1:
             raise InvalidInput("several_sessions", f"{name} holds {len(found)} sessions", field="--session")
-        found = [renamed(one, session) for one in found]
+        found = [renamed(conversation, session) for conversation in found]
     return await ledger.import_conversations(found, user_id=user, progress=progress)
 
 

@@ -23,8 +23,10 @@ def list_() -> None:
 
     def show() -> None:
         table = opts.output.table("projection", ">version", "keeps")
-        for one in found:
-            table.add_row(one.name, str(one.version), one.keeps)
+        for stored_projection_info in found:
+            table.add_row(
+                stored_projection_info.name, str(stored_projection_info.version), stored_projection_info.keeps
+            )
         opts.output.console.print(table)
 
     opts.output.result({"projections": found}, show)
@@ -48,20 +50,20 @@ def status() -> None:
         table = opts.output.table(
             "projection", ">version", ">build", "status", ">position", ">behind", "read", "code", "updated (UTC)"
         )
-        for one in found:
+        for build_status in found:
             table.add_row(
-                one.name,
-                str(one.version),
-                str(one.build),
-                one.status,
-                f"{one.position:,}",
-                f"{one.last_position - one.position:,}",
-                "yes" if one.current else "no",
-                "same" if one.same_code else "other",
-                moment(one.updated_at),
+                build_status.name,
+                str(build_status.version),
+                str(build_status.build),
+                build_status.status,
+                f"{build_status.position:,}",
+                f"{build_status.last_position - build_status.position:,}",
+                "yes" if build_status.current else "no",
+                "same" if build_status.same_code else "other",
+                moment(build_status.updated_at),
             )
         opts.output.console.print(table)
-        if any(one.current and not one.same_code for one in found):
+        if any(build_status.current and not build_status.same_code for build_status in found):
             opts.output.say("Rows made by other code are read as they are: memory-ledger projections rebuild", "yellow")
 
     opts.output.result({"builds": found}, show)
@@ -87,10 +89,10 @@ def rebuild(
     found = run(work)
 
     def show() -> None:
-        for one in found:
-            went_on = f", went on from {one.resumed_at:,}" if one.resumed_at else ""
+        for rebuilt in found:
+            went_on = f", went on from {rebuilt.resumed_at:,}" if rebuilt.resumed_at else ""
             opts.output.say(
-                f"{one.name} version {one.version}, build {one.build}: {one.position:,} events folded{went_on}; "
+                f"{rebuilt.name} version {rebuilt.version}, build {rebuilt.build}: {rebuilt.position:,} events folded{went_on}; "
                 "readers use it now"
             )
 

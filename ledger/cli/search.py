@@ -52,20 +52,20 @@ def search(
             return
         table = opts.output.table("session", "user", ">version", ">score", "who", "text")
         width = max(40, opts.output.console.width - 60)
-        for one in found:
-            who = label(one.entry) if one.entry else one.kind.capitalize()
-            style = STYLES.get(one.entry.role, "") if one.entry else "bold"
+        for result in found:
+            who = label(result.entry) if result.entry else result.kind.capitalize()
+            style = STYLES.get(result.entry.role, "") if result.entry else "bold"
             table.add_row(
-                Text(one_line(one.session_id, 30)),
-                Text(one_line(one.user_id or "", 20)),
-                f"{one.version:,}",
-                f"{one.score:.3f}",
+                Text(one_line(result.session_id, 30)),
+                Text(one_line(result.user_id or "", 20)),
+                f"{result.version:,}",
+                f"{result.score:.3f}",
                 Text(one_line(who, 20), style=style),
-                marked(one.text, query, width),
+                marked(result.text, query, width),
             )
         opts.output.console.print(table)
 
-    opts.output.result({"query": query, "found": [found_value(one) for one in found]}, show_table)
+    opts.output.result({"query": query, "found": [found_value(found) for found in found]}, show_table)
 
 
 def marked(text: str, query: str, width: int) -> Text:

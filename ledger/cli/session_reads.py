@@ -93,7 +93,7 @@ def show(
             state = await ledger.get_state(session, **when(at, user))
             history = await ledger.get_history(session, version=state.version, user_id=user)
             context = await ledger.get_context(session, version=state.version, user_id=user)
-            past = [one for one in history.entries if everything or one.status not in {"removed", "cleared"}]
+            past = [past for past in history.entries if everything or past.status not in {"removed", "cleared"}]
             shown = {entry.version for entry in context.entries}
             return past, list(state.summaries.live), shown, state.version
 
@@ -101,7 +101,7 @@ def show(
     value = {
         "session_id": session,
         "version": version,
-        "entries": [entry_value(one, one.entry.version in shown) for one in past],
+        "entries": [entry_value(past, past.entry.version in shown) for past in past],
         "summaries": [summary_value(summary) for summary in live],
     }
 
@@ -110,10 +110,10 @@ def show(
             f"{session} at version {version}: {len(past)} entries, {len(shown)} in the window", style="bold"
         )
         numbers = {summary.summary_id: number for number, summary in enumerate(live, start=1)}
-        marks = [_mark(one, one.entry.version in shown, numbers) for one in past]
+        marks = [_mark(past, past.entry.version in shown, numbers) for past in past]
         width = max(map(len, marks), default=0)
-        for one, mark in zip(past, marks, strict=True):
-            _print_entry(opts.output, one, mark.ljust(width), full=full)
+        for past_entry, mark in zip(past, marks, strict=True):
+            _print_entry(opts.output, past_entry, mark.ljust(width), full=full)
         for summary in live:
             _print_summary(opts.output, summary, numbers[summary.summary_id])
         opts.output.say("● in the window   ○ active, not shown   S1 stands in summary 1", style="dim")

@@ -76,8 +76,8 @@ def found_value(found: SearchResult) -> dict[str, Any]:
         "id": entry.entry_id if entry else found.summary.summary_id if found.summary else None,
         "role": entry.role if entry else None,
         "tool_name": entry.tool_name if entry else None,
-        "before": [{**_brief(one), "content": one.content} for one in found.before],
-        "after": [{**_brief(one), "content": one.content} for one in found.after],
+        "before": [{**_brief(entry), "content": entry.content} for entry in found.before],
+        "after": [{**_brief(entry), "content": entry.content} for entry in found.after],
     }
 
 
@@ -101,7 +101,7 @@ def difference_value(session_id: str, found: Difference) -> dict[str, Any]:
     return {
         "session_id": session_id,
         "config_changed": found.config_changed,
-        "edited": [{"id": one.entry_id, "version": one.version} for one, _ in found.edited],
+        "edited": [{"id": entry.entry_id, "version": entry.version} for entry, _ in found.edited],
         "a": _side_value(found.before),
         "b": _side_value(found.after),
     }
@@ -115,15 +115,15 @@ def what_if_value(found: WhatIf) -> dict[str, Any]:
         "config": memory_config.dump(found.config),
         "compactions": [
             {
-                "key": one.key,
-                "effect": one.effect,
-                "covered": one.covered,
-                "tokens_before": one.tokens_before,
-                "tokens_after": one.tokens_after,
-                "method": one.method,
-                "model": one.model,
+                "key": completed.key,
+                "effect": completed.effect,
+                "covered": completed.covered,
+                "tokens_before": completed.tokens_before,
+                "tokens_after": completed.tokens_after,
+                "method": completed.method,
+                "model": completed.model,
             }
-            for one in found.completed
+            for completed in found.completed
         ],
         "failed": found.failed,
         "answers": found.answers,

@@ -120,8 +120,10 @@ def show_difference(output: Output, found: Difference) -> None:
             output.say(f"{sign} [summary of {summary.entry_count} entries] {one_line(summary.text, 90)}", style=style)
         for entry in side.only_entries:
             output.say(f"{sign} {entry.version:>5} {entry.kind}: {one_line(entry.content, 90)}", style=style)
-    for one, other in found.edited:
-        output.say(f"~ {one.version:>5} {one_line(one.content, 40)} → {one_line(other.content, 40)}", style="yellow")
+    for first, other in found.edited:
+        output.say(
+            f"~ {first.version:>5} {one_line(first.content, 40)} → {one_line(other.content, 40)}", style="yellow"
+        )
     if found.empty:
         output.say("Both show the same.")
     if found.config_changed:

@@ -38,18 +38,18 @@ def worker(
     only = None if opts.namespace is None else [check_name(opts.namespace, field="namespace")]
 
     async def work() -> int:
-        async with _worker(opts, namespaces=only) as one:
-            if not one.extracts:
+        async with _worker(opts, namespaces=only) as worker:
+            if not worker.extracts:
                 opts.output.tell("no model is set: messages wait for one, and no memories are made of them", "yellow")
             if once:
                 try:
-                    return await one.run_once()
+                    return await worker.run_once()
                 finally:
-                    await one.stop()
+                    await worker.stop()
             stopped = asyncio.Event()
             for each in (signal.SIGINT, signal.SIGTERM):
                 asyncio.get_running_loop().add_signal_handler(each, stopped.set)
-            async with open_embedded_server(opts.settings), one:
+            async with open_embedded_server(opts.settings), worker:
                 opts.output.tell("working; Ctrl-C ends it in order")
                 await stopped.wait()
             return 0
@@ -68,8 +68,8 @@ def list_(
     opts = options()
 
     async def work() -> list[Job]:
-        async with _worker(opts) as one:
-            return await one.jobs(opts.settings.namespace, dead=dead, limit=limit)
+        async with _worker(opts) as worker:
+            return await worker.jobs(opts.settings.namespace, dead=dead, limit=limit)
 
     found = run(work)
 
@@ -99,8 +99,8 @@ def retry() -> None:
     opts = options()
 
     async def work() -> int:
-        async with _worker(opts) as one:
-            return await one.revive(opts.settings.namespace)
+        async with _worker(opts) as worker:
+            return await worker.revive(opts.settings.namespace)
 
     count = run(work)
     opts.output.result({"revived": count}, lambda: opts.output.say(f"{count:,} jobs will be tried again"))

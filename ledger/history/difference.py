@@ -63,11 +63,11 @@ def difference(before: DiffInput, after: DiffInput, covered: Ranges = ()) -> Dif
     *covered* are the versions that compactions took out of the window on the way. Data and memories, which no config
     touches, are not compared with those of a what-if.
     """
-    one, other = (window_of(seen.state, seen.hints) for seen in (before, after))
-    entries = [{entry.version: entry for entry in window.entries} for window in (one, other)]
-    summaries = [{_identity(summary): summary for summary in window.summaries} for window in (one, other)]
+    first, other = (window_of(seen.state, seen.hints) for seen in (before, after))
+    entries = [{entry.version: entry for entry in window.entries} for window in (first, other)]
+    summaries = [{_identity(summary): summary for summary in window.summaries} for window in (first, other)]
     return Difference(
-        before=_side(before, one.tokens, entries[0], entries[1], summaries[0], summaries[1]),
+        before=_side(before, first.tokens, entries[0], entries[1], summaries[0], summaries[1]),
         after=_side(after, other.tokens, entries[1], entries[0], summaries[1], summaries[0]),
         edited=tuple(
             (entry, entries[1][version])

@@ -60,7 +60,7 @@ def _compaction(state: SessionState, plan: WorkPlan) -> DueJob | None:
         for flight in state.compactions.in_flight
     ]
     unstarted: list[DueJob] = []
-    if any(plan_automatic(state, one) is not None for one in state.config.compactions):
+    if any(plan_automatic(state, strategy) is not None for strategy in state.config.compactions):
         due_at: datetime = to_datetime(state.updated_us) + timedelta(seconds=UNSTARTED_S)
         unstarted.append(DueJob("compact", f"plan {state.version}", due_at))
     return min((*begun, *unstarted), key=lambda job: job.due_at, default=None)

@@ -83,7 +83,7 @@ class RecordChanges(RecordReads):
 
     async def delete(self, record_ids: Sequence[str]) -> int:
         """Delete the live records with these ids, and return how many there were (http W-27)."""
-        ids = tuple(dict.fromkeys(check_record_id(one, field="memory_ids") for one in record_ids))
+        ids = tuple(dict.fromkeys(check_record_id(item_id, field="memory_ids") for item_id in record_ids))
         write_id = self._clock.ulid()
         deleted = 0
         for streams in _by_namespace(await self._stored(*ids)):
@@ -92,7 +92,7 @@ class RecordChanges(RecordReads):
                 return decisions.delete(known, ids, reason="deleted", write_id=write_id)
 
             written = await self._writer.write(streams, RecordLookup(record_ids=ids), gone)
-            deleted += sum(len(one.events) for one in written)
+            deleted += sum(len(write.events) for write in written)
         return deleted
 
     async def forget(
@@ -120,21 +120,22 @@ class RecordChanges(RecordReads):
         scanned, names = await self._scanned(namespace, user_id, session_id, limit=most, now=now)
         going = forgotten(scanned, rules, now=now, pinned=always_kept)
         if dry_run:
-            ids = [one.record.record_id for one in going]
+            ids = [record.record.record_id for record in going]
             return ForgetResult(scanned=len(scanned), deleted=len(ids), deleted_ids=ids, dry_run=True)
         write_id = self._clock.ulid()
         deleted: list[str] = []
-        for streams in _by_namespace([(one, names[one.namespace_id]) for one in going]):
+        for streams in _by_namespace([(record, names[record.namespace_id]) for record in going]):
             by_stream = {
-                stream: [one.record for one in going if one.stream_id == stream.stream_id] for stream in streams
+                stream: [record.record for record in going if record.stream_id == stream.stream_id]
+                for stream in streams
             }
-            wanted = RecordLookup(record_ids=tuple(one.record_id for own in by_stream.values() for one in own))
+            wanted = RecordLookup(record_ids=tuple(event.record_id for own in by_stream.values() for event in own))
 
             def gone(stream: Stream, known: KnownRecords, own: Any = by_stream) -> list[Any]:
                 return decisions.forget(known, own[stream], write_id=write_id)
 
             written = await self._writer.write(streams, wanted, gone)
-            deleted += [event.record_id for one in written for event in one.events]
+            deleted += [event.record_id for write in written for event in write.events]
         return ForgetResult(scanned=len(scanned), deleted=len(deleted), deleted_ids=deleted, dry_run=False)
 
     async def compact(self, *, namespace: str | None = None, user_id: str | None = None) -> int:
@@ -151,19 +152,21 @@ class RecordChanges(RecordReads):
                 if namespace in {None, names[namespace_id]}
             }
             same = await self._store.records.duplicates(within, user_id=user_id)
-            return [(one, names[one.namespace_id]) for one in same]
+            return [(record, names[record.namespace_id]) for record in same]
 
         write_id = self._clock.ulid()
         duplicates = await self._indexes.read(self._namespaces, asked)
         for streams in _by_namespace(duplicates):
-            ids = tuple(dict.fromkeys(one.record.record_id for one, _ in duplicates))
+            ids = tuple(dict.fromkeys(item.record.record_id for item, _ in duplicates))
 
             def merged(stream: Stream, known: KnownRecords) -> list[Any]:
                 return decisions.merge(known, write_id=write_id)
 
             await self._writer.write(streams, RecordLookup(record_ids=ids), merged)
         query = RecordQuery(
-            conditions=tuple(one for one in conditions if one.field != "namespace"), now=self._clock.now(), limit=1
+            conditions=tuple(condition for condition in conditions if condition.field != "namespace"),
+            now=self._clock.now(),
+            limit=1,
         )
         return (await self._found(query, conditions))[0].total
 
@@ -175,7 +178,11 @@ class RecordChanges(RecordReads):
 
     async def _homes(self, drafts: Sequence[RecordDraft]) -> list[Stream]:
         """Return the stream each draft belongs to; one that names no user or namespace is where its id is live."""
-        unsaid = [one.record_id for one in drafts if one.user_id is UNSET or one.namespace is UNSET]
+        unsaid = [
+            record_draft.record_id
+            for record_draft in drafts
+            if record_draft.user_id is UNSET or record_draft.namespace is UNSET
+        ]
         live: dict[str, list[tuple[str, str]]] = {}
         for kept, name in await self._stored(*dict.fromkeys(unsaid)) if unsaid else []:
             if kept.record.live:
@@ -205,7 +212,7 @@ class RecordChanges(RecordReads):
         def made(stream: Stream, known: KnownRecords) -> list[Any]:
             own = [draft for draft, home in drafts if home == stream]
             creation = decisions.create(known, own, stream=stream, write_id=write_id, deduplicate=deduplicate)
-            touched.update((stream, one) for one in creation.touched)
+            touched.update((stream, item) for item in creation.touched)
             return list(creation.events)
 
         wanted = RecordLookup(
@@ -214,14 +221,14 @@ class RecordChanges(RecordReads):
         )
         written = await self._writer.write(streams, wanted, made)
         created = {
-            (one.write.stream, event.record_id)
-            for one in written
-            for event in one.events
+            (write.write.stream, event.record_id)
+            for write in written
+            for event in write.events
             if isinstance(event, RecordCreated)
         }
         seen = {(home, draft.record_id): draft for draft, home in drafts if draft.last_accessed is not UNSET}
         await self._seed([(place, seen[place].last_accessed) for place in created & seen.keys()])
-        await self._touch([(stream.namespace_id, stream.stream_id, one) for stream, one in touched])
+        await self._touch([(stream.namespace_id, stream.stream_id, item) for stream, item in touched])
 
     async def _move(self, kept: StoredRecord, here: Stream, there: Stream, draft: RecordDraft, write_id: str) -> None:
         record_id = kept.record.record_id
@@ -244,7 +251,7 @@ class RecordChanges(RecordReads):
     ) -> tuple[list[StoredRecord], Mapping[Any, str]]:
         """Return up to *limit* live records in a scope, the oldest first, and the names of the namespaces."""
         conditions = _scope(namespace=namespace, user_id=user_id, session_id=session_id)
-        own = tuple(one for one in conditions if one.field != "namespace")
+        own = tuple(condition for condition in conditions if condition.field != "namespace")
         query = RecordQuery(conditions=own, now=now, oldest_first=True, limit=limit)
         hits, names = await self._found(query, conditions)
         return [hit.stored for hit in hits.hits], names
@@ -259,8 +266,8 @@ class RecordChanges(RecordReads):
     async def _seed(self, accesses: Sequence[tuple[tuple[Stream, str], Any]], *, count: int = 0) -> None:
         """Note when new records were last read elsewhere."""
         rows = [
-            RecordAccess(stream.namespace_id, stream.stream_id, one, moment, count)
-            for (stream, one), moment in accesses
+            RecordAccess(stream.namespace_id, stream.stream_id, item, moment, count)
+            for (stream, item), moment in accesses
         ]
         await self._store.records.seed_accesses(rows)
 
@@ -278,6 +285,6 @@ def _scope(**names: str | None) -> list[FilterCondition]:
 def _by_namespace(kept: Sequence[tuple[StoredRecord, str]]) -> list[list[Stream]]:
     """Return the streams of *kept*, those of one namespace together."""
     found: dict[str, dict[Stream, None]] = {}
-    for one, name in kept:
-        found.setdefault(name, {})[records_stream(name, one.user_id)] = None
+    for record, name in kept:
+        found.setdefault(name, {})[records_stream(name, record.user_id)] = None
     return [list(streams) for streams in found.values()]

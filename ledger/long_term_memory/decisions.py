@@ -50,8 +50,8 @@ def create(
 
     Messages are exempt: equal ones stay apart. Source: http W-26, W-50.
     """
-    said = {identity(one.fields): one.record_id for one in known.values() if one.live}
-    now = {one.record_id: one.fields for one in known.values() if one.live}
+    said = {identity(record.fields): record.record_id for record in known.values() if record.live}
+    now = {record.record_id: record.fields for record in known.values() if record.live}
     events: list[RecordEvent] = []
     touched: list[str] = []
     for draft in drafts:
@@ -70,13 +70,19 @@ def create(
 
 def promote(known: KnownRecords, promotions: Iterable[Promotion], *, write_id: str) -> list[RecordEvent]:
     """Return what becomes of memories of a session: a record created, or edited by id. Source: http W-49."""
-    now = {one.record_id: one.fields for one in known.values() if one.live}
+    now = {record.record_id: record.fields for record in known.values() if record.live}
     events: list[RecordEvent] = []
-    for one in promotions:
-        if one.yields and _is_of_another(now.get(one.record_id), one.fields):
+    for promotion in promotions:
+        if promotion.yields and _is_of_another(now.get(promotion.record_id), promotion.fields):
             continue
-        events += _put(one.record_id, now.get(one.record_id), one.fields, write_id=write_id, source=one.source)
-        now[one.record_id] = one.fields
+        events += _put(
+            promotion.record_id,
+            now.get(promotion.record_id),
+            promotion.fields,
+            write_id=write_id,
+            source=promotion.source,
+        )
+        now[promotion.record_id] = promotion.fields
     return events
 
 
@@ -98,13 +104,13 @@ def put(known: KnownRecords, record_id: str, fields: MemoryFields, *, write_id: 
 
 def delete(known: KnownRecords, record_ids: Iterable[str], *, reason: str, write_id: str) -> list[RecordEvent]:
     """Return what deleting those of *record_ids* that are live causes. Source: http W-27."""
-    live = [one for one in dict.fromkeys(record_ids) if one in known and known[one].live]
-    return [RecordDeleted(write_id=write_id, record_id=one, reason=reason) for one in live]
+    live = [key for key in dict.fromkeys(record_ids) if key in known and known[key].live]
+    return [RecordDeleted(write_id=write_id, record_id=record, reason=reason) for record in live]
 
 
 def forget(known: KnownRecords, scanned: Iterable[Record], *, write_id: str) -> list[RecordEvent]:
     """Return what forgetting the *scanned* records causes; what was changed since stays. Source: http W-28."""
-    same = [one.record_id for one in scanned if known.get(one.record_id) == one]
+    same = [record.record_id for record in scanned if known.get(record.record_id) == record]
     return delete(known, same, reason="forgotten", write_id=write_id)
 
 
@@ -119,9 +125,11 @@ def merge(known: KnownRecords, *, write_id: str) -> list[RecordEvent]:
             groups[identity(record.fields)].append(record)
     events: list[RecordEvent] = []
     for same in groups.values():
-        keeper, *others = sorted(same, key=lambda one: (not one.fields.pinned, one.created_at, one.record_id))
+        keeper, *others = sorted(
+            same, key=lambda record: (not record.fields.pinned, record.created_at, record.record_id)
+        )
         if others:
-            merged = tuple(one.record_id for one in others)
+            merged = tuple(record.record_id for record in others)
             events.append(RecordMerged(write_id=write_id, record_id=keeper.record_id, merged=merged))
     return events
 
@@ -142,11 +150,11 @@ def restore(
         payload = event.payload
         if event.version <= then.version or not isinstance(payload, RecordMerged) or payload.record_id != record_id:
             continue
-        for one in payload.merged:
-            source = known.get(one)
+        for item in payload.merged:
+            source = known.get(item)
             if source is not None and source.status == MERGED and source.merges[-1] == event.version:
                 back = RecordRestored(
-                    write_id=write_id, record_id=one, revision=event.version - 1, fields=source.fields
+                    write_id=write_id, record_id=item, revision=event.version - 1, fields=source.fields
                 )
                 events.append(back)
     return events

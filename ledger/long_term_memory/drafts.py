@@ -174,8 +174,8 @@ def _tags(value: object, field: str) -> tuple[str, ...]:
         raise InvalidInput("wrong_type", "is a list of texts", field=field)
     if len(value) > MOST_TAGS:
         raise InvalidInput("too_many_values", f"at most {MOST_TAGS} values", field=field, limit=MOST_TAGS)
-    tags = tuple(check_record_id(one, field=field) for one in value)
-    if any("," in one for one in tags):
+    tags = tuple(check_record_id(element, field=field) for element in value)
+    if any("," in tag for tag in tags):
         raise InvalidInput("comma_not_allowed", "no value has a comma", field=field)
     return tags
 

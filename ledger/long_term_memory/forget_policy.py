@@ -62,7 +62,7 @@ def pinned_ids(body: object) -> frozenset[str]:
         return frozenset()
     if not isinstance(body, list | tuple | set | frozenset) or len(body) > MOST_PINNED:
         raise InvalidInput("wrong_type", f"is a list of at most {MOST_PINNED} ids", field="pinned_ids")
-    return frozenset(check_record_id(one, field="pinned_ids") for one in body)
+    return frozenset(check_record_id(value, field="pinned_ids") for value in body)
 
 
 def forgotten(
@@ -71,23 +71,23 @@ def forgotten(
     """Return those of *scanned* that go, in their order. Pinned ones stay, and do not count against the budget."""
     allowed = policy.memory_type_allowlist
     open_to_it = [
-        one
-        for one in scanned
-        if not one.record.fields.pinned
-        and one.record.record_id not in pinned
-        and (allowed is None or one.record.fields.memory_type in allowed)
+        record
+        for record in scanned
+        if not record.record.fields.pinned
+        and record.record.record_id not in pinned
+        and (allowed is None or record.record.fields.memory_type in allowed)
     ]
-    gone = {one.key for one in open_to_it if _too_old(one, policy, now)}
+    gone = {record.key for record in open_to_it if _too_old(record, policy, now)}
     if policy.budget is not None:
-        rest = [one for one in open_to_it if one.key not in gone]
-        freshest = sorted(rest, key=lambda one: -_recency(one, now))
-        gone |= {one.key for one in freshest[policy.budget :]}
-    return [one for one in open_to_it if one.key in gone]
+        rest = [record for record in open_to_it if record.key not in gone]
+        freshest = sorted(rest, key=lambda record: -_recency(record, now))
+        gone |= {record.key for record in freshest[policy.budget :]}
+    return [record for record in open_to_it if record.key in gone]
 
 
-def _too_old(one: StoredRecord, policy: ForgetPolicy, now: datetime) -> bool:
-    age = (now - one.record.created_at).total_seconds() / DAY_S
-    inactive = (now - one.last_accessed).total_seconds() / DAY_S
+def _too_old(record: StoredRecord, policy: ForgetPolicy, now: datetime) -> bool:
+    age = (now - record.record.created_at).total_seconds() / DAY_S
+    inactive = (now - record.last_accessed).total_seconds() / DAY_S
     match policy.max_age_days, policy.max_inactive_days:
         case None, None:
             return False
@@ -101,5 +101,5 @@ def _too_old(one: StoredRecord, policy: ForgetPolicy, now: datetime) -> bool:
             raise AssertionError("days are floats")
 
 
-def _recency(one: StoredRecord, now: datetime) -> float:
-    return Recency().of(last_accessed=one.last_accessed, created_at=one.record.created_at, now=now)
+def _recency(record: StoredRecord, now: datetime) -> float:
+    return Recency().of(last_accessed=record.last_accessed, created_at=record.record.created_at, now=now)

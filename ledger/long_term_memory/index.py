@@ -55,7 +55,14 @@ class RecordIndex:
             LogCorrupted: an event about a record does not parse.
         """
         _, builds = await self._builds.checkpoints()
-        after = next((one.position for one in builds if (one.projection, one.build) == (self.name, build)), None)
+        after = next(
+            (
+                checkpoint.position
+                for checkpoint in builds
+                if (checkpoint.projection, checkpoint.build) == (self.name, build)
+            ),
+            None,
+        )
         if after is None:
             return None
         page = await self._store.records.read_events(self._namespace_id, after=after, limit=limit)
@@ -64,11 +71,15 @@ class RecordIndex:
             by_stream[stored.stream_id, user_id].append(decode(stored))
         changed: list[tuple[UUID, str, Record]] = []
         for (stream_id, user_id), events in by_stream.items():
-            ids = {one for event in events for one in records.about(event)}
+            ids = {item for event in events for item in records.about(event)}
             wanted = RecordLookup(record_ids=tuple(sorted(ids)), streams=(stream_id,))
             kept = await self._store.records.find({self._namespace_id: build}, wanted)
-            folded = records.fold(events, {one.record.record_id: one.record for one in kept})
-            changed += [(stream_id, user_id, folded[one]) for one in sorted(ids & folded.keys()) if _fits(folded[one])]
+            folded = records.fold(events, {record.record.record_id: record.record for record in kept})
+            changed += [
+                (stream_id, user_id, folded[item_id])
+                for item_id in sorted(ids & folded.keys())
+                if _fits(folded[item_id])
+            ]
         return await self._store.records.save(
             self._namespace_id, build, changed, after=after, position=page.position, language=self._language
         )

@@ -100,7 +100,7 @@ class RecordReads:
         now = self._clock.now()
         score_type = None if asked.text is None else asked.mode if vector is not None else "keyword"
         query = RecordQuery(
-            conditions=tuple(one for one in asked.conditions if not _of_namespace(one)),
+            conditions=tuple(condition for condition in asked.conditions if not _of_namespace(condition)),
             text=asked.text,
             mode=asked.mode if vector is not None else "keyword",
             vector=vector,
@@ -137,19 +137,19 @@ class RecordReads:
         told = [
             Revision(
                 revision=event.version,
-                user_id=one.user_id or None,
+                user_id=item.user_id or None,
                 namespace=self._shown_name(name),
                 type=event.type,
                 recorded_at=event.recorded_at,
                 actor=event.actor,
                 status=record.status,
                 merged_into=record.merged_into,
-                record=shown(replace(one, record=record), namespace=self._shown_name(name)),
+                record=shown(replace(item, record=record), namespace=self._shown_name(name)),
             )
-            for one, name in kept
-            for event, record in revisions(record_id, await self._events(one, name))
+            for item, name in kept
+            for event, record in revisions(record_id, await self._events(item, name))
         ]
-        return sorted(told, key=lambda one: one.recorded_at)
+        return sorted(told, key=lambda revision: revision.recorded_at)
 
     async def embed_pending(self) -> int:
         """Give every record's text its meaning, page by page; return how many.
@@ -159,7 +159,7 @@ class RecordReads:
         """
         done = 0
         while self._embedder is not None and (left := await self._to_embed()):
-            vectors = await self._embedder.embed([one.record.fields.text for one in left])
+            vectors = await self._embedder.embed([record.record.fields.text for record in left])
             await self._store.records.save_embeddings(self._embedder.model, list(zip(left, vectors, strict=True)))
             done += len(left)
         return done
@@ -170,7 +170,9 @@ class RecordReads:
         """Return the answer to *query* where the *conditions* on the namespace hold, and the namespaces' names."""
 
         async def asked(builds: RecordBuilds, names: Mapping[UUID, str]) -> tuple[RecordHitPage, Mapping[UUID, str]]:
-            kept = [one for one in conditions if isinstance(one, Tag) and one.field == "namespace"]
+            kept = [
+                condition for condition in conditions if isinstance(condition, Tag) and condition.field == "namespace"
+            ]
             within = {
                 namespace_id: build
                 for namespace_id, build in builds.items()
@@ -188,7 +190,7 @@ class RecordReads:
 
         async def asked(builds: RecordBuilds, names: Mapping[UUID, str]) -> list[tuple[StoredRecord, str]]:
             kept = await self._store.records.find(builds, RecordLookup(record_ids=record_ids))
-            return [(one, names[one.namespace_id]) for one in kept]
+            return [(stored, names[stored.namespace_id]) for stored in kept]
 
         kept = await self._indexes.read(self._namespaces, asked)
         return sorted(kept, key=lambda pair: (not pair[0].record.live, -pair[0].record.updated_us))
@@ -209,8 +211,8 @@ class RecordReads:
     async def _read(self, records: Sequence[StoredRecord]) -> None:
         """Note that *records* were read, those that are due."""
         now = self._clock.now()
-        due = [one for one in records if not one.access_count or _since(one, now) >= ACCESS_PAUSE_S]
-        await self._touch([one.key for one in due])
+        due = [record for record in records if not record.access_count or _since(record, now) >= ACCESS_PAUSE_S]
+        await self._touch([record.key for record in due])
 
     async def _touch(self, places: Sequence[RecordKey]) -> None:
         """Note reads, at most every 15 minutes; it never fails a read (http W-32)."""
@@ -238,7 +240,7 @@ class RecordReads:
             return None
         try:
             left = await self._to_embed()
-            own, *theirs = await embedder.embed([asked.text, *(one.record.fields.text for one in left)])
+            own, *theirs = await embedder.embed([asked.text, *(record.record.fields.text for record in left)])
             await self._store.records.save_embeddings(embedder.model, list(zip(left, theirs, strict=True)))
         except EmbedderFailed as fault:
             log.warning("search goes by words alone: %s", fault)
@@ -253,11 +255,13 @@ class RecordReads:
 
 
 def _ids_of(namespaces: Sequence[str | UUID]) -> list[UUID]:
-    return list(dict.fromkeys(one if isinstance(one, UUID) else namespace_id(one) for one in namespaces))
+    return list(
+        dict.fromkeys(namespace if isinstance(namespace, UUID) else namespace_id(namespace) for namespace in namespaces)
+    )
 
 
-def _since(one: StoredRecord, now: datetime) -> float:
-    return (now - one.last_accessed).total_seconds()
+def _since(record: StoredRecord, now: datetime) -> float:
+    return (now - record.last_accessed).total_seconds()
 
 
 def _of_namespace(condition: FilterCondition) -> bool:

@@ -95,21 +95,21 @@ class RecordWriter:
         append is of one namespace. If the append meets a `VersionConflict`, ask again. Source: http W-48, W-49.
         """
         by_stream: dict[Stream, list[Promotion]] = {}
-        for one in promotions:
-            user_id = one.fields.user_id if one.fields.user_id is not None else session.user_id
+        for promotion in promotions:
+            user_id = promotion.fields.user_id if promotion.fields.user_id is not None else session.user_id
             stream = records_stream(session.namespace, user_id)
-            own = msgspec.structs.replace(one, fields=placed(one.fields, stream))
+            own = msgspec.structs.replace(promotion, fields=placed(promotion.fields, stream))
             by_stream.setdefault(stream, []).append(own)
-        wanted = RecordLookup(record_ids=tuple(one.record_id for one in promotions))
+        wanted = RecordLookup(record_ids=tuple(promotion.record_id for promotion in promotions))
         decided = await self.decided(
             list(by_stream), wanted, lambda stream, known: promote(known, by_stream[stream], write_id=write_id)
         )
-        return [one.write for one in decided]
+        return [decided.write for decided in decided]
 
     def _locks_of(self, streams: Sequence[Stream]) -> list[asyncio.Lock]:
         """Return what writers within the process queue for, always in the same order."""
         ids = sorted({stream.stream_id for stream in streams})
-        return [self._locks.get(one) or self._locks.setdefault(one, asyncio.Lock()) for one in ids]
+        return [self._locks.get(item_id) or self._locks.setdefault(item_id, asyncio.Lock()) for item_id in ids]
 
     async def _known(self, streams: Sequence[Stream], wanted: RecordLookup) -> dict[Stream, dict[str, Record]]:
         own = msgspec.structs.replace(wanted, streams=tuple(stream.stream_id for stream in streams))

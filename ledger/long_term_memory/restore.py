@@ -37,7 +37,7 @@ class RecordRestore(RecordChanges):
         kept, name, history, then = await self._at_revision(record_id, revision, namespace, user_id)
         stream = records_stream(name, kept.user_id)
         write_id = self._clock.ulid()
-        merged = [one for event in history for one in getattr(event.payload, "merged", ())]
+        merged = [item for event in history for item in getattr(event.payload, "merged", ())]
 
         def back(stream: Stream, known: KnownRecords) -> list[Any]:
             return decisions.restore(record_id, then, known, history, write_id=write_id)
@@ -49,13 +49,13 @@ class RecordRestore(RecordChanges):
 
     async def _undo_move(self, record_id: str, here: Stream, history: Sequence[RecordedEvent]) -> None:
         """Delete the record where it was moved to from *here*: where the same write created it."""
-        left = [one.payload.write_id for one in history if isinstance(one.payload, RecordDeleted)]
+        left = [event.payload.write_id for event in history if isinstance(event.payload, RecordDeleted)]
         write_id = self._clock.ulid()
         for kept, name in await self._stored(record_id):
             stream = records_stream(name, kept.user_id)
             if stream == here or not kept.record.live:
                 continue
-            if any(one.payload.write_id in left for one in await self._events(kept, name)):
+            if any(event.payload.write_id in left for event in await self._events(kept, name)):
 
                 def gone(stream: Stream, known: KnownRecords) -> list[Any]:
                     return decisions.delete(known, [record_id], reason=MOVED, write_id=write_id)
@@ -70,13 +70,13 @@ class RecordRestore(RecordChanges):
         if not kept:
             raise RecordNotFound(record_id)
         places = []
-        for one, name in kept:
-            if namespace in {None, name} and user_id in {None, one.user_id}:
-                history = await self._events(one, name)
+        for item, name in kept:
+            if namespace in {None, name} and user_id in {None, item.user_id}:
+                history = await self._events(item, name)
                 then = [
                     record for event, record in decisions.revisions(record_id, history) if event.version == revision
                 ]
-                places += [(one, name, history, record) for record in then]
+                places += [(item, name, history, record) for record in then]
         if not places:
             raise VersionNotFound("the record has no such revision there; its history lists those it has, and where")
         live = [place for place in places if place[3].live]

@@ -61,7 +61,7 @@ class RecordPage(msgspec.Struct, frozen=True, kw_only=True):
 
     def as_json(self) -> JsonObject:
         """Return it as plain JSON (http W-31)."""
-        found = [one.as_json() for one in self.memories]
+        found = [found_record.as_json() for found_record in self.memories]
         return {"memories": found, "total": self.total, "next_offset": self.next_offset}
 
 

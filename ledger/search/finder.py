@@ -73,7 +73,7 @@ class Finder:
         build, hits = await self._index.find(_bounded(query), catch_up=catch_up)
         self._embed_soon()
         found = await self._read(hits, around, self._findable(build, include_erased=query.include_erased))
-        return [one for one in found if one is not None]
+        return [found for found in found if found is not None]
 
     async def hints(self, stream: Stream, state: SessionState, query: str | None, *, looks_back: bool) -> Hints:
         """Return what the session's window strategy and knowledge bases retrieve. Source: R-REC-1, R-KB-2.
@@ -120,7 +120,7 @@ class Finder:
             return NO_HINTS
         if looks_back and state.version < (await self._store.events.head(stream))[0]:
             history = HISTORY.fold(
-                decode(one) for one in await self._store.events.read_stream(stream, until=state.version)
+                decode(event) for event in await self._store.events.read_stream(stream, until=state.version)
             )
             return hints_for(window, _recallable(history, include_erased=window.include_erased), query=query)
         build, hits = await self._index.find(
@@ -151,8 +151,8 @@ class Finder:
             limit = base.top_k + _PIECES_OF_OURS
             asked = SearchQuery(text=query, kinds=("knowledge",), collection=base.collection_id, limit=limit)
             found = await self.search(asked, around=0, catch_up=True)
-            others = [one for one in found if one.summary is None or one.summary.summary_id not in shown]
-            pieces += [_knowledge(one) for one in others[: base.top_k]]
+            others = [found for found in found if found.summary is None or found.summary.summary_id not in shown]
+            pieces += [_knowledge(found) for found in others[: base.top_k]]
         if not pieces:
             return hints
         tokenizer = TOKENIZERS[state.config.tokenizer]
@@ -164,8 +164,8 @@ class Finder:
         by_session: dict[Stream, list[PieceHit]] = defaultdict(list)
         for hit in hits:
             by_session[Stream.of(self._namespace, hit.session_id, hit.user_id)].append(hit)
-        read = await asyncio.gather(*(self._read_of(*one, around, findable) for one in by_session.items()))
-        found = {hit.key: one for pairs in read for hit, one in pairs}
+        read = await asyncio.gather(*(self._read_of(*pair, around, findable) for pair in by_session.items()))
+        found = {hit.key: found for pairs in read for hit, found in pairs}
         return [found[hit.key] for hit in hits]
 
     async def _read_of(
@@ -191,7 +191,7 @@ class Finder:
     async def _texts(self, hits: Sequence[PieceHit]) -> list[str]:
         """Return the text of each hit, blank for what went away meanwhile."""
         found = await self._read(hits, 0, self._findable(0, include_erased=True))
-        return [one.text if one else "" for one in found]
+        return [found.text if found else "" for found in found]
 
     def _embed_soon(self) -> None:
         if self._index.embeds and not self.is_embedding:
@@ -215,8 +215,8 @@ def _found(
     if whole is None:
         return None
     is_entry = hit.kind == "entry"
-    before = [one for one in ordered if one.version < hit.version] if is_entry and around else []
-    after = [one for one in ordered if one.version > hit.version] if is_entry and around else []
+    before = [entry for entry in ordered if entry.version < hit.version] if is_entry and around else []
+    after = [entry for entry in ordered if entry.version > hit.version] if is_entry and around else []
     return SearchResult(
         session_id=hit.session_id,
         user_id=hit.user_id or None,
@@ -244,7 +244,9 @@ def _knowledge(found: SearchResult) -> Knowledge:
 
 
 def _shown_bases(state: SessionState) -> list[KnowledgeBase]:
-    bases = (one.knowledge_base for one in state.config.compactions if isinstance(one, SummarizerStrategy))
+    bases = (
+        strategy.knowledge_base for strategy in state.config.compactions if isinstance(strategy, SummarizerStrategy)
+    )
     return [base for base in bases if base is not None and base.search_mode == "always"]
 
 

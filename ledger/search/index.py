@@ -86,7 +86,14 @@ class SearchIndex:
     async def advance(self, build: int, *, limit: int) -> int | None:
         """See `replay.builds.StoredProjection.advance`."""
         _, builds = await self._builds.checkpoints()
-        after = next((one.position for one in builds if (one.projection, one.build) == (SEARCH, build)), None)
+        after = next(
+            (
+                checkpoint.position
+                for checkpoint in builds
+                if (checkpoint.projection, checkpoint.build) == (SEARCH, build)
+            ),
+            None,
+        )
         if after is None:
             return None
         events = await self._store.events.read_namespace(self._namespace_id, after=after, limit=min(limit, _PAGE))

@@ -17,7 +17,10 @@ def check_usable(config: MemoryConfig) -> MemoryConfig:
     Raises:
         Unavailable: the extra ``knowledge`` is missing.
     """
-    bases = any(isinstance(one, SummarizerStrategy) and one.knowledge_base is not None for one in config.compactions)
+    bases = any(
+        isinstance(strategy, SummarizerStrategy) and strategy.knowledge_base is not None
+        for strategy in config.compactions
+    )
     if bases and find_spec(_SPLITTER) is None:
         raise Unavailable(_MISSING)
     return config

@@ -94,9 +94,9 @@ def _parameters(route: APIRoute) -> dict[str, bool]:
         known = {}
         pending = [route.dependant]
         while pending:
-            one = pending.pop()
-            known.update({param.alias: _is_list(param.field_info.annotation) for param in one.query_params})
-            pending.extend(one.dependencies)
+            dependant = pending.pop()
+            known.update({param.alias: _is_list(param.field_info.annotation) for param in dependant.query_params})
+            pending.extend(dependant.dependencies)
         route.known_parameters = known  # type: ignore[attr-defined]  # worked out once for each route
     assert isinstance(known, dict)
     return known

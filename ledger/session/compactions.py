@@ -109,7 +109,7 @@ def complete(state: SessionState, command: CompleteCompaction) -> list[Event]:
             error=outcome.error,
             # a block whose entries were all removed covers nothing (R-001-7)
             first_version=min(
-                [*(first for first, _ in asked.covered), *(one.first_version for one in folded)], default=0
+                [*(first for first, _ in asked.covered), *(summary.first_version for summary in folded)], default=0
             ),
             starts_at=outcome.starts_at,
             ends_at=outcome.ends_at,
@@ -136,10 +136,10 @@ def _spoiled(state: SessionState, flight: InFlight) -> DiscardReason | None:
     """Return why a result for *flight* comes too late. Source: R-CMP-5, R-001-6."""
     if flight.spoiled is not None:
         return flight.spoiled
-    one, block = state.config.compaction(flight.request.key), flight.request.block
+    strategy, block = state.config.compaction(flight.request.key), flight.request.block
     if block is None:
         return None
-    fold = COMPACTIONS[one.type].progress if one is not None else None
-    if fold is None or block.number < fold.evicts_before(one, state.progress_of(flight.request.key)):
+    fold = COMPACTIONS[strategy.type].progress if strategy is not None else None
+    if fold is None or block.number < fold.evicts_before(strategy, state.progress_of(flight.request.key)):
         return "evicted"
     return None

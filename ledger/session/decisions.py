@@ -165,10 +165,10 @@ def _new(entries: tuple[EntryAdded, ...], known: tuple[Entry, ...]) -> list[Entr
     return new
 
 
-def same_content(one: EntryAdded | Entry, other: EntryAdded | Entry) -> bool:
+def same_content(first: EntryAdded | Entry, other: EntryAdded | Entry) -> bool:
     """Tell whether two entries say the same: who, what, and with which tool."""
     fields = ("kind", "role", "content", "tool_name", "tool_call_id", "arguments", "data")
-    return all(getattr(one, name) == getattr(other, name) for name in fields)
+    return all(getattr(first, name) == getattr(other, name) for name in fields)
 
 
 def _active(state: SessionState, entry_id: str) -> Entry:

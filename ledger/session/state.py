@@ -155,12 +155,12 @@ def end_of_batch(state: SessionState) -> SessionState:
     """
     numbered = items.end_batch(state.items)
     live, progress = state.summaries, list(state.progress)
-    for one in state.config.compactions:
-        fold = COMPACTIONS[one.type].progress
+    for compaction in state.config.compactions:
+        fold = COMPACTIONS[compaction.type].progress
         if fold is not None:
-            folded = fold.advance(one, state.progress_of(one.key), numbered, state.window)
-            progress = [(key, old) for key, old in progress if key != one.key] + [(one.key, folded)]
-            live = live.evict(one.key, before=fold.evicts_before(one, folded))
+            folded = fold.advance(compaction, state.progress_of(compaction.key), numbered, state.window)
+            progress = [(key, old) for key, old in progress if key != compaction.key] + [(compaction.key, folded)]
+            live = live.evict(compaction.key, before=fold.evicts_before(compaction, folded))
     if numbered is state.items and live is state.summaries and tuple(progress) == state.progress:
         return state
     return replace(state, items=numbered, summaries=live, progress=tuple(progress))
@@ -192,7 +192,8 @@ def _compactions(state: SessionState, event: RecordedEvent) -> Compactions:
     if isinstance(event.payload, ConfigChanged | SessionOpened):
         new = config.load(event.payload.config)
         evolved = evolved.introduced(
-            (one.key for one in new.compactions if state.config.compaction(one.key) is None), event.version
+            (strategy.key for strategy in new.compactions if state.config.compaction(strategy.key) is None),
+            event.version,
         )
     return evolved
 
@@ -223,10 +224,10 @@ def _working(state: WorkingMemory, event: RecordedEvent, entries: ActiveEntries)
 def _oldest_needed(state: SessionState, entries: ActiveEntries) -> int:
     """Return the version before which no item is needed: no entry is active, no block is still to come."""
     oldest = entries.entries[0].version if entries.entries else state.version + 1
-    for one in state.config.compactions:
-        fold = COMPACTIONS[one.type].progress
+    for strategy in state.config.compactions:
+        fold = COMPACTIONS[strategy.type].progress
         if fold is not None:
-            oldest = min(oldest, fold.needs_from(one, state.progress_of(one.key), state.items))
+            oldest = min(oldest, fold.needs_from(strategy, state.progress_of(strategy.key), state.items))
     return oldest
 
 
@@ -234,8 +235,8 @@ def _progress(state: SessionState, payload: Event) -> tuple[tuple[str, Any], ...
     match payload:
         case SessionCleared():
             return ()
-        case CompactionCompleted(key=key) if (one := state.config.compaction(key)) is not None:
-            fold = COMPACTIONS[one.type].progress
+        case CompactionCompleted(key=key) if (strategy := state.config.compaction(key)) is not None:
+            fold = COMPACTIONS[strategy.type].progress
             if fold is None:
                 return state.progress
             return tuple(

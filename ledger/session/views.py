@@ -25,7 +25,7 @@ def window_of(state: SessionState, hints: Hints = NO_HINTS) -> Window:
 def stats_of(state: SessionState) -> SessionStats:
     """Return the statistics; all zero for an unknown or cleared session. Source: R-000-2, R-000-14, R-000-16."""
     state = end_of_batch(state)
-    limits = (one for one in state.config.compactions if isinstance(one, TokenThreshold))
+    limits = (strategy for strategy in state.config.compactions if isinstance(strategy, TokenThreshold))
     return SessionStats(
         total_entries=state.counts.added,
         active_entries=len(state.window.entries),
@@ -34,7 +34,7 @@ def stats_of(state: SessionState) -> SessionStats:
         summaries=len(state.summaries.live),
         total_tokens=state.window.tokens + state.summaries.tokens,
         active_tokens=state.window.tokens,
-        over_budget=any(over(one, state) for one in limits),
+        over_budget=any(over(token_threshold, state) for token_threshold in limits),
         near_limit=any(limit.is_near(state.window.tokens + state.summaries.tokens) for limit in _limits(state)),
         compactions=state.counts.compactions,
         compactions_in_flight=len(state.compactions.in_flight),

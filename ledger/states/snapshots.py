@@ -213,7 +213,7 @@ def _without_content(working: WorkingMemory) -> _Working:
         keys.setdefault(version, []).append(key)
     return _Working(
         data=tuple((version, tuple(named)) for version, named in sorted(keys.items())),
-        memories=tuple((one.version, one.edited_version, one.persisted_us) for one in working.memories),
+        memories=tuple((memory.version, memory.edited_version, memory.persisted_us) for memory in working.memories),
         ttl_seconds=working.ttl_seconds,
         touched_us=working.touched_us,
         extraction=working.extraction,

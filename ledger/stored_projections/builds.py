@@ -137,7 +137,9 @@ class Builds:
         progress: BuildProgress = lambda done, total: None,
         page: int = PAGE,
     ) -> "Rebuilt":
-        begun = next((one for one in _own(projection, builds) if _resumable(projection, one)), None)
+        begun = next(
+            (checkpoint for checkpoint in _own(projection, builds) if _resumable(projection, checkpoint)), None
+        )
         build = begun.build if begun else next_build(projection, builds).key
         resumed_at = at = begun.position if begun else 0
         if not last:
@@ -176,7 +178,7 @@ def live_build(
     projection: type[StoredProjection] | StoredProjection, builds: Iterable[Checkpoint]
 ) -> Checkpoint | None:
     """Return the build that readers of *projection* use: live, and of its version, whichever code made it."""
-    return next((one for one in _own(projection, builds) if one.status == "live"), None)
+    return next((checkpoint for checkpoint in _own(projection, builds) if checkpoint.status == "live"), None)
 
 
 async def live_builds(
@@ -206,14 +208,14 @@ async def still_there(store: Store, projection: str, builds: Mapping[UUID, int])
     """Tell whether none of *builds*, by namespace, was replaced meanwhile."""
     known = await store.projections.progress_of_all(list(builds)) if builds else {}
     return all(
-        any((one.projection, one.build) == (projection, build) for one in known[namespace_id][1])
+        any((existing.projection, existing.build) == (projection, build) for existing in known[namespace_id][1])
         for namespace_id, build in builds.items()
     )
 
 
 def next_build(projection: StoredProjection, builds: Iterable[Checkpoint]) -> Build:
     """Return the build after those there are; numbers begin again after the last."""
-    used = {Build.of(one.build).number for one in _own(projection, builds)}
+    used = {Build.of(checkpoint.build).number for checkpoint in _own(projection, builds)}
     number = max(used, default=0) % (NUMBERS - 1) + 1
     while number in used:
         number = number % (NUMBERS - 1) + 1
@@ -228,22 +230,24 @@ def replaced_builds(
     That is what readers used before, what other code began and never finished, and what an older version has
     that nobody has caught up for a week.
     """
-    own = [one.build for one in _own(projection, builds) if not _resumable(projection, one)]
+    own = [checkpoint.build for checkpoint in _own(projection, builds) if not _resumable(projection, checkpoint)]
     retired = [
-        one.build
-        for one in builds
-        if one.projection == projection.name
-        and Build.of(one.build).version < projection.version
-        and one.updated_at < now - _RETIRED_AFTER
+        checkpoint.build
+        for checkpoint in builds
+        if checkpoint.projection == projection.name
+        and Build.of(checkpoint.build).version < projection.version
+        and checkpoint.updated_at < now - _RETIRED_AFTER
     ]
     return [each for each in (*own, *retired) if each != build]
 
 
 def _own(projection: type[StoredProjection] | StoredProjection, builds: Iterable[Checkpoint]) -> list[Checkpoint]:
     return [
-        one for one in builds if one.projection == projection.name and Build.of(one.build).version == projection.version
+        checkpoint
+        for checkpoint in builds
+        if checkpoint.projection == projection.name and Build.of(checkpoint.build).version == projection.version
     ]
 
 
-def _resumable(projection: StoredProjection, one: Checkpoint) -> bool:
-    return one.status == "building" and one.code_digest == projection.code_digest
+def _resumable(projection: StoredProjection, checkpoint: Checkpoint) -> bool:
+    return checkpoint.status == "building" and checkpoint.code_digest == projection.code_digest

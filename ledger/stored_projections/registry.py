@@ -59,25 +59,32 @@ class StoredProjections:
 
     def listed(self) -> list[StoredProjectionInfo]:
         """Return them in the order they are rebuilt."""
-        return [StoredProjectionInfo(one.name, one.version, one.keeps) for one in self._by_name.values()]
+        return [
+            StoredProjectionInfo(stored_projection.name, stored_projection.version, stored_projection.keeps)
+            for stored_projection in self._by_name.values()
+        ]
 
     async def status(self) -> list[BuildStatus]:
         """Return every build there is of a projection this release knows, by name and number."""
         last, checkpoints = await self._builds.checkpoints()
-        known = [(self._by_name[one.projection], one) for one in checkpoints if one.projection in self._by_name]
+        known = [
+            (self._by_name[checkpoint.projection], checkpoint)
+            for checkpoint in checkpoints
+            if checkpoint.projection in self._by_name
+        ]
         return [
             BuildStatus(
-                name=one.projection,
-                version=Build.of(one.build).version,
-                build=Build.of(one.build).number,
-                status=one.status,
-                position=one.position,
+                name=checkpoint.projection,
+                version=Build.of(checkpoint.build).version,
+                build=Build.of(checkpoint.build).number,
+                status=checkpoint.status,
+                position=checkpoint.position,
                 last_position=last,
-                current=one.status == "live" and Build.of(one.build).version == projection.version,
-                same_code=one.code_digest == projection.code_digest,
-                updated_at=one.updated_at,
+                current=checkpoint.status == "live" and Build.of(checkpoint.build).version == projection.version,
+                same_code=checkpoint.code_digest == projection.code_digest,
+                updated_at=checkpoint.updated_at,
             )
-            for projection, one in known
+            for projection, checkpoint in known
         ]
 
     async def rebuild(

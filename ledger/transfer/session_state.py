@@ -56,8 +56,8 @@ _SPAN_FIELDS = {"start", "end"}
 def export_state(session_id: str, state: SessionState, history: History) -> JsonObject:
     """Return the state as JSON: entries since the last clear, live summaries, total tokens; times in ISO 8601."""
     state = end_of_batch(state)
-    past = [one for one in history.current() if one.status != "removed"]
-    ids = {one.entry.version: one.entry.entry_id for one in past}
+    past = [past for past in history.current() if past.status != "removed"]
+    ids = {past.entry.version: past.entry.entry_id for past in past}
     covered = {
         summary.summary_id: [version for version in _stands_for(summary, history) if version in ids]
         for summary in state.summaries.live
@@ -67,11 +67,11 @@ def export_state(session_id: str, state: SessionState, history: History) -> Json
     owner.update((version, summary_id) for summary_id in hiding for version in covered[summary_id])
     return {
         "sessionId": session_id,
-        "entries": [_entry(one, None if one.status == "erased" else owner.get(one.entry.version)) for one in past],
+        "entries": [_entry(past, None if past.status == "erased" else owner.get(past.entry.version)) for past in past],
         "summaries": [
             _summary(summary, [ids[version] for version in covered[summary.summary_id]])
             # what was removed names no place any more
-            for summary in sorted(state.summaries.live, key=lambda one: min(covered[one.summary_id], default=0))
+            for summary in sorted(state.summaries.live, key=lambda summary: min(covered[summary.summary_id], default=0))
         ],
         "totalTokens": stats_of(state).total_tokens,
     }
@@ -148,10 +148,10 @@ def _stands_for(summary: Summary, history: History) -> list[int]:
     versions: set[int] = set()
     waiting = [summary]
     while waiting:
-        one = waiting.pop()
-        if not one.overlay:
-            versions.update(ranges.versions(one.covered))
-        waiting.extend(made[folded] for folded in one.folds if folded in made)
+        item = waiting.pop()
+        if not item.overlay:
+            versions.update(ranges.versions(item.covered))
+        waiting.extend(made[folded] for folded in item.folds if folded in made)
     return sorted(versions)
 
 

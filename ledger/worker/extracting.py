@@ -38,7 +38,7 @@ async def extract(worked: WorkedNamespace, stream: Stream) -> Ending:
         return "done"
     covered = ranges.ranges_of(entry.version for entry in entries)
     extraction = state.working.extraction
-    found, output = await _asked(worked, [one for one in entries if one.content.strip()], extraction)
+    found, output = await _asked(worked, [entry for entry in entries if entry.content.strip()], extraction)
     write_id = worked.handle.services.clock.ulid()
     promotions = tuple(
         Promotion(
@@ -52,7 +52,7 @@ async def extract(worked: WorkedNamespace, stream: Stream) -> Ending:
         write_id=write_id,
         covered=covered,
         strategy=extraction.strategy,
-        record_ids=tuple(one.record_id for one in promotions),
+        record_ids=tuple(promotion.record_id for promotion in promotions),
         model=worked.summarizer.model,
         outputs=output,
     )

@@ -34,5 +34,5 @@ _OURS: tuple[WindowStrategy | CompactionStrategy, ...] = (
 )
 _ALL = (*_OURS, *installed(taken={strategy.type for strategy in _OURS}))
 
-WINDOWS: dict[str, WindowStrategy] = {one.type: one for one in _ALL if isinstance(one, WindowStrategy)}
-COMPACTIONS: dict[str, CompactionStrategy] = {one.type: one for one in _ALL if isinstance(one, CompactionStrategy)}
+WINDOWS: dict[str, WindowStrategy] = {item.type: item for item in _ALL if isinstance(item, WindowStrategy)}
+COMPACTIONS: dict[str, CompactionStrategy] = {item.type: item for item in _ALL if isinstance(item, CompactionStrategy)}

@@ -103,19 +103,25 @@ def plan(
         return None
     if not leaving:
         raise NotEnoughEntries(eligible=0, needed=1)
-    entries = sorted((entry for one in leaving for entry in one.entries), key=lambda entry: entry.version)
+    entries = sorted(
+        (entry for interaction in leaving for entry in interaction.entries), key=lambda entry: entry.version
+    )
     return plan_to_replace(config, state, trigger, entries, reasons=reasons, folds=folds, action=action)
 
 
 def fired(config: Triggers, state: StateView, live: Sequence[Interaction]) -> tuple[str, ...]:
     """Return the triggers that hold: of *live*, conditions choose which count. Source: R-003-7, R-003-8."""
-    counted = [one for at, one in enumerate(live) if passes(config.interaction_conditions, one, len(live) - 1 - at)]
+    counted = [
+        interaction
+        for at, interaction in enumerate(live)
+        if passes(config.interaction_conditions, interaction, len(live) - 1 - at)
+    ]
     mark = state.compactions.watermark(config.key)
-    fresh = [entry for one in live for entry in one.entries if entry.version > mark]
+    fresh = [entry for interaction in live for entry in interaction.entries if entry.version > mark]
     held = {
         "input_tokens": 0 < config.input_tokens_threshold < _input_tokens(config, state),
         "interactions": 0 < config.interaction_threshold_qty <= len(counted),
-        "tokens": 0 < config.interaction_threshold_tokens <= sum(one.tokens for one in counted),
+        "tokens": 0 < config.interaction_threshold_tokens <= sum(interaction.tokens for interaction in counted),
         "tool_success": any(_ran(entry, "ok", config.on_tools_success_threshold) for entry in fresh),
         "tool_error": any(_ran(entry, "error", config.on_tools_error_threshold) for entry in fresh),
     }

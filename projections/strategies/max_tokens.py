@@ -28,8 +28,8 @@ def window(config: MaxTokens, state: StateView, hints: Hints) -> Window:
     if config.memory_max_tokens >= 0:
         shown.extend(state.summaries.live)
     left = config.memory_max_tokens
-    closed = [one for one in found if one.closed]
-    shown.extend(entry for one in found if not one.closed for entry in one.entries)
+    closed = [interaction for interaction in found if interaction.closed]
+    shown.extend(entry for interaction in found if not interaction.closed for entry in interaction.entries)
     for from_end, interaction in enumerate(reversed(closed)):
         if not passes(config.conditions, interaction, from_end):
             continue

@@ -118,7 +118,7 @@ def _older(state: StateView, budget: int) -> list[Entry]:
 
 def summarise(config: Progressive, defaults: SummarizerConfig, material: Material) -> Summarising:
     """Return the dialogue: a call for each piece that fits the generation model, each continuing the last answer."""
-    summary = "\n\n".join(one.text for one in material.folded)
+    summary = "\n\n".join(summary.text for summary in material.folded)
     lines = (f"{entry.role}: {entry.content}" for entry in material.entries)
     for piece in pieces(lines, piece_tokens(window_tokens(config.generation_model) or DEFAULT_WINDOW), material.count):
         answer = (yield _request(config, defaults, material, summary, piece)).strip()

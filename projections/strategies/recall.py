@@ -35,9 +35,11 @@ def window(config: Recall, state: StateView, hints: Hints) -> Window:
     """Return pinned entries and the current turn, then by budget: newest interactions, summaries, hits."""
     found = all_interactions(state)
     always = [entry for entry in state.window.entries if entry.pinned]
-    always += [entry for one in found if not one.closed for entry in one.entries]
+    always += [entry for interaction in found if not interaction.closed for entry in interaction.entries]
     share = Fraction(config.recent_share) if hints.recalled else Fraction(1)
-    recent, used = _recent([one.entries for one in found if one.closed], int(config.max_tokens * share))
+    recent, used = _recent(
+        [interaction.entries for interaction in found if interaction.closed], int(config.max_tokens * share)
+    )
     summaries: list[Summary] = []
     for summary in sorted(state.summaries.live, key=place, reverse=True):
         if used + summary.tokens <= config.max_tokens:
@@ -83,7 +85,7 @@ def _recent(interactions: Sequence[tuple[Entry, ...]], budget: int) -> tuple[lis
 def _widened(hit: Recalled, before: int) -> Iterable[list[Entry]]:
     """Yield what to show for *hit*, best first: its unit after the units before it, then its unit alone."""
     units = [unit.entries for unit in group_units(hit.interaction) if not unit.entries[0].pinned]
-    at = next((index for index, unit in enumerate(units) if any(one.version == hit.version for one in unit)), None)
+    at = next((index for index, unit in enumerate(units) if any(entry.version == hit.version for entry in unit)), None)
     if at is None:
         return
     if before:

@@ -44,7 +44,7 @@ async def test_entries_are_added_edited_removed_or_covered(small: MemoryLedger) 
     changes = (await small.diff("s", before)).changes
     assert [entry.content for entry in changes.added] == ["message 4", "message 5"]
     assert [entry.content for entry in changes.removed] == ["message 1"]
-    assert [(one.content, other.content) for one, other in changes.edited] == [("message 2", "another text")]
+    assert [(first.content, other.content) for first, other in changes.edited] == [("message 2", "another text")]
     assert (changes.covered, changes.from_context, changes.to_context) == ((), None, None)
     middle = changes.to_version
     await talk(small, 2, first=6)

@@ -90,7 +90,7 @@ async def test_each_line_and_message_is_traced_to_its_entry_or_summary(seed: int
     await ledger.get_context("s", record=True)
     told = await ledger.seen("s")
     by_mark = {mark: name for name, mark in marks.items()}
-    entries = {one.entry_id: one.version for one in await ledger.get_active_entries("s")}
+    entries = {entry.entry_id: entry.version for entry in await ledger.get_active_entries("s")}
     shown = [line for line in told.lines if line.source is not None and line.source.kind == "entry"]
     assert shown
     for line in shown:
@@ -229,12 +229,12 @@ async def test_many_who_look_and_write_at_once_all_get_what_was_recorded_for_the
 
     async def look(ledger: MemoryLedger) -> list[tuple[int, str]]:
         handed = [await ledger.get_context("s", record=True) for _ in range(10)]
-        return [(one.recorded.version, one.text) for one in handed]
+        return [(context.recorded.version, context.text) for context in handed]
 
-    _, one, other = await asyncio.gather(write(ledgers[0]), look(ledgers[1]), look(ledgers[2]))
+    _, first, other = await asyncio.gather(write(ledgers[0]), look(ledgers[1]), look(ledgers[2]))
     events = await history(ledgers[0], namespace)
     lineage = LINEAGE.fold(events)
-    for version, text in (*one, *other):
+    for version, text in (*first, *other):
         event = events[version - 1]
         told = seen(await shown_again(ledgers[0]._handle, Stream.of(namespace, "s"), event.payload), event, lineage)
         assert (told.verdict, told.text) == ("proved", text)

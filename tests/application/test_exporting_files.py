@@ -78,8 +78,8 @@ async def test_every_version_of_a_copy_reads_as_in_the_original(anywhere: Memory
     await anywhere.import_file(lambda: original, session_id="copy")
     newest = (await anywhere.get_state("s")).version
     for version in range(1, newest + 1):
-        one, other = [await anywhere.get_context(name, version=version) for name in ("s", "copy")]
-        assert (one.text, one.messages, one.tokens) == (other.text, other.messages, other.tokens)
+        first, other = [await anywhere.get_context(name, version=version) for name in ("s", "copy")]
+        assert (first.text, first.messages, first.tokens) == (other.text, other.messages, other.tokens)
 
 
 async def test_the_same_file_twice_is_no_event_and_says_so__I_70(anywhere: MemoryLedger, namespace: str) -> None:

@@ -54,8 +54,8 @@ async def test_an_imported_state_reads_and_exports_the_same(anywhere: MemoryLedg
     done = await anywhere.import_session("restored-session", sent)
     assert sent == exported
     assert await anywhere.export_session("restored-session") == {**exported, "sessionId": "restored-session"}
-    one, other = await anywhere.get_context("s"), await anywhere.get_context("restored-session")
-    assert (one.text, one.messages) == (other.text, other.messages)
+    first, other = await anywhere.get_context("s"), await anywhere.get_context("restored-session")
+    assert (first.text, first.messages) == (other.text, other.messages)
     assert (done.session_id, done.total_tokens, done.claimed_tokens) == (
         "restored-session",
         exported["totalTokens"],

@@ -66,7 +66,10 @@ async def test_a_fork_is_as_its_parent_is_and_both_go_on(anywhere: MemoryLedger)
         == 8
     )
     assert (await anywhere.get_stats("f")).total_entries == 5
-    assert [one.entry.content for one in (await anywhere.get_history("f")).entries][-2:] == ["message 10", "message 11"]
+    assert [entry.entry.content for entry in (await anywhere.get_history("f")).entries][-2:] == [
+        "message 10",
+        "message 11",
+    ]
     rows = {row.session_id: (row.version, row.active, row.status) for row in await anywhere.list_sessions()}
     assert rows == {"s": (5, 4, "live"), "f": (7, 5, "live")}
     assert (await anywhere.verify("f")).checked == 7
@@ -88,8 +91,8 @@ async def test_time_travel_in_a_fork_reaches_back_across_the_fork_point(
     await anywhere._handle.services.commands.settle()
     for name, last in (("f", parent - 2), ("g", 4)):
         for version in range(1, last + 1):
-            one, other = [await anew(anywhere).get_state(each, version=version) for each in ("s", name)]
-            assert one == other
+            first, other = [await anew(anywhere).get_state(each, version=version) for each in ("s", name)]
+            assert first == other
             contexts = [await anywhere.get_context(each, version=version) for each in ("s", name)]
             assert contexts[0].text == contexts[1].text
     read = await anew(anywhere).get_state("f")
@@ -292,7 +295,7 @@ async def test_search_in_a_fork_finds_what_was_there_when_it_was_forked(anywhere
     await anywhere.edit_entry("f", "e-2", "apples are sour")
 
     async def found(session: str) -> set[str]:
-        return {one.text for one in await anywhere.search("apples", session_id=session)}
+        return {item.text for item in await anywhere.search("apples", session_id=session)}
 
     assert await found("f") == {"apples are red", "apples are sour"}
     assert await found("g") == {"apples are red", "apples are sweet"}
@@ -347,8 +350,8 @@ async def test_the_file_of_a_fork_carries_its_whole_history(anywhere: MemoryLedg
     assert {row.session_id for row in await other.list_sessions()} == {session}
     newest = (await anywhere.get_state(session)).version
     for version in range(1, newest + 1):
-        one, copy = [await ledger.get_context(session, version=version) for ledger in (anywhere, other)]
-        assert one.text == copy.text
+        first, copy = [await ledger.get_context(session, version=version) for ledger in (anywhere, other)]
+        assert first.text == copy.text
     assert await contents(other, session) == await contents(anywhere, session)
     assert (await other.verify()).checked == newest
     assert {event.stream_id for event in await log_of(other, session)} == {Stream.of("elsewhere", session).stream_id}

@@ -56,10 +56,10 @@ def missed(lineage: Lineage, events: list[RecordedEvent], marks: dict[str, str],
     versions = {event.payload.entry_id: event.version for event in events if event.type == "entry.added"}
     for name, mark in marks.items():
         found = reach(lineage, [versions[name]])
-        told = {one.summary_id for one in found.summaries}
-        shown = {one.version for one in found.contexts}
-        left_out += [f"{name} in {one}" for one, inside in summaries.items() if mark in inside and one not in told]
-        left_out += [f"{name} in {one}" for one, inside in contexts.items() if mark in inside and one not in shown]
+        told = {summary.summary_id for summary in found.summaries}
+        shown = {context.version for context in found.contexts}
+        left_out += [f"{name} in {item}" for item, inside in summaries.items() if mark in inside and item not in told]
+        left_out += [f"{name} in {item}" for item, inside in contexts.items() if mark in inside and item not in shown]
     return left_out
 
 
@@ -73,8 +73,8 @@ async def test_all_that_an_entry_reached_is_listed(config: str, seed: int) -> No
     assert missed(LINEAGE.fold(events), events, marks, truth) == []
     for name in marks:
         told = await ledger.derived("s", name)
-        assert {one.summary_id for one in told.summaries} >= {
-            one for one, inside in truth[0].items() if marks[name] in inside
+        assert {summary.summary_id for summary in told.summaries} >= {
+            item for item, inside in truth[0].items() if marks[name] in inside
         }
 
 
@@ -121,11 +121,11 @@ async def test_what_an_entry_did_not_reach_is_not_listed(config: str, seed: int)
     calls = {event.payload.entry_id for event in events if getattr(event.payload, "kind", "") == "tool_call"}
     for name in marks.keys() - changed - calls:
         told = await ledger.derived("s", name)
-        assert {one.summary_id for one in told.summaries} == {
-            one for one, inside in summaries.items() if marks[name] in inside
+        assert {summary.summary_id for summary in told.summaries} == {
+            item for item, inside in summaries.items() if marks[name] in inside
         }
-        assert {one.version for one in told.contexts} == {
-            one for one, inside in contexts.items() if marks[name] in inside
+        assert {context.version for context in told.contexts} == {
+            item for item, inside in contexts.items() if marks[name] in inside
         }
 
 
@@ -145,10 +145,12 @@ async def test_without_the_entry_all_is_as_if_it_had_never_been(seed: int) -> No
     replayed = await poisoned.what_if("s", config, without=[f"e{bad}"], summarizer=passes_on, on_miss="call")
     expected = await clean.get_context("s")
     assert [entry.entry_id for entry in replayed.window.entries] == [entry.entry_id for entry in expected.entries]
-    assert [one.text for one in replayed.window.summaries] == [one.text for one in expected.summaries]
-    assert f"⟦{bad}⟧" not in "".join(one.text for one in replayed.window.summaries)
+    assert [summary.text for summary in replayed.window.summaries] == [summary.text for summary in expected.summaries]
+    assert f"⟦{bad}⟧" not in "".join(summary.text for summary in replayed.window.summaries)
     kept = await poisoned.what_if("s", config, summarizer=passes_on, on_miss="call")
-    assert [one.text for one in kept.window.summaries] != [one.text for one in expected.summaries], "the control"
+    assert [summary.text for summary in kept.window.summaries] != [summary.text for summary in expected.summaries], (
+        "the control"
+    )
 
 
 async def test_the_way_to_a_summary_is_told() -> None:
@@ -158,14 +160,16 @@ async def test_the_way_to_a_summary_is_told() -> None:
         await ledger.add_user_message("s", marked(number), entry_id=f"e{number}")
         await ledger.settle("s")
     events = await events_of(ledger)
-    folds = {one.payload.summary_id: one.payload.folds for one in events if one.type == "compaction.completed"}
+    folds = {event.payload.summary_id: event.payload.folds for event in events if event.type == "compaction.completed"}
     found = (await ledger.derived("s", "e1")).summaries
     assert len(found) == len(folds) > 3
-    assert [(one.how, len(one.via)) for one in found] == [("folds" if at else "covers", at) for at in range(len(found))]
-    for one in found:
-        assert all(inner in folds[outer] for outer, inner in pairwise([one.summary_id, *one.via]))
-        assert one.via == origin(LINEAGE.fold(events), one.summary_id).via
-    assert [one.live for one in found] == [False] * (len(found) - 1) + [True]
+    assert [(result.how, len(result.via)) for result in found] == [
+        ("folds" if at else "covers", at) for at in range(len(found))
+    ]
+    for result in found:
+        assert all(inner in folds[outer] for outer, inner in pairwise([result.summary_id, *result.via]))
+        assert result.via == origin(LINEAGE.fold(events), result.summary_id).via
+    assert [result.live for result in found] == [False] * (len(found) - 1) + [True]
 
 
 def test_nonsense_that_goes_in_circles_ends() -> None:
@@ -187,7 +191,7 @@ def test_nonsense_that_goes_in_circles_ends() -> None:
     assert origin(lineage, "a").covered == origin(lineage, "b").covered == ((1, 2),)
     assert origin(lineage, "c").via == ()
     assert origin(lineage, "nobody").covered == ()
-    assert {one.summary_id for one in reach(lineage, [1]).summaries} == {"a", "b"}
+    assert {summary.summary_id for summary in reach(lineage, [1]).summaries} == {"a", "b"}
 
 
 async def test_an_entry_is_named_by_its_id_or_its_version_and_an_unknown_one_is_refused(
@@ -202,7 +206,7 @@ async def test_an_entry_is_named_by_its_id_or_its_version_and_an_unknown_one_is_
     await ledger.get_context("s", record=True)
     both = await ledger.derived("s", "a")
     assert both.versions == (added.version, again.version)
-    assert [one.how for one in both.contexts] == ["shows"]
+    assert [context.how for context in both.contexts] == ["shows"]
     first = await ledger.derived("s", added.version)
     assert (first.versions, first.contexts) == ((added.version,), ())
     for unknown in ("b", 1, 99):

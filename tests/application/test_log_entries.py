@@ -58,7 +58,7 @@ async def test_an_entry_is_followed_to_where_it_went(anywhere: MemoryLedger) -> 
 
     assert await fates() == ["covered", "active"]
     record = await anywhere.get_entry("s", last)
-    assert [(one.type, one.content) for one in record.history] == [
+    assert [(item.type, item.content) for item in record.history] == [
         ("entry.added", "message 6"),
         ("entry.edited", "another text"),
     ]

@@ -30,16 +30,16 @@ def spelled(method: Callable[..., Any]) -> str:
     return str(inspect.signature(method)).replace("AsyncIterator", "Iterator")
 
 
-def differences(one: type, other: type) -> list[str]:
-    """Return the methods that *other* lacks, has beside, or has with another signature or docstring than *one*."""
-    shared = {name for name in public(one) & public(other) if inspect.isroutine(getattr(other, name))} - {"open"}
+def differences(first: type, other: type) -> list[str]:
+    """Return the methods that *other* lacks, has beside, or has with another signature or docstring than *first*."""
+    shared = {name for name in public(first) & public(other) if inspect.isroutine(getattr(other, name))} - {"open"}
     changed = {
         name
         for name in shared
-        if spelled(getattr(one, name)) != spelled(getattr(other, name))
-        or getattr(one, name).__doc__ != getattr(other, name).__doc__
+        if spelled(getattr(first, name)) != spelled(getattr(other, name))
+        or getattr(first, name).__doc__ != getattr(other, name).__doc__
     }
-    return sorted((public(one) ^ public(other)) | changed)
+    return sorted((public(first) ^ public(other)) | changed)
 
 
 def test_both_have_the_same_methods_with_the_same_signatures() -> None:
@@ -232,13 +232,13 @@ def test_a_handler_runs_while_nobody_waits(namespace: str) -> None:
 def test_two_ledgers_of_one_process_see_each_other(namespace: str) -> None:
     store = InMemoryStore()
     with (
-        SyncMemoryLedger.open(namespace=namespace, store=store) as one,
+        SyncMemoryLedger.open(namespace=namespace, store=store) as first,
         SyncMemoryLedger.open(namespace=namespace, store=store) as other,
     ):
-        one.add_user_message("s", "hello")
+        first.add_user_message("s", "hello")
         other.add_assistant_message("s", "hi")
-        assert one.get_context_for_llm("s") == other.get_context_for_llm("s")
-        assert one.get_stats("s").total_entries == 2
+        assert first.get_context_for_llm("s") == other.get_context_for_llm("s")
+        assert first.get_stats("s").total_entries == 2
 
 
 def test_a_handler_may_use_the_ledger() -> None:

@@ -127,8 +127,8 @@ def test_exact_evidence_is_an_id_or_a_quote_and_the_rest_is_left_out() -> None:
     )
     (nearly,) = needed_for([question], session.events)
     (exact,) = needed_for([question], session.events, exact=True)
-    assert [places(session, one) for one in nearly.evidence] == [[2], [1], [1]]
-    assert [places(session, one) for one in exact.evidence] == [[2], [1]]
+    assert [places(session, item) for item in nearly.evidence] == [[2], [1], [1]]
+    assert [places(session, item) for item in exact.evidence] == [[2], [1]]
     assert (nearly.left_out, exact.left_out) == (0, 1)
 
 
@@ -178,7 +178,7 @@ def test_ranks_are_numbers_that_were_there() -> None:
 
 def test_a_row_adds_up_its_sessions() -> None:
     session = Session().add("u a " * 3)
-    one = measured_under({"profile": "none"}, session)
-    made = row("name", [one, one])
+    item = measured_under({"profile": "none"}, session)
+    made = row("name", [item, item])
     assert (made.sessions, made.turns, made.median_shown, made.total_shown) == (2, 6, 30, 180)
     assert (made.in_window, made.curve) == (None, ())

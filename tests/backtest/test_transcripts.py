@@ -28,9 +28,9 @@ BUDGETS = (500, 1_000, 2_000, 4_000, 8_000)
 def at_budgets() -> list[tuple[str, MemoryConfig]]:
     """Return each config of the examples at each budget, or once if it has none."""
     found = []
-    for name, one in sorted(CONFIGS.items()):
-        limited = [(f"{name} {tokens}", with_budget(one, tokens)) for tokens in BUDGETS]
-        found += [(label, changed) for label, changed in limited if changed is not None] or [(name, one)]
+    for name, item in sorted(CONFIGS.items()):
+        limited = [(f"{name} {tokens}", with_budget(item, tokens)) for tokens in BUDGETS]
+        found += [(label, changed) for label, changed in limited if changed is not None] or [(name, item)]
     return found
 
 
@@ -39,8 +39,8 @@ def plan(*configs: tuple[str, MemoryConfig], **fields) -> Plan:
 
 
 def check_pairs(measured: list[Measured]) -> None:
-    assert {one.config: one.split_pairs for one in measured if one.split_pairs} == {}
-    assert all(one.shown for one in measured)
+    assert {measured.config: measured.split_pairs for measured in measured if measured.split_pairs} == {}
+    assert all(measured.shown for measured in measured)
 
 
 @pytest.mark.processes
@@ -51,7 +51,7 @@ async def test_no_tool_result_is_orphaned_in_any_trajectory_under_any_strategy_a
     """R-GEN-8: every strategy there is, at 500 to 8,000 tokens; each eighth trajectory, and all of them."""
     sessions = (await sessions_in([data / "tau_bench" / "gpt-4o-airline.json"]))[::every]
     assert len(sessions) == 200 // every
-    tried = {part.type for _, one in at_budgets() for part in (one.window, *one.compactions)}
+    tried = {part.type for _, config in at_budgets() for part in (config.window, *config.compactions)}
     assert tried == WINDOWS.keys() | COMPACTIONS.keys()
     check_pairs(run(sessions, plan(*at_budgets()), jobs=2))
 
@@ -87,7 +87,7 @@ async def test_recall_keeps_the_evidence_that_the_newest_turns_lose(data: Path) 
     assert (len(sessions), len(asked)) == (5, 155)
     names = ("full", "max_tokens", "recall")
     measured = run(sessions, plan(*((name, CONFIGS[name]) for name in names), questions=asked, budgets=()))
-    rows: dict[str, Row] = {name: row(name, [one for one in measured if one.config == name]) for name in names}
+    rows: dict[str, Row] = {name: row(name, [item for item in measured if item.config == name]) for name in names}
     assert (rows["full"].in_window, rows["full"].unplaced) == (1, 0)
     assert 0.25 <= rows["max_tokens"].in_window <= 0.40
     assert rows["recall"].in_window >= 0.75

@@ -121,7 +121,7 @@ def test_what_differs_is_said_and_ends_with_40(monkeypatch: pytest.MonkeyPatch) 
 def test_what_an_entry_reached_is_listed_by_its_id_or_version() -> None:
     by_id, by_version = (json.loads(run("derived", "s", name, "--json").stdout) for name in ("e1", "2"))
     assert by_id == by_version
-    assert [one["how"] for one in by_id["summaries"]] == ["covers"]
+    assert [item["how"] for item in by_id["summaries"]] == ["covers"]
     assert "in the window: stands for it" in run("derived", "s", "e1").stdout
     assert "It reached no summary" not in run("derived", "s", "e4").stdout
     refused = run("derived", "s", "nobody")

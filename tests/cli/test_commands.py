@@ -240,15 +240,15 @@ def test_export_of_a_state_is_seed_000s(trip: Cli) -> None:
 
 
 def test_import_of_several_files(cli: Cli, file: File) -> None:
-    one = file([{"role": "user", "content": "hello"}], "one.json")
+    item = file([{"role": "user", "content": "hello"}], "one.json")
     two = file([{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}], "two.json")
-    assert cli.json("import", one, two) == {
+    assert cli.json("import", item, two) == {
         "sessions": 2,
         "entries": 3,
         "skipped": 0,
         "session_ids": ["one", "two"],
     }
-    assert cli("import", one, two).lines[0] == "0 entries of 2 sessions recorded; 3 were there already"
+    assert cli("import", item, two).lines[0] == "0 entries of 2 sessions recorded; 3 were there already"
 
 
 def test_verify(trip: Cli) -> None:

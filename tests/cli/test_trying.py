@@ -146,7 +146,7 @@ def test_configs_are_tried_on_sessions_with_questions(cli: Callable[..., Result]
         {"session": "cellar", "question": "?", "evidence": ["?"]},
     ]
     questions = tmp_path / "questions.jsonl"
-    questions.write_text("".join(json.dumps(one) + "\n" for one in asked))
+    questions.write_text("".join(json.dumps(measure) + "\n" for measure in asked))
     names = ("full", "recall", "max_tokens")
     configs = [argument for name in names for argument in ("--config", CONFIGS / f"{name}.json")]
     base = ("backtest", *configs, "--questions", questions, "--jobs", 1, "--json")

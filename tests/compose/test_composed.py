@@ -27,9 +27,9 @@ TOKEN = "memory-ledger token add tester --allow demo --json"
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Composed]:
     """The project, up and healthy."""
-    with composed(tmp_path_factory.mktemp("compose") / "environment") as one:
-        one.up()
-        yield one
+    with composed(tmp_path_factory.mktemp("compose") / "environment") as item:
+        item.up()
+        yield item
 
 
 @pytest.fixture(scope="module")

@@ -123,7 +123,7 @@ async def test_an_older_row_never_replaces_a_newer_one(store: Store, stream: Str
 
 async def builds(store: Store, stream: Stream) -> list[tuple[int, int, str]]:
     _, found = await store.projections.progress(stream.namespace_id)
-    return [(one.build, one.position, one.status) for one in found]
+    return [(result.build, result.position, result.status) for result in found]
 
 
 async def test_a_build_begins_moves_on_and_goes_live_in_place_of_another(store: Store, stream: Stream) -> None:

@@ -131,8 +131,8 @@ async def test_a_retry_through_the_ledger_answers_as_the_first_time(store: Store
         assert (first.replayed, again.replayed) == (False, True)
         with pytest.raises(IdempotencyMismatch):
             await ledger.add_entries(SESSION, batch[:1], idempotency_key="k")
-        one = await ledger.add_user_message(SESSION, "three", idempotency_key="k-2")
-        assert await ledger.add_user_message(SESSION, "three", idempotency_key="k-2") == one
+        added_entry = await ledger.add_user_message(SESSION, "three", idempotency_key="k-2")
+        assert await ledger.add_user_message(SESSION, "three", idempotency_key="k-2") == added_entry
         assert (await ledger.get_state(SESSION)).version == 4
 
 

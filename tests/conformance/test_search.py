@@ -24,7 +24,7 @@ async def ledger(store: Store, namespace: str) -> AsyncIterator[MemoryLedger]:
 
 
 def texts(found: list[SearchResult]) -> list[str]:
-    return [one.text for one in found]
+    return [search_result.text for search_result in found]
 
 
 async def test_a_question_in_plain_words_finds_what_answers_it(ledger: MemoryLedger) -> None:
@@ -40,7 +40,7 @@ async def test_a_question_in_plain_words_finds_what_answers_it(ledger: MemoryLed
     )
     assert best.entry is not None
     assert best.entry.role == "user"
-    assert [one.content for one in best.after] == ["It rains in Seattle."]
+    assert [entry.content for entry in best.after] == ["It rains in Seattle."]
     assert best.score > rest[0].score > 0
     assert (await ledger.search("lunch"))[0].user_id == "u"
 
@@ -97,7 +97,7 @@ async def test_another_namespace_is_never_searched(store: Store, ledger: MemoryL
 async def test_no_text_is_refused(ledger: MemoryLedger, query: str) -> None:
     await ledger.add_user_message("s", "it's a \\ backslash and a word")
     found = await ledger.search(query)
-    assert all(one.text == "it's a \\ backslash and a word" for one in found)
+    assert all(result.text == "it's a \\ backslash and a word" for result in found)
 
 
 async def test_odd_words_are_found_again(ledger: MemoryLedger) -> None:
@@ -123,7 +123,7 @@ async def test_removed_and_cleared_entries_are_not_found_covered_and_edited_ones
         covered = {entry.content for entry in await ledger.get_active_entries("s")}
         assert "walnut corrected" not in covered, "it left the window"
         assert "walnut corrected" in texts(await ledger.search("walnut"))
-        assert "summary" in {one.kind for one in await ledger.search("walnut filler")}
+        assert "summary" in {item.kind for item in await ledger.search("walnut filler")}
         await ledger.clear_session("s")
         assert await ledger.search("walnut filler") == []
         await ledger.add_user_message("s", "walnut of the new life")
@@ -141,7 +141,7 @@ async def test_erased_entries_are_found_only_when_asked_for(store: Store, namesp
         assert texts(await ledger.search("walnut", around=0)) == ["walnut 1"]
         assert texts(await ledger.search("walnut", include_erased=True)) == ["walnut 1", "walnut 0"]
         (found,) = await ledger.search("walnut", around=9)
-        assert [one.content for one in (*found.before, *found.after)] == ["yes"], "nothing erased around it"
+        assert [item.content for item in (*found.before, *found.after)] == ["yes"], "nothing erased around it"
 
 
 async def test_folded_summaries_give_way_to_the_one_that_folds_them(store: Store, namespace: str) -> None:
@@ -152,7 +152,7 @@ async def test_folded_summaries_give_way_to_the_one_that_folds_them(store: Store
             await ledger.settle()
         live = await ledger.get_summaries("s")
         made = (await ledger.get_history("s")).summaries
-        found = [one for one in await ledger.search("walnut") if one.kind == "summary"]
+        found = [item for item in await ledger.search("walnut") if item.kind == "summary"]
         assert len(made) > len(live) == len(found) == 1
         assert found[0].summary == live[0]
 
@@ -173,8 +173,8 @@ async def test_a_text_longer_than_a_piece_is_found_to_its_end(ledger: MemoryLedg
 async def test_tools_are_found_by_name_and_by_what_they_said(ledger: MemoryLedger) -> None:
     await ledger.add_tool_call("s", "get_weather", {"city": "Lisbon"}, tool_call_id="c")
     await ledger.add_tool_result("s", "get_weather", {"sky": "cloudless"}, tool_call_id="c")
-    assert [one.version for one in await ledger.search("cloudless")] == [3]
-    assert [one.version for one in await ledger.search("Lisbon")] == [2]
+    assert [item.version for item in await ledger.search("cloudless")] == [3]
+    assert [item.version for item in await ledger.search("Lisbon")] == [2]
 
 
 async def test_searching_catches_up_first_unless_told_not_to(ledger: MemoryLedger) -> None:
@@ -191,9 +191,9 @@ async def test_readers_who_catch_up_at_once_index_each_text_once(store: Store, n
     ledgers = [ledger_over(store, namespace=namespace) for _ in range(4)]
     for number in range(30):
         await ledgers[0].add_user_message("s", f"walnut {number}")
-    answers = await asyncio.gather(*(one.search("walnut", top_k=100) for one in ledgers))
+    answers = await asyncio.gather(*(memory_ledger.search("walnut", top_k=100) for memory_ledger in ledgers))
     assert [len(answer) for answer in answers] == [30] * 4
-    assert [[one.score for one in answer] for answer in answers] == [[one.score for one in answers[0]]] * 4
+    assert [[item.score for item in answer] for answer in answers] == [[answer.score for answer in answers[0]]] * 4
 
 
 async def test_a_rebuild_finds_the_same(ledger: MemoryLedger) -> None:
@@ -213,7 +213,7 @@ async def test_a_page_is_applied_once_and_to_no_build_that_is_none(store: Store,
     await ledger.search("walnut")
     namespace_uuid = namespace_id(ledger._handle.namespace)
     last, builds = await store.projections.progress(namespace_uuid)
-    (build,) = [one.build for one in builds if one.projection == SEARCH]
+    (build,) = [build.build for build in builds if build.projection == SEARCH]
     stream = ledger._handle.stream("s", None)
     again = [StreamChange(stream.stream_id, AddPieces(()))]
     assert await store.search.apply(namespace_uuid, build, again, after=0, position=1, language="simple") == last
@@ -224,7 +224,7 @@ async def test_nothing_is_indexed_by_appending(store: Store, ledger: MemoryLedge
     """Never on the append path."""
     await ledger.add_user_message("s", "walnut")
     _, builds = await store.projections.progress(namespace_id(ledger._handle.namespace))
-    assert [one for one in builds if one.projection == SEARCH] == []
+    assert [build for build in builds if build.projection == SEARCH] == []
 
 
 @pytest.mark.parametrize("bounds", [{"top_k": 0}, {"top_k": 1_001}, {"around": -1}, {"around": 51}, {"user_id": "/"}])

@@ -104,7 +104,7 @@ def test_a_section_begins_with_a_picture_and_the_example_config(strategy: str) -
 
 
 def types(loaded: MemoryConfig) -> set[str]:
-    return {loaded.window.type, *(one.type for one in loaded.compactions)}
+    return {loaded.window.type, *(compaction.type for compaction in loaded.compactions)}
 
 
 @pytest.mark.parametrize("file", CONFIGS, ids=lambda file: file.stem)
@@ -119,11 +119,13 @@ def test_every_strategy_has_an_example_config() -> None:
 def test_the_pictures_and_the_table_are_those_the_code_gives() -> None:
     figures, images = pytest.importorskip("tools.figures"), pytest.importorskip("PIL.Image")
     found = figures.all_rasters()
-    for strategy, one in found.items():
+    for strategy, item in found.items():
         file = figures.TARGET / f"{strategy}.png"
         assert file.stat().st_size < 60_000
         with images.open(file) as picture:
-            assert picture.info["Description"] == one.digest, f"{strategy} keeps other entries; run: make docs-generate"
+            assert picture.info["Description"] == item.digest, (
+                f"{strategy} keeps other entries; run: make docs-generate"
+            )
     assert figures.table(found) in figures.OVERVIEW.read_text(), "run: make docs-generate"
     assert {file.stem for file in figures.TARGET.iterdir()} == STRATEGIES.keys()
 

@@ -191,9 +191,9 @@ def test_a_codec_that_loses_a_field_is_noticed() -> None:
 def test_the_salt_hides_equal_texts_and_leaves_their_json() -> None:
     """trust H-18."""
     event = EVENT_TYPES["session.cleared"](write_id="w")
-    one, other = encode(event, SALT)[1], encode(event, bytes(SALT_BYTES))[1]
-    assert one != other
-    assert stored_json(SALTED, one) == stored_json(SALTED, other) == stored_json(PLAIN, encode(event, b"")[1])
+    first, other = encode(event, SALT)[1], encode(event, bytes(SALT_BYTES))[1]
+    assert first != other
+    assert stored_json(SALTED, first) == stored_json(SALTED, other) == stored_json(PLAIN, encode(event, b"")[1])
 
 
 @pytest.mark.parametrize(

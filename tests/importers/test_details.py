@@ -66,13 +66,13 @@ def test_openai_objects_name_their_session_and_keep_what_is_said_of_the_whole() 
 
 def test_two_conversations_of_one_name_stay_two() -> None:
     found = sample("openai_conversations.jsonl")
-    assert [(one.session_id, one.batches[0][0].content) for one in found] == [
+    assert [(conversation.session_id, conversation.batches[0][0].content) for conversation in found] == [
         ("a", "Hello from a."),
         ("b", "Hello from b."),
         ("file-2", "Hello from nobody."),
         ("a-2", "Hello from a again."),
     ]
-    ids = [draft.entry_id for one in found for batch in one.batches for draft in batch]
+    ids = [draft.entry_id for conversation in found for batch in conversation.batches for draft in batch]
     assert len(set(ids)) == len(ids)
 
 

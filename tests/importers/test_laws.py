@@ -71,7 +71,7 @@ def test_unknown_fields_are_kept_in_data(case: Case) -> None:
     changed = copy.deepcopy(values(case))
     for number, message in enumerate(_messages_in(changed)):
         message["surprise"] = {"deep": [f"mark {number}"]}
-    batches = [batch for one in conversations_of(written(case, changed)) for batch in one.batches]
+    batches = [batch for item in conversations_of(written(case, changed)) for batch in item.batches]
     marks = [
         [draft.data["surprise"]["deep"] for draft in batch if "surprise" in (draft.data or {})] for batch in batches
     ]
@@ -84,7 +84,7 @@ def test_metadata_over_its_limit_moves_to_data(case: Case) -> None:
     huge = "x" * (METADATA_BYTES + 1)
     for message in _messages_in(changed):
         message[HELD[case.format]] = huge
-    batches = [batch for one in conversations_of(written(case, changed)) for batch in one.batches]
+    batches = [batch for item in conversations_of(written(case, changed)) for batch in item.batches]
     for batch in batches:
         assert huge in kept(batch)
         assert all(len(json.dumps(draft.metadata or {})) <= METADATA_BYTES for draft in batch)
@@ -110,7 +110,7 @@ async def test_importing_twice_equals_once(case: Case, store: Store, namespace: 
     before = [event async for event in ledger.export_file()]
     second = await ledger.import_conversations(conversations_of(case.data))
     assert [event async for event in ledger.export_file()] == before
-    entries = sum(len(batch) for one in found for batch in one.batches)
+    entries = sum(len(batch) for result in found for batch in result.batches)
     assert (first.sessions, first.entries, first.skipped) == (len(case.sessions), entries, 0)
     assert (second.sessions, second.entries, second.skipped) == (len(case.sessions), 0, entries)
     assert first.session_ids == tuple(case.sessions)

@@ -61,9 +61,9 @@ def test_what_lies_under_a_block_may_leave_by_other_ways__LAW_22(others: list[di
     restore(other, before)
     assert exported(other) == before
     kept = [(summary.text, summary.overlay) for summary in end_of_batch(session.state).summaries.live]
-    assert sorted(kept) == sorted((one.text, one.overlay) for one in end_of_batch(other.state).summaries.live)
-    assert [one.status for one in HISTORY.fold(other.events).current()] == [
-        one.status for one in HISTORY.fold(session.events).current() if one.status != "removed"
+    assert sorted(kept) == sorted((record.text, record.overlay) for record in end_of_batch(other.state).summaries.live)
+    assert [past_entry.status for past_entry in HISTORY.fold(other.events).current()] == [
+        past_entry.status for past_entry in HISTORY.fold(session.events).current() if past_entry.status != "removed"
     ]
 
 
@@ -91,9 +91,9 @@ def shuffled(draw: st.DrawFn) -> tuple[list[Step], list[Step]]:
 
 
 def check_clocks(config: dict, twice: tuple[list[Step], list[Step]]) -> None:
-    one, other = (happened(config, steps, mixed) for steps in twice)
-    assert [timeless(event.payload) for event in one.events] == [timeless(event.payload) for event in other.events]
-    assert shown(one) == shown(other)
+    first, other = (happened(config, steps, mixed) for steps in twice)
+    assert [timeless(event.payload) for event in first.events] == [timeless(event.payload) for event in other.events]
+    assert shown(first) == shown(other)
 
 
 @each_window
@@ -137,7 +137,7 @@ def check_nothing_lost(session: Driven) -> None:
         lineage.update(versions(summary.covered))
         waiting += [made[folded] for folded in summary.folds]
     seen = {entry.version for entry in window_of(session.state).entries}
-    there = {one.entry.version for one in history.current() if one.status != "removed"}
+    there = {past_entry.entry.version for past_entry in history.current() if past_entry.status != "removed"}
     assert there == seen | (lineage & there)
     assert not seen & lineage
 

@@ -103,9 +103,9 @@ def check_late_results(events: Sequence[RecordedEvent]) -> int:
             case SessionCleared():
                 late.update(waiting)
             case EntryEdited(entry_version=version) | EntryRemoved(entry_version=version):
-                late.update(one for one, asked in waiting.items() if ranges.contains(asked.covered, version))
+                late.update(item for item, asked in waiting.items() if ranges.contains(asked.covered, version))
             case CompactionCompleted(effect="replace" | "erase"):
-                late.update(one for one, asked in waiting.items() if is_taken(asked, payload))
+                late.update(item for item, asked in waiting.items() if is_taken(asked, payload))
     return count
 
 

@@ -28,16 +28,16 @@ def in_processes(*arguments: str, seeds: Sequence[str] = ("0", "1")) -> list[dic
 
 def test_two_processes_compute_the_same_windows_plans_and_what_ifs__LAW_1() -> None:
     """R-WIF-6, R-SUM-6, of every strategy."""
-    one, other = in_processes()
-    assert {name: value for name, value in one.items() if other[name] != value} == {}
-    assert one.keys() == other.keys()
+    first, other = in_processes()
+    assert {name: value for name, value in first.items() if other[name] != value} == {}
+    assert first.keys() == other.keys()
     for asked in ("window", "plans", "what-if"):
-        tried = {name.removeprefix(f"{asked} of ").split()[0] for name in one if name.startswith(asked)}
+        tried = {name.removeprefix(f"{asked} of ").split()[0] for name in first if name.startswith(asked)}
         assert tried == WINDOWS.keys() | COMPACTIONS.keys()
-    assert len(set(one.values())) > len(one) / 2, "they differ from each other"
+    assert len(set(first.values())) > len(first) / 2, "they differ from each other"
 
 
 def test_a_window_in_the_order_of_a_set_is_noticed() -> None:
     """Negative control."""
-    one, other = in_processes("--broken")
-    assert {name for name in one if one[name] != other[name]} >= {"window of full 0", "what-if of full 0"}
+    first, other = in_processes("--broken")
+    assert {name for name in first if first[name] != other[name]} >= {"window of full 0", "what-if of full 0"}

@@ -35,7 +35,10 @@ def test_every_compaction_has_configs_here() -> None:
 def seen(state: SessionState) -> tuple[Any, ...]:
     """Return what makes two states equal (R-WIF-9): no ids of compactions, no versions of theirs, no times."""
     state = end_of_batch(state)
-    live = sorted((one.first_version, one.key, one.covered, one.text, one.tokens) for one in state.summaries.live)
+    live = sorted(
+        (record.first_version, record.key, record.covered, record.text, record.tokens)
+        for record in state.summaries.live
+    )
     shown = [getattr(item, "entry_id", None) or (item.key, item.covered, item.text) for item in window_of(state).items]
     active = [(entry.version, entry.content, entry.tokens) for entry in state.window.entries]
     return active, live, shown, msgspec.structs.replace(stats_of(state), **_TIMES)
@@ -88,8 +91,8 @@ def test_a_replay_is_the_same_twice_and_leaves_its_events_alone__LAW_5(
     answers = cache_of(session.events)
     turned = dict(reversed(answers.items()))
     wanted = memory_config.load(other)
-    one, two = (replay(session.events, wanted, cache, on_miss="estimate") for cache in (answers, turned))
-    assert one == two
+    first, two = (replay(session.events, wanted, cache, on_miss="estimate") for cache in (answers, turned))
+    assert first == two
     assert repr(session.events) == before
 
 
@@ -134,10 +137,10 @@ def check_every_entry(session: Driven) -> None:
         and event.version > cleared
         and event.payload.effect != "overlay"
     ]
-    for one in past:
-        times = sum(ranges.contains(payload.covered, one.entry.version) for payload in taken)
-        assert times == (one.status in {"covered", "erased"})
-    stats, counts = stats_of(session.state), [one.status for one in past]
+    for past_entry in past:
+        times = sum(ranges.contains(payload.covered, past_entry.entry.version) for payload in taken)
+        assert times == (past_entry.status in {"covered", "erased"})
+    stats, counts = stats_of(session.state), [past_entry.status for past_entry in past]
     assert stats.total_entries == len(past)
     assert stats.active_entries == counts.count("active") == len(session.state.window.entries)
     assert stats.compressed_entries == counts.count("covered") + counts.count("erased")
@@ -177,8 +180,8 @@ def test_a_new_config_alone_changes_no_entry__LAW_24(config: dict, other: dict, 
     assert session.state.window == before.window
     assert stats_of(session.state).total_entries == stats_of(before).total_entries
     assert HISTORY.fold(session.events) == past
-    kept = [one for one in before.summaries.live if one.block is None]
-    assert [one for one in session.state.summaries.live if one.block is None] == kept
+    kept = [record for record in before.summaries.live if record.block is None]
+    assert [record for record in session.state.summaries.live if record.block is None] == kept
 
 
 @up_to(200)
@@ -189,7 +192,7 @@ def test_a_config_survives_its_dump_and_camel_case__LAW_21(raw: dict) -> None:
     assert memory_config.load(camel(raw)) == loaded
     assert memory_config.load({**raw, "window": aliased(raw["window"], "memory_strategy_id")}) == loaded
     for name in ("long_term_memory_id", "name"):
-        listed = [aliased(one, name) for one in raw["compactions"]]
+        listed = [aliased(item, name) for item in raw["compactions"]]
         assert memory_config.load({**raw, "compactions": listed}) == loaded
 
 

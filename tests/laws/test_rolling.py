@@ -90,9 +90,14 @@ def rolled(size: int, kept: int, unit: str, batches: list[int]) -> tuple[Any, li
         session.add("[" + ("u9 a9 " if unit == "interaction" else "u9 ") * count + "]")
     blocks = end_of_batch(session.state).progress_of("rolling_blocks") or Blocks()
     live = sorted(end_of_batch(session.state).summaries.live, key=lambda summary: summary.first_version)
-    due = [(span, session.places(one.covered)) for span, one in zip(spans(blocks), blocks.retained, strict=True)]
+    due = [
+        (span, session.places(due_block.covered))
+        for span, due_block in zip(spans(blocks), blocks.retained, strict=True)
+    ]
     return (blocks.seen, blocks.edge, blocks.number, due), [
-        ((one.block.first_item, one.block.last_item), session.places(one.covered)) for one in live if one.block
+        ((record.block.first_item, record.block.last_item), session.places(record.covered))
+        for record in live
+        if record.block
     ]
 
 

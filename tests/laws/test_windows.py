@@ -80,15 +80,17 @@ def test_sliding_window_keeps_its_limit_or_shows_only_what_it_must__LAW_6(config
 def test_max_tokens_shows_whole_interactions_as_many_as_fit__LAW_7(config: dict, steps: list) -> None:
     session = happened(config, steps)
     own, shown = session.state.config.window, shown_versions(session)
-    closed = [one for one in all_interactions(end_of_batch(session.state)) if one.closed]
-    passing = [one for at, one in enumerate(reversed(closed)) if passes(own.conditions, one, at)]
-    taken = [one for one in passing if one.entries[0].version in shown]
-    for one in closed:
-        assert len({entry.version in shown for entry in one.entries}) == 1
-    assert sum(one.tokens for one in taken) <= max(0, own.memory_max_tokens)
+    closed = [interaction for interaction in all_interactions(end_of_batch(session.state)) if interaction.closed]
+    passing = [
+        interaction for at, interaction in enumerate(reversed(closed)) if passes(own.conditions, interaction, at)
+    ]
+    taken = [item for item in passing if item.entries[0].version in shown]
+    for interaction in closed:
+        assert len({entry.version in shown for entry in interaction.entries}) == 1
+    assert sum(item.tokens for item in taken) <= max(0, own.memory_max_tokens)
     assert taken == passing[: len(taken)]
     if own.memory_max_tokens >= 0 and len(taken) < len(passing):
-        assert sum(one.tokens for one in passing[: len(taken) + 1]) > own.memory_max_tokens
+        assert sum(item.tokens for item in passing[: len(taken) + 1]) > own.memory_max_tokens
 
 
 @each_window
@@ -100,7 +102,7 @@ def test_items_stand_in_position_order__LAW_8(kind: str, data: Any, steps: list)
     assert window.tokens == sum(item.tokens for item in window.items)
     if not isinstance(own, Rolling):
         places = [place(item) for item in window.items]
-        assert all(one <= other for one, other in itertools.pairwise(places))
+        assert all(first <= other for first, other in itertools.pairwise(places))
         versions = [item.version for item in window.items if isinstance(item, Entry)]
         assert versions == sorted(set(versions))
         return

@@ -57,9 +57,9 @@ def test_a_filter_that_contradicts_itself_or_is_none_is_refused(body: dict[str, 
 
 def test_both_spellings_mean_the_same() -> None:
     """W-33."""
-    for one, other in (("ne", "not_eq"), ("any", "in_"), ("any", "in"), ("none", "not_in")):
-        value: Any = "a" if one == "ne" else ["a", "b"]
-        assert parse({"user_id": {one: value}}) == parse({"user_id": {other: value}})
+    for first, other in (("ne", "not_eq"), ("any", "in_"), ("any", "in"), ("none", "not_in")):
+        value: Any = "a" if first == "ne" else ["a", "b"]
+        assert parse({"user_id": {first: value}}) == parse({"user_id": {other: value}})
     assert parse({"created_at": {"ne": "2026-01-01"}}) == parse({"created_at": {"not_eq": "2026-01-01"}})
 
 

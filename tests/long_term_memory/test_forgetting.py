@@ -61,12 +61,12 @@ def test_a_policy_takes_what_is_old_or_unread_and_what_is_over_its_budget(
 ) -> None:
     """W-28."""
     going = forgotten(RECORDS, ForgetPolicy(**policy), now=START)
-    assert [one.record.record_id for one in going] == gone
+    assert [record.record.record_id for record in going] == gone
 
 
 def test_named_ids_stay_whatever_the_policy_says() -> None:
     going = forgotten(RECORDS, ForgetPolicy(budget=0), now=START, pinned={"new", "ancient"})
-    assert {one.record.record_id for one in going} == {"old-unread", "old-read", "episode", "young-unread"}
+    assert {record.record.record_id for record in going} == {"old-unread", "old-read", "episode", "young-unread"}
 
 
 async def test_a_dry_run_counts_and_a_real_one_deletes(
@@ -92,7 +92,7 @@ async def test_a_dry_run_counts_and_a_real_one_deletes(
     assert (await memory.forget(policy, session_id="other")).scanned == 0
     assert (await memory.forget(policy, namespace=f"{namespace}-b")).scanned == 0
     assert (await memory.forget(policy, namespace=namespace, pinned=["ben-0"])).deleted_ids == ["ben-1"]
-    assert {one.status for one in await memory.history("mia-0")} == {"live", "forgotten"}
+    assert {item.status for item in await memory.history("mia-0")} == {"live", "forgotten"}
 
 
 @pytest.mark.parametrize(
@@ -131,9 +131,15 @@ async def test_compacting_merges_equal_records_pinned_then_oldest_stays(
     await memory.create(said, deduplicate=False)
     assert await memory.compact(user_id="mia") == 1
     assert await memory.compact() == 5
-    assert sorted(one.record.id for one in (await memory.search({})).memories) == ["m1", "m2", "mias", "old", "pinned"]
-    assert [one.type for one in await memory.history("old")] == ["record.created", "record.merged"]
-    assert [(one.status, one.merged_into) for one in await memory.history("young")] == [
+    assert sorted(memory.record.id for memory in (await memory.search({})).memories) == [
+        "m1",
+        "m2",
+        "mias",
+        "old",
+        "pinned",
+    ]
+    assert [item.type for item in await memory.history("old")] == ["record.created", "record.merged"]
+    assert [(item.status, item.merged_into) for item in await memory.history("young")] == [
         ("live", None),
         ("merged", "old"),
     ]

@@ -31,7 +31,7 @@ def a_record(id: str = "r", text: str = "Mia lives in Oslo", **fields: object) -
 
 
 async def ids(memory: LongTermMemory, **body: object) -> list[str]:
-    return [one.record.id for one in (await memory.search(body)).memories]
+    return [memory.record.id for memory in (await memory.search(body)).memories]
 
 
 async def test_what_was_created_is_read_at_once_with_every_key(memory: LongTermMemory) -> None:
@@ -73,7 +73,7 @@ async def test_nothing_to_change_is_no_event(memory: LongTermMemory) -> None:
     await memory.create([a_record(user_id="mia")])
     await memory.create([a_record(user_id="mia")])
     await memory.patch("r", {"text": "Mia lives in Oslo"})
-    assert [one.type for one in await memory.history("r")] == ["record.created"]
+    assert [item.type for item in await memory.history("r")] == ["record.created"]
 
 
 async def test_what_is_said_already_is_touched_and_not_added(memory: LongTermMemory) -> None:
@@ -122,7 +122,7 @@ async def test_a_record_moves_to_another_user_and_another_namespace(
     moved = await memory.patch("r", {"namespace": f"{namespace}-b", "text": "gone"})
     assert (moved.namespace, moved.user_id, moved.text) == (f"{namespace}-b", "ben", "gone")
     assert (await memory.search({})).total == 1
-    assert [(one.user_id, one.status) for one in await memory.history("r")] == [
+    assert [(item.user_id, item.status) for item in await memory.history("r")] == [
         ("mia", "live"),
         ("ben", "live"),
         ("mia", "moved"),
@@ -189,8 +189,8 @@ async def test_creators_of_one_id_leave_one_record(store: Store, namespace: str)
     made = (memories[number % 3].create([a_record(text=f"text {number}")]) for number in range(9))
     await asyncio.gather(*made)
     history = await memories[0].history("r")
-    assert [one.type for one in history] == ["record.created", *["record.edited"] * 8]
-    assert {one.record.text for one in history} == {f"text {number}" for number in range(9)}
+    assert [item.type for item in history] == ["record.created", *["record.edited"] * 8]
+    assert {item.record.text for item in history} == {f"text {number}" for number in range(9)}
     assert (await memories[0].search({})).total == 1
 
 
@@ -212,14 +212,14 @@ async def test_a_writer_that_knows_an_old_version_is_refused_and_one_that_names_
     monkeypatch.setattr(store.events, "head", at_first)
     with pytest.raises(Unavailable):
         await memory.create([a_record()])
-    assert [one.type for one in await memory.history("r")] == ["record.created"]
+    assert [item.type for item in await memory.history("r")] == ["record.created"]
 
     def unguarded(*args: Any, **options: Any) -> StreamWrite:
         return stream_write(*args, **{**options, "expected_version": None})
 
     monkeypatch.setattr(record_writer, "stream_write", unguarded)
     await memory.create([a_record()])
-    assert [one.type for one in await memory.history("r")] == ["record.created", "record.created"]
+    assert [item.type for item in await memory.history("r")] == ["record.created", "record.created"]
 
 
 async def test_another_namespace_is_neither_found_nor_changed(over: Callable[..., LongTermMemory]) -> None:
@@ -244,7 +244,7 @@ async def test_streams_of_records_are_no_sessions_but_verified_and_exported(stor
         await ledger.long_term.create([a_record(), a_record("r2", "second"), a_record("r3", "second")])
         await ledger.long_term.patch("r", {"pinned": True})
         await ledger.long_term.delete(["r"])
-        assert [one.session_id for one in await ledger.list_sessions()] == ["s"]
+        assert [session.session_id for session in await ledger.list_sessions()] == ["s"]
         assert await ledger.search("Oslo") == []
         report = await ledger.verify()
         assert (report.verdict, report.findings) == ("OK-CHAINED", ())
@@ -252,14 +252,14 @@ async def test_streams_of_records_are_no_sessions_but_verified_and_exported(stor
         assert sum(b'"record.' in line for line in lines) == 4
         await ledger.rebuild_projections()
         assert (await ledger.long_term.search({})).total == 1
-        assert [one.session_id for one in await ledger.list_sessions()] == ["s"]
+        assert [session.session_id for session in await ledger.list_sessions()] == ["s"]
     copy = f"{namespace}-copy"
     async with MemoryLedger.open(namespace=copy, store=store) as target:
         done = await target.import_file(lambda: iter(lines))
         again = await target.import_file(lambda: iter(lines))
         assert (done.sessions, done.entries, again.sessions, again.entries) == (1, 1, 1, 0), "twice is once"
-        assert [one.record.text for one in (await target.long_term.search({})).memories] == ["second"]
-        assert [one.session_id for one in await target.list_sessions()] == ["s"]
+        assert [memory.record.text for memory in (await target.long_term.search({})).memories] == ["second"]
+        assert [session.session_id for session in await target.list_sessions()] == ["s"]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from tests.support.stored_records import put_records
 
 
 def told(page: RecordPage) -> list[str]:
-    return [one.record.id for one in page.memories]
+    return [memory.record.id for memory in page.memories]
 
 
 async def test_words_rank_by_their_rarity_and_any_of_them_finds(memory: LongTermMemory) -> None:
@@ -35,7 +35,7 @@ async def test_words_rank_by_their_rarity_and_any_of_them_finds(memory: LongTerm
     first, second, third = page.memories
     assert (first.score, first.dist, first.score_type) == (pytest.approx(1.0), pytest.approx(0.0), "keyword")
     assert 1 > (second.score or 0) > (third.score or 0) > 0
-    assert all(one.dist == pytest.approx(1 - (one.score or 0)) for one in page.memories)
+    assert all(memory.dist == pytest.approx(1 - (memory.score or 0)) for memory in page.memories)
 
 
 async def test_without_a_text_it_is_a_list_newest_first(memory: LongTermMemory) -> None:
@@ -45,7 +45,7 @@ async def test_without_a_text_it_is_a_list_newest_first(memory: LongTermMemory) 
     for body in ({}, {"text": ""}, {"text": " \n"}):
         page = await memory.search(body)
         assert told(page) == ["2026-05-03", "2026-05-02", "2026-05-01"]
-        assert {(one.dist, one.score, one.score_type) for one in page.memories} == {(0.0, None, None)}
+        assert {(memory.dist, memory.score, memory.score_type) for memory in page.memories} == {(0.0, None, None)}
 
 
 async def test_pages_are_counted_exactly(memory: LongTermMemory) -> None:

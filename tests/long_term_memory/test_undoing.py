@@ -23,7 +23,7 @@ def said(record: LongTermRecord) -> dict[str, Any]:
 
 
 async def remembered(memory: LongTermMemory) -> dict[str, dict[str, Any]]:
-    return {one.record.id: said(one.record) for one in (await memory.search({"limit": 100})).memories}
+    return {memory.record.id: said(memory.record) for memory in (await memory.search({"limit": 100})).memories}
 
 
 async def revision_of(memory: LongTermMemory, record_id: str) -> int:
@@ -68,7 +68,10 @@ async def test_what_was_moved_away_is_restored_by_the_places_where_it_was_live(m
     with pytest.raises(VersionNotFound, match="moved then"):
         await memory.restore("a", 2, user_id="")
     assert (await memory.restore("a", 1, user_id="")).text == "tea"
-    assert [(one.user_id, one.status) for one in await memory.history("a")][-2:] == [(None, "live"), ("ben", "moved")]
+    assert [(item.user_id, item.status) for item in await memory.history("a")][-2:] == [
+        (None, "live"),
+        ("ben", "moved"),
+    ]
 
 
 async def test_a_record_of_an_earlier_life_comes_back_as_old_as_it_was(memory: LongTermMemory) -> None:
@@ -129,8 +132,8 @@ async def test_random_changes_are_undone_to_any_revision(store: Store, namespace
             await memory.delete([chance.choice(("a", "b", "c"))])
         if chance.random() < 0.3:
             await memory.compact()
-        for one, record in (await remembered(memory)).items():
-            at[one, (await memory.history(one))[-1].revision] = record
+        for item, record in (await remembered(memory)).items():
+            at[item, (await memory.history(item))[-1].revision] = record
     for (name, revision), record in chance.sample(sorted(at.items()), 6):
         restored = said(await memory.restore(name, revision))
         assert restored == {**record, "persisted_at": restored["persisted_at"]}, "stored in another life, perhaps"

@@ -25,8 +25,8 @@ CLIENTS, ROUNDS = 6, 12
 @pytest.fixture(scope="module")
 def behind(server: Server) -> Iterator[Server]:
     """The test server behind a PgBouncer that lends two connections."""
-    with pooled(replace(server, pooler=None), default_pool_size="2") as one:
-        yield one
+    with pooled(replace(server, pooler=None), default_pool_size="2") as item:
+        yield item
 
 
 async def use(server: Server, database: str, namespace: str) -> list[int]:
@@ -92,7 +92,10 @@ def test_a_service_behind_a_pooler_keeps_and_finds_a_session(
     behind: Server, shared_database: str, namespace: str
 ) -> None:
     body = {"namespace": namespace, "messages": [{"role": "user", "content": "hello"}], "memories": []}
-    with running(behind.target(shared_database)) as one, httpx.Client(base_url=one.url, timeout=30) as client:
+    with (
+        running(behind.target(shared_database)) as in_flight,
+        httpx.Client(base_url=in_flight.url, timeout=30) as client,
+    ):
         assert client.put("/v1/working-memory/trip", json=body).status_code == 200
         kept = client.get("/v1/working-memory/trip", params={"namespace": namespace})
         assert [message["content"] for message in kept.json()["messages"]] == ["hello"]

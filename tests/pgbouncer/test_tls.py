@@ -50,8 +50,8 @@ def proving(server: Server) -> Iterator[Proving]:
         folder.chmod(0o755)
         own, others = certificate(folder, "own"), certificate(folder, "others")
         tls = {"client_tls_cert_file": str(own), "client_tls_key_file": str(own.with_suffix(".key"))}
-        with pooled(replace(server, pooler=None), client_tls_sslmode="require", **tls) as one:
-            yield Proving(one, own, others)
+        with pooled(replace(server, pooler=None), client_tls_sslmode="require", **tls) as item:
+            yield Proving(item, own, others)
 
 
 async def test_a_server_that_is_who_it_should_be_is_used(proving: Proving, shared_database: str) -> None:

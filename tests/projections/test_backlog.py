@@ -110,7 +110,7 @@ def test_a_result_counts_only_while_what_was_read_is_as_it_was() -> None:
 def test_ranges_are_cut_as_the_sets_they_stand_for(seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(300):
-        left, gone = ({one for one in range(1, 30) if chance.random() < 0.6} for _ in range(2))
+        left, gone = ({item for item in range(1, 30) if chance.random() < 0.6} for _ in range(2))
         count = chance.randint(0, 12)
         kept = without(ranges_of(sorted(left)), ranges_of(sorted(gone)))
         assert sorted(versions(kept)) == sorted(left - gone)

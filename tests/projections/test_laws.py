@@ -112,10 +112,10 @@ async def test_a_projection_of_the_callers_own_is_folded_up_to_a_version(ledger:
 READABLE = st.sampled_from(CONFIGS)
 ANY_EVENT = st.one_of(
     [
-        one.flatmap(lambda event: READABLE.map(lambda config: structs.replace(event, config=config)))
+        item.flatmap(lambda event: READABLE.map(lambda config: structs.replace(event, config=config)))
         if name in {"session.opened", "config.changed"}
-        else one
-        for name, one in EVENTS.items()
+        else item
+        for name, item in EVENTS.items()
     ]
 )
 

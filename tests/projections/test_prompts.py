@@ -83,22 +83,22 @@ def test_the_request_hash_is_of_messages_model_and_parameters() -> None:
 
 def test_equal_conversations_give_equal_hashes_whatever_their_ids_versions_and_times() -> None:
     """R-SUM-6."""
-    one = Driven({"recent_window": 0}).append("u a u", content="hello")
+    first = Driven({"recent_window": 0}).append("u a u", content="hello")
     other = (
         Driven({"recent_window": 0})
         .append("i")
         .append("[u7 a u]", content="hello", created_at=datetime(2099, 1, 1, tzinfo=UTC))
     )
-    assert request_of(one).request_hash == request_of(other).request_hash
-    assert request_of(one.append("u a u", content="bye")).request_hash != one.jobs[0].request.request_hash
+    assert request_of(first).request_hash == request_of(other).request_hash
+    assert request_of(first.append("u a u", content="bye")).request_hash != first.jobs[0].request.request_hash
 
 
 @pytest.mark.parametrize("change", [{"model": "other"}, {"temperature": 0.2}, {"enable_thinking": False}])
 def test_another_model_or_parameter_gives_another_hash(change: dict) -> None:
     """R-SUM-3, R-SUM-6."""
-    one = request_of(Driven({"recent_window": 0}).append("u a"))
+    first = request_of(Driven({"recent_window": 0}).append("u a"))
     other = request_of(Driven({"recent_window": 0, "summarizer": change}).append("u a"))
-    assert one.request_hash != other.request_hash
+    assert first.request_hash != other.request_hash
 
 
 def test_thinking_passes_through_only_when_the_config_names_it() -> None:

@@ -193,7 +193,7 @@ def test_calls_without_ids_are_told_apart_by_their_place() -> None:
     session = given().add("[c1 c1]", tool_name="shell", tool_call_id=None)
     session.add("r1 r1", tool_name="shell", tool_call_id=None)
     shown = messages(session)
-    ids = [one["id"] for one in shown[0]["tool_calls"]]
+    ids = [shown_item["id"] for shown_item in shown[0]["tool_calls"]]
     assert ids == [message["tool_call_id"] for message in shown[1:]]
     assert len(set(ids)) == 2
 
@@ -208,7 +208,7 @@ def test_every_tool_message_follows_its_call_in_either_order(order: str) -> None
             waiting.remove(message["tool_call_id"])
         else:
             assert not waiting, "results follow their calls at once"
-            waiting = {one["id"] for one in message.get("tool_calls", [])}
+            waiting = {item["id"] for item in message.get("tool_calls", [])}
     assert not waiting
 
 

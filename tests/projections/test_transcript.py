@@ -20,7 +20,7 @@ def units(window: ActiveEntries) -> list[str]:
 
 
 def interactions(window: ActiveEntries) -> list[tuple[str, bool]]:
-    return [(tags(one.entries), one.closed) for one in group_interactions(window.entries)]
+    return [(tags(interaction.entries), interaction.closed) for interaction in group_interactions(window.entries)]
 
 
 @pytest.mark.parametrize("reversed_times", [False, True])

@@ -46,9 +46,11 @@ def questions_of(folder: Path, messages: dict[str, list[str]]) -> list[Question]
     asked = [json.loads(line) for line in (folder / "BFCL_v4_memory.json").read_text().splitlines()]
     return [
         Question(
-            one["scenario"], one["question"][0][0]["content"], evidence(quotes[one["id"]], messages[one["scenario"]])
+            measure["scenario"],
+            measure["question"][0][0]["content"],
+            evidence(quotes[measure["id"]], messages[measure["scenario"]]),
         )
-        for one in asked
+        for measure in asked
     ]
 
 
@@ -88,12 +90,12 @@ async def test_the_first_five_hits_hold_the_evidence(
     ledger, questions = told
     assert len(questions) == 155
     hit, near = [], []
-    for one in questions:
-        found = await ledger.search(one.text, session_id=one.scenario, top_k=5)
+    for question in questions:
+        found = await ledger.search(question.text, session_id=question.scenario, top_k=5)
         versions = {each.version for each in found}
         around = versions | {entry.version for each in found for entry in (*each.before, *each.after)}
-        hit.append(bool({at + 2 for at in one.evidence} & versions))  # the first message is version 2
-        near.append(bool({at + 2 for at in one.evidence} & around))
+        hit.append(bool({at + 2 for at in question.evidence} & versions))  # the first message is version 2
+        near.append(bool({at + 2 for at in question.evidence} & around))
     with capsys.disabled():
         print(f"\nsearch@5 finds {share(hit):.3f} of the evidence, {share(near):.3f} with neighbours")
     assert share(hit) >= 0.90
@@ -104,18 +106,18 @@ async def test_a_small_window_recalls_the_evidence(
 ) -> None:
     """The control: the newest turns alone, at the same budget, hold a third of it."""
     ledger, questions = told
-    kept = [await shows(ledger, one, one.text) for one in questions]
-    newest = [await shows(ledger, one, "zzzz") for one in questions]
+    kept = [await shows(ledger, question, question.text) for question in questions]
+    newest = [await shows(ledger, question, "zzzz") for question in questions]
     with capsys.disabled():
         print(f"\nat {BUDGET:,} tokens recall keeps {share(kept):.3f}, the newest turns {share(newest):.3f}")
     assert share(kept) >= 0.75
     assert share(newest) < 0.40
 
 
-async def shows(ledger: MemoryLedger, one: Question, query: str) -> bool:
-    context = await ledger.get_context(one.scenario, query=query)
+async def shows(ledger: MemoryLedger, question: Question, query: str) -> bool:
+    context = await ledger.get_context(question.scenario, query=query)
     current = context.entries[-1]  # the last message is an open turn, which is outside the budget
     assert context.tokens - current.tokens <= BUDGET
     versions = [entry.version for entry in context.entries]
     assert versions == sorted(versions)
-    return bool({at + 2 for at in one.evidence} & set(versions))
+    return bool({at + 2 for at in question.evidence} & set(versions))

@@ -121,7 +121,7 @@ async def test_a_summary_is_stored_in_pieces_once(ledger: MemoryLedger) -> None:
     """R-KB-3: each piece with its session and its summary, idempotent by summary and number."""
     await talk(ledger, turns=2)
     found = await ledger.search("golden retriever", collection="facts")
-    assert [one.text for one in found] == ["Michael has a golden retriever called Archie."]
+    assert [result.text for result in found] == ["Michael has a golden retriever called Archie."]
     (summary,) = await ledger.get_summaries("s")
     assert (found[0].kind, found[0].session_id, found[0].summary) == ("knowledge", "s", summary)
     assert await ledger.search("golden retriever", collection="facts") == found
@@ -170,7 +170,7 @@ async def test_only_the_newest_summary_is_knowledge_and_none_that_is_in_the_wind
         await talk(ledger, turns=5)
         (live,) = await ledger.get_summaries("s")
         found = await ledger.search("golden retriever", collection="facts")
-        assert [one.summary for one in found] == [live]
+        assert [result.summary for result in found] == [live]
         await ledger.add_user_message("s", "which golden retriever?")
         await ledger.add_user_message("t", "which golden retriever?")
         assert (await ledger.get_context("s")).window.knowledge == ()
@@ -196,7 +196,7 @@ async def test_top_k_pieces_are_shown_and_equals_oldest_first(store: Store, name
         for session in ("s1", "s2", "s3"):
             await talk(ledger, session, turns=2)
         found = await ledger.search("golden retriever", collection="facts")
-        assert [one.session_id for one in found] == ["s1", "s2", "s3"]
+        assert [result.session_id for result in found] == ["s1", "s2", "s3"]
         await ledger.add_user_message("t", "golden retriever")
         assert len((await ledger.get_context("t")).window.knowledge) == 2
 

@@ -18,7 +18,7 @@ async def test_a_language_finds_other_forms_and_each_has_an_index_of_its_own(
         monkeypatch.setenv("MEMORY_LEDGER_SEARCH_LANGUAGE", language)
         async with MemoryLedger.open(namespace=namespace, store=postgres_store) as ledger:
             await ledger.add_user_message("s", "deploying")
-            return [one.text for one in await ledger.search("deploys")]
+            return [item.text for item in await ledger.search("deploys")]
 
     assert await found("simple") == []
     assert await found("english") == ["deploying", "deploying"]

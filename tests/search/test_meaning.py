@@ -54,7 +54,7 @@ async def test_what_shares_no_word_is_found_by_its_meaning(ledger: MemoryLedger)
     assert await ledger.embed_pending() == 3
     assert await ledger.embed_pending() == 0, "once"
     found = await ledger.search("dog?", top_k=1)
-    assert [one.text for one in found] == ["my retriever is called Archie"]
+    assert [result.text for result in found] == ["my retriever is called Archie"]
     assert found[0].score == pytest.approx(1 / 61)
 
 
@@ -71,12 +71,12 @@ async def test_words_and_meaning_together_beat_either(ledger: MemoryLedger) -> N
 async def test_only_embeddings_lag(ledger: MemoryLedger) -> None:
     """DESIGN §6: a text is found by its words before it has a vector; the search itself sends it on its way."""
     await talk(ledger)
-    assert [one.text for one in await ledger.search("Archie", top_k=1)] == ["my retriever is called Archie"]
+    assert [item.text for item in await ledger.search("Archie", top_k=1)] == ["my retriever is called Archie"]
     for _ in range(100):
         if (await ledger.search("puppy", top_k=1)) != []:
             break
         await asyncio.sleep(0.05)
-    assert [one.text for one in await ledger.search("puppy", top_k=1)] == ["my retriever is called Archie"]
+    assert [item.text for item in await ledger.search("puppy", top_k=1)] == ["my retriever is called Archie"]
 
 
 async def test_an_edited_text_is_embedded_anew_and_a_removed_one_is_gone(ledger: MemoryLedger) -> None:
@@ -84,7 +84,7 @@ async def test_an_edited_text_is_embedded_anew_and_a_removed_one_is_gone(ledger:
     await ledger.embed_pending()
     await ledger.edit_entry("s", entry.entry_id, "my car")
     assert await ledger.embed_pending() == 1
-    assert [one.text for one in await ledger.search("engine", top_k=1)] == ["my car"]
+    assert [item.text for item in await ledger.search("engine", top_k=1)] == ["my car"]
     await ledger.remove_entry("s", entry.entry_id)
     assert await ledger.search("engine") == []
 
@@ -94,13 +94,13 @@ async def test_a_rebuild_keeps_what_was_paid_for(ledger: MemoryLedger, endpoint:
     await ledger.embed_pending()
     await ledger.rebuild_projections("search")
     assert await ledger.embed_pending() == 0
-    assert [one.text for one in await ledger.search("puppy", top_k=1)] == ["my retriever is called Archie"]
+    assert [item.text for item in await ledger.search("puppy", top_k=1)] == ["my retriever is called Archie"]
 
 
 async def test_when_the_endpoint_is_down_words_still_find(ledger: MemoryLedger, endpoint: Endpoint) -> None:
     await talk(ledger)
     endpoint.answers(status(503))
-    assert [one.text for one in await ledger.search("espresso")] == ["an espresso in the morning"]
+    assert [item.text for item in await ledger.search("espresso")] == ["an espresso in the morning"]
     with pytest.raises(EmbedderFailed, match="503"):
         await ledger.embed_pending()
 

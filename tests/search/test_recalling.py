@@ -73,7 +73,7 @@ async def test_a_covered_entry_is_recalled_as_it_was_last_edited(store: Store, n
         for number in range(8):
             await ledger.add_assistant_message("s", f"answer {number}", tokens=400)
             await ledger.settle()
-        assert "the walnut is in the drawer" not in [one.content for one in await ledger.get_active_entries("s")]
+        assert "the walnut is in the drawer" not in [entry.content for entry in await ledger.get_active_entries("s")]
         await ledger.add_user_message("s", "walnut?")
         assert "the walnut is in the drawer" in contents(await ledger.get_context("s"))
 

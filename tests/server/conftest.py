@@ -106,8 +106,8 @@ def shared_database(server: Server) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def service(server: Server, shared_database: str) -> Iterator[Running]:
     """One service for all tests that keep to namespaces of their own; without authentication."""
-    with running(server.target(shared_database)) as one:
-        yield one
+    with running(server.target(shared_database)) as item:
+        yield item
 
 
 @pytest.fixture

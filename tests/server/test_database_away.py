@@ -21,14 +21,14 @@ def test_connections_that_are_cut_are_ridden_out(server: Server, fresh_database:
     def ask() -> None:
         while not over.is_set():
             began = time.monotonic()
-            answer = asking.get(f"{one.url}/v1/sessions/s/stats")
+            answer = asking.get(f"{in_flight.url}/v1/sessions/s/stats")
             statuses.append(answer.status_code)
             assert answer.status_code != 503 or "retry-after" in answer.headers
             late.append(time.monotonic() - began)
 
-    with running(server.target(fresh_database)) as one, server.superuser(fresh_database) as mighty:
+    with running(server.target(fresh_database)) as in_flight, server.superuser(fresh_database) as mighty:
         said = {"entries": [{"role": "user", "content": "hello"}]}
-        assert asking.post(f"{one.url}/v1/sessions/s/entries", json=said).status_code == 201
+        assert asking.post(f"{in_flight.url}/v1/sessions/s/entries", json=said).status_code == 201
         asking_ = [threading.Thread(target=ask) for _ in range(3)]
         for thread in asking_:
             thread.start()
@@ -41,7 +41,7 @@ def test_connections_that_are_cut_are_ridden_out(server: Server, fresh_database:
         over.set()
         for thread in asking_:
             thread.join()
-        assert asking.get(f"{one.url}/v1/sessions").status_code == 200
+        assert asking.get(f"{in_flight.url}/v1/sessions").status_code == 200
     assert set(statuses) <= {200, 503}
     assert 200 in statuses
     assert max(late) < 10

@@ -86,11 +86,11 @@ class Log:
 def process(tmp_path: Path, server: Server, fresh_database: str) -> Iterator[Process]:
     """The service as it is run, in a process of its own: what the test holds is not counted."""
     with server.login("ledger_app") as login:
-        one = Process(tmp_path, server.url_of(login, fresh_database), MEMORY_LEDGER_WORKER="false")
-        one.wait_until_it_serves()
-        yield one
-        one.process.terminate()
-        one.process.wait(30)
+        process = Process(tmp_path, server.url_of(login, fresh_database), MEMORY_LEDGER_WORKER="false")
+        process.wait_until_it_serves()
+        yield process
+        process.process.terminate()
+        process.process.wait(30)
 
 
 def send(client: httpx.Client, door: tuple[str, str, bytes], bad: Bad) -> httpx.Response:
@@ -102,15 +102,15 @@ def send(client: httpx.Client, door: tuple[str, str, bytes], bad: Bad) -> httpx.
 def ask_all(client: httpx.Client) -> dict[str, int]:
     """Send everything; return the statuses by what was sent."""
     came = {f"{bad.rule} {door[0]} {door[1]}": send(client, door, bad).status_code for door in DOORS for bad in VALUES}
-    for one in HOSTILE:
-        whole = {"content": one.body} if isinstance(one.body, bytes) else {"json": one.body}
-        headers = {"content-type": "application/json"} if isinstance(one.body, bytes) else {}
-        came[f"{one.rule} native {one.code}"] = client.request(
-            one.method,
-            f"/v1/sessions/s{one.path}",
-            params=one.params,
-            headers=headers | {name.lower(): value for name, value in one.headers.items()},
-            **({} if one.body is None else whole),
+    for item in HOSTILE:
+        whole = {"content": item.body} if isinstance(item.body, bytes) else {"json": item.body}
+        headers = {"content-type": "application/json"} if isinstance(item.body, bytes) else {}
+        came[f"{item.rule} native {item.code}"] = client.request(
+            item.method,
+            f"/v1/sessions/s{item.path}",
+            params=item.params,
+            headers=headers | {name.lower(): value for name, value in item.headers.items()},
+            **({} if item.body is None else whole),
         ).status_code
     for number, (method, path, body) in enumerate(COMPAT):
         sent = {} if body is None else {"json": body}

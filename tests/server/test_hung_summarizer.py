@@ -18,15 +18,15 @@ pytestmark = pytest.mark.postgres
 
 @pytest.fixture
 def endpoint() -> Iterator[Endpoint]:
-    with serving() as one:
-        one.answers(hang)
-        yield one
+    with serving() as item:
+        item.answers(hang)
+        yield item
 
 
 @pytest.fixture
 def hung(server: Server, shared_database: str, endpoint: Endpoint) -> Iterator[Running]:
-    with running(server.target(shared_database), settings=with_model(endpoint), worker=False) as one:
-        yield one
+    with running(server.target(shared_database), settings=with_model(endpoint), worker=False) as in_flight:
+        yield in_flight
         endpoint.released.set()
 
 

@@ -129,7 +129,7 @@ def test_a_cursor_is_taken_only_where_it_was_given(api: httpx.Client, session: s
         {"namespace": "another-one"},
         {"user_id": "alice"},
         {"status": "live"},
-        *({"cursor": one} for one in [*flipped, "", "=", "é", cursor + "=", cursor[:-1], cursor * 20]),
+        *({"cursor": item} for item in [*flipped, "", "=", "é", cursor + "=", cursor[:-1], cursor * 20]),
     ]
     for params in elsewhere:
         answer = api.get("/v1/sessions", params={"cursor": cursor, **params})

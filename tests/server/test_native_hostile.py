@@ -206,7 +206,7 @@ ROUTES: Final = [
 ]
 
 
-@pytest.mark.parametrize(("method", "path", "body"), ROUTES, ids=[f"{one[0]} {one[1]}" for one in ROUTES])
+@pytest.mark.parametrize(("method", "path", "body"), ROUTES, ids=[f"{item[0]} {item[1]}" for item in ROUTES])
 def test_another_s_session_answers_as_one_that_is_not_there(
     service: Running, api: httpx.Client, session: str, method: str, path: str, body: Any
 ) -> None:

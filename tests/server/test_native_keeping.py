@@ -60,7 +60,7 @@ def undo_all(api: httpx.Client, namespace: str) -> None:
     api.patch(f"/v1/long-term-memory/{name}", json={"text": "Mia lives in Bergen"})
     api.delete("/v1/long-term-memory", params={"memory_ids": name})
     revisions = api.get(f"/v1/long-term-memory/{name}/history").json()["revisions"]
-    assert [(one["status"], one["record"]["text"]) for one in revisions] == [
+    assert [(revision["status"], revision["record"]["text"]) for revision in revisions] == [
         ("live", "Mia lives in Oslo"),
         ("live", "Mia lives in Bergen"),
         ("deleted", "Mia lives in Bergen"),

@@ -72,22 +72,22 @@ def test_state_and_context_go_back_in_time(api: httpx.Client, session: str) -> N
     say(api, session)
     api.delete(f"/v1/sessions/{session}/entries/m-2")
     now = api.get(f"/v1/sessions/{session}/state").json()
-    assert (now["status"], now["version"], [one["id"] for one in now["messages"]]) == ("live", 4, ["m-1"])
-    assert [(one["id"], one["status"]) for one in now["entries"]] == [("m-1", "active"), ("m-2", "removed")]
+    assert (now["status"], now["version"], [item["id"] for item in now["messages"]]) == ("live", 4, ["m-1"])
+    assert [(item["id"], item["status"]) for item in now["entries"]] == [("m-1", "active"), ("m-2", "removed")]
     assert now["last_accessed"].endswith(".000004Z")
     then = api.get(f"/v1/sessions/{session}/state", params={"version": 3}).json()
-    assert [one["id"] for one in then["messages"]] == ["m-1", "m-2"]
+    assert [item["id"] for item in then["messages"]] == ["m-1", "m-2"]
     at = api.get(f"/v1/sessions/{session}/state", params={"at": now["created_at"]}).json()
     assert at["version"] >= 1
     shown = api.get(f"/v1/sessions/{session}/context", params={"version": 3}).json()
-    assert [one["content"] for one in shown["messages"]] == ["Book a table for two", "For when?"]
+    assert [shown_item["content"] for shown_item in shown["messages"]] == ["Book a table for two", "For when?"]
     assert (shown["tokens"], shown["limit"], shown["hidden"]) == (20, None, 0)
     small = api.get(f"/v1/sessions/{session}/context", params={"version": 3, "context_window_max": 15}).json()
-    assert ([one["content"] for one in small["messages"]], small["hidden"], small["limit"]) == (["For when?"], 1, 15)
+    assert ([item["content"] for item in small["messages"]], small["hidden"], small["limit"]) == (["For when?"], 1, 15)
     text = api.get(f"/v1/sessions/{session}/context", params={"format": "text", "model_name": "gpt-4o"}).json()
     assert ("Book a table for two" in text["text"], text["messages"], text["limit"]) == (True, None, 128_000)
     unknown = [{"version": 99}, {"at": "2001-01-01T00:00:00Z"}]
-    assert [api.get(f"/v1/sessions/{session}/state", params=one).status_code for one in unknown] == [404, 404]
+    assert [api.get(f"/v1/sessions/{session}/state", params=item).status_code for item in unknown] == [404, 404]
     both = api.get(f"/v1/sessions/{session}/state", params={"version": 1, "at": now["created_at"]})
     assert both.status_code == 422
 
@@ -154,9 +154,9 @@ def test_a_diff_says_what_changed_and_what_another_config_would(api: httpx.Clien
     api.delete(f"/v1/sessions/{session}/entries/m-2")
     say(api, session, [{"role": "user", "content": "Tonight", "id": "m-3", "tokens": 5}])
     diff = api.post(f"/v1/sessions/{session}/diff", json={"from": {"version": 3}, "to": {}}).json()
-    assert [one["id"] for one in diff["messages"]["added"]] == ["m-3"]
-    assert [one["id"] for one in diff["messages"]["removed"]] == ["m-2"]
-    assert [(one["from"]["content"], one["to"]["content"]) for one in diff["messages"]["edited"]] == [
+    assert [item["id"] for item in diff["messages"]["added"]] == ["m-3"]
+    assert [item["id"] for item in diff["messages"]["removed"]] == ["m-2"]
+    assert [(item["from"]["content"], item["to"]["content"]) for item in diff["messages"]["edited"]] == [
         ("Book a table for two", "Book a table for three")
     ]
     assert (diff["data"], diff["versions"]) == ([], {"from": 3, "to": 6})
@@ -208,7 +208,7 @@ def test_what_a_model_saw_and_what_an_entry_reached_are_shown(api: httpx.Client,
 def test_what_was_said_is_found(api: httpx.Client, session: str) -> None:
     say(api, session)
     found = api.post("/v1/search", json={"query": "table"}).json()["results"]
-    assert [(one["session_id"], one["entry"]["id"]) for one in found] == [(session, "m-1")]
+    assert [(result["session_id"], result["entry"]["id"]) for result in found] == [(session, "m-1")]
     assert api.post("/v1/search", json={"query": "table", "session_id": "nobody"}).status_code == 404
 
 
@@ -224,8 +224,10 @@ def test_sessions_are_listed_in_pages(api: httpx.Client, session: str) -> None:
         cursor = page["next_cursor"]
         if cursor is None:
             break
-    assert [one["session_id"] for one in listed] == names[::-1]
-    assert {(one["status"], one["messages"], one["tokens"], one["version"]) for one in listed} == {("live", 2, 20, 3)}
+    assert [item["session_id"] for item in listed] == names[::-1]
+    assert {(item["status"], item["messages"], item["tokens"], item["version"]) for item in listed} == {
+        ("live", 2, 20, 3)
+    }
     assert api.get("/v1/sessions", params={"status": "ended"}).json()["sessions"] == []
     assert len(api.get("/v1/sessions", params={"status": "live"}).json()["sessions"]) == 5
     assert api.get("/v1/sessions", params={"user_id": "alice"}).json() == {"sessions": [], "next_cursor": None}

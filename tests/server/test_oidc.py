@@ -69,9 +69,9 @@ class Issuer:
 
 @pytest.fixture(scope="module")
 def issuer() -> Iterator[Issuer]:
-    one = Issuer()
-    yield one
-    one.close()
+    issuer = Issuer()
+    yield issuer
+    issuer.close()
 
 
 def oidc_service(url: str, **settings: object) -> Any:
@@ -81,8 +81,8 @@ def oidc_service(url: str, **settings: object) -> Any:
 
 @pytest.fixture(scope="module")
 def service(issuer: Issuer) -> Iterator[Running]:
-    with oidc_service(issuer.url) as one:
-        yield one
+    with oidc_service(issuer.url) as item:
+        yield item
 
 
 def claims(**changed: object) -> dict[str, object]:
@@ -196,8 +196,8 @@ def test_keys_that_cannot_be_read_are_503(status: int) -> None:
     issuer = Issuer()
     issuer.status = status
     try:
-        with oidc_service(issuer.url) as one:
-            answer = get(one, signed())
+        with oidc_service(issuer.url) as item:
+            answer = get(item, signed())
             assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
             assert issuer.asked == 1
     finally:
@@ -205,11 +205,11 @@ def test_keys_that_cannot_be_read_are_503(status: int) -> None:
 
 
 def test_a_shared_key_checks_tokens_too() -> None:
-    with oidc_service("", oidc_jwks_url=None, oidc_hmac_key=SECRET) as one:
+    with oidc_service("", oidc_jwks_url=None, oidc_hmac_key=SECRET) as item:
         good = jwt.encode(claims(), SECRET, algorithm="HS256")
-        assert get(one, good).status_code == 200
-        assert get(one, jwt.encode(claims(), SECRET + "x", algorithm="HS256")).status_code == 401
-        assert get(one, signed()).status_code == 401
+        assert get(item, good).status_code == 200
+        assert get(item, jwt.encode(claims(), SECRET + "x", algorithm="HS256")).status_code == 401
+        assert get(item, signed()).status_code == 401
 
 
 def published_keys(settings: ServiceSettings) -> oidc.PublishedKeys:

@@ -15,9 +15,9 @@ from tests.support.databases import Server
 from tests.support.token_keeper import Keeper
 
 
-def add(one: Running, *contents: str, session_id: str = "s", role: str = "user", **headers: str) -> httpx.Response:
+def add(running: Running, *contents: str, session_id: str = "s", role: str = "user", **headers: str) -> httpx.Response:
     entries = [{"role": role, "content": content} for content in contents]
-    return asking.post(f"{one.url}/v1/sessions/{session_id}/entries", json={"entries": entries}, headers=headers)
+    return asking.post(f"{running.url}/v1/sessions/{session_id}/entries", json={"entries": entries}, headers=headers)
 
 
 def refused(answer: httpx.Response, what: str, *, least_s: int, most_s: int) -> bool:
@@ -30,8 +30,8 @@ def refused(answer: httpx.Response, what: str, *, least_s: int, most_s: int) -> 
 
 
 def test_a_caller_that_asks_too_often_waits() -> None:
-    with running(InMemoryStore(), rate_limit_per_s=0.1, rate_limit_burst=3) as one:
-        answers = [asking.get(f"{one.url}/v1/probe/list") for _ in range(5)]
+    with running(InMemoryStore(), rate_limit_per_s=0.1, rate_limit_burst=3) as in_flight:
+        answers = [asking.get(f"{in_flight.url}/v1/probe/list") for _ in range(5)]
     assert [answer.status_code for answer in answers] == [200, 200, 200, 429, 429]
     assert refused(answers[-1], "requests", least_s=5, most_s=10)
 
@@ -39,20 +39,22 @@ def test_a_caller_that_asks_too_often_waits() -> None:
 @pytest.mark.postgres
 def test_who_guesses_tokens_is_slowed_down(server: Server, shared_database: str) -> None:
     """S-9: by the address, and not those who know theirs."""
-    with running(server.target(shared_database), auth_mode="token", rate_limit_per_s=0.1, rate_limit_burst=3) as one:
-        answers = [asking.get(f"{one.url}/v1/probe/list", headers={"x-api-key": "wrong"}) for _ in range(5)]
+    with running(
+        server.target(shared_database), auth_mode="token", rate_limit_per_s=0.1, rate_limit_burst=3
+    ) as in_flight:
+        answers = [asking.get(f"{in_flight.url}/v1/probe/list", headers={"x-api-key": "wrong"}) for _ in range(5)]
     assert [answer.status_code for answer in answers] == [401, 401, 401, 429, 429]
 
 
 def test_who_writes_too_many_events_may_only_read_for_a_while() -> None:
     """The request that goes over is carried out, so nothing is half-written; the allowance is that of a minute."""
-    with running(InMemoryStore(), event_limit_per_s=0.5) as one:
-        over = add(one, *["hello"] * 40)
-        late = add(one, "more")
-        patched = asking.patch(f"{one.url}/v1/sessions/s/data", json={"a": 1})
-        shown = asking.get(f"{one.url}/v1/sessions/s/state")
-        prompt = asking.post(f"{one.url}/v1/memory/prompt", json={"query": "q", "session": {"session_id": "s"}})
-        found = asking.post(f"{one.url}/v1/search", json={"query": "hello"})
+    with running(InMemoryStore(), event_limit_per_s=0.5) as in_flight:
+        over = add(in_flight, *["hello"] * 40)
+        late = add(in_flight, "more")
+        patched = asking.patch(f"{in_flight.url}/v1/sessions/s/data", json={"a": 1})
+        shown = asking.get(f"{in_flight.url}/v1/sessions/s/state")
+        prompt = asking.post(f"{in_flight.url}/v1/memory/prompt", json={"query": "q", "session": {"session_id": "s"}})
+        found = asking.post(f"{in_flight.url}/v1/search", json={"query": "hello"})
     assert over.status_code == 201
     assert (prompt.status_code, found.status_code) == (200, 200)
     assert refused(late, "events", least_s=10, most_s=25), late.text
@@ -61,12 +63,12 @@ def test_who_writes_too_many_events_may_only_read_for_a_while() -> None:
 
 
 def test_ten_thousand_tiny_messages_meet_the_quota_and_push_out_no_policy__I_56() -> None:
-    with running(InMemoryStore(), event_limit_per_s=20) as one:
+    with running(InMemoryStore(), event_limit_per_s=20) as in_flight:
         policy = {"kind": "system_instruction", "role": "system", "content": "never give refunds"}
-        asking.post(f"{one.url}/v1/sessions/s/entries", json={"entries": [policy]})
-        answers = [add(one, *["x"] * 1_000) for _ in range(10)]
-        stats = asking.get(f"{one.url}/v1/sessions/s/stats").json()
-        context = asking.get(f"{one.url}/v1/sessions/s/context").json()
+        asking.post(f"{in_flight.url}/v1/sessions/s/entries", json={"entries": [policy]})
+        answers = [add(in_flight, *["x"] * 1_000) for _ in range(10)]
+        stats = asking.get(f"{in_flight.url}/v1/sessions/s/stats").json()
+        context = asking.get(f"{in_flight.url}/v1/sessions/s/context").json()
     acknowledged = sum(len(answer.json()["entries"]) for answer in answers if answer.status_code == 201)
     assert [answer.status_code for answer in answers] == [201] * 2 + [429] * 8
     assert stats["entries"]["total"] == acknowledged + 1
@@ -74,42 +76,42 @@ def test_ten_thousand_tiny_messages_meet_the_quota_and_push_out_no_policy__I_56(
 
 
 def test_an_import_is_counted_and_a_repeated_request_is_not() -> None:
-    with running(InMemoryStore(), event_limit_per_s=0.5) as one:
-        repeated = [add(one, *["hello"] * 25, **{"idempotency-key": "once"}) for _ in range(8)]
-        exported = asking.get(f"{one.url}/v1/sessions/s/export")
+    with running(InMemoryStore(), event_limit_per_s=0.5) as in_flight:
+        repeated = [add(in_flight, *["hello"] * 25, **{"idempotency-key": "once"}) for _ in range(8)]
+        exported = asking.get(f"{in_flight.url}/v1/sessions/s/export")
         imported = asking.post(
-            f"{one.url}/v1/sessions/t/import",
+            f"{in_flight.url}/v1/sessions/t/import",
             content=exported.content,
             headers={"content-type": exported.headers["content-type"]},
         )
-        late = add(one, "more")
+        late = add(in_flight, "more")
     assert [answer.status_code for answer in (*repeated, imported)] == [201] * 9
     assert refused(late, "events", least_s=30, most_s=50)
 
 
 def test_who_sends_too_many_bytes_may_only_read_for_the_rest_of_the_day() -> None:
-    with running(InMemoryStore(), body_bytes_per_day=10_000) as one:
-        assert add(one, "x" * 12_000).status_code == 201
-        assert refused(add(one, "more"), "bytes", least_s=10_000, most_s=86_400)
-        assert asking.get(f"{one.url}/v1/sessions/s/stats").status_code == 200
+    with running(InMemoryStore(), body_bytes_per_day=10_000) as in_flight:
+        assert add(in_flight, "x" * 12_000).status_code == 201
+        assert refused(add(in_flight, "more"), "bytes", least_s=10_000, most_s=86_400)
+        assert asking.get(f"{in_flight.url}/v1/sessions/s/stats").status_code == 200
 
 
 @pytest.mark.postgres
 def test_one_caller_uses_up_nothing_of_another(server: Server, shared_database: str, namespace: str) -> None:
     keeper = Keeper(server.database(shared_database))
-    with running(server.target(shared_database), auth_mode="token", event_limit_per_s=0.1) as one:
+    with running(server.target(shared_database), auth_mode="token", event_limit_per_s=0.1) as in_flight:
         mine, theirs = keeper.add("write", namespaces=(namespace,)), keeper.add("write", namespaces=(namespace,))
-        assert add(one, *["hello"] * 20, **{"x-api-key": mine}).status_code == 201
-        assert add(one, "more", **{"x-api-key": mine}).status_code == 429
-        assert add(one, "hello", **{"x-api-key": theirs}).status_code == 201
+        assert add(in_flight, *["hello"] * 20, **{"x-api-key": mine}).status_code == 201
+        assert add(in_flight, "more", **{"x-api-key": mine}).status_code == 429
+        assert add(in_flight, "hello", **{"x-api-key": theirs}).status_code == 201
 
 
 def test_events_that_are_not_counted_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: the tests above see a service that forgets to count."""
     monkeypatch.setattr(Quotas, "spend_events", lambda self, count: None)
-    with running(InMemoryStore(), event_limit_per_s=0.5) as one:
-        add(one, *["hello"] * 40)
-        assert not refused(add(one, "more"), "events", least_s=10, most_s=25)
+    with running(InMemoryStore(), event_limit_per_s=0.5) as in_flight:
+        add(in_flight, *["hello"] * 40)
+        assert not refused(add(in_flight, "more"), "events", least_s=10, most_s=25)
 
 
 def test_rates_are_kept_apart_and_in_bounded_memory() -> None:

@@ -23,8 +23,8 @@ LONGEST_S = 10.0
 
 @pytest.fixture(scope="module")
 def place() -> Iterator[tuple[Victim, str]]:
-    with a_victim() as one:
-        yield one
+    with a_victim() as item:
+        yield item
 
 
 class Client:

@@ -89,10 +89,11 @@ def test_nobody_else_is_served_without_authentication(host: str, mode: str, star
 
 def test_more_requests_than_fit_are_sent_away() -> None:
     """S-7: the others are answered all the same."""
-    with running(InMemoryStore(), max_concurrency=2) as one:
+    with running(InMemoryStore(), max_concurrency=2) as in_flight:
         answers: list[httpx.Response] = []
         threads = [
-            threading.Thread(target=lambda: answers.append(asking.get(f"{one.url}/v1/probe/slow"))) for _ in range(4)
+            threading.Thread(target=lambda: answers.append(asking.get(f"{in_flight.url}/v1/probe/slow")))
+            for _ in range(4)
         ]
         for thread in threads:
             thread.start()
@@ -104,11 +105,11 @@ def test_more_requests_than_fit_are_sent_away() -> None:
 
 
 def test_an_answer_that_does_not_come_in_time_is_503() -> None:
-    with running(InMemoryStore(), request_timeout_s=0.5) as one:
-        answer = asking.get(f"{one.url}/v1/probe/slow")
+    with running(InMemoryStore(), request_timeout_s=0.5) as in_flight:
+        answer = asking.get(f"{in_flight.url}/v1/probe/slow")
         assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
         assert "retry-after" in answer.headers
-        with asking.stream("GET", f"{one.url}/v1/probe/stream") as stream:  # a stream that began goes on
+        with asking.stream("GET", f"{in_flight.url}/v1/probe/stream") as stream:  # a stream that began goes on
             lines = (line for line in stream.iter_lines() if line.startswith("id"))
             assert [next(lines) for _ in range(8)][-1] == "id: 8"
 
@@ -127,17 +128,17 @@ def test_a_service_that_can_serve_says_so(service: Running) -> None:
 @pytest.mark.parametrize("header", ["x-forwarded-for", "forwarded", "via"])
 def test_readiness_is_for_neighbours_and_callers(server: Server, shared_database: str, header: str) -> None:
     """S-12: whoever comes through a proxy on this machine is no neighbour."""
-    with running(server.target(shared_database), auth_mode="token", metrics=True) as one:
+    with running(server.target(shared_database), auth_mode="token", metrics=True) as in_flight:
         for path in ("/readyz", "/metrics"):
-            assert asking.get(f"{one.url}{path}").status_code == 200
-            assert asking.get(f"{one.url}{path}", headers={header: "1.2.3.4"}).status_code == 401
+            assert asking.get(f"{in_flight.url}{path}").status_code == 200
+            assert asking.get(f"{in_flight.url}{path}", headers={header: "1.2.3.4"}).status_code == 401
 
 
 def test_a_service_that_cannot_serve_says_why(server: Server, fresh_database: str) -> None:
     """S-12, W-5."""
-    with running(server.target(fresh_database)) as one, server.superuser(fresh_database) as mighty:
+    with running(server.target(fresh_database)) as first, server.superuser(fresh_database) as mighty:
         mighty.execute("UPDATE ledger.alembic_version SET version_num = '0001'")
-        answer = asking.get(f"{one.url}/readyz")
+        answer = asking.get(f"{first.url}/readyz")
         assert (answer.status_code, answer.json()["checks"]["migrations"]) == (503, "migration_needed")
         mighty.execute("ALTER DATABASE " + fresh_database + " CONNECTION LIMIT 0")
         with server.superuser(fresh_database.replace(fresh_database, "postgres")) as other:
@@ -146,17 +147,17 @@ def test_a_service_that_cannot_serve_says_why(server: Server, fresh_database: st
                 (fresh_database, "memory-ledger"),
             )
         mighty.execute("ALTER SCHEMA ledger RENAME TO away")
-        answer = asking.get(f"{one.url}/readyz")
+        answer = asking.get(f"{first.url}/readyz")
         assert answer.status_code == 503
         assert answer.json()["status"] == "not_ready"
-        assert asking.get(f"{one.url}/v1/health").status_code == 200
-        stats = asking.get(f"{one.url}/v1/sessions/s/stats")
+        assert asking.get(f"{first.url}/v1/health").status_code == 200
+        stats = asking.get(f"{first.url}/v1/sessions/s/stats")
         assert stats.status_code == 503
         assert "retry-after" in stats.headers
 
 
 def test_metrics_count_by_route_and_hold_no_content() -> None:
-    with running(InMemoryStore(), metrics=True) as one, httpx.Client(base_url=one.url) as client:
+    with running(InMemoryStore(), metrics=True) as in_flight, httpx.Client(base_url=in_flight.url) as client:
         for number in range(30):
             client.get(f"/v1/sessions/geheim-{number}/stats")
             client.get(f"/geheim-{number}")
@@ -176,8 +177,8 @@ def test_metrics_are_off_unless_asked_for(service: Running) -> None:
 def test_the_description_is_off_unless_asked_for(service: Running) -> None:
     """S-12."""
     assert [asking.get(f"{service.url}{path}").status_code for path in ("/docs", "/openapi.json")] == [404, 404]
-    with running(InMemoryStore(), docs=True) as one:
-        described = asking.get(f"{one.url}/openapi.json").json()["paths"]
+    with running(InMemoryStore(), docs=True) as in_flight:
+        described = asking.get(f"{in_flight.url}/openapi.json").json()["paths"]
     answers = described["/v1/sessions/{session_id}/stats"]["get"]["responses"]
     assert {"200", "401", "403", "404", "422", "429", "503"} <= answers.keys()
     assert answers["422"]["content"].keys() == {"application/problem+json"}
@@ -282,12 +283,12 @@ def test_a_service_that_is_stopped_finishes_what_it_accepted(
 def test_streams_end_and_requests_finish_when_the_service_stops() -> None:
     """Their reader sees an end and no fault."""
     answers: list[object] = []
-    with running(InMemoryStore()) as one:
+    with running(InMemoryStore()) as in_flight:
         begun = threading.Event()
 
         def follow() -> None:
             try:
-                with asking.stream("GET", f"{one.url}/v1/probe/stream") as stream:
+                with asking.stream("GET", f"{in_flight.url}/v1/probe/stream") as stream:
                     for number, _ in enumerate(stream.iter_lines()):
                         if number == 2:
                             begun.set()
@@ -296,7 +297,7 @@ def test_streams_end_and_requests_finish_when_the_service_stops() -> None:
                 answers.append(fault)
 
         def ask() -> None:
-            answers.append(asking.get(f"{one.url}/v1/probe/slow").status_code)
+            answers.append(asking.get(f"{in_flight.url}/v1/probe/slow").status_code)
 
         threads = [threading.Thread(target=work) for work in (follow, ask)]
         for thread in threads:

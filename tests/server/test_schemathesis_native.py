@@ -50,8 +50,10 @@ def document() -> dict[str, Any]:
 
 def operations(document: dict[str, Any]) -> list[APIOperation]:
     """Return what is asked; streams do not end and have tests of their own."""
-    found = [one.ok() for one in schemathesis.openapi.from_dict(document).get_all_operations()]
-    return [one for one in found if not one.path.endswith("/stream")]
+    found = [
+        get_all_operation.ok() for get_all_operation in schemathesis.openapi.from_dict(document).get_all_operations()
+    ]
+    return [result for result in found if not result.path.endswith("/stream")]
 
 
 OPERATIONS = operations(document())
@@ -105,7 +107,7 @@ def test_a_status_that_is_not_documented_is_noticed(service: Running) -> None:
     """Negative control."""
     incomplete = document()
     del incomplete["paths"]["/v1/sessions/{session_id}/stats"]["get"]["responses"]["200"]
-    (stats,) = [one for one in operations(incomplete) if one.path.endswith("/stats")]
+    (stats,) = [api_operation for api_operation in operations(incomplete) if api_operation.path.endswith("/stats")]
     with pytest.raises(BaseException, match="Undocumented status code"):
         fuzz(service, stats, 30)
 

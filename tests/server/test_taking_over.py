@@ -44,8 +44,8 @@ def target() -> InMemoryStore:
 @pytest.fixture(scope="module")
 def there(target: InMemoryStore) -> Iterator[Running]:
     """A service on what was taken over."""
-    with running(target, worker=False) as one:
-        yield one
+    with running(target, worker=False) as in_flight:
+        yield in_flight
 
 
 def take(
@@ -87,7 +87,10 @@ def test_what_a_service_keeps_is_the_same_elsewhere_and_the_second_time_nothing_
             httpx.get(f"{url}/v1/working-memory/{session}", params=names).json() for url in (service.url, there.url)
         )
         kept = [
-            {**each, "memories": [{**one, "created_at": 0, "updated_at": 0, "last_accessed": 0} for one in memories]}
+            {
+                **each,
+                "memories": [{**memory, "created_at": 0, "updated_at": 0, "last_accessed": 0} for memory in memories],
+            }
             for each in (before, after)
             for memories in [each["memories"]]
         ]
@@ -130,7 +133,7 @@ def test_what_was_gone_on_with_here_stays_and_the_rest_is_brought_up_to_date(
         assert (done.sessions, done.continued, done.known_records) == (1, 2, 1)
         assert here.get("/v1/working-memory/continued").json()["data"]["step"] == 4
         mirrored = here.get("/v1/working-memory/mirrored").json()
-        assert (mirrored["data"], [one["id"] for one in mirrored["messages"]]) == ({"step": 9}, ["m2"])
+        assert (mirrored["data"], [item["id"] for item in mirrored["messages"]]) == ({"step": 9}, ["m2"])
         assert here.get("/v1/working-memory/deleted").status_code == 404
         assert here.get(f"/v1/long-term-memory/{namespace}-r").status_code == 404
 

@@ -24,8 +24,8 @@ def cli(server: Server, shared_database: str) -> Cli:
 
 @pytest.fixture(scope="module")
 def guarded(server: Server, shared_database: str) -> Iterator[Running]:
-    with running(server.target(shared_database), auth_mode="token") as one:
-        yield one
+    with running(server.target(shared_database), auth_mode="token") as in_flight:
+        yield in_flight
 
 
 def test_a_token_is_made_shown_once_listed_and_revoked(cli: Cli, guarded: Running) -> None:

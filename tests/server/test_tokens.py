@@ -24,8 +24,8 @@ pytestmark = pytest.mark.postgres
 @pytest.fixture(scope="module")
 def guarded(server: Server, shared_database: str) -> Iterator[Running]:
     """A service that wants tokens."""
-    with running(server.target(shared_database), auth_mode="token") as one:
-        yield one
+    with running(server.target(shared_database), auth_mode="token") as in_flight:
+        yield in_flight
 
 
 @pytest.fixture(scope="module")
@@ -273,9 +273,9 @@ def test_health_is_open(guarded: Running) -> None:
 
 def test_a_token_that_cannot_be_looked_up_is_503(keeper: Keeper, server: Server, fresh_database: str) -> None:
     """W-5: a database that is away refuses nobody for good."""
-    with running(server.target(fresh_database), auth_mode="token") as one:
+    with running(server.target(fresh_database), auth_mode="token") as in_flight:
         with server.superuser(fresh_database) as mighty:
             mighty.execute("ALTER TABLE ledger.api_tokens RENAME TO away")
-        answer = get(one, "/v1/probe/who", new_token()[1])
+        answer = get(in_flight, "/v1/probe/who", new_token()[1])
     assert answer.status_code == 503
     assert "retry-after" in answer.headers

@@ -18,8 +18,8 @@ STATS = "/v1/sessions"
 @pytest.fixture(scope="module")
 def hasty() -> Iterator[Running]:
     """A service that waits a second for a request."""
-    with running(InMemoryStore(), receive_timeout_s=1.0) as one:
-        yield one
+    with running(InMemoryStore(), receive_timeout_s=1.0) as in_flight:
+        yield in_flight
 
 
 def asked(
@@ -146,10 +146,10 @@ def test_a_host_that_is_none_is_refused(service: Running, host: str | None) -> N
 
 def test_only_the_hosts_of_the_settings_are_served() -> None:
     """S-10."""
-    with running(InMemoryStore(), allowed_hosts="memory.example,localhost") as one:
-        assert asked(one, host="evil.example").code == "bad_host"
+    with running(InMemoryStore(), allowed_hosts="memory.example,localhost") as in_flight:
+        assert asked(in_flight, host="evil.example").code == "bad_host"
         for host in ("memory.example", "MEMORY.example:8000", "localhost"):
-            assert asked(one, host=host).status == 200
+            assert asked(in_flight, host=host).status == 200
 
 
 @pytest.mark.parametrize(

@@ -89,9 +89,9 @@ def test_logs_hold_no_content_whatever_happens(root: logging.Logger) -> None:
     ours, plain = io.StringIO(), io.StringIO()
     logs.configure("DEBUG", ours)
     root.addHandler(logging.StreamHandler(plain))
-    with running(InMemoryStore(), log_level="DEBUG") as one:
-        asyncio.run_coroutine_threadsafe(remember(one), one.loop).result(20)
-        statuses = meet_every_error(one)
+    with running(InMemoryStore(), log_level="DEBUG") as in_flight:
+        asyncio.run_coroutine_threadsafe(remember(in_flight), in_flight.loop).result(20)
+        statuses = meet_every_error(in_flight)
     assert {200, 400, 404, 409, 413, 422, 431, 500, 503} <= statuses
     assert MARKER in plain.getvalue(), "the control saw nothing"
     assert MARKER not in ours.getvalue().lower()
@@ -132,11 +132,11 @@ def test_a_request_and_an_append_are_spans_without_content(
         ledger = MemoryLedger(service.service.services.handle(namespace))
         await ledger.add_user_message(MARKER, MARKER)
 
-    with running(server.target(shared_database), tracing=True) as one:
+    with running(server.target(shared_database), tracing=True) as in_flight:
         headers = {"traceparent": f"00-{trace}-b7ad6b7169203331-01"}
-        asking.get(f"{one.url}/v1/sessions/{MARKER}/stats", params={"user_id": MARKER}, headers=headers)
-        asking.get(f"{one.url}/v1/sessions/s/stats?{MARKER}=1")
-        asyncio.run_coroutine_threadsafe(append(one), one.loop).result(10)
+        asking.get(f"{in_flight.url}/v1/sessions/{MARKER}/stats", params={"user_id": MARKER}, headers=headers)
+        asking.get(f"{in_flight.url}/v1/sessions/s/stats?{MARKER}=1")
+        asyncio.run_coroutine_threadsafe(append(in_flight), in_flight.loop).result(10)
     found = {span.name: span for span in spans.get_finished_spans()}
     request = found["GET /v1/sessions/{session_id}/stats"]
     assert found["append"].attributes == {"ledger.events": 2}
@@ -146,6 +146,6 @@ def test_a_request_and_an_append_are_spans_without_content(
 
 
 def test_no_spans_are_made_unless_asked_for(spans: InMemorySpanExporter) -> None:
-    with running(InMemoryStore()) as one:
-        asking.get(f"{one.url}/v1/sessions/s/stats")
+    with running(InMemoryStore()) as in_flight:
+        asking.get(f"{in_flight.url}/v1/sessions/s/stats")
     assert spans.get_finished_spans() == ()

@@ -23,7 +23,7 @@ def edit(entry_id: str, content: str = "new", tokens: int = 3, **fields) -> Edit
 
 
 def contents(session) -> list[str]:
-    return [one.content for one in session.state.window.entries]
+    return [entry.content for entry in session.state.window.entries]
 
 
 def opening() -> OpenSession:

@@ -48,11 +48,11 @@ async def from_the_log(ledger: MemoryLedger, listed: list[IndexedSession]) -> li
 
 
 async def statuses(ledger: MemoryLedger) -> list[tuple[int, int, str]]:
-    return [(one.version, one.build, one.status) for one in await own(ledger)]
+    return [(event.version, event.build, event.status) for event in await own(ledger)]
 
 
 async def own(ledger: MemoryLedger) -> list:
-    return [one for one in await ledger.projection_builds() if one.name == "session_index"]
+    return [build_status for build_status in await ledger.projection_builds() if build_status.name == "session_index"]
 
 
 @pytest.fixture
@@ -190,7 +190,7 @@ async def test_a_build_that_other_code_began_is_not_gone_on_with(
     before = await ledger.list_sessions()
     await store.projections.begin_build(namespace_uuid, "session_index", Build(NOW, 2).key, bytes(32))
     await store.session_index.save(namespace_uuid, Build(NOW, 2).key, 7, [replace(before[0], entries=99)])
-    known = [(one.build, one.same_code, one.current) for one in await own(ledger)]
+    known = [(event.build, event.same_code, event.current) for event in await own(ledger)]
     assert known == [(1, True, True), (2, False, False)]
     (done,) = await ledger.rebuild_projections("session_index")
     assert (done.build, done.resumed_at, done.replaced) == (3, 0, (1, 2))
@@ -209,7 +209,7 @@ async def test_a_raised_version_is_built_beside_the_old_one_which_its_readers_ke
     assert await old.list_sessions() == await new.list_sessions()
     await new.rebuild_projections()
     assert await statuses(old) == [(NOW, 1, "live"), (LATER, 2, "live")]
-    assert [one.current for one in await own(new)] == [False, True]
+    assert [event.current for event in await own(new)] == [False, True]
 
 
 async def test_readers_that_come_first_all_make_the_same_build(
@@ -218,7 +218,7 @@ async def test_readers_that_come_first_all_make_the_same_build(
     await talk(ledger_over(store, namespace=namespace), 4, chance)
     readers = [ledger_over(store, namespace=namespace) for _ in range(8)]
     listed = await asyncio.gather(*(reader.list_sessions() for reader in readers))
-    assert all(one == listed[0] for one in listed)
+    assert all(item == listed[0] for item in listed)
     assert await statuses(readers[0]) == [(NOW, 1, "live")]
 
 

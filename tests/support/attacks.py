@@ -61,8 +61,8 @@ def _move(position: int, to: int, *tables: str) -> str:
     return " ".join(f"UPDATE ledger.{table} SET position = {to} WHERE @{position};" for table in tables)
 
 
-def _swap(one: int, other: int, *tables: str) -> str:
-    return _move(one, 99, *tables) + _move(other, one, *tables) + _move(99, other, *tables)
+def _swap(first: int, other: int, *tables: str) -> str:
+    return _move(first, 99, *tables) + _move(other, first, *tables) + _move(99, other, *tables)
 
 
 #: Every hashed column but those that say where the event stands.

@@ -22,15 +22,15 @@ def said(line: Line) -> tuple[bytes, Line]:
 def check_copy(original: Sequence[Line], copy: Sequence[Line], names: Mapping[str, str]) -> None:
     """Assert that *copy* is *original* with other *names*, and byte-identical but for what a copy renews."""
     assert len(copy) == len(original)
-    for one, other in zip(original, copy, strict=True):
-        assert one.keys() == other.keys()
-        same = one.keys() - RENEWED
-        if one["type"] == "session.opened":
+    for first, other in zip(original, copy, strict=True):
+        assert first.keys() == other.keys()
+        same = first.keys() - RENEWED
+        if first["type"] == "session.opened":
             same -= {"payload", "payload_digest"}
-            (salt, before), (copied_salt, after) = said(one), said(other)
+            (salt, before), (copied_salt, after) = said(first), said(other)
             origin = after.pop("imported_from")
             assert origin != before.pop("imported_from", None)
             assert origin["format"] == "memory-ledger"
             assert (copied_salt, after) == (salt, {**before, **names})
-        assert {name: one[name] for name in same} == {name: other[name] for name in same}
-        assert all(one[name] != other[name] for name in ("event_id", "hash"))
+        assert {name: first[name] for name in same} == {name: other[name] for name in same}
+        assert all(first[name] != other[name] for name in ("event_id", "hash"))

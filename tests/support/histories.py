@@ -115,9 +115,9 @@ def configs(draw: st.DrawFn, *, window: str | None = None, compaction: str | Non
         [compaction] if compaction else draw(st.lists(st.sampled_from(sorted(COMPACTIONS)), max_size=2, unique=True))
     )
     listed = [draw(compactions(kind)) for kind in kinds]
-    for one in listed:
-        if chosen["type"] == "rolling" and one["type"] == "rolling_blocks":
-            one.update(unit=chosen["unit"], size=min(one["size"], chosen["size"]))
+    for item in listed:
+        if chosen["type"] == "rolling" and item["type"] == "rolling_blocks":
+            item.update(unit=chosen["unit"], size=min(item["size"], chosen["size"]))
     return {"window": chosen, "compactions": listed}
 
 
@@ -196,14 +196,16 @@ def settled(session: Driven) -> bool:
             if isinstance(event.payload, CompactionCompleted) and event.payload.strategy == "imported":
                 return False
         imported = {SessionCleared, EntryAdded} <= kinds
-        if imported and any(plan_automatic(state, one) for one in state.config.compactions):
+        if imported and any(plan_automatic(state, compaction) for compaction in state.config.compactions):
             return False  # importing a state compacts nothing (R-000-15), a replay does after each batch (R-WIF-3)
     return True
 
 
 def recallable(session: Driven) -> dict[int, Entry]:
     past = HISTORY.fold(session.events).current()
-    return {one.entry.version: one.entry for one in past if one.status in {"active", "covered"}}
+    return {
+        past_entry.entry.version: past_entry.entry for past_entry in past if past_entry.status in {"active", "covered"}
+    }
 
 
 def hints(session: Driven) -> Hints:

@@ -118,7 +118,7 @@ async def import_conversations(ledger: MemoryLedger) -> None:
 async def times_imported(ledger: MemoryLedger) -> int:
     """Return how often all conversations were recorded."""
     names = [conversation.session_id for conversation in conversations()]
-    wanted = [draft.content for one in conversations() for batch in one.batches for draft in batch]
+    wanted = [draft.content for conversation in conversations() for batch in conversation.batches for draft in batch]
     times = whole([entry.content for name in names for entry in await ledger.get_active_entries(name)], wanted)
     opened = sum([await events_of(ledger, "session.opened", name) for name in names])
     assert opened == len(names) * min(times, 1), "a session was opened for nothing"

@@ -111,19 +111,19 @@ class Written:
         memories: dict[str, StoredItem] = {}
         for event in self.log:
             match event.payload:
-                case EntryAdded() as one if one.entry_id in wanted:
+                case EntryAdded() as item if item.entry_id in wanted:
                     active = self.state.window.at(event.version) is not None
                     gone = "cleared" if event.version <= self.state.cleared_version else "covered"
-                    earlier = entries.get(one.entry_id)
-                    entries[one.entry_id] = StoredItem(
-                        item_id=one.entry_id,
+                    earlier = entries.get(item.entry_id)
+                    entries[item.entry_id] = StoredItem(
+                        item_id=item.entry_id,
                         status="active" if active else gone,
                         version=event.version,
-                        write_id=one.write_id,
-                        value=(one.role, one.content),
+                        write_id=item.write_id,
+                        value=(item.role, item.content),
                         earlier=(*earlier.earlier, earlier.value) if earlier else (),
-                        listed=one.listed,
-                        event=one,
+                        listed=item.listed,
+                        event=item,
                     )
                 case EntryEdited(entry_id=name, content=content, role=role) if name in entries:
                     old = entries[name]
@@ -132,16 +132,16 @@ class Written:
                     )
                 case EntryRemoved(entry_id=name) if name in entries:
                     entries[name] = replace(entries[name], status="removed")
-                case MemoryAdded(memory_id=name) as one if name in kept:
+                case MemoryAdded(memory_id=name) as item if name in kept:
                     active = any(each.version == event.version for each in self.state.working.memories)
                     memories[name] = StoredItem(
                         item_id=name,
                         status="active" if active else "covered",
                         version=event.version,
-                        write_id=one.write_id,
-                        value=(one.fields.text, one.fields.memory_type),
-                        listed=one.listed,
-                        event=one,
+                        write_id=item.write_id,
+                        value=(item.fields.text, item.fields.memory_type),
+                        listed=item.listed,
+                        event=item,
                     )
                 case MemoryEdited(memory_id=name, fields=fields) if name in memories:
                     old = memories[name]

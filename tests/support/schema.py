@@ -35,7 +35,7 @@ def dump(url: str) -> str:
 def without_vectors(schema: str) -> str:
     """Return the dump *schema* without the tables that only a server with pgvector has."""
     objects = schema.split("--\n-- Name: ")
-    return "--\n-- Name: ".join(one for one in objects if "_embeddings" not in one)
+    return "--\n-- Name: ".join(item for item in objects if "_embeddings" not in item)
 
 
 def main() -> None:

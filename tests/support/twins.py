@@ -105,10 +105,10 @@ def timeless(event: RecordedEvent) -> tuple[Any, ...]:
     return (event.version, event.event_id, event.occurred_us, event.actor, event.payload)
 
 
-async def check_twins(one: Twin, other: Twin) -> None:
+async def check_twins(item: Twin, other: Twin) -> None:
     """Assert that both hold the same history, and that each reads as its fold: so the states are the same."""
-    first, second = await asyncio.gather(check_folds(one), check_folds(other))
+    first, second = await asyncio.gather(check_folds(item), check_folds(other))
     assert [timeless(event) for event in first] == [timeless(event) for event in second]
-    contexts = [await twin.ledger.get_context(SESSION_ID) for twin in (one, other)]
+    contexts = [await twin.ledger.get_context(SESSION_ID) for twin in (item, other)]
     assert contexts[0].text == contexts[1].text
     assert contexts[0].messages == contexts[1].messages

@@ -61,11 +61,11 @@ def worked(store: Store, namespace: str, model: SummarizerChoice = None) -> Work
 
 async def work(store: Store, namespace: str, model: SummarizerChoice = None, **changes: Any) -> int:
     """Let a worker do all that is due in one namespace, and return how many attempts ended well."""
-    one = worker(store, namespace, model, **changes)
+    lone_worker = worker(store, namespace, model, **changes)
     try:
-        return await one.run_once()
+        return await lone_worker.run_once()
     finally:
-        await one.stop()
+        await lone_worker.stop()
 
 
 class Scene:
@@ -113,16 +113,18 @@ class Scene:
 
     async def record_events(self) -> list[RecordedEvent]:
         """Return the events of the user's records."""
-        return [decode(one) for one in await self.store.events.read_stream(records_stream(self.namespace, self.user))]
+        return [
+            decode(event) for event in await self.store.events.read_stream(records_stream(self.namespace, self.user))
+        ]
 
     async def records(self) -> list[LongTermRecord]:
         """Return what long-term memory holds, oldest first."""
         page = await self.memory.search(RecordSearch(limit=100))
-        return sorted((one.record for one in page.memories), key=lambda one: one.text)
+        return sorted((memory.record for memory in page.memories), key=lambda item: item.text)
 
     async def texts(self) -> list[str]:
         """Return what long-term memory says."""
-        return [one.text for one in await self.records()]
+        return [record.text for record in await self.records()]
 
     async def flags(self) -> list[bool]:
         """Tell of each active message whether memories were made of it."""

@@ -94,19 +94,19 @@ async def test_any_field_of_any_line_may_be_anything_and_only_the_file_suffers(
 
 @pytest.mark.parametrize("damage", ["gap", "swap", "twice", "cut", "no trailer", "after the trailer", "another header"])
 async def test_the_first_bad_line_is_named(ledger: MemoryLedger, damage: str) -> None:
-    header, one, two, three, four, trailer = await a_file(ledger)
+    header, item, two, three, four, trailer = await a_file(ledger)
     mutants: dict[str, tuple[list[bytes], int]] = {
-        "gap": (signed([header, one, three, four, trailer]), 3),
-        "swap": (signed([header, one, three, two, four, trailer]), 3),
-        "twice": (signed([header, one, one, two, three, four, trailer]), 3),
-        "cut": (signed([header, one, two, three, trailer]), 5),
-        "no trailer": ([header, one, two, three, four], 6),
-        "after the trailer": ([header, one, two, three, four, trailer, one], 7),
-        "another header": (signed([header.replace(b'"default"', b'"other"'), one, two, three, four, trailer]), 2),
+        "gap": (signed([header, item, three, four, trailer]), 3),
+        "swap": (signed([header, item, three, two, four, trailer]), 3),
+        "twice": (signed([header, item, item, two, three, four, trailer]), 3),
+        "cut": (signed([header, item, two, three, trailer]), 5),
+        "no trailer": ([header, item, two, three, four], 6),
+        "after the trailer": ([header, item, two, three, four, trailer, item], 7),
+        "another header": (signed([header.replace(b'"default"', b'"other"'), item, two, three, four, trailer]), 2),
     }
     if damage == "another header":
         namespace = json.loads(header)["namespace"].encode()
-        mutants[damage] = (signed([header.replace(namespace, b"other"), one, two, three, four, trailer]), 2)
+        mutants[damage] = (signed([header.replace(namespace, b"other"), item, two, three, four, trailer]), 2)
     mutant, line = mutants[damage]
     refused = refusal(mutant)
     assert isinstance(refused, ImportRefused)

@@ -24,7 +24,7 @@ def what_if(raw: dict, **options) -> Replayed:
 
 
 def runs(done: Replayed) -> list[str]:
-    return [recorded().places(one.covered) for one in done.completed]
+    return [recorded().places(completed.covered) for completed in done.completed]
 
 
 def numbers(done: Replayed) -> tuple[int, int]:
@@ -41,8 +41,8 @@ def test_the_same_config_with_the_recorded_answers_is_the_record__V_WIF_1() -> N
     assert runs(done) == ["1-91", "92-182", "183-273"]
     assert numbers(done) == (27, 1089)
     assert done.state.window == history.state.window
-    live = [(one.key, one.covered, one.text, one.tokens) for one in done.state.summaries.live]
-    assert live == [(one.key, one.covered, one.text, one.tokens) for one in history.state.summaries.live]
+    live = [(record.key, record.covered, record.text, record.tokens) for record in done.state.summaries.live]
+    assert live == [(record.key, record.covered, record.text, record.tokens) for record in history.state.summaries.live]
 
 
 def test_a_smaller_threshold__V_WIF_2() -> None:
@@ -62,7 +62,7 @@ def test_rolling_blocks__V_WIF_3(unit: str, due: int, blocks: list[str], window:
     """Interactions 86-106 are entries 171-212, and so on."""
     done = what_if({"profile": "rolling", "size": 21, "unit": unit})
     assert len(done.completed) == due
-    assert [recorded().places(one.covered) for one in done.state.summaries.live] == blocks
+    assert [recorded().places(record.covered) for record in done.state.summaries.live] == blocks
     shown = sorted(recorded().added.index(entry.version) + 1 for entry in window_of(done.state).entries)
     assert (shown[0], shown[-1]) == window
 
@@ -71,7 +71,7 @@ def test_the_neuralyzer__V_WIF_4() -> None:
     done = what_if({"longTermMemoryId": "neuralyzer", "interactionThresholdQty": 30, "interactionKeep": 5})
     assert runs(done) == ["1-50", "51-100", "101-150", "151-200", "201-250"]
     assert numbers(done) == (50, 500)
-    assert not any(one.outputs for one in done.completed)
+    assert not any(completed.outputs for completed in done.completed)
 
 
 def test_the_summarizer_keeps_one_summary__V_WIF_5() -> None:
@@ -104,14 +104,14 @@ def test_a_question_nobody_has_answered_is_an_error_unless_it_may_be_estimated()
 def test_without_a_cache_the_heuristic_writes() -> None:
     """R-SUM-9."""
     done = replay(recorded().events, config.load({"profile": "memory_manager"}))
-    assert {one.method for one in done.completed} == {"heuristic"}
+    assert {completed.method for completed in done.completed} == {"heuristic"}
 
 
 def test_the_same_again_gives_the_same_and_changes_nothing() -> None:
     """R-WIF-6, LAW-5."""
     before = repr(recorded().events[-1]), len(recorded().events)
-    one, other = (what_if({"profile": "memory_manager", "max_entries": 20}) for _ in range(2))
-    assert one == other
+    first, other = (what_if({"profile": "memory_manager", "max_entries": 20}) for _ in range(2))
+    assert first == other
     assert (repr(recorded().events[-1]), len(recorded().events)) == before
 
 

@@ -49,7 +49,7 @@ async def test_what_was_extracted_is_not_asked_about_again(
     await scene.say("And now?")
     assert await work(store, namespace, model) == 1
     assert "Oslo" not in endpoint.prompts[1]
-    assert [one.covered for one in await scene.events("entries.extracted")] == [((2, 2),), ((4, 4),)]
+    assert [event.covered for event in await scene.events("entries.extracted")] == [((2, 2),), ((4, 4),)]
     assert await scene.texts() == ["Mia lives in Oslo"]
 
 
@@ -211,7 +211,7 @@ async def test_messages_added_during_an_extraction_survive_it_with_their_flags_r
     await working
     said = await scene.ledger.get_active_entries("s", user_id="mia")
     assert [entry.content for entry in said] == ["I moved to Oslo", "And I like it"]
-    assert [one.covered for one in await scene.events("entries.extracted")] == [((2, 2),), ((3, 3),)]
+    assert [event.covered for event in await scene.events("entries.extracted")] == [((2, 2),), ((3, 3),)]
     assert await scene.flags() == [True, True]
     assert await scene.texts() == ["Mia lives in Oslo"]
 
@@ -263,7 +263,7 @@ async def test_a_long_session_is_extracted_in_several_questions(
     await scene.say(*("a" * 10_001 for _ in range(8)))
     endpoint.answers(finds())
     assert await work(store, namespace, model) == 3
-    covered = [one.covered for one in await scene.events("entries.extracted")]
+    covered = [event.covered for event in await scene.events("entries.extracted")]
     assert covered == [((2, 4),), ((5, 7),), ((8, 9),)]
     assert all(len(prompt) < 50_000 for prompt in endpoint.prompts)
     assert await scene.flags() == [True] * 8

@@ -62,7 +62,7 @@ async def assert_done_once(scene: Scene) -> None:
     events = await scene.decoded()
     messages = [event.version for event in events if isinstance(event.payload, EntryAdded)]
     extracted = [event.payload for event in events if event.type == "entries.extracted"]
-    covered = [version for one in extracted for version in ranges.versions(one.covered)]
+    covered = [version for item in extracted for version in ranges.versions(item.covered)]
     assert sorted(covered) == messages, "each message is extracted once"
     summarised = [
         version
@@ -73,7 +73,7 @@ async def assert_done_once(scene: Scene) -> None:
     assert len(summarised) == len(set(summarised)) > 0, "each range has one summary"
     promoted = [event.payload.memory_id for event in events if event.type == "memory.promoted"]
     assert promoted == [f"m-{scene.stream.session_id}"], "each memory is promoted once"
-    wanted = Counter([*promoted, *(record_id for one in extracted for record_id in one.record_ids)])
+    wanted = Counter([*promoted, *(record_id for item in extracted for record_id in item.record_ids)])
     made = Counter(
         event.payload.record_id
         for event in await scene.record_events()
@@ -186,7 +186,7 @@ async def test_several_workers_share_the_work_and_do_each_job_once(
     assert sum(done) >= 12
     for scene in scenes:
         await assert_done_once(scene)
-    asked = Counter(json.dumps(one["messages"][-1]["content"].splitlines()[-2:]) for one in endpoint.asked)
+    asked = Counter(json.dumps(measure["messages"][-1]["content"].splitlines()[-2:]) for measure in endpoint.asked)
     assert len(endpoint.asked) == 8, asked
 
 
@@ -230,17 +230,17 @@ async def test_a_worker_without_the_guard_is_caught(
     endpoint.answers(finds(OSLO))
     scene = Scene(store, namespace)
     await begun(scene)
-    one = worked(store, namespace, model)
-    before = await one.read(scene.stream)
+    item = worked(store, namespace, model)
+    before = await item.read(scene.stream)
     monkeypatch.setattr(extracting, "complete", unguarded)
     for _ in range(2):
-        await extract(one, scene.stream)
-        one.backlogs._cache.clear()
-        one.backlogs.current = stale(before[1])  # type: ignore[method-assign]
-        one.handle.services.states.current = stale(before[0])  # type: ignore[method-assign]
+        await extract(item, scene.stream)
+        item.backlogs._cache.clear()
+        item.backlogs.current = stale(before[1])  # type: ignore[method-assign]
+        item.handle.services.states.current = stale(before[0])  # type: ignore[method-assign]
     with pytest.raises(AssertionError, match="each message is extracted once"):
         await assert_done_once(scene)
-    await one.handle.services.close()
+    await item.handle.services.close()
 
 
 def stale(answer: object) -> Any:

@@ -76,7 +76,7 @@ async def test_a_deletion_just_before_the_append_leaves_nothing(
     """B3: between what was decided and the append the session changes."""
     await scene.say("hello")
     await scene.note("m1", "Mia lives in Oslo")
-    one = worked(store, namespace)
+    item = worked(store, namespace)
     write, cleared = LongTermMemory.writes_for_promotion, []
 
     async def meanwhile(*args: object, **options: object) -> object:
@@ -85,22 +85,22 @@ async def test_a_deletion_just_before_the_append_leaves_nothing(
         return await write(*args, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(LongTermMemory, "writes_for_promotion", meanwhile)
-    assert await promote(one, scene.stream) == ("late" if end else "done")
+    assert await promote(item, scene.stream) == ("late" if end else "done")
     assert await scene.texts() == ([] if end else ["Mia lives in Oslo"])
     assert len(await scene.events("memory.promoted")) == (0 if end else 1)
-    await one.handle.services.close()
+    await item.handle.services.close()
 
 
 async def test_two_that_promote_the_same_memory_do_it_once(scene: Scene, store: Store, namespace: str) -> None:
     await scene.say("hello")
     await scene.note("m1", "Mia lives in Oslo")
-    one, other = worked(store, namespace), worked(store, namespace)
+    first, other = worked(store, namespace), worked(store, namespace)
     await other.read(scene.stream)  # what it knows is old in a moment
-    assert await promote(one, scene.stream) == "done"
+    assert await promote(first, scene.stream) == "done"
     assert await promote(other, scene.stream) == "done"
     assert len(await scene.events("memory.promoted")) == 1
     assert len(await scene.record_events()) == 1
-    for each in (one, other):
+    for each in (first, other):
         await each.handle.services.close()
 
 
@@ -114,13 +114,13 @@ async def test_each_message_becomes_a_record_where_that_is_asked_for(
     await scene.ledger.add_user_message("s", "same", user_id="mia", entry_id="e3")
     assert await work(store, namespace) == 0
     assert await work(store, namespace, index_all_messages_in_long_term_memory=True) == 1
-    records = {one.id: one for one in await scene.records()}
-    assert {name: one.text for name, one in records.items()} == {
+    records = {record.id: record for record in await scene.records()}
+    assert {name: item.text for name, item in records.items()} == {
         "e1": "user: same",
         "e2": "assistant: same",
         "e3": "user: same",
     }
-    assert {(one.memory_type, one.extraction_strategy) for one in records.values()} == {("message", "message")}
+    assert {(record.memory_type, record.extraction_strategy) for record in records.values()} == {("message", "message")}
     assert records["e1"].created_at == datetime(2026, 1, 1, tzinfo=UTC)
     (indexed,) = await scene.events("entries.indexed")
     assert indexed.covered == ((2, 4),)
@@ -138,7 +138,7 @@ async def test_a_message_takes_no_id_from_another_record(scene: Scene, store: St
     assert await scene.texts() == ["An important fact", "user: 2 in s", "user: 3 in other"] or (
         await scene.texts() == ["An important fact", "user: 2 in other", "user: 3 in other"]
     ), "whichever session was first"
-    (fact,) = [one for one in await scene.records() if one.id == "1"]
+    (fact,) = [record for record in await scene.records() if record.id == "1"]
     assert fact.pinned
     assert len(await scene.memory.history("2")) == 1
 

@@ -67,7 +67,7 @@ async def test_a_due_job_is_claimed_once_until_its_lease_is_over(queue: Queue) -
     assert (again.attempts, again.leased_by) == (1, "two"), "the first attempt goes on"
     assert not await queue.store.jobs.renew(job, lease_s=60), "it is another's now"
     await queue.store.jobs.release(job, JobOutcome("late", 60))
-    assert [(one.leased_by, one.last_error) for one in await queue.listed()] == [("two", None)]
+    assert [(job.leased_by, job.last_error) for job in await queue.listed()] == [("two", None)]
 
 
 async def test_who_renews_its_lease_keeps_the_job(queue: Queue) -> None:
@@ -145,8 +145,8 @@ async def test_claims_at_the_same_time_share_the_jobs(store: Store, namespace: s
     await store.jobs.save(namespace_id, BUILD, sessions, after=0, position=1)
     claimed = await asyncio.gather(
         *(
-            store.jobs.claim(namespace_id, BUILD, by=f"{one}", kinds=["promote"], lease_s=60, limit=5)
-            for one in range(6)
+            store.jobs.claim(namespace_id, BUILD, by=f"{item}", kinds=["promote"], lease_s=60, limit=5)
+            for item in range(6)
         )
     )
     taken = [job.session_id for jobs in claimed for job in jobs]
@@ -262,24 +262,24 @@ async def test_where_nothing_changed_and_nothing_is_due_nothing_is_looked_at(
     scenes = [Scene(store, f"{namespace}-{number}") for number in range(3)]
     for scene in scenes:
         await scene.say("I moved to Oslo")
-    one = worker(store, namespace, model)
-    one._only = tuple(scene.namespace for scene in scenes)
+    item = worker(store, namespace, model)
+    item._only = tuple(scene.namespace for scene in scenes)
     looked_at: list[str] = []
-    begin = one._begin
+    begin = item._begin
 
     async def counted(worked: WorkedNamespace, position: int) -> int:
         looked_at.append(worked.name)
         return await begin(worked, position)
 
-    monkeypatch.setattr(one, "_begin", counted)
-    assert await one.run_once() == 3
+    monkeypatch.setattr(item, "_begin", counted)
+    assert await item.run_once() == 3
     looked_at.clear()
-    assert await one.run_once() == 0
+    assert await item.run_once() == 0
     assert looked_at == []
     await scenes[1].say("I moved to Rome")
-    await one.run_once()
+    await item.run_once()
     assert set(looked_at) == {scenes[1].namespace}
-    await one.stop()
+    await item.stop()
 
 
 async def test_namespaces_where_a_job_is_due_are_told_from_the_others(store: Store, namespace: str) -> None:
@@ -289,7 +289,7 @@ async def test_namespaces_where_a_job_is_due_are_told_from_the_others(store: Sto
     await later.put(DueJob(kind="promote", work="w", due_at=future))
     await taken.put(DueJob(kind="promote", work="w", due_at=PAST))
     assert len(await taken.claim(lease_s=600)) == 1
-    namespaces = [one.stream.namespace_id for one in (due, later, taken)]
+    namespaces = [item.stream.namespace_id for item in (due, later, taken)]
     assert await store.jobs.namespaces_due(namespaces, kinds=["promote"]) == {namespaces[0]}
     assert await store.jobs.namespaces_due(namespaces[1:], kinds=["promote"]) == set()
     assert await store.jobs.namespaces_due(namespaces, kinds=["extract"]) == set()

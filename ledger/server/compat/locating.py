@@ -107,7 +107,10 @@ class Locator:
         """Return the sessions with this id that match the parts that are given."""
         names = {namespace_id(name): name for name in await self.permitted(namespace)}
         found = await self._service.store.events.find_sessions(list(names), session_id, user_id=user_id)
-        places = [await self._look(names[one.namespace_id], one.user_id, session_id) for one in found]
+        places = [
+            await self._look(names[session_location.namespace_id], session_location.user_id, session_id)
+            for session_location in found
+        ]
         return [place for place in places if place is not None]
 
     async def _look(self, namespace: str, user_id: str, session_id: str) -> FoundSession | None:

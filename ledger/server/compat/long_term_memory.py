@@ -61,9 +61,9 @@ def search_for(caller: Caller, sent: JsonObject) -> RecordSearch:
         NotPermitted: it names a namespace that *caller* may not see (http W-75).
     """
     asked = record_search(sent)
-    for one in asked.conditions:
-        if isinstance(one, Tag) and one.field == "namespace" and one.operator in {"eq", "any", "all"}:
-            for name in one.values:
+    for condition in asked.conditions:
+        if isinstance(condition, Tag) and condition.field == "namespace" and condition.operator in {"eq", "any", "all"}:
+            for name in condition.values:
                 caller.require_namespace(name)
     return asked
 

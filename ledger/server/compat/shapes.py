@@ -69,7 +69,7 @@ def working_memory(
     used, until = _percentages(view.entries, limit, threshold)
     return {
         "messages": [message(entry, state) for entry in view.entries],
-        "memories": [memory(one) for one in state.working.memories],
+        "memories": [memory(item) for item in state.working.memories],
         "data": shown_data(state.working.data),
         "context": context_text(state) or None,
         "user_id": user_id or None,
@@ -105,16 +105,16 @@ def _created_at(entry: Entry) -> datetime:
     return entry.moment if entry.moment - recorded <= _FURTHEST_AHEAD else recorded
 
 
-def memory(one: Memory) -> JsonObject:
+def memory(memory: Memory) -> JsonObject:
     """Return a memory of a session as a record (http W-29)."""
-    created = moment(one.created_at)
+    created = moment(memory.created_at)
     return record(
-        one.memory_id,
-        one.fields,
+        memory.memory_id,
+        memory.fields,
         created_at=created,
         updated_at=created,
         last_accessed=created,
-        persisted_at=moment(one.persisted_at),
+        persisted_at=moment(memory.persisted_at),
     )
 
 

@@ -115,8 +115,8 @@ async def verify(session: SessionOf, caller: ReadCaller, response: Response) -> 
     newest = await session.ledger.get_log(after_version=max(0, report.checked - 1), **session.names)
     head = newest.events[0] if newest.events else None
     findings = [
-        FindingShape(version=one.version, position=one.position, layer=one.layer, problem=one.problem)
-        for one in report.findings
+        FindingShape(version=finding.version, position=finding.position, layer=finding.layer, problem=finding.problem)
+        for finding in report.findings
     ]
     verdict: str = report.verdict
     if report.ok and not await session.ledger.matches_replay(**session.names):

@@ -149,7 +149,8 @@ def _shape(changes: Changes) -> Diff:
             added=[EntryShape.of(entry) for entry in changes.added],
             removed=[EntryShape.of(entry) for entry in changes.removed],
             edited=[
-                EditedEntry(**{"from": EntryShape.of(one), "to": EntryShape.of(other)}) for one, other in changes.edited
+                EditedEntry(**{"from": EntryShape.of(first), "to": EntryShape.of(other)})
+                for first, other in changes.edited
             ],
             covered=[EntryShape.of(entry) for entry in changes.covered],
         ),
@@ -159,8 +160,8 @@ def _shape(changes: Changes) -> Diff:
             added=[MemoryShape.of(memory) for memory in changes.memories_added],
             removed=[MemoryShape.of(memory) for memory in changes.memories_removed],
             edited=[
-                EditedMemory(**{"from": MemoryShape.of(one), "to": MemoryShape.of(other)})
-                for one, other in changes.memories_edited
+                EditedMemory(**{"from": MemoryShape.of(first), "to": MemoryShape.of(other)})
+                for first, other in changes.memories_edited
             ],
         ),
         summaries=SummaryChanges(

@@ -54,7 +54,7 @@ class BackTo(StrictBody):
 @router.get("/history", response_model=Revisions, operation_id="record_history")
 async def history(memory_id: str, caller: ReadCaller, memory: MemoryOf) -> Response:
     """Return every revision of a record, also of one that was deleted or merged."""
-    revisions = [one.as_json() for one in await memory.history(memory_id)]
+    revisions = [revision.as_json() for revision in await memory.history(memory_id)]
     return Response(msgspec.json.encode({"revisions": revisions}), media_type="application/json")
 
 

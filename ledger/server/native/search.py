@@ -58,18 +58,18 @@ async def search(body: Search, ledger: LedgerOf, caller: ReadCaller) -> Hits:
     return Hits(
         results=[
             SearchHitShape(
-                session_id=one.session_id,
-                user_id=one.user_id or None,
-                version=one.version,
-                kind=one.kind,
-                score=one.score,
-                text=one.text,
-                first_character=one.first_character,
-                entry=EntryShape.of(one.entry) if one.entry else None,
-                summary=SummaryShape.of(one.summary) if one.summary else None,
-                before=[EntryShape.of(entry) for entry in one.before],
-                after=[EntryShape.of(entry) for entry in one.after],
+                session_id=found.session_id,
+                user_id=found.user_id or None,
+                version=found.version,
+                kind=found.kind,
+                score=found.score,
+                text=found.text,
+                first_character=found.first_character,
+                entry=EntryShape.of(found.entry) if found.entry else None,
+                summary=SummaryShape.of(found.summary) if found.summary else None,
+                before=[EntryShape.of(entry) for entry in found.before],
+                after=[EntryShape.of(entry) for entry in found.after],
             )
-            for one in found
+            for found in found
         ]
     )

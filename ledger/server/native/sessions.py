@@ -156,7 +156,9 @@ async def _conditions(
     found = [_ETAG.fullmatch(part) for part in parts]
     if len(parts) > _MOST_ETAGS or not all(found):
         raise InvalidInput("bad_if_match", 'is an ETag such as "7", or *', field="if-match")
-    versions = frozenset(int(one[2]) for one in found if one and not one[1] and int(one[2]))  # weak ones match nothing
+    versions = frozenset(
+        int(match[2]) for match in found if match and not match[1] and int(match[2])
+    )  # weak ones match nothing
     if any(version > INT_MAX for version in versions):
         raise InvalidInput("bad_if_match", "no version is that high", field="if-match")
     return WriteConditions(key, if_match=True, versions=versions)

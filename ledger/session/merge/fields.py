@@ -125,6 +125,6 @@ def _blind_context(state: SessionState, theirs: str, body: Body) -> str:
     return theirs if summarized and is_old else body.context
 
 
-def is_same(one: Any, other: Any) -> bool:
+def is_same(first: Any, other: Any) -> bool:
     """Tell whether two JSON values are the same, kinds of numbers and truth included."""
-    return type(one) is type(other) and bool(one == other)
+    return type(first) is type(other) and bool(first == other)

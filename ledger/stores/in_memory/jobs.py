@@ -28,21 +28,21 @@ class InMemoryJobs:
         if namespace is None or built is None or built.position != after:
             return built.position if built else None
         jobs = self._jobs.setdefault((namespace_id, build), {})
-        for one in sessions:
-            before = {key: jobs.pop(key) for key in list(jobs) if key[0] == one.stream.stream_id}
-            for due in one.jobs:
+        for session_jobs in sessions:
+            before = {key: jobs.pop(key) for key in list(jobs) if key[0] == session_jobs.stream.stream_id}
+            for due in session_jobs.jobs:
                 new = Job(
                     namespace_id=namespace_id,
                     build=build,
-                    stream_id=one.stream.stream_id,
-                    user_id=one.stream.user_id,
-                    session_id=one.stream.session_id,
+                    stream_id=session_jobs.stream.stream_id,
+                    user_id=session_jobs.stream.user_id,
+                    session_id=session_jobs.stream.session_id,
                     kind=due.kind,
                     work=due.work,
                     due_at=due.due_at,
                 )
-                old = before.get((one.stream.stream_id, due.kind))
-                jobs[one.stream.stream_id, due.kind] = new if old is None else _anew(old, new)
+                old = before.get((session_jobs.stream.stream_id, due.kind))
+                jobs[session_jobs.stream.stream_id, due.kind] = new if old is None else _anew(old, new)
         if position > built.position:
             namespace.checkpoints[JOBS, build] = replace(built, position=position, updated_at=self._clock.now())
         return position

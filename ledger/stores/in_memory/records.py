@@ -91,44 +91,45 @@ class InMemoryRecords:
 
     async def namespaces(self, namespace_ids: Sequence[UUID]) -> dict[UUID, str]:
         """See `ports.records.RecordStore.namespaces`."""
-        known = {one: self._namespaces[one] for one in namespace_ids if one in self._namespaces}
+        known = {item_id: self._namespaces[item_id] for item_id in namespace_ids if item_id in self._namespaces}
         return {
-            one: namespace.info.namespace
-            for one, namespace in known.items()
+            item: namespace.info.namespace
+            for item, namespace in known.items()
             if any(stream.session_id == RECORDS for stream in namespace.names.values())
         }
 
     async def find(self, builds: RecordBuilds, wanted: RecordLookup) -> list[StoredRecord]:
         """See `ports.records.RecordStore.find`."""
         found = [
-            one
-            for one in self._all(builds)
-            if (wanted.streams is None or one.stream_id in wanted.streams)
+            record
+            for record in self._all(builds)
+            if (wanted.streams is None or record.stream_id in wanted.streams)
             and (
-                one.record.record_id in wanted.record_ids
-                or (one.record.live and identity(one.record.fields) in wanted.identities)
+                record.record.record_id in wanted.record_ids
+                or (record.record.live and identity(record.record.fields) in wanted.identities)
             )
         ]
-        return sorted(found, key=lambda one: one.key)
+        return sorted(found, key=lambda record: record.key)
 
     async def duplicates(self, builds: RecordBuilds, *, user_id: str | None = None) -> list[StoredRecord]:
         """See `ports.records.RecordStore.duplicates`."""
         scope = [
-            one
-            for one in self._live(builds)
-            if one.record.fields.extraction_strategy != "message" and user_id in {None, one.user_id}
+            record
+            for record in self._live(builds)
+            if record.record.fields.extraction_strategy != "message" and user_id in {None, record.user_id}
         ]
-        texts = [(*one.key[:2], identity(one.record.fields)) for one in scope]
-        several = [one for one, same in zip(scope, texts, strict=True) if texts.count(same) > 1]
-        return sorted(several, key=lambda one: (*one.key[:2], one.record.created_at, one.record.record_id))
+        texts = [(*record.key[:2], identity(record.record.fields)) for record in scope]
+        several = [record for record, same in zip(scope, texts, strict=True) if texts.count(same) > 1]
+        return sorted(several, key=lambda record: (*record.key[:2], record.record.created_at, record.record.record_id))
 
     async def search(self, builds: RecordBuilds, query: RecordQuery) -> RecordHitPage:
         """See `ports.records.RecordStore.search`."""
         scores = None if query.text is None else self._scores(builds, query)
         hits = [
-            RecordHit(one, None if scores is None else scores[one.key])
-            for one in self._live(builds)
-            if all(_matches(condition, one) for condition in query.conditions) and (scores is None or one.key in scores)
+            RecordHit(record, None if scores is None else scores[record.key])
+            for record in self._live(builds)
+            if all(_matches(condition, record) for condition in query.conditions)
+            and (scores is None or record.key in scores)
         ]
         if query.distance_threshold is not None and scores is not None:
             hits = [hit for hit in hits if 1 - (hit.score or 0.0) <= query.distance_threshold]
@@ -145,8 +146,10 @@ class InMemoryRecords:
 
     async def seed_accesses(self, accesses: Sequence[RecordAccess]) -> None:
         """See `ports.records.RecordStore.seed_accesses`."""
-        for one in accesses:
-            self._accesses.setdefault(one.key, _Access(one.last_accessed, one.access_count))
+        for record_access in accesses:
+            self._accesses.setdefault(
+                record_access.key, _Access(record_access.last_accessed, record_access.access_count)
+            )
 
     async def stores_embeddings(self) -> bool:
         """See `ports.records.RecordStore.stores_embeddings`."""
@@ -154,13 +157,15 @@ class InMemoryRecords:
 
     async def to_embed(self, builds: RecordBuilds, model: str, *, limit: int) -> list[StoredRecord]:
         """See `ports.records.RecordStore.to_embed`."""
-        left = [one for one in self._live(builds) if self._embedding(model, one) is None]
-        return sorted(left, key=lambda one: (one.record.created_at, one.record.record_id, one.stream_id))[:limit]
+        left = [record for record in self._live(builds) if self._embedding(model, record) is None]
+        return sorted(left, key=lambda record: (record.record.created_at, record.record.record_id, record.stream_id))[
+            :limit
+        ]
 
     async def save_embeddings(self, model: str, embeddings: Sequence[tuple[StoredRecord, Sequence[float]]]) -> None:
         """See `ports.records.RecordStore.save_embeddings`."""
-        for one, vector in embeddings:
-            self._embeddings[model, one.key] = (one.record.fields.text, vector)
+        for record, vector in embeddings:
+            self._embeddings[model, record.key] = (record.record.fields.text, vector)
 
     def _all(self, builds: RecordBuilds) -> Iterator[StoredRecord]:
         for key in builds.items():
@@ -176,20 +181,20 @@ class InMemoryRecords:
                 )
 
     def _live(self, builds: RecordBuilds) -> Iterator[StoredRecord]:
-        return (one for one in self._all(builds) if one.record.live)
+        return (record for record in self._all(builds) if record.record.live)
 
-    def _embedding(self, model: str, one: StoredRecord) -> Sequence[float] | None:
-        text, vector = self._embeddings.get((model, one.key), ("", None))
-        return vector if text == one.record.fields.text else None
+    def _embedding(self, model: str, record: StoredRecord) -> Sequence[float] | None:
+        text, vector = self._embeddings.get((model, record.key), ("", None))
+        return vector if text == record.record.fields.text else None
 
     def _scores(self, builds: RecordBuilds, query: RecordQuery) -> dict[RecordKey, float]:
         by_words = self._by_words(builds, query.text or "")
         if query.vector is None or query.mode == "keyword":
             return by_words
         near = {
-            one.key: _similarity(query.vector, vector)
-            for one in self._live(builds)
-            if (vector := self._embedding(query.model, one)) is not None and len(vector) == len(query.vector)
+            record.key: _similarity(query.vector, vector)
+            for record in self._live(builds)
+            if (vector := self._embedding(query.model, record)) is not None and len(vector) == len(query.vector)
         }
         if query.mode == "semantic":
             return near
@@ -200,7 +205,9 @@ class InMemoryRecords:
 
     def _by_words(self, builds: RecordBuilds, text: str) -> dict[RecordKey, float]:
         """Return the share of the question's rarity that each record with a word of it has."""
-        words_by_key = {one.key: set(words(one.record.fields.text[:PIECE_CHARACTERS])) for one in self._live(builds)}
+        words_by_key = {
+            record.key: set(words(record.record.fields.text[:PIECE_CHARACTERS])) for record in self._live(builds)
+        }
         asked = sorted(set(words(text)), key=lambda word: (-len(word), word))[:MOST_WORDS]
         counts = {word: sum(word in each for each in words_by_key.values()) for word in asked}
         rarity = {word: math.log(1 + (len(words_by_key) - n + 0.5) / (n + 0.5)) for word, n in counts.items()}
@@ -209,19 +216,19 @@ class InMemoryRecords:
         return {key: min(1.0, share / whole) for key, share in shares.items() if share}
 
 
-def _matches(condition: FilterCondition, one: StoredRecord) -> bool:
-    fields = one.record.fields
+def _matches(condition: FilterCondition, record: StoredRecord) -> bool:
+    fields = record.record.fields
     match condition:
         case Date(field="created_at"):
-            return date_matches(condition, one.record.created_at)
+            return date_matches(condition, record.record.created_at)
         case Date(field="last_accessed"):
-            return date_matches(condition, one.last_accessed)
+            return date_matches(condition, record.last_accessed)
         case Date():
             return date_matches(condition, fields.event_date)
         case Tag(field="topics" | "entities" as name):
             return tag_matches(condition, [folded(name, each) for each in getattr(fields, name) or ()])
         case Tag(field="user_id"):
-            return tag_matches(condition, [one.user_id] if one.user_id else [])
+            return tag_matches(condition, [record.user_id] if record.user_id else [])
         case Tag(field=name):
             value = getattr(fields, name)
             return tag_matches(condition, [] if value is None else [value])
@@ -241,7 +248,7 @@ def _best_first(hit: RecordHit, query: RecordQuery) -> tuple[float, int, str, UU
     return -rank, age if query.oldest_first else -age, stored.record.record_id, stored.stream_id
 
 
-def _similarity(one: Sequence[float], other: Sequence[float]) -> float:
-    lengths = math.hypot(*one) * math.hypot(*other)
-    near = sum(a * b for a, b in zip(one, other, strict=True)) / lengths if lengths else 0.0
+def _similarity(first: Sequence[float], other: Sequence[float]) -> float:
+    lengths = math.hypot(*first) * math.hypot(*other)
+    near = sum(a * b for a, b in zip(first, other, strict=True)) / lengths if lengths else 0.0
     return min(1.0, max(0.0, near))

@@ -65,50 +65,66 @@ class PieceIndex:
                     self._put(IndexedPiece(stream, piece))
                 return []
             case Erase(covered=covered):
-                for one in present:
-                    if one.piece.kind == "entry" and ranges.contains(covered, one.piece.version):
-                        self._pieces[one.key] = replace(one, erased=True)
+                for indexed_piece in present:
+                    if indexed_piece.piece.kind == "entry" and ranges.contains(covered, indexed_piece.piece.version):
+                        self._pieces[indexed_piece.key] = replace(indexed_piece, erased=True)
                 return []
             case Withdraw(version=version):
                 return self._remove(
-                    one for one in present if one.piece.kind == "entry" and one.piece.version == version
+                    indexed_piece
+                    for indexed_piece in present
+                    if indexed_piece.piece.kind == "entry" and indexed_piece.piece.version == version
                 )
             case Fold(summary_ids=folded):
-                return self._remove(one for one in present if one.piece.kind != "entry" and one.piece.item_id in folded)
+                return self._remove(
+                    indexed_piece
+                    for indexed_piece in present
+                    if indexed_piece.piece.kind != "entry" and indexed_piece.piece.item_id in folded
+                )
             case Forget(ended=ended):
-                return self._remove(one for one in present if ended or one.piece.kind != "knowledge")
+                return self._remove(
+                    indexed_piece for indexed_piece in present if ended or indexed_piece.piece.kind != "knowledge"
+                )
             case _:
                 assert_never(change)
 
     def of(self, stream: Stream | None) -> list[IndexedPiece]:
         """Return the pieces of *stream*, or all."""
-        return [one for one in self._pieces.values() if stream is None or one.stream.stream_id == stream.stream_id]
+        return [
+            indexed_piece
+            for indexed_piece in self._pieces.values()
+            if stream is None or indexed_piece.stream.stream_id == stream.stream_id
+        ]
 
     def in_scope(self, query: SearchQuery) -> list[IndexedPiece]:
         """Return the pieces in the scope of *query*."""
         return [
-            one
-            for one in self.of(query.stream)
-            if one.piece.kind in query.kinds
-            and (query.user_id is None or one.stream.user_id == query.user_id)
-            and (query.collection is None or one.piece.collection == query.collection)
-            and (query.include_erased or not one.erased)
+            indexed_piece
+            for indexed_piece in self.of(query.stream)
+            if indexed_piece.piece.kind in query.kinds
+            and (query.user_id is None or indexed_piece.stream.user_id == query.user_id)
+            and (query.collection is None or indexed_piece.piece.collection == query.collection)
+            and (query.include_erased or not indexed_piece.erased)
         ]
 
     def search(self, query: SearchQuery) -> list[PieceHit]:
         """Return the pieces with any word of the query, best first."""
         scores = {self._keys[number]: score for number, score in self._ranking.search(query.text, len(self._pieces))}
-        hits = [one.as_hit(scores[one.key]) for one in self.in_scope(query) if one.key in scores]
+        hits = [
+            indexed_piece.as_hit(scores[indexed_piece.key])
+            for indexed_piece in self.in_scope(query)
+            if indexed_piece.key in scores
+        ]
         return sorted(hits, key=_best_first)[: query.limit]
 
-    def _put(self, one: IndexedPiece) -> None:
-        number = self._numbers.setdefault(one.key, len(self._numbers))
-        self._keys[number] = one.key
-        self._pieces[one.key] = one
-        self._ranking.add(number, one.piece.text)
+    def _put(self, indexed_piece: IndexedPiece) -> None:
+        number = self._numbers.setdefault(indexed_piece.key, len(self._numbers))
+        self._keys[number] = indexed_piece.key
+        self._pieces[indexed_piece.key] = indexed_piece
+        self._ranking.add(number, indexed_piece.piece.text)
 
     def _remove(self, removed: Iterable[IndexedPiece]) -> list[PieceKey]:
-        keys = [one.key for one in removed]
+        keys = [indexed_piece.key for indexed_piece in removed]
         for key in keys:
             del self._pieces[key]
             self._ranking.remove(self._numbers[key])
@@ -144,8 +160,8 @@ class InMemorySearchIndex:
         if namespace is None or built is None or built.position != after:
             return built.position if built else None
         index = self._indexes.setdefault((namespace_id, build), PieceIndex())
-        for one in changes:
-            for removed in index.apply(one.change, namespace.names[one.stream_id]):
+        for stream_change in changes:
+            for removed in index.apply(stream_change.change, namespace.names[stream_change.stream_id]):
                 for key in [key for key in self._vectors if (key[0], key[2]) == (namespace_id, removed)]:
                     del self._vectors[key]
         namespace.checkpoints[SEARCH, build] = replace(built, position=position, updated_at=self._clock.now())
@@ -167,7 +183,9 @@ class InMemorySearchIndex:
         """See `ports.search_index.SearchIndexStore.findable`."""
         pieces = self._index(stream.namespace_id, build).of(stream)
         found = {
-            one.piece.version for one in pieces if one.piece.kind == "entry" and (include_erased or not one.erased)
+            indexed_piece.piece.version
+            for indexed_piece in pieces
+            if indexed_piece.piece.kind == "entry" and (include_erased or not indexed_piece.erased)
         }
         return found.intersection(versions)
 
@@ -179,9 +197,9 @@ class InMemorySearchIndex:
         """See `ports.search_index.SearchIndexStore.to_embed`."""
         index = self._index(namespace_id, build)
         left = [
-            one.as_hit(0.0)
-            for one in index.of(None)
-            if words(one.piece.text) and (namespace_id, model, one.key) not in self._vectors
+            indexed_piece.as_hit(0.0)
+            for indexed_piece in index.of(None)
+            if words(indexed_piece.piece.text) and (namespace_id, model, indexed_piece.key) not in self._vectors
         ]
         return sorted(left, key=lambda hit: (hit.position, hit.piece))[:limit]
 
@@ -197,9 +215,10 @@ class InMemorySearchIndex:
         """See `ports.search_index.SearchIndexStore.find_similar`."""
         index = self._index(namespace_id, build)
         near = [
-            one.as_hit(_cosine(vector, stored))
-            for one in index.in_scope(query)
-            if (stored := self._vectors.get((namespace_id, model, one.key))) is not None and len(stored) == len(vector)
+            indexed_piece.as_hit(_cosine(vector, stored))
+            for indexed_piece in index.in_scope(query)
+            if (stored := self._vectors.get((namespace_id, model, indexed_piece.key))) is not None
+            and len(stored) == len(vector)
         ]
         return sorted(near, key=lambda hit: (-hit.score, -hit.position, hit.piece))[: query.limit]
 
@@ -207,6 +226,6 @@ class InMemorySearchIndex:
         return self._indexes.get((namespace_id, build)) or PieceIndex()
 
 
-def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    lengths = math.hypot(*one) * math.hypot(*other)
-    return sum(a * b for a, b in zip(one, other, strict=True)) / lengths if lengths else 0.0
+def _cosine(first: Sequence[float], other: Sequence[float]) -> float:
+    lengths = math.hypot(*first) * math.hypot(*other)
+    return sum(a * b for a, b in zip(first, other, strict=True)) / lengths if lengths else 0.0

@@ -152,9 +152,9 @@ class PostgresJobs:
 
 
 def _columns(sessions: Sequence[SessionJobs]) -> dict[str, Any]:
-    wanted = [(one.stream, job) for one in sessions for job in one.jobs]
+    wanted = [(session_jobs.stream, job) for session_jobs in sessions for job in session_jobs.jobs]
     return {
-        "changed": [one.stream.stream_id for one in sessions],
+        "changed": [session_jobs.stream.stream_id for session_jobs in sessions],
         "streams": [stream.stream_id for stream, _ in wanted],
         "users": [stream.user_id for stream, _ in wanted],
         "sessions": [stream.session_id for stream, _ in wanted],

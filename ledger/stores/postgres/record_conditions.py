@@ -38,7 +38,7 @@ def _scalar(condition: Tag) -> sa.ColumnElement[bool]:
         case "any":
             return _known(column.in_(condition.values))
         case "all":
-            return _known(sa.and_(*(column == one for one in condition.values)))
+            return _known(sa.and_(*(column == value for value in condition.values)))
         case "none":
             return sa.or_(column.is_(None), column.not_in(condition.values))
         case "startswith":

@@ -109,7 +109,7 @@ class RecordReader:
         found = (
             sa.select(*_COLUMNS, shown.label("score"), sa.func.count().over().label("total"))
             .select_from(source)
-            .where(_in(builds), _ROW.live, *(where(one) for one in query.conditions))
+            .where(_in(builds), _ROW.live, *(where(condition) for condition in query.conditions))
         )
         if score is not None:
             found = found.where(score.is_not(None))

@@ -55,7 +55,7 @@ class PostgresRecords(RecordReader):
             if reached != after:
                 return reached
             target = {"namespace": namespace_id, "build": build, "language": language}
-            rows = [{**target, **_columns(*one)} for one in records]
+            rows = [{**target, **_columns(*record)} for record in records]
             if rows:
                 await connection.execute(_PUT, rows)
             if embeds:
@@ -87,17 +87,17 @@ class PostgresRecords(RecordReader):
         """See `ports.records.RecordStore.seed_accesses`."""
         rows = [
             {
-                "namespace_id": one.namespace_id,
-                "stream_id": one.stream_id,
-                "record_id": one.record_id,
-                "last_accessed": one.last_accessed,
-                "access_count": one.access_count,
+                "namespace_id": record_access.namespace_id,
+                "stream_id": record_access.stream_id,
+                "record_id": record_access.record_id,
+                "last_accessed": record_access.last_accessed,
+                "access_count": record_access.access_count,
             }
-            for one in sorted(accesses, key=lambda one: one.key)
+            for record_access in sorted(accesses, key=lambda record_access: record_access.key)
         ]
         if not rows:
             return
-        async with self._pool.transaction(*{one.namespace_id for one in accesses}) as connection:
+        async with self._pool.transaction(*{record_access.namespace_id for record_access in accesses}) as connection:
             await connection.execute(insert(tables.record_accesses).values(rows).on_conflict_do_nothing())
 
     async def stores_embeddings(self) -> bool:
@@ -111,13 +111,13 @@ class PostgresRecords(RecordReader):
         ordered = sorted(embeddings, key=lambda pair: pair[0].key)
         rows = {
             "model": model,
-            "namespaces": [one.namespace_id for one, _ in ordered],
-            "streams": [one.stream_id for one, _ in ordered],
-            "ids": [one.record.record_id for one, _ in ordered],
-            "digests": [_digest(one.record.fields.text) for one, _ in ordered],
+            "namespaces": [record.namespace_id for record, _ in ordered],
+            "streams": [record.stream_id for record, _ in ordered],
+            "ids": [record.record.record_id for record, _ in ordered],
+            "digests": [_digest(record.record.fields.text) for record, _ in ordered],
             "embeddings": [vector_text(vector) for _, vector in ordered],
         }
-        async with self._pool.transaction(*{one.namespace_id for one, _ in ordered}) as connection:
+        async with self._pool.transaction(*{record.namespace_id for record, _ in ordered}) as connection:
             await connection.execute(_PUT_EMBEDDINGS, rows)
 
 
@@ -135,8 +135,8 @@ def _columns(stream_id: UUID, user_id: str, record: Record) -> dict[str, object]
         "session_id": fields.session_id,
         "memory_type": fields.memory_type,
         "extraction_strategy": fields.extraction_strategy,
-        "topics": [folded("topics", one) for one in fields.topics or ()],
-        "entities": [folded("entities", one) for one in fields.entities or ()],
+        "topics": [folded("topics", topic) for topic in fields.topics or ()],
+        "entities": [folded("entities", entity) for entity in fields.entities or ()],
         "identity": identity(fields),
         "text_digest": _digest(fields.text),
         "record": canonical_json(record),

@@ -48,12 +48,12 @@ class PostgresSearchIndex:
             if reached != after:
                 return reached
             target = {"namespace": namespace_id, "build": build, "language": language}
-            for puts, run in groupby(changes, key=lambda one: isinstance(one.change, AddPieces)):
+            for puts, run in groupby(changes, key=lambda stream_change: isinstance(stream_change.change, AddPieces)):
                 if puts:
                     await connection.execute(_PUT, {**target, **_columns(run)})
                 else:
-                    for one in run:
-                        await _apply(connection, namespace_id, build, one, embeds=embeds)
+                    for stream_change in run:
+                        await _apply(connection, namespace_id, build, stream_change, embeds=embeds)
             await connection.execute(moved_on(namespace_id, SEARCH, build, position))
             return position
 
@@ -155,7 +155,12 @@ def _parameters(query: SearchQuery) -> dict[str, Any]:
 
 def _columns(run: Iterable[StreamChange]) -> dict[str, list[Any]]:
     """Return the pieces of a run of `AddPieces`, a list for each column."""
-    pieces = [(one.stream_id, piece) for one in run if isinstance(one.change, AddPieces) for piece in one.change.pieces]
+    pieces = [
+        (stream_change.stream_id, piece)
+        for stream_change in run
+        if isinstance(stream_change.change, AddPieces)
+        for piece in stream_change.change.pieces
+    ]
     return {
         "streams": [stream_id for stream_id, _ in pieces],
         "versions": [piece.version for _, piece in pieces],
@@ -170,13 +175,13 @@ def _columns(run: Iterable[StreamChange]) -> dict[str, list[Any]]:
 
 
 async def _apply(
-    connection: AsyncConnection, namespace_id: UUID, build: int, one: StreamChange, *, embeds: bool
+    connection: AsyncConnection, namespace_id: UUID, build: int, stream_change: StreamChange, *, embeds: bool
 ) -> None:
     """Carry out a change that is no `AddPieces`; embeddings go with their pieces."""
     entries = tables.search_entries
-    here = (entries.c.namespace_id == namespace_id, entries.c.stream_id == one.stream_id)
+    here = (entries.c.namespace_id == namespace_id, entries.c.stream_id == stream_change.stream_id)
     live = (*here, entries.c.projection_version == build)
-    match one.change:
+    match stream_change.change:
         case Erase(covered=covered):
             for first, last in covered:
                 within = entries.c.version.between(first, last)

@@ -86,8 +86,8 @@ def test_as_many_passes_as_are_allowed__V_COD_1() -> None:
     calls, done = run()
     assert (calls, passes(done)) == (5, (5, "complete"))
     assert done.text == done.passes[-1].summary
-    assert [one.entity_count for one in done.passes] == [1, 2, 3, 4, 5]
-    assert all(one.density == round(one.entity_count / one.tokens, 6) for one in done.passes)
+    assert [item.entity_count for item in done.passes] == [1, 2, 3, 4, 5]
+    assert all(item.density == round(item.entity_count / item.tokens, 6) for item in done.passes)
     assert len(done.outputs) == 5
     calls, done = run(loops=1)
     assert (calls, passes(done)) == (1, (1, "complete"))
@@ -202,5 +202,5 @@ def test_entities_never_shrink_and_calls_are_bounded__LAW_20(script: list[str], 
     calls, done = run(*script, loops=loops)
     assert calls <= 2 * loops
     if isinstance(done, CompactionCompleted):
-        counts: Iterator[int] = iter([one.entity_count for one in done.passes])
-        assert list(counts) == sorted(one.entity_count for one in done.passes)
+        counts: Iterator[int] = iter([item.entity_count for item in done.passes])
+        assert list(counts) == sorted(item.entity_count for item in done.passes)

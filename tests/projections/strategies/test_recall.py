@@ -80,7 +80,7 @@ def test_covered_entries_are_shown_erased_ones_only_if_asked_for__V_REC_6() -> N
     entries = {
         past.entry.version: past.entry for past in HISTORY.fold(erased.events).entries if past.status == "active"
     }
-    hints = hints_for(erased.state.config.window, entries, query=" ".join(one.content for one in entries.values()))
+    hints = hints_for(erased.state.config.window, entries, query=" ".join(entry.content for entry in entries.values()))
     assert 1 not in shown(erased, window_of(erased.state, hints))
     assert 1 in shown(erased, window_of(erased.state, hits_on(erased, 1, erased=True))), "the control: given, shown"
 
@@ -121,7 +121,7 @@ def test_a_gap_before_a_recalled_entry_is_a_line() -> None:
     assert lines[1] == "[…]"
     messages = chat_messages(window)
     assert str(messages[0]["content"]).startswith("[…]\n")
-    assert next(one for one in messages if one.get("tool_calls"))["content"] == "[…]"
+    assert next(message for message in messages if message.get("tool_calls"))["content"] == "[…]"
     plain = window_of(session.state)
     assert "[…]" not in context_text(plain)
     from_the_start = window_of(session.state, hits_on(session, 1))
@@ -137,5 +137,5 @@ def test_knowledge_stands_after_the_summaries_and_outside_the_budget() -> None:
     assert (window.tokens, window.knowledge_tokens) == (105, 9)
     text = context_text(window)
     assert text.startswith("=== Knowledge ===\nMichael lives in Seattle.\n\nOld.\n\n=== Recent Conversation ===")
-    found = [place for place, one in enumerate(chat_messages(window)) if "Knowledge" in str(one["content"])]
+    found = [place for place, item in enumerate(chat_messages(window)) if "Knowledge" in str(item["content"])]
     assert found == [1], "after what is pinned"

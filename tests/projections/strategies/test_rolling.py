@@ -50,7 +50,7 @@ class Rolling(Driven):
         asked = [event.payload.block for event in self.events if isinstance(event.payload, CompactionRequested)]
         counts = self.entries_at(CompactionRequested)
         return {
-            self.item(f"e{count}"): (one.first_item, one.last_item) for count, one in zip(counts, asked, strict=True)
+            self.item(f"e{count}"): (item.first_item, item.last_item) for count, item in zip(counts, asked, strict=True)
         }
 
     @property
@@ -188,7 +188,7 @@ def test_the_failed_block_is_summarised_later_from_the_ledger__V_001_22() -> Non
 def test_a_block_that_never_failed_goes_before_one_that_did() -> None:
     """R-001-6."""
     session = Rolling(2, 3, summarizer=Scripted(fails_for("e2"))).grow(4)
-    assert [one.asked.block.number for one in session.jobs] == [1, 1]
+    assert [job.asked.block.number for job in session.jobs] == [1, 1]
     session.grow(1)
     assert session.jobs[-1].asked.block.number == 2
 
@@ -271,7 +271,7 @@ def test_a_block_hides_nothing() -> None:
 def test_several_blocks_that_fall_due_at_once_follow_each_other() -> None:
     """R-001-6; a block outside the retained ones is never asked for."""
     session = Rolling(21, 3).grow(85, at_once=True)
-    assert [one.asked.block.number for one in session.jobs] == [2, 3, 4]
+    assert [job.asked.block.number for job in session.jobs] == [2, 3, 4]
     assert session.kept == [(23, 43), (44, 64), (65, 85)]
 
 

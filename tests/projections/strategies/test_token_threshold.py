@@ -25,7 +25,9 @@ def runs(session: Driven) -> list[tuple[int, str, int]]:
     """Return, of each completed compaction, how many entries there were, which it covers, and its target."""
     asked = [event.payload for event in session.events if isinstance(event.payload, CompactionRequested)]
     counts = session.entries_at(CompactionCompleted)
-    return [(count, session.places(one.covered), one.target_tokens) for count, one in zip(counts, asked, strict=True)]
+    return [
+        (count, session.places(item.covered), item.target_tokens) for count, item in zip(counts, asked, strict=True)
+    ]
 
 
 def total(session: Driven) -> int:

@@ -30,16 +30,16 @@ def clock() -> MovedClock:
 @pytest.fixture
 def forgetful(server: Server, shared_database: str, clock: MovedClock) -> Iterator[Running]:
     """A service whose expired sessions are gone."""
-    with running(server.target(shared_database), clock=clock, worker=False) as one:
-        yield one
+    with running(server.target(shared_database), clock=clock, worker=False) as in_flight:
+        yield in_flight
 
 
 @pytest.fixture
 def remembering(server: Server, shared_database: str, clock: MovedClock) -> Iterator[Running]:
     """A service whose expired sessions come back."""
     settings = {"index_all_messages_in_long_term_memory": True, "worker": False}
-    with running(server.target(shared_database), clock=clock, **settings) as one:
-        yield one
+    with running(server.target(shared_database), clock=clock, **settings) as in_flight:
+        yield in_flight
 
 
 def client(service: Running, namespace: str) -> httpx.Client:

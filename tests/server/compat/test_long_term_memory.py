@@ -60,17 +60,17 @@ async def test_search_by_words_and_filters__C22(known: MemoryAPIClient, namespac
     by_topic = await known.search_long_term_memory(
         "Mia", namespace=here(namespace), topics=Topics(any=["food", "home"])
     )
-    assert {one.id for one in by_topic.memories} == {f"{namespace}-f1", f"{namespace}-f3"}
+    assert {memory.id for memory in by_topic.memories} == {f"{namespace}-f1", f"{namespace}-f3"}
     everything = await known.search_long_term_memory(
         "Mia", namespace=here(namespace), topics=Topics(all=["bicycle", "shopping"])
     )
-    assert [one.id for one in everything.memories] == [f"{namespace}-f2"]
+    assert [memory.id for memory in everything.memories] == [f"{namespace}-f2"]
     kinds = await known.search_long_term_memory("Mia", namespace=here(namespace), memory_type=MemoryType(eq="episodic"))
-    assert [one.id for one in kinds.memories] == [f"{namespace}-f2"]
+    assert [memory.id for memory in kinds.memories] == [f"{namespace}-f2"]
     nobody = await known.search_long_term_memory("Mia", namespace=here(f"{namespace}-other"))
     assert (nobody.memories, nobody.total) == ([], 0)
     every = known.search_all_long_term_memories("Mia", namespace=here(namespace), batch_size=2)
-    pages = [one.id async for one in every]
+    pages = [item.id async for item in every]
     assert len(pages) == len(set(pages)) == 3
 
 

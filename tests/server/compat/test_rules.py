@@ -39,12 +39,12 @@ def test_the_stamp_is_the_second_of_the_last_write_and_the_version__W_7(api: htt
 
 def test_a_connection_proves_nothing_and_there_are_no_cookies__W_10(api: httpx.Client, session: str) -> None:
     """The same client reads everything, and then writes without saying so: what it omits stays."""
-    one = put(api, session, messages=[said("a", id="a")])
+    item = put(api, session, messages=[said("a", id="a")])
     put(api, session, messages=[said("a", id="a"), said("b", id="b")])
     read = api.get(f"/v1/working-memory/{session}")
     assert texts(read) == ["a", "b"]
     assert texts(put(api, session, messages=[said("a", id="a")])) == ["a", "b"]
-    assert not any("set-cookie" in answer.headers for answer in (one, read))
+    assert not any("set-cookie" in answer.headers for answer in (item, read))
     stamped = {**read.json(), "messages": read.json()["messages"][:1]}
     assert texts(put(api, session, **stamped)) == ["a"], "a stamp does prove it"
 
@@ -109,18 +109,18 @@ class Cut(InterceptedStore):
 @pytest.fixture
 def cut() -> Iterator[tuple[Cut, Running]]:
     store = Cut(InMemoryStore())
-    with running(store, worker=False) as one:  # type: ignore[arg-type]  # it has all of a store's methods
-        yield store, one
+    with running(store, worker=False) as in_flight:  # type: ignore[arg-type]  # it has all of a store's methods
+        yield store, in_flight
 
 
 async def test_a_store_that_is_cut_off_costs_no_message__B4(cut: tuple[Cut, Running], session: str) -> None:
     """W-5, W-54: it is 503, never an empty session that a client would write back."""
-    store, one = cut
-    config = MemoryClientConfig(base_url=one.url, default_namespace="cut")
+    store, item = cut
+    config = MemoryClientConfig(base_url=item.url, default_namespace="cut")
     async with MemoryAPIClient(config) as client:
         await client.append_messages_to_working_memory(session, [{"role": "user", "content": "keep me"}])
         store.away = True
-        shown = await asyncio.to_thread(httpx.get, f"{one.url}/v1/working-memory/{session}?namespace=cut")
+        shown = await asyncio.to_thread(httpx.get, f"{item.url}/v1/working-memory/{session}?namespace=cut")
         assert (shown.status_code, "retry-after" in shown.headers) == (503, True)
         with pytest.raises(MemoryServerError):
             await client.get_or_create_working_memory(session)

@@ -52,8 +52,8 @@ def document() -> dict[str, Any]:
 
 def operations(document: dict[str, Any]) -> list[APIOperation]:
     """Return what is served; routes of a later stage say 501 and nothing else (http §2.4)."""
-    found = [one.ok() for one in openapi.from_dict(document).get_all_operations()]
-    return [one for one in found if "501" not in document["paths"][one.path][one.method]["responses"]]
+    found = [get_all_operation.ok() for get_all_operation in openapi.from_dict(document).get_all_operations()]
+    return [result for result in found if "501" not in document["paths"][result.path][result.method]["responses"]]
 
 
 OPERATIONS = operations(document())
@@ -114,6 +114,10 @@ def test_a_status_that_is_not_documented_is_noticed(service: Running) -> None:
     """Negative control."""
     incomplete = document()
     del incomplete["paths"]["/v1/working-memory/{session_id}"]["get"]["responses"]["200"]
-    (wanted,) = [one for one in operations(incomplete) if one.label == "GET /v1/working-memory/{session_id}"]
+    (wanted,) = [
+        api_operation
+        for api_operation in operations(incomplete)
+        if api_operation.label == "GET /v1/working-memory/{session_id}"
+    ]
     with pytest.raises(BaseException, match="Undocumented status code"):
         fuzz(service, wanted, 40)

@@ -25,8 +25,8 @@ SAID = [MemoryMessage(role="user", content=f"text {number}", id=f"m{number}") fo
 @pytest.fixture
 def cut() -> Iterator[tuple[Victim, Running]]:
     """A service, and a database of its own that can be taken from it."""
-    with a_victim() as (victim, database), running(victim.target(database), worker=False) as one:
-        yield victim, one
+    with a_victim() as (victim, database), running(victim.target(database), worker=False) as in_flight:
+        yield victim, in_flight
         victim.start()
 
 

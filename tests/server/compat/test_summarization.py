@@ -17,8 +17,8 @@ WORDS = " ".join(["word"] * 37)
 
 @pytest.fixture
 def endpoint() -> Iterator[Endpoint]:
-    with serving() as one:
-        yield one
+    with serving() as item:
+        yield item
 
 
 def with_model(endpoint: Endpoint, **changes: object) -> Settings:
@@ -39,8 +39,8 @@ def summarizing(server: Server, shared_database: str, endpoint: Endpoint) -> Ite
         summarization_wait_seconds=5,
         generation_model="gpt-3.5-turbo",
         worker=False,
-    ) as one:
-        yield one
+    ) as in_flight:
+        yield in_flight
 
 
 @pytest.fixture
