@@ -326,8 +326,8 @@ def _in_order(
     drafts: Sequence[EntryDraft], new: Sequence[AddedEntry], known: Mapping[str, tuple[Entry, AddedEntry]]
 ) -> tuple[AddedEntry, ...]:
     """Return what is told of each draft: some were added, some were there already (and may have gone since)."""
-    by_id = {entry.entry_id: entry for entry in new} | {name: told for name, (_, told) in known.items()}
+    by_id = {entry.entry_id: entry for entry in new} | {name: added for name, (_, added) in known.items()}
     names = {draft.entry_id for draft in drafts}
     unnamed = iter([entry for entry in new if entry.entry_id not in names])
-    told = (next(unnamed, None) if draft.entry_id is None else by_id.get(draft.entry_id) for draft in drafts)
-    return tuple(entry for entry in told if entry is not None)
+    added = (next(unnamed, None) if draft.entry_id is None else by_id.get(draft.entry_id) for draft in drafts)
+    return tuple(entry for entry in added if entry is not None)

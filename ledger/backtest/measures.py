@@ -177,13 +177,15 @@ def _ask(done: Replayed, config: MemoryConfig, needed: Sequence[Needed]) -> Aske
         window = window_of(_with_question(state, item.question), hints_of(hits, homes))
         counts["tokens"] += window.tokens
         shown = {entry.version for entry in window.entries}
-        told = {version for summary in window.summaries for version in standing.get(summary.summary_id, ())}
+        in_summaries_versions = {
+            version for summary in window.summaries for version in standing.get(summary.summary_id, ())
+        }
         counts["unplaced"] += item.left_out
         for versions in item.evidence:
             counts["evidence"] += 1
             counts["unplaced"] += not versions
             counts["in_window"] += bool(versions & shown)
-            counts["in_summaries"] += bool(versions & told)
+            counts["in_summaries"] += bool(versions & in_summaries_versions)
             counts["found_at_5"] += bool(versions & set(item.found[:5]))
             counts["found_at_10"] += bool(versions & set(item.found))
     return msgspec.convert(counts, Asked)

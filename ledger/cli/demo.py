@@ -84,7 +84,7 @@ async def _record(output: Output, ledger: MemoryLedger, conversation: Conversati
     )
     done: list[CompactionResult] = []
     unsubscribe = ledger.on("compressed", lambda session, result: done.append(result))
-    entries = told = 0
+    entries = shown_results = 0
     compacted_at: list[int] = []
     with output.progress("Recording", "messages") as progress:
         for number, batch in enumerate(conversation.batches, start=1):
@@ -92,14 +92,14 @@ async def _record(output: Output, ledger: MemoryLedger, conversation: Conversati
             entries += len(added.entries)
             await ledger.settle()
             progress(number, len(conversation.batches))
-            for result in done[told:]:
+            for result in done[shown_results:]:
                 compacted_at.append(added.version)
                 output.tell(
                     f"  after entry {entries:>3}: {result.entries_compressed} entries → one summary, "
                     f"{result.original_tokens:,} → {result.summary_tokens:,} tokens",
                     "yellow",
                 )
-            told = len(done)
+            shown_results = len(done)
     unsubscribe()
     stats = await ledger.get_stats(_SESSION)
     everything = sum(entry.tokens for past in (await ledger.get_history(_SESSION)).entries for entry in [past.entry])

@@ -74,8 +74,8 @@ def fork(
             return await ledger.fork(session, new, version=version, at=moment, user_id=user, new_user_id=new_user)
 
     forked = run(work)
-    told = f"{new} goes on from {session} at version {forked.at_version}"
-    opts.output.result(msgspec.to_builtins(forked), lambda: opts.output.say(told))
+    message = f"{new} goes on from {session} at version {forked.at_version}"
+    opts.output.result(msgspec.to_builtins(forked), lambda: opts.output.say(message))
 
 
 @command(app)

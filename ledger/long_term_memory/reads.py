@@ -134,7 +134,7 @@ class RecordReads:
         kept = await self._stored(check_record_id(record_id, field="id"))
         if not kept:
             raise RecordNotFound(record_id)
-        told = [
+        answers = [
             Revision(
                 revision=event.version,
                 user_id=item.user_id or None,
@@ -149,7 +149,7 @@ class RecordReads:
             for item, name in kept
             for event, record in revisions(record_id, await self._events(item, name))
         ]
-        return sorted(told, key=lambda revision: revision.recorded_at)
+        return sorted(answers, key=lambda revision: revision.recorded_at)
 
     async def embed_pending(self) -> int:
         """Give every record's text its meaning, page by page; return how many.

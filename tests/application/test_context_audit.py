@@ -73,9 +73,9 @@ async def test_every_context_that_was_ever_recorded_is_proved(config: str, seed:
     lineage = LINEAGE.fold(events)
     for event in contexts:
         again = await shown_again(ledger._handle, Stream.of("planted", "s"), event.payload)
-        told = seen(again, event, lineage)
-        assert told.verdict == "proved"
-        assert "\n".join(line.text for line in told.lines) == told.text
+        answers = seen(again, event, lineage)
+        assert answers.verdict == "proved"
+        assert "\n".join(line.text for line in answers.lines) == answers.text
         assert again.window == replace(
             (await ledger.get_context("s", version=event.payload.rendered_version)).window,
             over_budget=again.window.over_budget,
@@ -88,17 +88,17 @@ async def test_each_line_and_message_is_traced_to_its_entry_or_summary(seed: int
     marks = await live(ledger, random.Random(seed), turns=25)
     await ledger.add_user_message("s", "something to show, should all else have been cleared")
     await ledger.get_context("s", record=True)
-    told = await ledger.seen("s")
+    answers = await ledger.seen("s")
     by_mark = {mark: name for name, mark in marks.items()}
     entries = {entry.entry_id: entry.version for entry in await ledger.get_active_entries("s")}
-    shown = [line for line in told.lines if line.source is not None and line.source.kind == "entry"]
+    shown = [line for line in answers.lines if line.source is not None and line.source.kind == "entry"]
     assert shown
     for line in shown:
         mark = line.text.partition("⟦")[2].partition("⟧")[0]
         if mark:
             assert by_mark[f"⟦{mark}⟧"] == line.source.id
         assert entries[line.source.id] == line.source.version
-    for message in told.messages:
+    for message in answers.messages:
         for source in message.sources:
             if source.kind == "summary":
                 whole = {marks[name] for name in marks if name not in entries}
@@ -112,9 +112,9 @@ async def test_a_summary_is_traced_through_those_it_folds(seed: int) -> None:
     for number in range(1, 40):
         await ledger.add_user_message("s", marked(number))
         await ledger.settle("s")
-    told = await ledger.seen("s")
+    answers = await ledger.seen("s")
     (summary,) = {
-        line.source.id: line.source for line in told.lines if line.source and line.source.kind == "summary"
+        line.source.id: line.source for line in answers.lines if line.source and line.source.kind == "summary"
     }.values()
     active = [entry.version for entry in await ledger.get_active_entries("s")]
     added = [event.version for event in await history(ledger, "planted") if event.type == "entry.added"]
@@ -236,8 +236,8 @@ async def test_many_who_look_and_write_at_once_all_get_what_was_recorded_for_the
     lineage = LINEAGE.fold(events)
     for version, text in (*first, *other):
         event = events[version - 1]
-        told = seen(await shown_again(ledgers[0]._handle, Stream.of(namespace, "s"), event.payload), event, lineage)
-        assert (told.verdict, told.text) == ("proved", text)
+        answers = seen(await shown_again(ledgers[0]._handle, Stream.of(namespace, "s"), event.payload), event, lineage)
+        assert (answers.verdict, answers.text) == ("proved", text)
 
 
 async def test_nothing_is_recorded_unless_asked_for_and_never_of_an_unknown_session(
@@ -263,8 +263,8 @@ async def test_what_a_search_brought_back_is_shown_again_although_it_is_not_aske
         await ledger.add_assistant_message("s", f"answer {number}")
         await ledger.add_user_message("s", f"question {number} about the weather")
     handed = await ledger.get_context("s", record=True, query="mat")
-    told = await ledger.seen("s")
-    assert (told.verdict, told.text) == ("proved", handed.text)
+    answers = await ledger.seen("s")
+    assert (answers.verdict, answers.text) == ("proved", handed.text)
     assert handed.window.recalled
-    assert "under the mat" in told.text
-    assert told.text != (await ledger.get_context("s", query="weather")).text, "the control"
+    assert "under the mat" in answers.text
+    assert answers.text != (await ledger.get_context("s", query="weather")).text, "the control"

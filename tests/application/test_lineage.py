@@ -56,9 +56,11 @@ def missed(lineage: Lineage, events: list[RecordedEvent], marks: dict[str, str],
     versions = {event.payload.entry_id: event.version for event in events if event.type == "entry.added"}
     for name, mark in marks.items():
         found = reach(lineage, [versions[name]])
-        told = {summary.summary_id for summary in found.summaries}
+        answers = {summary.summary_id for summary in found.summaries}
         shown = {context.version for context in found.contexts}
-        left_out += [f"{name} in {item}" for item, inside in summaries.items() if mark in inside and item not in told]
+        left_out += [
+            f"{name} in {item}" for item, inside in summaries.items() if mark in inside and item not in answers
+        ]
         left_out += [f"{name} in {item}" for item, inside in contexts.items() if mark in inside and item not in shown]
     return left_out
 
@@ -72,8 +74,8 @@ async def test_all_that_an_entry_reached_is_listed(config: str, seed: int) -> No
     assert sum(map(len, truth[1].values())) > 10, "no context was recorded"
     assert missed(LINEAGE.fold(events), events, marks, truth) == []
     for name in marks:
-        told = await ledger.derived("s", name)
-        assert {summary.summary_id for summary in told.summaries} >= {
+        answers = await ledger.derived("s", name)
+        assert {summary.summary_id for summary in answers.summaries} >= {
             item for item, inside in truth[0].items() if marks[name] in inside
         }
 
@@ -120,11 +122,11 @@ async def test_what_an_entry_did_not_reach_is_not_listed(config: str, seed: int)
     changed = {event.payload.entry_id for event in events if event.type == "entry.edited"}
     calls = {event.payload.entry_id for event in events if getattr(event.payload, "kind", "") == "tool_call"}
     for name in marks.keys() - changed - calls:
-        told = await ledger.derived("s", name)
-        assert {summary.summary_id for summary in told.summaries} == {
+        answers = await ledger.derived("s", name)
+        assert {summary.summary_id for summary in answers.summaries} == {
             item for item, inside in summaries.items() if marks[name] in inside
         }
-        assert {context.version for context in told.contexts} == {
+        assert {context.version for context in answers.contexts} == {
             item for item, inside in contexts.items() if marks[name] in inside
         }
 

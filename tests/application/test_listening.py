@@ -14,14 +14,14 @@ from tests.application.conftest import SMALL, talk
 
 
 async def test_the_seeds_events_are_told_with_what_they_are_about(small: MemoryLedger) -> None:
-    told: list[tuple[Any, ...]] = []
-    small.on("entry:added", lambda session, entry: told.append(("added", session, entry.kind, entry.content)))
-    small.on("compressed", lambda session, result: told.append(("compressed", session, result.tokens_saved)))
-    small.on("session:cleared", lambda session: told.append(("cleared", session)))
+    answers: list[tuple[Any, ...]] = []
+    small.on("entry:added", lambda session, entry: answers.append(("added", session, entry.kind, entry.content)))
+    small.on("compressed", lambda session, result: answers.append(("compressed", session, result.tokens_saved)))
+    small.on("session:cleared", lambda session: answers.append(("cleared", session)))
     small.set_summarizer("s", lambda prompt: "Short.")
     await talk(small, 6)
     await small.clear_session("s")
-    assert told == [
+    assert answers == [
         *(("added", "s", "message", f"message {number}") for number in range(1, 7)),
         ("compressed", "s", 38),
         ("cleared", "s"),
@@ -53,23 +53,23 @@ async def test_a_result_tells_what_was_saved(small: MemoryLedger) -> None:
 
 
 async def test_only_what_is_new_is_told(anywhere: MemoryLedger) -> None:
-    told: list[str] = []
-    anywhere.on("entry:added", lambda session, entry: told.append(entry.entry_id))
-    anywhere.on("session:cleared", lambda session: told.append("cleared"))
+    answers: list[str] = []
+    anywhere.on("entry:added", lambda session, entry: answers.append(entry.entry_id))
+    anywhere.on("session:cleared", lambda session: answers.append("cleared"))
     for _ in range(2):
         await anywhere.add_user_message("s", "hello", entry_id="e-1")
         await anywhere.add_user_message("s", "again", entry_id="e-2", idempotency_key="k")
     with pytest.raises(InvalidInput):
         await anywhere.add_user_message("s", "")
     await anywhere.clear_session("nobody")
-    assert told == ["e-1", "e-2"]
+    assert answers == ["e-1", "e-2"]
 
 
 async def test_a_handler_is_told_until_it_is_taken_off(anywhere: MemoryLedger) -> None:
-    told: list[str] = []
+    answers: list[str] = []
 
     def handler(session: str, entry: Entry) -> None:
-        told.append(entry.content)
+        answers.append(entry.content)
 
     first, second = anywhere.on("entry:added", handler), anywhere.on("entry:added", handler)
     await talk(anywhere, 1)
@@ -78,13 +78,13 @@ async def test_a_handler_is_told_until_it_is_taken_off(anywhere: MemoryLedger) -
     await talk(anywhere, 1, first=2)
     second()
     await talk(anywhere, 1, first=3)
-    assert told == ["message 1", "message 1", "message 2"]
+    assert answers == ["message 1", "message 1", "message 2"]
 
 
 async def test_a_handler_that_fails_harms_nobody_and_is_logged(
     anywhere: MemoryLedger, caplog: pytest.LogCaptureFixture
 ) -> None:
-    told: list[str] = []
+    answers: list[str] = []
 
     def broken(session: str, entry: Entry) -> None:
         raise RuntimeError("no")
@@ -92,30 +92,30 @@ async def test_a_handler_that_fails_harms_nobody_and_is_logged(
     async def broken_later(session: str, entry: Entry) -> None:
         raise RuntimeError("no, later")
 
-    for handler in (broken, broken_later, lambda session, entry: told.append(entry.content)):
+    for handler in (broken, broken_later, lambda session, entry: answers.append(entry.content)):
         anywhere.on("entry:added", handler)
     with caplog.at_level(logging.ERROR, logger="ledger"):
         await talk(anywhere, 2)
         await asyncio.sleep(0.01)
-    assert told == ["message 1", "message 2"]
+    assert answers == ["message 1", "message 2"]
     assert [record.message for record in caplog.records].count("a handler of entry:added failed") == 2
     assert [record.message for record in caplog.records].count("a handler failed") == 2
     assert "message 1" not in caplog.text, "P-16: logs say nothing of what was said"
 
 
 async def test_closing_waits_for_handlers(namespace: str) -> None:
-    told: list[str] = []
+    answers: list[str] = []
 
     async def slow(session: str) -> None:
         await asyncio.sleep(0.05)
-        told.append(session)
+        answers.append(session)
 
     async with MemoryLedger.open(namespace=namespace, store=InMemoryStore(), config=SMALL) as ledger:
         ledger.on("session:cleared", slow)
         await talk(ledger, 1)
         await ledger.clear_session("s")
-        assert told == []
-    assert told == ["s"]
+        assert answers == []
+    assert answers == ["s"]
 
 
 async def test_a_handler_may_itself_write(anywhere: MemoryLedger) -> None:

@@ -33,17 +33,17 @@ def test_each_method_of_the_seed_has_its_own_in_python(name: str) -> None:
 
 
 async def test_the_examples_of_the_seed_run(anywhere: MemoryLedger) -> None:
-    session, told = "session-1", []
-    anywhere.on("entry:added", lambda session, entry: told.append(f"New entry: {entry.kind}"))
-    anywhere.on("compressed", lambda session, result: told.append(f"saved {result.tokens_saved} tokens"))
-    anywhere.on("session:cleared", lambda session: told.append(f"Session cleared: {session}"))
+    session, answers = "session-1", []
+    anywhere.on("entry:added", lambda session, entry: answers.append(f"New entry: {entry.kind}"))
+    anywhere.on("compressed", lambda session, result: answers.append(f"saved {result.tokens_saved} tokens"))
+    anywhere.on("session:cleared", lambda session: answers.append(f"Session cleared: {session}"))
 
     await anywhere.add_user_message(session, "Hello, how are you?")
     await anywhere.add_assistant_message(session, "I am doing well!")
     await anywhere.add_tool_call(session, "shell", {"command": "ls -la"})
     await anywhere.add_tool_result(session, "shell", "file1.txt\nfile2.txt")
     await anywhere.add_context(session, "const a = 1;", "src/main.ts")
-    assert told == [f"New entry: {kind}" for kind in ("message", "message", "tool_call", "tool_result", "context")]
+    assert answers == [f"New entry: {kind}" for kind in ("message", "message", "tool_call", "tool_result", "context")]
     assert await anywhere.get_context_for_llm(session) == (
         "=== Recent Conversation ===\n"
         "User: Hello, how are you?\n"
@@ -72,8 +72,8 @@ async def test_the_examples_of_the_seed_run(anywhere: MemoryLedger) -> None:
     stats = await anywhere.get_stats(session)
     assert (stats.total_entries, stats.active_entries, stats.compressed_entries, stats.summaries) == (5, 1, 4, 1)
     assert stats.total_tokens > stats.active_tokens > 0
-    assert told[-1] == f"saved {(await anywhere.get_summaries(session))[0].tokens_before - 6} tokens"
+    assert answers[-1] == f"saved {(await anywhere.get_summaries(session))[0].tokens_before - 6} tokens"
 
     await anywhere.clear_session(session)
-    assert told[-1] == "Session cleared: session-1"
+    assert answers[-1] == "Session cleared: session-1"
     assert await anywhere.get_context_for_llm(session) == ""

@@ -83,8 +83,8 @@ def test_help_shows_signature_and_docstring_and_dir_lists_the_names() -> None:
 
 def a_day(ledger: SyncMemoryLedger) -> None:
     """Use every method once."""
-    told: list[str] = []
-    off = ledger.on("entry:added", lambda session, entry: told.append(entry.content))
+    answers: list[str] = []
+    off = ledger.on("entry:added", lambda session, entry: answers.append(entry.content))
     ledger.set_summarizer(None, lambda prompt: "Short.")
     ledger.update_config("s", SMALL)
     first = ledger.add_user_message("s", "message 1", tokens=10)
@@ -97,9 +97,9 @@ def a_day(ledger: SyncMemoryLedger) -> None:
     ledger.settle()
     off()
     until = time.monotonic() + 10
-    while len(told) < 6 and time.monotonic() < until:  # handlers run in threads of their own
+    while len(answers) < 6 and time.monotonic() < until:  # handlers run in threads of their own
         time.sleep(0.01)
-    assert len(told) == 6
+    assert len(answers) == 6
     assert ledger.get_stats("s").summaries == 1
     ledger.remove_entry("s", context.entry_id)
     assert [entry.content for entry in ledger.get_active_entries("s")] == ["message 6"]
@@ -222,11 +222,11 @@ def test_an_export_may_be_given_up_in_the_middle(namespace: str) -> None:
 
 
 def test_a_handler_runs_while_nobody_waits(namespace: str) -> None:
-    told = threading.Event()
+    answers = threading.Event()
     with SyncMemoryLedger.open(namespace=namespace, store=InMemoryStore(), config=SMALL) as ledger:
-        ledger.on("compressed", lambda session, result: told.set())
+        ledger.on("compressed", lambda session, result: answers.set())
         ledger.add_entries("s", [{"role": "user", "content": "many words " * 20}] * 6)
-        assert told.wait(5)
+        assert answers.wait(5)
 
 
 def test_two_ledgers_of_one_process_see_each_other(namespace: str) -> None:

@@ -108,10 +108,10 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.Monk
         return original(session, plan, names)
 
     monkeypatch.setattr(running, "measure_session", counted)
-    told: list[tuple[int, int]] = []
-    assert run(some_sessions(), PLAN, kept_in=kept, progress=lambda *done: told.append(done)) == whole
+    answers: list[tuple[int, int]] = []
+    assert run(some_sessions(), PLAN, kept_in=kept, progress=lambda *done: answers.append(done)) == whole
     assert measured == ["s2", "s3"]
-    assert (told[0], told[-1]) == ((6, 12), (12, 12))
+    assert (answers[0], answers[-1]) == ((6, 12), (12, 12))
     measured.clear()
     assert run(some_sessions(), PLAN, kept_in=kept) == whole
     assert measured in ([], ["s2"]), "the line after the torn one was lost with it, and is measured again"

@@ -118,10 +118,10 @@ def test_what_was_tampered_with_is_found(server: Server, fresh_database: str, ap
 def test_the_demo_runs_and_proves_what_it_says(cli: Cli) -> None:
     ran = cli.try_("demo", "--json", where=[])
     assert (ran.code, ran.err) == (0, "")
-    told = json.loads(ran.out)
-    assert (told["equal"], told["replayed_equal"], told["verdict"]) == (True, True, "OK-CHAINED")
-    assert told["entries"] > 169
-    assert told["shown_tokens"] < told["tokens"]
+    answers = json.loads(ran.out)
+    assert (answers["equal"], answers["replayed_equal"], answers["verdict"]) == (True, True, "OK-CHAINED")
+    assert answers["entries"] > 169
+    assert answers["shown_tokens"] < answers["tokens"]
     shown = {"as recorded": False, "full": True, "max_tokens": False, "recall": True}
-    assert told["shows_the_rules"] == shown
-    assert told["tampering_found"] == ["its payload is not the one that was hashed"]
+    assert answers["shows_the_rules"] == shown
+    assert answers["tampering_found"] == ["its payload is not the one that was hashed"]

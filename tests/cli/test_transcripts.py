@@ -57,8 +57,8 @@ def test_the_airline_transcripts_go_in_and_out_whole(cli: Cli, data: Path, tmp_p
                 open_calls[entry["tool_call_id"]] = entry["tool_name"]
             elif entry["kind"] == "tool_result":
                 assert open_calls[entry["tool_call_id"]] == entry["tool_name"]
-    told = Counter(message["content"] for message in messages if message["content"] and message["role"] != "tool")
-    assert told == Counter(
+    answers = Counter(message["content"] for message in messages if message["content"] and message["role"] != "tool")
+    assert answers == Counter(
         entry["content"] for entry in entries if entry["kind"] == "message" and entry["content"] != EMPTY
     )
 

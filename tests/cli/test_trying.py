@@ -68,9 +68,9 @@ def test_a_wrong_config_is_refused_in_one_line_with_its_path(
     assert done.stderr.strip().count("\n") == 0
     assert str(file) in done.stderr
     assert field in done.stderr
-    told = json.loads(call("--json", *command, "--config", file).stderr)
-    assert told["error"]["code"]
-    assert str(file) in told["error"]["field"]
+    answers = json.loads(call("--json", *command, "--config", file).stderr)
+    assert answers["error"]["code"]
+    assert str(file) in answers["error"]["field"]
 
 
 @pytest.mark.parametrize(
@@ -150,12 +150,12 @@ def test_configs_are_tried_on_sessions_with_questions(cli: Callable[..., Result]
     names = ("full", "recall", "max_tokens")
     configs = [argument for name in names for argument in ("--config", CONFIGS / f"{name}.json")]
     base = ("backtest", *configs, "--questions", questions, "--jobs", 1, "--json")
-    told = json.loads(cli(*base, "--out", tmp_path / "out").stdout)
-    assert [row["config"] for row in told["configs"]] == list(names)
-    assert {row["split_pairs"] for row in told["configs"]} == {0}
-    assert told["configs"][0]["in_window"] == told["configs"][0]["search_at_5"] == 1.0
-    assert told["import_export"][:4] == ["report.json", "report.html", "evidence.png", "tokens.png"]
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {*told["import_export"], "measured.jsonl"}
+    answers = json.loads(cli(*base, "--out", tmp_path / "out").stdout)
+    assert [row["config"] for row in answers["configs"]] == list(names)
+    assert {row["split_pairs"] for row in answers["configs"]} == {0}
+    assert answers["configs"][0]["in_window"] == answers["configs"][0]["search_at_5"] == 1.0
+    assert answers["import_export"][:4] == ["report.json", "report.html", "evidence.png", "tokens.png"]
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {*answers["import_export"], "measured.jsonl"}
     again = json.loads(cli(*base).stdout)
-    assert again["configs"] == told["configs"]
+    assert again["configs"] == answers["configs"]
     assert "evidence" in cli("backtest", *configs, "--questions", questions, "--sessions", "gard*", "--jobs", 1).stdout

@@ -132,18 +132,18 @@ async def test_closing_the_ledger_gives_up_what_hangs_and_says_so(monkeypatch: p
 
 async def test_notifications_come_after_what_they_tell() -> None:
     """R-CMP-11."""
-    told: list[tuple] = []
+    answers: list[tuple] = []
     async with opened(Scripted(text_of(12))) as ledger:
         for event in ("entry:added", "compressed", "session:cleared"):
-            ledger.on(event, lambda *about, event=event: told.append((event, *about)))
+            ledger.on(event, lambda *about, event=event: answers.append((event, *about)))
         await add(ledger, "u a u a u")
         await ledger.settle()
         await ledger.clear_session("s")
         await ledger.clear_session("s")
-    assert [event for event, *_ in told] == ["entry:added"] * 5 + ["compressed", "session:cleared"]
-    assert {session_id for _, session_id, *_ in told} == {"s"}
-    assert [entry.content for event, _, entry in told[:5]] == ["u", "a", "u", "a", "u"]
-    result = told[5][2]
+    assert [event for event, *_ in answers] == ["entry:added"] * 5 + ["compressed", "session:cleared"]
+    assert {session_id for _, session_id, *_ in answers} == {"s"}
+    assert [entry.content for event, _, entry in answers[:5]] == ["u", "a", "u", "a", "u"]
+    result = answers[5][2]
     assert (result.entries_compressed, result.original_tokens, result.summary_tokens, result.tokens_saved) == (
         4,
         40,
@@ -155,10 +155,10 @@ async def test_notifications_come_after_what_they_tell() -> None:
 
 async def test_a_handler_that_raises_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
     """R-CMP-11."""
-    told: list[str] = []
+    answers: list[str] = []
 
     async def slow(session_id: str, entry: object) -> None:
-        told.append(session_id)
+        answers.append(session_id)
 
     async with opened() as ledger:
         ledger.on("entry:added", raises)
@@ -166,7 +166,7 @@ async def test_a_handler_that_raises_harms_nobody(caplog: pytest.LogCaptureFixtu
         await add(ledger, "u")
         stop()
         await add(ledger, "a")
-    assert told == ["s"]
+    assert answers == ["s"]
     assert "a handler of entry:added failed" in caplog.text
 
 
@@ -236,16 +236,16 @@ async def test_the_ledger_compacts_as_the_specification_driver_does(config: dict
 
 
 def compactions(events: Sequence) -> list[tuple]:
-    told = []
+    answers = []
     for event in events:
         match event.payload:
             case CompactionRequested() as asked:
-                told.append(("requested", event.version, asked.key, asked.covered, asked.target_tokens, asked.block))
+                answers.append(("requested", event.version, asked.key, asked.covered, asked.target_tokens, asked.block))
             case Completed() as done:
-                told.append(("completed", event.version, done.key, done.covered, done.text, done.tokens_after))
+                answers.append(("completed", event.version, done.key, done.covered, done.text, done.tokens_after))
             case payload:
-                told.append((payload.type, event.version))
-    return told
+                answers.append((payload.type, event.version))
+    return answers
 
 
 async def test_the_state_a_ledger_shows_is_the_fold_of_what_it_recorded() -> None:

@@ -37,7 +37,7 @@ async def at_work(
                     store,
                     streams_of(namespace),
                     f"{seed}-{number}",
-                    lambda told: acknowledged.extend(told.receipts),
+                    lambda answers: acknowledged.extend(answers.receipts),
                     largest=largest,
                 )
             )
@@ -67,8 +67,8 @@ async def killed_again_and_again(
             await asyncio.to_thread(victim.kill)
             started = time.monotonic()
             await asyncio.to_thread(victim.start)
-            told = len(acknowledged)
-            while len(acknowledged) == told:
+            answers = len(acknowledged)
+            while len(acknowledged) == answers:
                 assert time.monotonic() < started + within(ANSWERS_WITHIN_S), "it does not answer yet"
                 await asyncio.sleep(0.01)
             done += 1

@@ -84,16 +84,16 @@ async def all_sent_once(store: Store, namespace: str, send: Send) -> None:
             texts = [f"client {client} message {number}" for number in range(MESSAGES)]
             return {text: await send(ledger, text) for text in texts}
 
-        told = {
+        answers = {
             text: entry for each in await asyncio.gather(*map(work, range(CLIENTS))) for text, entry in each.items()
         }
     async with MemoryLedger.open(namespace=namespace, store=store, config=CONFIG) as reader:
         stored = await reader.get_active_entries("s")
         counts = Counter(entry.content for entry in stored)
-        assert set(counts) == set(told), "a message that was acknowledged is lost"
+        assert set(counts) == set(answers), "a message that was acknowledged is lost"
         assert set(counts.values()) == {1}, f"{sum(count > 1 for count in counts.values())} messages are stored twice"
         assert {entry.content: entry.entry_id for entry in stored} == {
-            text: entry.entry_id for text, entry in told.items()
+            text: entry.entry_id for text, entry in answers.items()
         }
 
 

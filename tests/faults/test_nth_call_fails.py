@@ -44,8 +44,8 @@ class PieceByPiece(EventStoreDecorator):
             for write in request.writes
             for at, event in enumerate(write.events)
         ]
-        told = [await super(PieceByPiece, self).append(AppendRequest(writes=(piece,))) for piece in pieces]
-        return Appended(tuple(receipt for each in told for receipt in each.receipts))
+        answers = [await super(PieceByPiece, self).append(AppendRequest(writes=(piece,))) for piece in pieces]
+        return Appended(tuple(receipt for each in answers for receipt in each.receipts))
 
     async def append_all(self, requests: Iterable[AppendRequest]) -> int:
         return sum([len((await self.append(request)).receipts) for request in requests])

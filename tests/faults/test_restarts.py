@@ -31,8 +31,10 @@ async def restarted_again_and_again(victim: Victim, target: Target, namespace: s
                 await until_served(clients, within_s=SERVES_WITHIN_S)
         await assert_nothing_lost(store, namespace, clients)
     refused = sum(client.unavailable for client in clients)
-    told = sum(len(client.told) for client in clients)
-    print(f"{told} batches stored, {refused} calls not served, {max(each.longest_s for each in clients):.1f} s at most")
+    answers = sum(len(client.told) for client in clients)
+    print(
+        f"{answers} batches stored, {refused} calls not served, {max(each.longest_s for each in clients):.1f} s at most"
+    )
 
 
 async def test_clients_see_a_restart_as_a_delay(victim: Victim, database: str, namespace: str, seed: int) -> None:

@@ -115,8 +115,8 @@ def test_under_any_compaction_client_times_change_only_dates__LAW_19(kind: str, 
 def test_rejects_an_order_by_the_clients_clock__LAW_19(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control."""
 
-    def window(config: Any, state: Any, told: Any) -> Any:
-        found = WINDOWS["rolling"].window(WINDOWS["rolling"].config(), state, told)
+    def window(config: Any, state: Any, answers: Any) -> Any:
+        found = WINDOWS["rolling"].window(WINDOWS["rolling"].config(), state, answers)
         return replace(found, items=tuple(sorted(found.items, key=lambda item: item.moment)))
 
     steps = [Step("add", "[u9 a9]", day=1), Step("add", "[u9 a9]", day=2)]

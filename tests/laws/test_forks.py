@@ -51,7 +51,7 @@ def held(session: Driven) -> tuple[Any, ...]:
 def check_fork(config: dict[str, Any], before: list[Step], place: float, after: list[Step]) -> None:
     parent = happened(config, before, mixed)
     version = max(1, round(place * len(parent.events)))
-    prefix, told = parent.events[:version], held(parent)
+    prefix, message = parent.events[:version], held(parent)
     now = memory_config.dump(SESSION.fold(prefix).config)
     opening = SessionOpened(
         write_id="w",
@@ -73,7 +73,7 @@ def check_fork(config: dict[str, Any], before: list[Step], place: float, after: 
     beyond = slice(version + 1, None)
     assert [event.payload for event in fork.events[beyond]] == [event.payload for event in copy.events[beyond]]
     assert held(fork) == held(copy)
-    assert held(parent) == told
+    assert held(parent) == message
     assert SESSION.fold(parent.events) == parent.state
 
 

@@ -40,9 +40,9 @@ def test_every_window_has_configs_here() -> None:
 @given(data=st.data(), steps=STEPS)
 def test_the_same_state_gives_the_same_window_and_stays_as_it_was__LAW_1(kind: str, data: Any, steps: list) -> None:
     session = happened(data.draw(configs(window=kind)), steps, histories.mixed)
-    told, before = hints(session), repr(session.state)
+    answers, before = hints(session), repr(session.state)
     again = copy.deepcopy(session.state.window)
-    assert window_of(session.state, told) == window_of(session.state, told)
+    assert window_of(session.state, answers) == window_of(session.state, answers)
     assert repr(session.state) == before
     assert session.state.window == again
 

@@ -37,14 +37,18 @@ async def ids(memory: LongTermMemory, **body: object) -> list[str]:
 async def test_what_was_created_is_read_at_once_with_every_key(memory: LongTermMemory) -> None:
     """W-26, W-29: here the type defaults to semantic and extraction counts as done."""
     await memory.create([a_record(user_id="mia", topics=["Home"], event_date="2026-05-01T10:00:00", persisted_at="x")])
-    told = (await memory.get("r")).as_json()
-    assert list(told) == KEYS
-    assert (told["user_id"], told["namespace"], told["session_id"]) == ("mia", None, None)
-    assert (told["memory_type"], told["discrete_memory_extracted"]) == ("semantic", "t")
-    assert (told["extraction_strategy"], told["extraction_strategy_config"], told["metadata"]) == ("discrete", {}, {})
-    assert told["event_date"] == "2026-05-01T10:00:00.000000Z"
-    assert told["created_at"] == told["updated_at"] == told["persisted_at"]
-    assert told["topics"] == ["Home"], "as it was written"
+    answers = (await memory.get("r")).as_json()
+    assert list(answers) == KEYS
+    assert (answers["user_id"], answers["namespace"], answers["session_id"]) == ("mia", None, None)
+    assert (answers["memory_type"], answers["discrete_memory_extracted"]) == ("semantic", "t")
+    assert (answers["extraction_strategy"], answers["extraction_strategy_config"], answers["metadata"]) == (
+        "discrete",
+        {},
+        {},
+    )
+    assert answers["event_date"] == "2026-05-01T10:00:00.000000Z"
+    assert answers["created_at"] == answers["updated_at"] == answers["persisted_at"]
+    assert answers["topics"] == ["Home"], "as it was written"
 
 
 def test_the_hash_is_that_of_python_json_with_sorted_keys() -> None:

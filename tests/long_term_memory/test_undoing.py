@@ -167,8 +167,8 @@ async def test_memories_of_a_session_are_promoted_with_the_session_s_own_events(
     writes = await memory.writes_for_promotion(session, promotions, write_id="w")
     own = StreamWrite(stream=session, events=tuple(some_events(1)), expected_version=0)
     await store.events.append(AppendRequest(writes=(*writes, own)))
-    told = await memory.get("m1")
-    assert (told.user_id, told.session_id, told.text) == ("mia", "s", "tea")
+    answers = await memory.get("m1")
+    assert (answers.user_id, answers.session_id, answers.text) == ("mia", "s", "tea")
     assert (await memory.get("m2")).user_id == "ben"
     assert await memory.writes_for_promotion(session, promotions, write_id="w") == [], "known and equal: nothing to do"
     edited = [Promotion(record_id="m1", fields=MemoryFields(text="coffee", session_id="s"))]

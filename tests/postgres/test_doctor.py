@@ -26,10 +26,10 @@ ALL_HOLD, WEAKER, WILL_NOT_START = 0, 3, 4
 def doctor(url: str) -> tuple[int, dict[str, tuple[str, str]]]:
     """Return the exit code of the command, and (level, found) by the names of its checks."""
     done = CliRunner().invoke(app, ["--database-url", url, "doctor", "--json"])
-    told = json.loads(done.stdout)
-    checks = {check["name"]: (check["level"], check["found"]) for check in told["checks"]}
+    answers = json.loads(done.stdout)
+    checks = {check["name"]: (check["level"], check["found"]) for check in answers["checks"]}
     worst = max((level for level, _ in checks.values()), key=("ok", "weaker", "fails").index)
-    assert told["verdict"] == worst
+    assert answers["verdict"] == worst
     assert done.exit_code == {"ok": ALL_HOLD, "weaker": WEAKER, "fails": WILL_NOT_START}[worst]
     return done.exit_code, checks
 

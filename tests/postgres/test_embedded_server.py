@@ -98,13 +98,13 @@ async def test_processes_that_open_a_new_ledger_at_once_share_one_server(
 
 
 def test_status_tells_where_the_server_is(running: EmbeddedServer) -> None:
-    told = memory_ledger("--data-dir", str(running.data_dir), "db", "status")
-    assert set(told) == {"running", "url", "data_dir", "postgres_version"}
-    assert told["running"] is True
-    assert told["data_dir"] == str(running.data_dir)
-    assert told["postgres_version"].startswith("18.")
-    assert "role" not in told["url"]
-    with psycopg.connect(told["url"]) as connection:
+    answers = memory_ledger("--data-dir", str(running.data_dir), "db", "status")
+    assert set(answers) == {"running", "url", "data_dir", "postgres_version"}
+    assert answers["running"] is True
+    assert answers["data_dir"] == str(running.data_dir)
+    assert answers["postgres_version"].startswith("18.")
+    assert "role" not in answers["url"]
+    with psycopg.connect(answers["url"]) as connection:
         assert connection.execute("SELECT current_user").fetchone() == ("postgres",)
 
 

@@ -67,13 +67,13 @@ async def found(server: Server, database: str) -> list[bytes]:
 async def test_a_restored_namespace_is_the_same_to_the_byte_and_goes_on(
     lines: list[bytes], server: Server, empty_place: str
 ) -> None:
-    told: list[tuple[int, int]] = []
+    answers: list[tuple[int, int]] = []
     done = await asyncio.to_thread(
-        restore, server.database(empty_place), lambda: lines, progress=lambda *at: told.append(at)
+        restore, server.database(empty_place), lambda: lines, progress=lambda *at: answers.append(at)
     )
     events = len(lines) - 2
     assert (done.namespace, done.sessions, done.events) == (NAMESPACE, 2, events)
-    assert told == [(1_000, events), (2_000, events)]
+    assert answers == [(1_000, events), (2_000, events)]
     assert await found(server, empty_place) == lines
     async with opened(server.target(empty_place)) as store:
         receipts = (await append(store, ONE, an_event())).receipts

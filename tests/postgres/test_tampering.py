@@ -98,9 +98,9 @@ async def test_tampering_is_found_where_it_is(attack: Attack, log: AttackedLog, 
 
     done = await verify(url, log.namespace, "--json")
     assert done.exit_code == 40
-    told = json.loads(done.stdout)
-    assert told["verdict"] == "TAMPERED"
-    assert {(each["layer"], each["session_id"], each["version"]) for each in told["findings"]} == set(attack.found)
+    answers = json.loads(done.stdout)
+    assert answers["verdict"] == "TAMPERED"
+    assert {(each["layer"], each["session_id"], each["version"]) for each in answers["findings"]} == set(attack.found)
 
 
 async def test_the_command_says_it_to_people_too(log: AttackedLog, mighty: Mighty, url: str) -> None:

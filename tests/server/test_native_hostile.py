@@ -141,9 +141,9 @@ def test_a_hostile_request_gets_one_clear_answer_and_writes_nothing(
     assert time.perf_counter() - began < 1
     assert answer.status_code == hostile.status, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
-    told = answer.json()
-    assert hostile.code in {"", told["code"]}
-    assert hostile.field in {None, told.get("field")}, told
+    answers = answer.json()
+    assert hostile.code in {"", answers["code"]}
+    assert hostile.field in {None, answers.get("field")}, answers
     assert len(answer.content) < 2_000, "what was sent is not sent back"
     assert api.get(f"/v1/sessions/{session}/stats").json()["version"] == 3
 
@@ -212,11 +212,11 @@ def test_another_s_session_answers_as_one_that_is_not_there(
 ) -> None:
     """I-81: the same words, whatever other namespaces and users hold."""
     say(api, session)
-    told = []
+    answers = []
     with httpx.Client(base_url=service.url, timeout=10) as other:
         for params in ({"namespace": "not-" + session}, {**dict(api.params), "user_id": "mallory"}):
             answer = other.request(method, f"/v1/sessions/{session}{path}", params=params, json=body)
-            told.append((answer.status_code, answer.json()))
+            answers.append((answer.status_code, answer.json()))
         absent = other.request(method, f"/v1/sessions/{session}{path}", params={"namespace": "none"}, json=body)
     assert absent.status_code == 404, absent.text
-    assert told == [(404, absent.json())] * 2
+    assert answers == [(404, absent.json())] * 2

@@ -14,8 +14,8 @@ def test_concurrent_patches_of_different_keys_all_survive(api: httpx.Client, ses
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda number: api.patch(path, json={f"k{number}": number}), range(16)))
     assert {answer.status_code for answer in answers} == {200}
-    told = api.patch(path, json={"k0": None}).json()
-    assert told["data"] == {f"k{number}": number for number in range(1, 16)}
+    results = api.patch(path, json={"k0": None}).json()
+    assert results["data"] == {f"k{number}": number for number in range(1, 16)}
 
 
 def test_a_patch_takes_the_media_type_of_merge_patches_and_conditions(api: httpx.Client, session: str) -> None:

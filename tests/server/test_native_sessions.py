@@ -20,15 +20,15 @@ def test_entries_are_added_and_the_session_begins(api: httpx.Client, session: st
     """W-65."""
     answer = say(api, session)
     assert answer.headers["etag"] == '"3"'
-    told = answer.json()
-    assert (told["session_id"], told["version"]) == (session, 3)
-    assert [(entry["id"], entry["version"], entry["known"]) for entry in told["entries"]] == [
+    answers = answer.json()
+    assert (answers["session_id"], answers["version"]) == (session, 3)
+    assert [(entry["id"], entry["version"], entry["known"]) for entry in answers["entries"]] == [
         ("m-1", 2, False),
         ("m-2", 3, False),
     ]
-    assert all(len(entry["hash"]) == 64 for entry in told["entries"])
+    assert all(len(entry["hash"]) == 64 for entry in answers["entries"])
     again = say(api, session)
-    assert again.json()["entries"] == [{**entry, "known": True} for entry in told["entries"]]
+    assert again.json()["entries"] == [{**entry, "known": True} for entry in answers["entries"]]
     other = api.post(f"/v1/sessions/{session}/entries", json={"entries": [{**SAID[0], "content": "Book three"}]})
     assert (other.status_code, other.json()["code"]) == (409, "duplicate_entry")
 

@@ -147,10 +147,10 @@ async def restarted(place: tuple[Victim, str], seed: int, *, times: int) -> None
                 await asyncio.to_thread(victim.restart, "immediate")
                 recoveries.append(await until_served(clients))
         assert_nothing_lost(service, clients)
-    told = sum(len(client.told) for client in clients)
+    answers = sum(len(client.told) for client in clients)
     longest = max(client.longest_s for client in clients)
     print(
-        f"{times} restarts: {told} acknowledged, {sum(client.served for client in clients)} answers of class 2xx, "
+        f"{times} restarts: {answers} acknowledged, {sum(client.served for client in clients)} answers of class 2xx, "
         f"{sum(client.refused for client in clients)} of 503, longest {longest:.1f} s, "
         f"served again after {max(recoveries):.2f} s at most"
     )

@@ -168,8 +168,8 @@ def test_the_command_says_what_it_did(service: Running, api: httpx.Client, cli: 
     name = f"s-{secrets.token_hex(4)}"
     put(api, name, FULL)
     there = cli.elsewhere(namespace)
-    told = there.json("import-ams", service.url, "--dry-run")
-    assert (told["unchanged"], told["refused"]) == (1, [])  # for both stand on one database
+    answers = there.json("import-ams", service.url, "--dry-run")
+    assert (answers["unchanged"], answers["refused"]) == (1, [])  # for both stand on one database
     assert "0 sessions" in there("import-ams", service.url).out
     assert there.try_("import-ams", "ftp://x").code == 2
 

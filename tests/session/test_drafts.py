@@ -187,10 +187,10 @@ def test_what_cannot_be_seen_or_looks_like_an_attack_is_stored_exactly(content: 
 @pytest.mark.parametrize("when", ["1970-01-01T00:00:00Z", "2099-12-31T23:59:59Z", "2024-06-01T12:00:00+05:30"])
 def test_a_client_time_is_a_claim_kept_in_utc(when: str) -> None:
     """I-44."""
-    told = datetime.fromisoformat(when)
-    for given_as in (when, told):
+    answers = datetime.fromisoformat(when)
+    for given_as in (when, answers):
         created_at = draft_entry({**USER, "created_at": given_as}).created_at
-        assert (created_at, created_at.tzinfo) == (told, UTC)
+        assert (created_at, created_at.tzinfo) == (answers, UTC)
 
 
 def test_a_time_of_another_zone_is_the_same_moment() -> None:

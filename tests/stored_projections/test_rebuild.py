@@ -70,7 +70,7 @@ async def test_a_rebuild_gives_what_the_log_says_and_replaces_what_was_there(
     before = await ledger.list_sessions()
     assert await statuses(ledger) == [(NOW, 1, "live")]
     progress: list[tuple[str, int, int]] = []
-    (done,) = await ledger.rebuild_projections("session_index", progress=lambda *told: progress.append(told))
+    (done,) = await ledger.rebuild_projections("session_index", progress=lambda *answers: progress.append(answers))
     last = (await own(ledger))[0].last_position
     assert (done.build, done.position, done.resumed_at, done.replaced) == (2, last, 0, (1,))
     assert progress[-1] == ("session_index", last, last)

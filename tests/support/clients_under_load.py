@@ -80,7 +80,7 @@ async def until_served(clients: Sequence[Client], *, within_s: float) -> None:
     """
     before = [len(client.told) for client in clients]
     deadline = time.monotonic() + within(within_s)
-    while any(len(client.told) == told for client, told in zip(clients, before, strict=True)):
+    while any(len(client.told) == answers for client, answers in zip(clients, before, strict=True)):
         assert time.monotonic() < deadline, f"somebody is not served {within_s} s after the database is back"
         await asyncio.sleep(0.01)
 

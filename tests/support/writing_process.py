@@ -44,8 +44,8 @@ async def work(url: str, namespace: str, name: str, file: BinaryIO, *, early: bo
     async with opened(Target(url, embedded=True)) as store:
         appender: Appender = AnswersTooEarly(store) if early else store  # type: ignore[assignment]
 
-        def keep(told: Appended) -> None:
-            os.write(file.fileno(), msgspec.json.encode(told.receipts) + b"\n")
+        def keep(answers: Appended) -> None:
+            os.write(file.fileno(), msgspec.json.encode(answers.receipts) + b"\n")
 
         writers = [Writer(appender, streams_of(namespace), f"{name}-{number}", keep) for number in range(4)]
         await asyncio.gather(*(writer.run() for writer in writers))

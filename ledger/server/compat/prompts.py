@@ -111,9 +111,11 @@ async def _of_session(sent: SessionBody, caller: ReadCaller, service: ServiceOf)
     if place is None:
         return []
     context = context_text(place.state)
-    told = [_prompt_message("system", f"## A summary of the conversation so far:\n{context}")] if context else []
+    messages = [_prompt_message("system", f"## A summary of the conversation so far:\n{context}")] if context else []
     shown = shapes.view_of(place.state, limit).entries
-    return told + [_prompt_message("user" if entry.role == "user" else "assistant", entry.content) for entry in shown]
+    return messages + [
+        _prompt_message("user" if entry.role == "user" else "assistant", entry.content) for entry in shown
+    ]
 
 
 def _prompt_message(role: str, text: str) -> PromptMessage:

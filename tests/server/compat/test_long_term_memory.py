@@ -156,14 +156,14 @@ async def test_a_prompt_has_its_parts_in_order__C20(
         namespace=namespace,
         long_term_search={"limit": 1, "namespace": {"eq": namespace}},
     )
-    told = [(message["role"], message["content"]["text"]) for message in prompt["messages"]]
-    assert told[0] == ("system", "## A summary of the conversation so far:\nThey met in May.")
-    assert told[1:4] == [("user", "hi"), ("assistant", "hello"), ("assistant", "r")]
-    assert told[4] == (
+    answers = [(message["role"], message["content"]["text"]) for message in prompt["messages"]]
+    assert answers[0] == ("system", "## A summary of the conversation so far:\nThey met in May.")
+    assert answers[1:4] == [("user", "hi"), ("assistant", "hello"), ("assistant", "r")]
+    assert answers[4] == (
         "system",
         f"## Long term memories related to the user's query\n - Mia bought a red bicycle in May (ID: {namespace}-f2)",
     )
-    assert told[5] == ("user", "Where is the bicycle?")
+    assert answers[5] == ("user", "Where is the bicycle?")
     assert [record["id"] for record in prompt["long_term_memories"]] == [f"{namespace}-f2"]
     hydrated = await known.hydrate_memory_prompt("Where is the bicycle?", namespace={"eq": namespace}, limit=1)
     assert "bicycle" in hydrated["messages"][0]["content"]["text"]
@@ -176,8 +176,8 @@ async def test_a_missing_session_is_an_empty_one_and_no_hits_are_null__C20(
     prompt = await client.memory_prompt(
         query="x", session_id="unknown", namespace=namespace, long_term_search={"namespace": {"eq": namespace}}
     )
-    told = [message["content"]["text"] for message in prompt["messages"]]
-    assert told == ["## Long term memories related to the user's query\n No relevant long-term memories found.", "x"]
+    answers = [message["content"]["text"] for message in prompt["messages"]]
+    assert answers == ["## Long term memories related to the user's query\n No relevant long-term memories found.", "x"]
     assert prompt["long_term_memories"] is None
 
 

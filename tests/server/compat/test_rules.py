@@ -69,8 +69,8 @@ def test_summary_views_come_later(api: httpx.Client, rule: str, method: str, pat
 
 def test_only_the_models_that_are_named_pass_and_have_their_windows__W_42(api: httpx.Client, session: str) -> None:
     """W-42: by the percentage that 1,000 counted tokens or so are of each."""
-    told = put(api, session, messages=[said("word " * 700)]).json()["messages"]
-    assert len(told) == 1
+    answers = put(api, session, messages=[said("word " * 700)]).json()["messages"]
+    assert len(answers) == 1
     assert len(NAMED) == 35
     sizes = {}
     for model in NAMED:

@@ -40,9 +40,9 @@ async def test_a_client_whose_read_fails_is_told_so_and_loses_no_message__B4(cut
         answer = asking.get(f"{service.url}/v1/working-memory/s")
         assert answer.status_code == 503
         assert int(answer.headers["retry-after"]) >= 1
-        with pytest.raises(MemoryServerError) as told:
+        with pytest.raises(MemoryServerError) as answers:
             await client.get_or_create_working_memory("s")
-        assert told.value.status_code == 503
+        assert answers.value.status_code == 503
         victim.start()
         await client.set_working_memory_data("s", {"new": 2})
     after = asking.get(f"{service.url}/v1/working-memory/s").json()

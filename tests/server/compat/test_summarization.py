@@ -114,8 +114,8 @@ def test_150_messages_with_a_small_model_are_each_active_or_covered__B5(
     assert answer["context"] == "A summary."
     assert len(endpoint.asked) > 1
     kept = [message["id"] for message in answer["messages"]]
-    told = [line.rpartition(" ")[2] for prompt in endpoint.prompts for line in prompt.splitlines() if "word" in line]
-    assert [int(number) for number in told] == list(range(150 - len(kept)))
+    answers = [line.rpartition(" ")[2] for prompt in endpoint.prompts for line in prompt.splitlines() if "word" in line]
+    assert [int(number) for number in answers] == list(range(150 - len(kept)))
     assert kept == [f"m{n}" for n in range(150 - len(kept), 150)]
 
 
