@@ -151,14 +151,14 @@ def memory_hash(fields: MemoryFields, *, user_id: str | None, namespace: str | N
 
     Source: http W-29.
     """
-    said = {
+    hashed = {
         "text": fields.text,
         "user_id": user_id,
         "session_id": fields.session_id,
         "namespace": namespace,
         "memory_type": fields.memory_type,
     }
-    return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+    return sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()
 
 
 def _merged(record: Record, keeper: str, event: RecordedEvent) -> Record:

@@ -117,9 +117,9 @@ def shown_messages(window: Window, *, summary_role: str = "user") -> list[ShownM
                 made[0].message["content"] = _GAP if said_before is None else f"{_GAP}\n{said_before}"
                 spoken = None
             if spoken is not None and spoken.write_id == item.write_id and "tool_calls" in made[0].message:
-                said = messages.pop()
-                made[0].message["content"] = said.message["content"]
-                made[0] = ShownMessage(made[0].message, said.sources + made[0].sources)
+                last_message = messages.pop()
+                made[0].message["content"] = last_message.message["content"]
+                made[0] = ShownMessage(made[0].message, last_message.sources + made[0].sources)
             messages.extend(made)
             spoken = item if item.kind == "message" and item.role == "assistant" else None
     return messages
@@ -217,13 +217,13 @@ def _call_id(call: Entry) -> str:
 
 
 def _request_and_response(entries: Iterable[Entry]) -> JsonObject:
-    said = {starts: list(group) for starts, group in groupby(entries, key=lambda entry: entry.starts_interaction)}
-    requests, responses = said.get(True, []), [entry for entry in said.get(False, []) if entry.ends_turn]
+    by_role = {starts: list(group) for starts, group in groupby(entries, key=lambda entry: entry.starts_interaction)}
+    requests, responses = by_role.get(True, []), [entry for entry in by_role.get(False, []) if entry.ends_turn]
     first = requests[0] if requests else None
     return {
         "userRequest": _whole(first),
         "aiResponse": _whole(responses[-1]) if responses else None,
-        "ts": (first or said[False][0]).moment.isoformat(),
+        "ts": (first or by_role[False][0]).moment.isoformat(),
     }
 
 

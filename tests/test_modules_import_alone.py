@@ -62,14 +62,14 @@ def failing(*modules: str, path: str = "", libraries: str = LIBRARIES) -> tuple[
 
 @pytest.mark.processes
 def test_the_packages_and_some_of_their_modules_import_alone(seed: int) -> None:
-    names, said = failing("ledger", "projections", *random.Random(seed).sample(MODULES, 15))
-    assert not names, said
+    names, texts = failing("ledger", "projections", *random.Random(seed).sample(MODULES, 15))
+    assert not names, texts
 
 
 @pytest.mark.slow
 def test_every_module_imports_alone() -> None:
-    names, said = failing(*MODULES)
-    assert not names, said
+    names, texts = failing(*MODULES)
+    assert not names, texts
 
 
 def test_the_list_of_modules_is_complete() -> None:
@@ -84,6 +84,6 @@ def test_a_cycle_that_depends_on_the_order_is_noticed(tmp_path) -> None:
     (tmp_path / "one.py").write_text("import other\nvalue = other.value\n")
     (tmp_path / "other.py").write_text("import one\nvalue = 1 if hasattr(one, 'value') else one.value\n")
     (tmp_path / "third.py").write_text("value = 1\n")
-    names, said = failing("one", "third", path=str(tmp_path), libraries="json")
+    names, texts = failing("one", "third", path=str(tmp_path), libraries="json")
     assert names == "one"
-    assert "partially initialized module 'one'" in said
+    assert "partially initialized module 'one'" in texts

@@ -114,8 +114,8 @@ def needed_for(questions: Sequence[Question], events: Sequence[RecordedEvent], *
     """
     if not questions:
         return []
-    said = [event for event in events if not event.type.startswith("compaction.")]
-    past = [past.entry for past in HISTORY.fold(said).current() if past.status != "removed"]
+    recorded = [event for event in events if not event.type.startswith("compaction.")]
+    past = [past.entry for past in HISTORY.fold(recorded).current() if past.status != "removed"]
     index = WordIndex((entry.version, entry.content) for entry in past)
     transcript = Transcript(past)
     needed = []

@@ -119,8 +119,8 @@ class _Commands(TyperGroup):
 
 def _as_ours(fault: Any) -> InvalidInput:
     command = fault.ctx.command_path if fault.ctx else "memory-ledger"
-    said = " ".join(fault.format_message().split()).rstrip(".")
-    return InvalidInput("bad_arguments", f"{said}; see `{command} --help`")
+    message = " ".join(fault.format_message().split()).rstrip(".")
+    return InvalidInput("bad_arguments", f"{message}; see `{command} --help`")
 
 
 app = typer.Typer(

@@ -108,8 +108,8 @@ class Output:
             known = {"code": fault.code, "message": safe(str(fault)), "field": field or None}
             print(msgspec.json.encode({"error": known}).decode(), file=sys.stderr)
         else:
-            said = safe(str(fault)).replace("\n", "\\n").replace("\t", "\\t")
-            self.errors.print(Text(f"memory-ledger: {said}"), soft_wrap=True)
+            message = safe(str(fault)).replace("\n", "\\n").replace("\t", "\\t")
+            self.errors.print(Text(f"memory-ledger: {message}"), soft_wrap=True)
 
     @contextmanager
     def progress(self, what: str, unit: str) -> Iterator[Callable[[int, int], None]]:

@@ -87,10 +87,10 @@ def message_entries(message: JsonObject, tool_names: dict[str, str]) -> list[Jso
             text = message["refusal"]
             known.add("refusal")
         if text.strip() or not entries:
-            said: JsonObject = {"kind": "message", "role": role, "content": text if text.strip() else EMPTY}
+            texts: JsonObject = {"kind": "message", "role": role, "content": text if text.strip() else EMPTY}
             if whole is not None or not text.strip():
-                said["data"] = {"content": message.get("content")}
-            entries.insert(0, said)
+                texts["data"] = {"content": message.get("content")}
+            entries.insert(0, texts)
     original_time = message[raw_time] if raw_time else None
     created_at = moment(original_time)
     for entry in entries:

@@ -75,8 +75,8 @@ def _acted(event: JsonObject, calls: dict[Any, tuple[str, str]]) -> list[JsonObj
     action, arguments = event["action"], event.get("args") or {}
     if action in _SPEAKING:
         role = "system" if action == "system" else "user" if event.get("source") == "user" else "assistant"
-        said = arguments.get("content") or arguments.get("final_thought") or event.get("message")
-        text, whole = text_of(said)
+        content = arguments.get("content") or arguments.get("final_thought") or event.get("message")
+        text, whole = text_of(content)
         spoken: JsonObject = {"kind": "message", "role": role, "content": text if text.strip() else EMPTY}
         return [spoken if whole is None else {**spoken, "data": {"content": whole}}]
     meta = event.get("tool_call_metadata") or {}

@@ -50,7 +50,7 @@ def create(
 
     Messages are exempt: equal ones stay apart. Source: http W-26, W-50.
     """
-    said = {identity(record.fields): record.record_id for record in known.values() if record.live}
+    same_identity = {identity(record.fields): record.record_id for record in known.values() if record.live}
     now = {record.record_id: record.fields for record in known.values() if record.live}
     events: list[RecordEvent] = []
     touched: list[str] = []
@@ -58,13 +58,13 @@ def create(
         record_id = draft.record_id
         before = now.get(record_id)
         fields = fields_of(draft, before, stream)
-        same = said.get(identity(fields))
+        same = same_identity.get(identity(fields))
         if before is None and deduplicate and same is not None and fields.extraction_strategy != "message":
             touched.append(same)
             continue
         events += _put(record_id, before, fields, write_id=write_id)
         now[record_id] = fields
-        said.setdefault(identity(fields), record_id)
+        same_identity.setdefault(identity(fields), record_id)
     return Creation(tuple(events), tuple(touched))
 
 

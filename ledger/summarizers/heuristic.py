@@ -30,14 +30,14 @@ def heuristic_text(entries: tuple[Entry, ...], folded: Sequence[str]) -> str:
 
 def describe(entries: tuple[Entry, ...]) -> str:
     """Return the heuristic summary of *entries*, oldest first."""
-    said = [entry.content for entry in entries if entry.starts_interaction]
+    user_texts = [entry.content for entry in entries if entry.starts_interaction]
     tools = list(dict.fromkeys(entry.tool_name for entry in entries if entry.kind == "tool_call"))
     errors = sum(entry.outcome == "error" for entry in entries)
-    lines = [SUMMARY_HEADER, f"{len(said)} user message{'' if len(said) == 1 else 's'}"]
-    if said:
-        lines.append(f'First: "{_quote(said[0])}"')
-    if len(said) > 1:
-        lines.append(f'Last: "{_quote(said[-1])}"')
+    lines = [SUMMARY_HEADER, f"{len(user_texts)} user message{'' if len(user_texts) == 1 else 's'}"]
+    if user_texts:
+        lines.append(f'First: "{_quote(user_texts[0])}"')
+    if len(user_texts) > 1:
+        lines.append(f'Last: "{_quote(user_texts[-1])}"')
     if tools:
         lines.append(f"Tools used: {', '.join(str(tool) for tool in tools)}")
     if errors:

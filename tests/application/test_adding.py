@@ -307,11 +307,11 @@ async def test_an_edit_that_changes_nothing_is_no_event(anywhere: MemoryLedger) 
 
 async def test_a_tool_result_may_be_edited_away_and_a_message_may_not(anywhere: MemoryLedger) -> None:
     """trust I-33."""
-    said = await anywhere.add_user_message("s", "hello")
+    texts = await anywhere.add_user_message("s", "hello")
     result = await anywhere.add_tool_result("s", "shell", "secret")
     assert await anywhere.edit_entry("s", result.entry_id, "") == 4
     with pytest.raises(InvalidInput) as refused:
-        await anywhere.edit_entry("s", said.entry_id, " \n")
+        await anywhere.edit_entry("s", texts.entry_id, " \n")
     assert (refused.value.code, refused.value.field) == ("empty_content", "content")
     assert await contents(anywhere) == ["hello", ""]
 

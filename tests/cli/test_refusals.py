@@ -106,9 +106,9 @@ def test_a_check_that_finds_two_lines_or_a_traceback_fails() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_an_unknown_option_is_refused(cli: Cli, name: str) -> None:
-    said = check_one_line(cli.try_(*COMMANDS[name], "--colour", "red"))
-    assert "--colour" in said
-    assert f"memory-ledger {name} --help" in said
+    texts = check_one_line(cli.try_(*COMMANDS[name], "--colour", "red"))
+    assert "--colour" in texts
+    assert f"memory-ledger {name} --help" in texts
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -125,8 +125,8 @@ def test_a_missing_session_is_refused(cli: Cli, name: str) -> None:
     "arguments", [["nonsense"], ["db", "nonsense"], ["--nonsense"], ["Show", "s"], ["db", "Start"]]
 )
 def test_an_unknown_command_is_refused(cli: Cli, arguments: list[str]) -> None:
-    said = check_one_line(cli.try_(*arguments))
-    assert arguments[-1] in said or arguments[0] in said
+    texts = check_one_line(cli.try_(*arguments))
+    assert arguments[-1] in texts or arguments[0] in texts
 
 
 @pytest.mark.parametrize("name", [*WITH_SESSION, "import", "sessions", "db prune"])
@@ -134,8 +134,8 @@ def test_a_bad_namespace_is_refused(cli: Cli, name: str) -> None:
     """trust N-3."""
     Path("transcript.json").write_text('[{"role": "user", "content": "hello"}]')
     for namespace in ("a/b", "", " ", "a" * 256) if name == "add" else ("a/b", ""):
-        said = check_one_line(cli.try_(*COMMANDS[name], where=["--database-url", cli.url, "--namespace", namespace]))
-        assert "namespace" in said
+        texts = check_one_line(cli.try_(*COMMANDS[name], where=["--database-url", cli.url, "--namespace", namespace]))
+        assert "namespace" in texts
 
 
 @pytest.mark.parametrize("name", [*WITH_SESSION, "import", "sessions"])
@@ -157,8 +157,8 @@ def test_a_bad_session_is_refused(cli: Cli, name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in WITH_SESSION if name not in {"add", "clear"}])
 def test_an_unknown_session_is_refused(cli: Cli, name: str) -> None:
-    said = check_one_line(cli.try_(name, "nobody", *WITH_SESSION[name]))
-    assert said == "session 'nobody' has no events; `memory-ledger sessions` lists those that do"
+    texts = check_one_line(cli.try_(name, "nobody", *WITH_SESSION[name]))
+    assert texts == "session 'nobody' has no events; `memory-ledger sessions` lists those that do"
 
 
 def test_an_unknown_session_is_refused_also_after_a_version(cli: Cli) -> None:
@@ -266,8 +266,8 @@ def test_what_is_no_readable_file_is_refused__I_60(talked: Cli, name: str) -> No
     Path("folder").mkdir()
     Path("loop").symlink_to("loop")
     for wrong in ("absent", "folder", "fifo", "loop", "/dev/zero", "folder/below/absent", "two\nlines", "\udcff", ""):
-        said = check_one_line(talked.try_(*(part.format(wrong) for part in TAKING_FILES[name])))
-        assert "cannot be read" in said or "is a folder" in said or "no regular file" in said
+        texts = check_one_line(talked.try_(*(part.format(wrong) for part in TAKING_FILES[name])))
+        assert "cannot be read" in texts or "is a folder" in texts or "no regular file" in texts
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
@@ -288,8 +288,8 @@ def test_a_file_that_is_not_what_it_should_be_is_refused(talked: Cli, file: File
 def test_endless_input_is_refused_at_the_limit__I_60(talked: Cli) -> None:
     endless = b'["' + b"x" * 13 * 1024 * 1024
     for arguments in (["add", "s", "-"], ["add", "s", "--file", "-"], ["config", "s", "--file", "-"], ["import", "-"]):
-        said = check_one_line(talked.try_(*arguments, input=endless))
-        assert "limited to" in said or "at most" in said
+        texts = check_one_line(talked.try_(*arguments, input=endless))
+        assert "limited to" in texts or "at most" in texts
 
 
 ENTRIES: dict[str, tuple[Any, str]] = {
@@ -393,8 +393,8 @@ def test_a_data_directory_that_can_be_none_is_said(cli: Cli, file: File, name: s
         cli("add", "s", "hello")
         file(cli("export", "--all").out, "transcript.json")
     for folder in (file("", "a-file"), "a-file/below"):
-        said = check_one_line(cli.try_(*COMMANDS[name], where=["--data-dir", folder]), 1)
-        assert "data directory" in said
+        texts = check_one_line(cli.try_(*COMMANDS[name], where=["--data-dir", folder]), 1)
+        assert "data directory" in texts
     check_one_line(cli.try_(*COMMANDS[name], where=["--data-dir", ""]))
 
 
@@ -433,8 +433,8 @@ def test_bad_settings_in_the_environment_are_named(cli: Cli, monkeypatch: pytest
     for name, value in (("SUMMARIZER_TIMEOUT_S", "soon"), ("COMPACTION_LEASE_S", "-1"), ("DATABASE_URL", "x")):
         with monkeypatch.context() as patch:
             patch.setenv(f"MEMORY_LEDGER_{name}", value)
-            said = check_one_line(cli.try_("sessions", where=[]))
-            assert f"MEMORY_LEDGER_{name}" in said
+            texts = check_one_line(cli.try_("sessions", where=[]))
+            assert f"MEMORY_LEDGER_{name}" in texts
 
 
 def test_an_empty_variable_is_as_good_as_none(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,8 +89,8 @@ def test_a_file_says_something_of_every_field(path: Path) -> None:
 @pytest.mark.parametrize("path", OLDER, ids=lambda path: path.stem)
 def test_what_an_older_file_says_is_still_said(path: Path) -> None:
     type_, schema_version, payload = named(path)
-    said = json.loads(payload)
-    assert said.items() <= json.loads(canonical_json(decode_payload(type_, schema_version, payload))).items()
+    texts = json.loads(payload)
+    assert texts.items() <= json.loads(canonical_json(decode_payload(type_, schema_version, payload))).items()
 
 
 @pytest.mark.parametrize("path", NEWEST, ids=lambda path: path.stem)

@@ -51,9 +51,9 @@ def test_nothing_of_a_message_is_lost(case: Case) -> None:
     for conversation, originals in zip(conversations_of(case.data), messages(case), strict=True):
         for batch, original in zip(conversation.batches, originals, strict=True):
             there = kept(batch)
-            said = "\n".join(leaf for leaf in there if isinstance(leaf, str))
+            texts = "\n".join(leaf for leaf in there if isinstance(leaf, str))
             for leaf in leaves(_beside_types(original)):
-                assert leaf in said if isinstance(leaf, str) else leaf in there, f"{leaf!r} of {original}"
+                assert leaf in texts if isinstance(leaf, str) else leaf in there, f"{leaf!r} of {original}"
 
 
 @each_case

@@ -119,7 +119,7 @@ async def test_compacting_merges_equal_records_pinned_then_oldest_stays(
     memory: LongTermMemory, over: Callable[..., LongTermMemory]
 ) -> None:
     """W-28; messages are exempt (W-50), other users are others."""
-    said = [
+    texts = [
         {"id": "young", "text": "tea", "created_at": "2026-03-01T00:00:00Z"},
         {"id": "old", "text": "tea", "created_at": "2026-01-01T00:00:00Z"},
         {"id": "pinned", "text": "dog", "pinned": True, "created_at": "2026-03-01T00:00:00Z"},
@@ -128,7 +128,7 @@ async def test_compacting_merges_equal_records_pinned_then_oldest_stays(
         {"id": "m1", "text": "hi", "memory_type": "message", "extraction_strategy": "message"},
         {"id": "m2", "text": "hi", "memory_type": "message", "extraction_strategy": "message"},
     ]
-    await memory.create(said, deduplicate=False)
+    await memory.create(texts, deduplicate=False)
     assert await memory.compact(user_id="mia") == 1
     assert await memory.compact() == 5
     assert sorted(memory.record.id for memory in (await memory.search({})).memories) == [

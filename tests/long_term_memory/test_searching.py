@@ -222,12 +222,12 @@ async def scored(store: Store, namespace: str, seed: int) -> list[tuple[int, lis
     records = []
     for number in range(50):
         own = records_stream(namespace, chance.choice((None, "mia")))
-        said = " ".join(chance.choices(("tea", "coffee", "Oslo", "dog", "cat", "the", "of"), k=chance.randrange(1, 6)))
+        texts = " ".join(chance.choices(("tea", "coffee", "Oslo", "dog", "cat", "the", "of"), k=chance.randrange(1, 6)))
         stored = to_microseconds(start + timedelta(hours=chance.randrange(2_000), seconds=number))
         fields = random_fields(chance)
         record = Record(
             record_id=f"r{number}",
-            fields=type(fields)(text=said, memory_type=fields.memory_type, topics=fields.topics),
+            fields=type(fields)(text=texts, memory_type=fields.memory_type, topics=fields.topics),
             version=1,
             persisted_us=stored,
             updated_us=stored,

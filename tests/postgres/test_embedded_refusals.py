@@ -28,10 +28,10 @@ def test_data_of_another_major_version_are_refused_and_untouched() -> None:
         older = EmbeddedServer(folder, binaries=POSTGRES_15)
         with older._lock():
             older._initialise()
-        code, said = refusal("--data-dir", str(folder), "sessions")
+        code, texts = refusal("--data-dir", str(folder), "sessions")
         assert code == 1
-        assert "15" in said
-        assert "18" in said
+        assert "15" in texts
+        assert "18" in texts
         assert older.start(), "the data still belong to their own version"
         older.stop()
 
@@ -39,13 +39,13 @@ def test_data_of_another_major_version_are_refused_and_untouched() -> None:
 @pytest.mark.parametrize("where", ["/dev/null", "/dev/null/below", "/proc/nowhere"])
 def test_where_no_data_can_be_there_is_one_clear_error(where: str) -> None:
     for arguments in (("sessions",), ("db", "start"), ("db", "stop"), ("doctor",)):
-        code, said = refusal("--data-dir", where, *arguments)
+        code, texts = refusal("--data-dir", where, *arguments)
         assert code == 1
-        assert where in said
+        assert where in texts
 
 
 @pytest.mark.parametrize("what", ["start", "stop", "status"])
 def test_only_the_embedded_server_is_started_and_stopped(what: str) -> None:
-    code, said = refusal("--database-url", "postgresql://somewhere.else/none", "db", what)
+    code, texts = refusal("--database-url", "postgresql://somewhere.else/none", "db", what)
     assert code == 2
-    assert "--database-url" in said
+    assert "--database-url" in texts

@@ -126,16 +126,16 @@ async def test_a_server_without_schema_is_refused(server: Server, empty: str) ->
 
 async def test_an_older_schema_is_refused(server: Server, fresh_database: str) -> None:
     at_revision(server, fresh_database, "0000")
-    said = await refused(server.target(fresh_database))
-    assert "revision 0000" in said
-    assert "memory-ledger db upgrade" in said
+    texts = await refused(server.target(fresh_database))
+    assert "revision 0000" in texts
+    assert "memory-ledger db upgrade" in texts
 
 
 async def test_a_newer_schema_is_refused(server: Server, fresh_database: str) -> None:
     at_revision(server, fresh_database, "9999")
-    said = await refused(server.target(fresh_database))
-    assert "revision 9999" in said
-    assert "newer release" in said
+    texts = await refused(server.target(fresh_database))
+    assert "revision 9999" in texts
+    assert "newer release" in texts
     with pytest.raises(MigrationNeeded, match="newer release"):
         upgrade(server.database(fresh_database))
 

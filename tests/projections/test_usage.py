@@ -67,7 +67,7 @@ def test_the_last_messages_are_those_said_last() -> None:
     session = given({"profile": "none"})
     for day in (3, 1, 2, 2):
         session.add("u", created_at=datetime(2020, 1, day, tzinfo=UTC))
-    said = tuple(session.state.window.entries)
-    assert versions(most_recent(said, 2)) == ["e4", "e1"]
-    assert versions(most_recent(said, 0)) == versions(most_recent(said, -1)) == ["e2", "e3", "e4", "e1"]
-    assert versions(most_recent(said, 9)) == ["e2", "e3", "e4", "e1"]
+    texts = tuple(session.state.window.entries)
+    assert versions(most_recent(texts, 2)) == ["e4", "e1"]
+    assert versions(most_recent(texts, 0)) == versions(most_recent(texts, -1)) == ["e2", "e3", "e4", "e1"]
+    assert versions(most_recent(texts, 9)) == ["e2", "e3", "e4", "e1"]

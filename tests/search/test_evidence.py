@@ -35,8 +35,8 @@ def messages_of(folder: Path) -> dict[str, list[str]]:
     for path in sorted(folder.glob("memory_*.json")):
         for line in path.read_text().splitlines():
             turns = json.loads(line)["question"]
-            said = found.setdefault(path.stem.removeprefix("memory_"), [])
-            said += [message["content"] for turn in turns for message in turn]
+            texts = found.setdefault(path.stem.removeprefix("memory_"), [])
+            texts += [message["content"] for turn in turns for message in turn]
     return found
 
 

@@ -27,8 +27,8 @@ def test_connections_that_are_cut_are_ridden_out(server: Server, fresh_database:
             late.append(time.monotonic() - began)
 
     with running(server.target(fresh_database)) as in_flight, server.superuser(fresh_database) as mighty:
-        said = {"entries": [{"role": "user", "content": "hello"}]}
-        assert asking.post(f"{in_flight.url}/v1/sessions/s/entries", json=said).status_code == 201
+        texts = {"entries": [{"role": "user", "content": "hello"}]}
+        assert asking.post(f"{in_flight.url}/v1/sessions/s/entries", json=texts).status_code == 201
         asking_ = [threading.Thread(target=ask) for _ in range(3)]
         for thread in asking_:
             thread.start()

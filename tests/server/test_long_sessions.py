@@ -22,11 +22,11 @@ def filled(api: httpx.Client, lengths: tuple[int, ...]) -> None:
     """Make a session of each length, all of it active."""
     for length in lengths:
         path = f"/v1/sessions/s{length}"
-        said = [{"role": "user", "content": f"message {number} of a long talk"} for number in range(length)]
-        assert api.post(f"{path}/entries", json={"entries": said[:1]}).status_code == 201
+        texts = [{"role": "user", "content": f"message {number} of a long talk"} for number in range(length)]
+        assert api.post(f"{path}/entries", json={"entries": texts[:1]}).status_code == 201
         assert api.put(f"{path}/config", json={"config": {"profile": "none"}}).status_code == 200
         for first in range(1, length, 1_000):
-            answer = api.post(f"{path}/entries", json={"entries": said[first : first + 1_000]})
+            answer = api.post(f"{path}/entries", json={"entries": texts[first : first + 1_000]})
             assert answer.status_code == 201, answer.text
 
 

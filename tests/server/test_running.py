@@ -240,11 +240,11 @@ class Process:
         self.errors = folder / "errors"
         self.said = folder / "said"
         command = [sys.executable, "-c", "from ledger.cli import main; main()", "serve", "--port", str(self.port)]
-        with self.said.open("wb") as said, self.errors.open("wb") as errors:
+        with self.said.open("wb") as texts, self.errors.open("wb") as errors:
             self.process = subprocess.Popen(
                 [*command, *options],
                 env={**known, "MEMORY_LEDGER_DATABASE_URL": url, **environment},
-                stdout=said,
+                stdout=texts,
                 stderr=errors,
             )
         self.url = f"http://127.0.0.1:{self.port}"

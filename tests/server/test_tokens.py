@@ -99,8 +99,8 @@ def test_a_token_has_its_scopes_alone(guarded: Running, keeper: Keeper) -> None:
 def test_who_may_only_write_is_not_shown_what_is_there(guarded: Running, keeper: Keeper, namespace: str) -> None:
     """S-2: a PUT and a patch of data answer with the whole, so they need both scopes; an append does not."""
     headers = {"x-api-key": keeper.add("write", namespaces=(namespace,))}
-    said = {"entries": [{"role": "user", "content": "hello"}]}
-    assert asking.post(f"{guarded.url}/v1/sessions/s/entries", json=said, headers=headers).status_code == 201
+    texts = {"entries": [{"role": "user", "content": "hello"}]}
+    assert asking.post(f"{guarded.url}/v1/sessions/s/entries", json=texts, headers=headers).status_code == 201
     refused = [
         asking.put(f"{guarded.url}/v1/working-memory/s", json={}, headers=headers),
         asking.patch(f"{guarded.url}/v1/sessions/s/data", json={"a": 1}, headers=headers),
@@ -146,17 +146,17 @@ def test_a_session_is_looked_for_in_all_that_is_permitted(guarded: Running, keep
 def test_only_the_scope_system_speaks_as_the_system(guarded: Running, keeper: Keeper, namespace: str) -> None:
     """I-32, W-3: entries ask for it; messages of the working-memory API may have any role."""
     plain, system = (keeper.add("write", "read", *more, namespaces=(namespace,)) for more in ((), ("system",)))
-    said = {"role": "system", "content": "Be brief."}
+    texts = {"role": "system", "content": "Be brief."}
 
     def ask(method: str, path: str, token: str, body: object) -> httpx.Response:
         return asking.request(method, f"{guarded.url}{path}", headers={"authorization": f"Bearer {token}"}, json=body)
 
-    for entry in (said, {**said, "role": "user", "kind": "system_instruction"}):
+    for entry in (texts, {**texts, "role": "user", "kind": "system_instruction"}):
         refused = ask("POST", "/v1/sessions/spoken/entries", plain, {"entries": [entry]})
         assert (refused.status_code, refused.json()["code"]) == (403, "role_not_allowed")
     assert get(guarded, "/v1/sessions/spoken/stats", plain).status_code == 404, "nothing was written"
-    assert ask("POST", "/v1/sessions/spoken/entries", system, {"entries": [said]}).status_code == 201
-    assert ask("PUT", "/v1/working-memory/said", plain, {"messages": [said]}).status_code == 200
+    assert ask("POST", "/v1/sessions/spoken/entries", system, {"entries": [texts]}).status_code == 201
+    assert ask("PUT", "/v1/working-memory/said", plain, {"messages": [texts]}).status_code == 200
 
 
 def wrong_tokens(keeper: Keeper) -> dict[str, str]:

@@ -41,7 +41,7 @@ def result(tool: str, content: str, status: str | None = None) -> dict[str, Any]
 
 def test_it_says_what_was_asked_which_tools_ran_and_what_failed() -> None:
     """V-SUM-1."""
-    said = entries(
+    texts = entries(
         user("Help me debug this API"),
         call("shell"),
         result("shell", "error: x"),
@@ -49,13 +49,13 @@ def test_it_says_what_was_asked_which_tools_ran_and_what_failed() -> None:
         call("shell"),
         user("Thanks"),
     )
-    assert describe(said) == V_SUM_1
+    assert describe(texts) == V_SUM_1
 
 
 def test_without_users_and_tools_it_says_so() -> None:
     """V-SUM-2."""
-    said = entries({"role": "assistant", "content": "Hello."}, {"kind": "context", "content": "a file"})
-    assert describe(said) == "[Previous conversation summary]\n0 user messages"
+    texts = entries({"role": "assistant", "content": "Hello."}, {"kind": "context", "content": "a file"})
+    assert describe(texts) == "[Previous conversation summary]\n0 user messages"
 
 
 def test_one_message_is_first_and_not_last() -> None:

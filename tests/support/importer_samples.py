@@ -75,7 +75,7 @@ def messages(case: Case) -> list[list[dict[str, Any]]]:
     found = values(case)
     if case.format == "bfcl-memory":  # the parts of a scenario are one conversation
         parts = {name: [part for part in found if part["scenario"] == name] for name in case.sessions}
-        return [[said for part in listed for turn in part["question"] for said in turn] for listed in parts.values()]
+        return [[texts for part in listed for turn in part["question"] for texts in turn] for listed in parts.values()]
     if case.by_line and isinstance(found[0], dict) and not any(name in found[0] for name in _LISTS):
         return [found]
     return [listed for value in found for listed in originals(value)]

@@ -65,8 +65,8 @@ def batch(code: str, entries: Any, field: str = "entries") -> Refusal:
 
 def expecting(error: type[LedgerError], code: str, version: Any) -> Refusal:
     field = "expected_version" if error is InvalidInput else None
-    said = [{"role": "user", "content": "hello"}]
-    return Refusal(lambda ledger: ledger.add_entries("s", said, expected_version=version), error, code, field)
+    texts = [{"role": "user", "content": "hello"}]
+    return Refusal(lambda ledger: ledger.add_entries("s", texts, expected_version=version), error, code, field)
 
 
 def call(code: str, field: str, *arguments: Any, **fields: Any) -> Refusal:

@@ -209,8 +209,8 @@ async def test_messages_added_during_an_extraction_survive_it_with_their_flags_r
     await scene.say("And I like it")
     endpoint.released.set()
     await working
-    said = await scene.ledger.get_active_entries("s", user_id="mia")
-    assert [entry.content for entry in said] == ["I moved to Oslo", "And I like it"]
+    texts = await scene.ledger.get_active_entries("s", user_id="mia")
+    assert [entry.content for entry in texts] == ["I moved to Oslo", "And I like it"]
     assert [event.covered for event in await scene.events("entries.extracted")] == [((2, 2),), ((3, 3),)]
     assert await scene.flags() == [True, True]
     assert await scene.texts() == ["Mia lives in Oslo"]

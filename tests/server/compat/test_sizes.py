@@ -68,10 +68,10 @@ def test_a_window_that_no_config_may_have_is_refused_and_harms_no_session(
     api: httpx.Client, session: str, window: int
 ) -> None:
     """W-39: in a config it would be an event that nobody can read again."""
-    said = {"messages": [{"role": "user", "content": "hello"}]}
-    assert api.put(f"/v1/working-memory/{session}", json=said).status_code == 200
+    texts = {"messages": [{"role": "user", "content": "hello"}]}
+    assert api.put(f"/v1/working-memory/{session}", json=texts).status_code == 200
     too_large = {"context_window_max": window}
-    assert api.put(f"/v1/working-memory/{session}", json=said, params=too_large).status_code == 422
+    assert api.put(f"/v1/working-memory/{session}", json=texts, params=too_large).status_code == 422
     assert api.get(f"/v1/working-memory/{session}", params=too_large).status_code == 422
     prompt = {"query": "q", "session": {"session_id": session, **too_large}}
     assert api.post("/v1/memory/prompt", json=prompt).status_code == 422
