@@ -107,12 +107,12 @@ def _validate(model: type[M], raw: Any, path: str) -> M:
         fault = refused.errors(include_url=False, include_input=False)[0]
         cause = fault.get("ctx", {}).get("error")
         at = (*fault["loc"], cause.field) if isinstance(cause, FieldError) else fault["loc"]
-        says = str(cause) if isinstance(cause, ValueError) else fault["msg"]
+        message = str(cause) if isinstance(cause, ValueError) else fault["msg"]
         if fault["type"] in _PLAINLY:
-            says = _PLAINLY[fault["type"]].format(**fault.get("ctx", {}))
+            message = _PLAINLY[fault["type"]].format(**fault.get("ctx", {}))
         if fault["type"] == "extra_forbidden" and len(at) == 1:
-            says = f"is no field here; those are: {', '.join(sorted(model.model_fields))}"
-        raise InvalidInput("bad_config", says, field=_path(path, at)) from None
+            message = f"is no field here; those are: {', '.join(sorted(model.model_fields))}"
+        raise InvalidInput("bad_config", message, field=_path(path, at)) from None
 
 
 #: Pydantic's faults that speak of Python, as they are said of JSON.
