@@ -97,8 +97,11 @@ def evolve(known: Mapping[str, Record], event: RecordedEvent) -> list[Record]:
         case OpaqueEvent():
             return [known[item] for item in about(event)]
         case RecordMerged(record_id=keeper, merged=merged):
-            kept = [replace(known[keeper], version=event.version)] if keeper in known else []
-            return [*kept, *(_merged(known[record_id], keeper, event) for record_id in merged if record_id in known)]
+            remaining = [replace(known[keeper], version=event.version)] if keeper in known else []
+            return [
+                *remaining,
+                *(_merged(known[record_id], keeper, event) for record_id in merged if record_id in known),
+            ]
         case RecordDeleted(record_id=record_id, reason=reason):
             gone = known.get(record_id)
             return [replace(gone, status=reason, version=event.version)] if gone else []

@@ -68,8 +68,8 @@ def merge(current: JsonObject, changes: Mapping[str, Any] | Sequence[Any]) -> Js
         return canonical(changes)
     plain = _checked(changes)
     if plain.get("profile") is not None:
-        kept = {name: current[name] for name in ("tokenizer", "summarizer", "formatter") if name not in plain}
-        return {**_without_nulls(kept), **canonical(changes)}
+        general = {name: current[name] for name in ("tokenizer", "summarizer", "formatter") if name not in plain}
+        return {**_without_nulls(general), **canonical(changes)}
     merged = dict(current)
     for name in list(plain):
         if name in _CANONICAL:

@@ -72,24 +72,24 @@ class LiveSummaries(msgspec.Struct, frozen=True):
 
     def evict(self, key: str, *, before: int) -> "LiveSummaries":
         """Return what is left when blocks of *key* numbered below *before* are dropped (R-001-5)."""
-        kept = tuple(
+        remaining = tuple(
             summary
             for summary in self.live
             if summary.key != key or summary.block is None or summary.block.number >= before
         )
-        return self if len(kept) == len(self.live) else _of(kept)
+        return self if len(remaining) == len(self.live) else _of(remaining)
 
 
 def evolve(state: LiveSummaries, event: RecordedEvent) -> LiveSummaries:
     """Return the live summaries after *event*."""
     match event.payload:
         case CompactionCompleted() as payload if payload.summary_id is not None:
-            kept = [summary for summary in state.live if summary.summary_id not in payload.folds]
-            return _of((*kept, summary_of(event, payload, payload.summary_id)))
+            remaining = [summary for summary in state.live if summary.summary_id not in payload.folds]
+            return _of((*remaining, summary_of(event, payload, payload.summary_id)))
         case ContextSet() as payload:
-            kept = [summary for summary in state.live if summary.summary_id not in payload.folds]
+            remaining = [summary for summary in state.live if summary.summary_id not in payload.folds]
             made = summary_context(event, payload)
-            return _of((*kept, made) if made else tuple(kept))
+            return _of((*remaining, made) if made else tuple(remaining))
         case SessionCleared():
             return LiveSummaries()
         case _:

@@ -47,15 +47,15 @@ def _part(entries: Sequence[Entry]) -> _Part:
 
 def newest(entries: Entries, count: int) -> tuple[Entry, ...]:
     """Return the last *count* entries, one or more, by when they were said, as `most_recent` does."""
-    kept: list[tuple[tuple[datetime, int], Entry]] = []
+    chosen: list[tuple[tuple[datetime, int], Entry]] = []
     for part, known in reversed(entries.measured(_part)):
-        if len(kept) < count or known.latest > kept[0][0]:
+        if len(chosen) < count or known.latest > chosen[0][0]:
             for entry in part:
-                if len(kept) < count:
-                    heapq.heappush(kept, (_time_and_place(entry), entry))
+                if len(chosen) < count:
+                    heapq.heappush(chosen, (_time_and_place(entry), entry))
                 else:
-                    heapq.heappushpop(kept, (_time_and_place(entry), entry))
-    return tuple(entry for _, entry in sorted(kept, key=lambda pair: pair[0]))
+                    heapq.heappushpop(chosen, (_time_and_place(entry), entry))
+    return tuple(entry for _, entry in sorted(chosen, key=lambda pair: pair[0]))
 
 
 def newest_within(entries: Entries, limit: int) -> tuple[Entry, ...]:
@@ -73,16 +73,18 @@ def newest_within(entries: Entries, limit: int) -> tuple[Entry, ...]:
 
 def versions_without(entries: Entries, shown: Sequence[Entry]) -> Ranges:
     """Return the versions of *entries* that are not among those *shown*."""
-    kept = sorted(entry.version for entry in shown)
+    shown_versions = sorted(entry.version for entry in shown)
     left: list[Ranges] = []
     for part, known in entries.measured(_part):
-        here = kept[bisect_left(kept, part[0].version) : bisect_right(kept, part[-1].version)]
+        here = shown_versions[
+            bisect_left(shown_versions, part[0].version) : bisect_right(shown_versions, part[-1].version)
+        ]
         left.append(_less(part, frozenset(here)) if here else known.versions)
     return ranges.union(left)
 
 
-def _less(part: Sequence[Entry], kept: frozenset[int]) -> Ranges:
-    return ranges.ranges_of(entry.version for entry in part if entry.version not in kept)
+def _less(part: Sequence[Entry], shown_versions: frozenset[int]) -> Ranges:
+    return ranges.ranges_of(entry.version for entry in part if entry.version not in shown_versions)
 
 
 def _time_and_place(entry: Entry) -> tuple[datetime, int]:

@@ -189,9 +189,9 @@ def _flagged(state: WorkingMemory, version: int, payload: EntryAdded) -> Working
 
 def _with_data(state: WorkingMemory, version: int, payload: DataChanged) -> WorkingMemory:
     gone = set(payload.removed)
-    kept: dict[str, Any] = {key: value for key, value in state.data.items() if key not in gone}
+    remaining: dict[str, Any] = {key: value for key, value in state.data.items() if key not in gone}
     places = {key: at for key, at in state.set_at.items() if key not in gone}
-    return replace(state, data=kept | payload.set, set_at=places | dict.fromkeys(payload.set, version))
+    return replace(state, data=remaining | payload.set, set_at=places | dict.fromkeys(payload.set, version))
 
 
 def _with_context(state: WorkingMemory, text: str) -> WorkingMemory:

@@ -74,9 +74,9 @@ def table(found: Mapping[str, Raster]) -> str:
         last = raster.calls[-1]
         page = "windows" if name in WINDOWS else "compactions"
         shown = f"{at_rank(sorted(raster.tokens), 50):,} | {sum(raster.tokens):,}"
-        kept = f"{last.count(SHOWN)} of {len(last)} | {last.count(BEHIND)}"
+        stored = f"{last.count(SHOWN)} of {len(last)} | {last.count(BEHIND)}"
         spent = f"{raster.compactions} | {raster.model_calls} | {raster.model_tokens:,}"
-        lines.append(f"| [`{name}`]({page}.md#{name}) | {shown} | {kept} | {spent} |")
+        lines.append(f"| [`{name}`]({page}.md#{name}) | {shown} | {stored} | {spent} |")
     return "\n".join(lines) + "\n"
 
 

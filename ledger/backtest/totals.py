@@ -87,16 +87,16 @@ def _curve(measured: Sequence[Measured], questions: int, evidence: int) -> tuple
     """Return a point for each budget tried; of a config without one, the only point there is."""
     budgets: dict[int, tuple[int, int]] = {}
     for item in measured:
-        for budget, tokens, kept in item.asked.by_budget:
+        for budget, tokens, in_window in item.asked.by_budget:
             before = budgets.get(budget, (0, 0))
-            budgets[budget] = before[0] + tokens, before[1] + kept
+            budgets[budget] = before[0] + tokens, before[1] + in_window
     if not budgets:
         tokens = sum(measured.asked.tokens for measured in measured)
-        kept = sum(measured.asked.in_window for measured in measured)
-        return (CurvePoint(None, tokens // questions, _share(kept, evidence)),)
+        in_window = sum(measured.asked.in_window for measured in measured)
+        return (CurvePoint(None, tokens // questions, _share(in_window, evidence)),)
     return tuple(
-        CurvePoint(budget, tokens // questions, _share(kept, evidence))
-        for budget, (tokens, kept) in sorted(budgets.items())
+        CurvePoint(budget, tokens // questions, _share(in_window, evidence))
+        for budget, (tokens, in_window) in sorted(budgets.items())
     )
 
 

@@ -166,11 +166,11 @@ def session_name_of(path: str) -> str:
 def with_leftovers(entry: JsonObject, source: Mapping[str, Any], known: set[str], **metadata: Any) -> JsonObject:
     """Return *entry* with the fields of *source* that are not *known* as data, and *metadata* that is not none."""
     extra = {name: value for name, value in source.items() if name not in known and value is not None}
-    kept = {name: value for name, value in metadata.items() if value is not None}
+    leftovers = {name: value for name, value in metadata.items() if value is not None}
     if extra:
         entry = {**entry, "data": {**(entry.get("data") or {}), **extra}}
-    if kept:
-        entry = {**entry, "metadata": {**(entry.get("metadata") or {}), **kept}}
+    if leftovers:
+        entry = {**entry, "metadata": {**(entry.get("metadata") or {}), **leftovers}}
     return entry
 
 

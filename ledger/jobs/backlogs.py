@@ -34,13 +34,13 @@ class Backlogs:
             LogCorrupted: an event does not parse.
         """
         backlog = self._cache.get(stream) or await self._stored(stream)
-        kept = backlog.version
+        last_saved = backlog.version
         while True:
             page = await self._store.events.read_stream(stream, after=backlog.version, limit=_PAGE)
             backlog = BACKLOG.fold(map(decode, page), backlog)
             if len(page) < _PAGE:
                 break
-        if backlog.version >= kept + _EVERY:
+        if backlog.version >= last_saved + _EVERY:
             await self._keep(stream, backlog)
         self._cache[stream] = backlog
         self._cache.move_to_end(stream)

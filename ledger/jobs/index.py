@@ -75,7 +75,7 @@ class JobIndex:
         state = self._states.snapshot_due(stream)
         if state is None:
             return
-        kept = await self._store.snapshots.load(stream, SESSION.name, SESSION.version)
-        current = kept is not None and kept.code_digest == snapshots.code_digest()
-        if snapshots.is_due(state, last=kept.version if kept is not None and current else 0):
+        snapshot = await self._store.snapshots.load(stream, SESSION.name, SESSION.version)
+        current = snapshot is not None and snapshot.code_digest == snapshots.code_digest()
+        if snapshots.is_due(state, last=snapshot.version if snapshot is not None and current else 0):
             await self._states.save_snapshot(stream, state)

@@ -64,11 +64,11 @@ class RecordChanges(RecordReads):
             RecordNotFound: there is no such record.
         """
         draft = record_changes(changes)
-        kept, name = await self._live(check_record_id(record_id, field="id"))
-        here = records_stream(name, kept.user_id)
+        stored, name = await self._live(check_record_id(record_id, field="id"))
+        here = records_stream(name, stored.user_id)
         there = records_stream(
             name if draft.namespace is UNSET else draft.namespace,
-            kept.user_id if draft.user_id is UNSET else draft.user_id,
+            stored.user_id if draft.user_id is UNSET else draft.user_id,
         )
         write_id = self._clock.ulid()
         if there == here:
@@ -78,7 +78,7 @@ class RecordChanges(RecordReads):
 
             await self._writer.write([here], RecordLookup(record_ids=(record_id,)), changed)
         else:
-            await self._move(kept, here, there, draft, write_id)
+            await self._move(stored, here, there, draft, write_id)
         return await self._shown(record_id, there)
 
     async def delete(self, record_ids: Sequence[str]) -> int:
@@ -184,9 +184,9 @@ class RecordChanges(RecordReads):
             if record_draft.user_id is UNSET or record_draft.namespace is UNSET
         ]
         live: dict[str, list[tuple[str, str]]] = {}
-        for kept, name in await self._stored(*dict.fromkeys(unsaid)) if unsaid else []:
-            if kept.record.live:
-                live.setdefault(kept.record.record_id, []).append((name, kept.user_id))
+        for stored, name in await self._stored(*dict.fromkeys(unsaid)) if unsaid else []:
+            if stored.record.live:
+                live.setdefault(stored.record.record_id, []).append((name, stored.user_id))
         homes: list[Stream] = []
         for draft in drafts:
             places = [
@@ -230,10 +230,10 @@ class RecordChanges(RecordReads):
         await self._seed([(place, seen[place].last_accessed) for place in created & seen.keys()])
         await self._touch([(stream.namespace_id, stream.stream_id, item) for stream, item in touched])
 
-    async def _move(self, kept: StoredRecord, here: Stream, there: Stream, draft: RecordDraft, write_id: str) -> None:
-        record_id = kept.record.record_id
+    async def _move(self, stored: StoredRecord, here: Stream, there: Stream, draft: RecordDraft, write_id: str) -> None:
+        record_id = stored.record.record_id
         wanted = RecordLookup(record_ids=(record_id,))
-        before = replace(kept.record.fields, created_at=kept.record.created_at)
+        before = replace(stored.record.fields, created_at=stored.record.created_at)
         fields = fields_of(draft, before, there)
 
         def moved(stream: Stream, known: KnownRecords) -> list[Any]:
@@ -244,7 +244,7 @@ class RecordChanges(RecordReads):
         together = [[there, here]] if there.namespace == here.namespace else [[there], [here]]
         for streams in together:
             await self._writer.write(streams, wanted, moved)
-        await self._seed([((there, record_id), kept.last_accessed)], count=kept.access_count)
+        await self._seed([((there, record_id), stored.last_accessed)], count=stored.access_count)
 
     async def _scanned(
         self, namespace: str | None, user_id: str | None, session_id: str | None, *, limit: int, now: datetime
@@ -258,9 +258,9 @@ class RecordChanges(RecordReads):
 
     async def _shown(self, record_id: str, stream: Stream) -> LongTermRecord:
         there = self.over([stream.namespace_id])  # which may be new since the caller's namespaces were told
-        for kept, name in await there._stored(record_id):  # noqa: SLF001 - a class may build its own kind
-            if kept.stream_id == stream.stream_id and kept.record.live:
-                return shown(kept, namespace=self._shown_name(name))
+        for stored, name in await there._stored(record_id):  # noqa: SLF001 - a class may build its own kind
+            if stored.stream_id == stream.stream_id and stored.record.live:
+                return shown(stored, namespace=self._shown_name(name))
         raise RecordNotFound(record_id)
 
     async def _seed(self, accesses: Sequence[tuple[tuple[Stream, str], Any]], *, count: int = 0) -> None:
@@ -282,9 +282,9 @@ def _scope(**names: str | None) -> list[FilterCondition]:
     return [Tag(field, "eq", (given[field],)) for field in TAG_FIELDS if field in given]
 
 
-def _by_namespace(kept: Sequence[tuple[StoredRecord, str]]) -> list[list[Stream]]:
-    """Return the streams of *kept*, those of one namespace together."""
+def _by_namespace(stored: Sequence[tuple[StoredRecord, str]]) -> list[list[Stream]]:
+    """Return the streams of *stored*, those of one namespace together."""
     found: dict[str, dict[Stream, None]] = {}
-    for record, name in kept:
+    for record, name in stored:
         found.setdefault(name, {})[records_stream(name, record.user_id)] = None
     return [list(streams) for streams in found.values()]

@@ -73,8 +73,8 @@ class RecordIndex:
         for (stream_id, user_id), events in by_stream.items():
             ids = {item for event in events for item in records.about(event)}
             wanted = RecordLookup(record_ids=tuple(sorted(ids)), streams=(stream_id,))
-            kept = await self._store.records.find({self._namespace_id: build}, wanted)
-            folded = records.fold(events, {record.record.record_id: record.record for record in kept})
+            stored_records = await self._store.records.find({self._namespace_id: build}, wanted)
+            folded = records.fold(events, {record.record.record_id: record.record for record in stored_records})
             changed += [
                 (stream_id, user_id, folded[item_id])
                 for item_id in sorted(ids & folded.keys())

@@ -82,9 +82,9 @@ class RecordReads:
 
         Source: http W-27.
         """
-        kept, name = await self._live(check_record_id(record_id, field="id"))
-        await self._read([kept])
-        return shown(kept, namespace=self._shown_name(name))
+        stored, name = await self._live(check_record_id(record_id, field="id"))
+        await self._read([stored])
+        return shown(stored, namespace=self._shown_name(name))
 
     async def search(self, body: Mapping[str, Any] | RecordSearch) -> RecordPage:
         """Return what answers a question of http W-30, ranked and paged. What is shown counts as read.
@@ -131,8 +131,8 @@ class RecordReads:
         Raises:
             RecordNotFound: there never was such a record.
         """
-        kept = await self._stored(check_record_id(record_id, field="id"))
-        if not kept:
+        stored_records = await self._stored(check_record_id(record_id, field="id"))
+        if not stored_records:
             raise RecordNotFound(record_id)
         answers = [
             Revision(
@@ -146,7 +146,7 @@ class RecordReads:
                 merged_into=record.merged_into,
                 record=shown(replace(item, record=record), namespace=self._shown_name(name)),
             )
-            for item, name in kept
+            for item, name in stored_records
             for event, record in revisions(record_id, await self._events(item, name))
         ]
         return sorted(answers, key=lambda revision: revision.recorded_at)
@@ -170,13 +170,13 @@ class RecordReads:
         """Return the answer to *query* where the *conditions* on the namespace hold, and the namespaces' names."""
 
         async def asked(builds: RecordBuilds, names: Mapping[UUID, str]) -> tuple[RecordHitPage, Mapping[UUID, str]]:
-            kept = [
+            stored = [
                 condition for condition in conditions if isinstance(condition, Tag) and condition.field == "namespace"
             ]
             within = {
                 namespace_id: build
                 for namespace_id, build in builds.items()
-                if all(tag_matches(condition, [names[namespace_id]]) for condition in kept)
+                if all(tag_matches(condition, [names[namespace_id]]) for condition in stored)
             }
             return await self._store.records.search(within, query), names
 
@@ -189,23 +189,25 @@ class RecordReads:
         """
 
         async def asked(builds: RecordBuilds, names: Mapping[UUID, str]) -> list[tuple[StoredRecord, str]]:
-            kept = await self._store.records.find(builds, RecordLookup(record_ids=record_ids))
-            return [(stored, names[stored.namespace_id]) for stored in kept]
+            remaining = await self._store.records.find(builds, RecordLookup(record_ids=record_ids))
+            return [(stored, names[stored.namespace_id]) for stored in remaining]
 
-        kept = await self._indexes.read(self._namespaces, asked)
-        return sorted(kept, key=lambda pair: (not pair[0].record.live, -pair[0].record.updated_us))
+        remaining = await self._indexes.read(self._namespaces, asked)
+        return sorted(remaining, key=lambda pair: (not pair[0].record.live, -pair[0].record.updated_us))
 
     async def _live(self, record_id: str) -> tuple[StoredRecord, str]:
-        for kept, name in await self._stored(record_id):
-            if kept.record.live:
-                return kept, name
+        for stored, name in await self._stored(record_id):
+            if stored.record.live:
+                return stored, name
         raise RecordNotFound(record_id)
 
-    async def _events(self, kept: StoredRecord, namespace: str) -> list[RecordedEvent]:
+    async def _events(self, remaining: StoredRecord, namespace: str) -> list[RecordedEvent]:
         """Return the events about a record, oldest first: its own, and those that merged it into another one."""
-        stream = records_stream(namespace, kept.user_id)
-        own = (await self._store.events.find_items(stream, [kept.record.record_id])).get(kept.record.record_id, [])
-        versions = ranges_of(sorted({*own, *kept.record.merges}))
+        stream = records_stream(namespace, remaining.user_id)
+        own = (await self._store.events.find_items(stream, [remaining.record.record_id])).get(
+            remaining.record.record_id, []
+        )
+        versions = ranges_of(sorted({*own, *remaining.record.merges}))
         return [decode(stored) for stored in await self._store.events.read_versions(stream, versions)]
 
     async def _read(self, records: Sequence[StoredRecord]) -> None:

@@ -120,6 +120,6 @@ class RecordWriter:
         namespaces = list({stream.namespace_id for stream in streams})
         known: dict[Stream, dict[str, Record]] = {stream: {} for stream in streams}
         by_id = {stream.stream_id: stream for stream in streams}
-        for kept in await self._indexes.read(namespaces, look):
-            known[by_id[kept.stream_id]][kept.record.record_id] = kept.record
+        for stored in await self._indexes.read(namespaces, look):
+            known[by_id[stored.stream_id]][stored.record.record_id] = stored.record
         return known

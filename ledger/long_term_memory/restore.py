@@ -34,8 +34,8 @@ class RecordRestore(RecordChanges):
             InvalidInput: ``ambiguous_revision``.
         """
         check_integer(revision, field="revision", least=1)
-        kept, name, history, then = await self._at_revision(record_id, revision, namespace, user_id)
-        stream = records_stream(name, kept.user_id)
+        stored, name, history, then = await self._at_revision(record_id, revision, namespace, user_id)
+        stream = records_stream(name, stored.user_id)
         write_id = self._clock.ulid()
         merged = [item for event in history for item in getattr(event.payload, "merged", ())]
 
@@ -43,7 +43,7 @@ class RecordRestore(RecordChanges):
             return decisions.restore(record_id, then, known, history, write_id=write_id)
 
         await self._writer.write([stream], RecordLookup(record_ids=(record_id, *merged)), back)
-        if kept.record.status == MOVED:
+        if stored.record.status == MOVED:
             await self._undo_move(record_id, stream, history)
         return await self._shown(record_id, stream)
 
@@ -51,11 +51,11 @@ class RecordRestore(RecordChanges):
         """Delete the record where it was moved to from *here*: where the same write created it."""
         left = [event.payload.write_id for event in history if isinstance(event.payload, RecordDeleted)]
         write_id = self._clock.ulid()
-        for kept, name in await self._stored(record_id):
-            stream = records_stream(name, kept.user_id)
-            if stream == here or not kept.record.live:
+        for stored, name in await self._stored(record_id):
+            stream = records_stream(name, stored.user_id)
+            if stream == here or not stored.record.live:
                 continue
-            if any(event.payload.write_id in left for event in await self._events(kept, name)):
+            if any(event.payload.write_id in left for event in await self._events(stored, name)):
 
                 def gone(stream: Stream, known: KnownRecords) -> list[Any]:
                     return decisions.delete(known, [record_id], reason=MOVED, write_id=write_id)
@@ -66,11 +66,11 @@ class RecordRestore(RecordChanges):
         self, record_id: str, revision: int, namespace: str | None, user_id: str | None
     ) -> tuple[StoredRecord, str, list[RecordedEvent], Record]:
         """Return where the record was live at *revision*, the events about it there, and what it was."""
-        kept = await self._stored(check_record_id(record_id, field="id"))
-        if not kept:
+        stored_records = await self._stored(check_record_id(record_id, field="id"))
+        if not stored_records:
             raise RecordNotFound(record_id)
         places = []
-        for item, name in kept:
+        for item, name in stored_records:
             if namespace in {None, name} and user_id in {None, item.user_id}:
                 history = await self._events(item, name)
                 then = [

@@ -101,21 +101,21 @@ class Revision(msgspec.Struct, frozen=True, kw_only=True):
         return {**own, "record": self.record.as_json()}
 
 
-def shown(kept: StoredRecord, *, namespace: str | None) -> LongTermRecord:
-    """Return *kept* as a caller sees it, in *namespace*, which is none for the default one."""
-    record, fields = kept.record, kept.record.fields
-    user_id = kept.user_id or None
+def shown(stored: StoredRecord, *, namespace: str | None) -> LongTermRecord:
+    """Return *stored* as a caller sees it, in *namespace*, which is none for the default one."""
+    record, fields = stored.record, stored.record.fields
+    user_id = stored.user_id or None
     return LongTermRecord(
         id=record.record_id,
         text=fields.text,
         session_id=fields.session_id,
         user_id=user_id,
         namespace=namespace,
-        last_accessed=kept.last_accessed.astimezone(UTC),
+        last_accessed=stored.last_accessed.astimezone(UTC),
         created_at=record.created_at,
         updated_at=record.updated_at,
         pinned=fields.pinned,
-        access_count=kept.access_count,
+        access_count=stored.access_count,
         topics=_listed(fields.topics),
         entities=_listed(fields.entities),
         memory_hash=memory_hash(fields, user_id=user_id, namespace=namespace),

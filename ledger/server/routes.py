@@ -74,8 +74,10 @@ def _unless_same(request: Request, answer: Response) -> Response:
         return answer
     if etag not in {each.strip().removeprefix("W/") for each in known.split(",")}:
         return answer
-    kept = {name: value for name, value in answer.headers.items() if name not in {"content-length", "content-type"}}
-    return Response(status_code=304, headers=kept)
+    stored_fields = {
+        name: value for name, value in answer.headers.items() if name not in {"content-length", "content-type"}
+    }
+    return Response(status_code=304, headers=stored_fields)
 
 
 def is_guarded(dependant: Dependant) -> bool:

@@ -213,7 +213,7 @@ class Worker:
     def _keep_up(self, worked: WorkedNamespace, position: int) -> None:
         """Bring what readers look at up to date, beside the jobs."""
 
-        async def kept() -> None:
+        async def kept_up() -> None:
             try:
                 await worked.keep_up()
             except LedgerError as fault:
@@ -224,7 +224,7 @@ class Worker:
 
         if (worked, False) not in self._tasks.values():
             self._kept_up[worked.name] = position
-            self._start(worked, kept(), is_job=False)
+            self._start(worked, kept_up(), is_job=False)
 
     def _start(self, worked: WorkedNamespace, work: Coroutine[None, None, None], *, is_job: bool) -> None:
         task = asyncio.create_task(work)

@@ -84,8 +84,10 @@ def plan(config: Progressive, state: StateView, trigger: Trigger) -> CompactionP
     over = config.enabled and state.window.tokens > config.trigger_tokens
     if trigger.automatic and not over:
         return None
-    kept = int(config.limit * Fraction(config.keep_ratio)) if trigger.keep_tokens is None else trigger.keep_tokens
-    entries = _older(state, kept)
+    keep_tokens = (
+        int(config.limit * Fraction(config.keep_ratio)) if trigger.keep_tokens is None else trigger.keep_tokens
+    )
+    entries = _older(state, keep_tokens)
     if not entries:
         if trigger.automatic:
             return None
@@ -99,11 +101,11 @@ def _older(state: StateView, budget: int) -> list[Entry]:
     if not entries:
         return []
     units = group_units(entries)
-    kept = 0
+    remaining_tokens = 0
     cut = entries[-1].version + 1
     for index in range(len(entries) - 1, -1, -1):
-        kept += entries[index].tokens
-        if kept > budget:
+        remaining_tokens += entries[index].tokens
+        if remaining_tokens > budget:
             break
         cut = entries[index].version
     if cut > entries[-1].version:

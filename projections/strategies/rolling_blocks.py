@@ -80,8 +80,8 @@ def advance(config: RollingBlocks, progress: Blocks | None, items: Items, window
             covered = ranges_of(entry.version for entry in entries)
             retained = (*retained, DueBlock(Block(number=number, first_item=first, last_item=item), covered))
             edge = item
-    kept = tuple(due for due in retained if due.block.number > number - config.max_summaries)
-    return Blocks(max(blocks.seen, count), edge, number, kept)
+    retained_blocks = tuple(due for due in retained if due.block.number > number - config.max_summaries)
+    return Blocks(max(blocks.seen, count), edge, number, retained_blocks)
 
 
 def complete(progress: Blocks, payload: CompactionCompleted) -> Blocks:

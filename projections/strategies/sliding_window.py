@@ -47,21 +47,21 @@ class SlidingWindow(WindowConfig, TriggerLimit):
 def window(config: SlidingWindow, state: StateView, hints: Hints) -> Window:
     """Return what the fold keeps, in position order."""
     items: list[Summary | Entry] = sorted((*state.summaries.live, *state.window.entries), key=place)
-    kept: list[Summary | Entry] = []
+    chosen: list[Summary | Entry] = []
     tokens = newest = 0
     units: _Units | None = None
     for batch in _batches(items):
-        kept.extend(batch)
+        chosen.extend(batch)
         tokens += sum(item.tokens for item in batch)
         newest = max([newest, *(item.version for item in batch if isinstance(item, Entry))])
         if config.is_near(tokens):
             units = units or _Units(state.window.entries)
-            kept = _prune(config, kept, units, newest)
-            tokens = sum(item.tokens for item in kept)
+            chosen = _prune(config, chosen, units, newest)
+            tokens = sum(item.tokens for item in chosen)
     if units is not None:
-        kept = units.whole(kept)
-        tokens = sum(item.tokens for item in kept)
-    return Window(tuple(kept), tokens, over_budget=config.is_near(tokens), dropped=len(items) - len(kept))
+        chosen = units.whole(chosen)
+        tokens = sum(item.tokens for item in chosen)
+    return Window(tuple(chosen), tokens, over_budget=config.is_near(tokens), dropped=len(items) - len(chosen))
 
 
 class _Group(msgspec.Struct, frozen=True):
@@ -82,22 +82,22 @@ class _Units:
         self._pairing = Pairing(entries)
         self._home = {entry.version: number for number, unit in enumerate(self._pairing.units) for entry in unit}
 
-    def groups(self, kept: Sequence[Summary | Entry], newest: int) -> list[_Group]:
+    def groups(self, chosen: Sequence[Summary | Entry], newest: int) -> list[_Group]:
         """Return what is kept or pruned as one when the entry of version *newest* has come, by their oldest items."""
         members: dict[int, list[Entry]] = {}
-        for item in kept:
+        for item in chosen:
             if isinstance(item, Entry):
                 members.setdefault(self._home[item.version], []).append(item)
         groups = [_Group(tuple(unit), self._pairing.is_open(unit, at=newest)) for unit in members.values()]
-        groups += [_Group((item,)) for item in kept if isinstance(item, Summary)]
+        groups += [_Group((item,)) for item in chosen if isinstance(item, Summary)]
         return sorted(groups, key=lambda group: place(group.items[0]))
 
-    def whole(self, kept: Sequence[Summary | Entry]) -> list[Summary | Entry]:
-        """Return *kept* without results that came when their call had been pruned: shown only with it (R-GEN-9)."""
-        there = {item.version for item in kept if isinstance(item, Entry)}
+    def whole(self, chosen: Sequence[Summary | Entry]) -> list[Summary | Entry]:
+        """Return *chosen* without results that came when their call had been pruned: shown only with it (R-GEN-9)."""
+        there = {item.version for item in chosen if isinstance(item, Entry)}
         split = [unit for unit in self._pairing.units if not all(entry.version in there for entry in unit)]
         alone = {entry.version for unit in split for entry in unit}
-        return [item for item in kept if isinstance(item, Summary) or item.version not in alone]
+        return [item for item in chosen if isinstance(item, Summary) or item.version not in alone]
 
 
 def _batches(items: Sequence[Summary | Entry]) -> Iterator[list[Summary | Entry]]:
@@ -110,10 +110,10 @@ def _batches(items: Sequence[Summary | Entry]) -> Iterator[list[Summary | Entry]
 
 
 def _prune(
-    config: SlidingWindow, kept: Sequence[Summary | Entry], units: _Units, newest_version: int
+    config: SlidingWindow, chosen: Sequence[Summary | Entry], units: _Units, newest_version: int
 ) -> list[Summary | Entry]:
     """Return the preserved units, the newest, open calls, and others from the newest back while they fit."""
-    groups = units.groups(kept, newest_version)
+    groups = units.groups(chosen, newest_version)
     newest = max(groups, key=lambda group: place(group.items[-1]))
     staying = [
         group is newest or group.open or any(is_preserved(item, config.preserve) for item in group.items)

@@ -74,8 +74,8 @@ def eligible(config: TokenThreshold, state: StateView) -> tuple[Entry, ...]:
     entries = state.window.entries
     if len(entries) <= config.recent_window:
         return ()
-    kept = len(entries) - config.recent_window
-    cut = entries[kept].version if config.recent_window else entries[-1].version + 1
+    older_count = len(entries) - config.recent_window
+    cut = entries[older_count].version if config.recent_window else entries[-1].version + 1
     units = group_units(entries)
     for unit in sorted(units, key=lambda unit: unit.last_version, reverse=True):
         if unit.first_version < cut <= unit.last_version:

@@ -94,8 +94,8 @@ def without_tasks(event: RecordedEvent) -> RecordedEvent:
 
 def without_summaries(event: RecordedEvent) -> RecordedEvent:
     if isinstance(event.payload, ContextRendered):
-        kept = tuple(item for item in event.payload.items if not isinstance(item, str))
-        return replace(event, payload=replace(event.payload, items=kept))
+        stored = tuple(item for item in event.payload.items if not isinstance(item, str))
+        return replace(event, payload=replace(event.payload, items=stored))
     return event
 
 
@@ -149,8 +149,8 @@ async def test_without_the_entry_all_is_as_if_it_had_never_been(seed: int) -> No
     assert [entry.entry_id for entry in replayed.window.entries] == [entry.entry_id for entry in expected.entries]
     assert [summary.text for summary in replayed.window.summaries] == [summary.text for summary in expected.summaries]
     assert f"⟦{bad}⟧" not in "".join(summary.text for summary in replayed.window.summaries)
-    kept = await poisoned.what_if("s", config, summarizer=passes_on, on_miss="call")
-    assert [summary.text for summary in kept.window.summaries] != [summary.text for summary in expected.summaries], (
+    stored = await poisoned.what_if("s", config, summarizer=passes_on, on_miss="call")
+    assert [summary.text for summary in stored.window.summaries] != [summary.text for summary in expected.summaries], (
         "the control"
     )
 

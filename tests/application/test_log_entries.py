@@ -90,10 +90,10 @@ async def test_a_window_is_cut_by_whole_units_and_keeps_one(small: MemoryLedger)
     await small.add_tool_result("s", "t", "r", tool_call_id="c", tokens=10)
     await small.add_assistant_message("s", "b", tokens=10)
     window = (await small.get_context("s")).window
-    kept = {limit: [entry.content for entry in fitted(window, limit).entries] for limit in (40, 39, 29, 10, 1)}
-    assert kept[40] == ["a", "t({})", "r", "b"]
-    assert kept[39] == ["t({})", "r", "b"]
-    assert kept[29] == kept[10] == kept[1] == ["b"], "no result without its call"
+    stored = {limit: [entry.content for entry in fitted(window, limit).entries] for limit in (40, 39, 29, 10, 1)}
+    assert stored[40] == ["a", "t({})", "r", "b"]
+    assert stored[39] == ["t({})", "r", "b"]
+    assert stored[29] == stored[10] == stored[1] == ["b"], "no result without its call"
     assert fitted(window, None) is fitted(window, 0) is window
     assert hidden(fitted(window, 29), window.entries) == 3
     assert fitted(window, 1).over_budget

@@ -96,9 +96,9 @@ if __name__ == "__main__":
 
 
 def test_a_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept, whole = tmp_path / "kept.jsonl", run(some_sessions(), PLAN)
-    run(some_sessions()[:2], PLAN, kept_in=kept)
-    with kept.open("ab") as file:
+    stored, whole = tmp_path / "kept.jsonl", run(some_sessions(), PLAN)
+    run(some_sessions()[:2], PLAN, kept_in=stored)
+    with stored.open("ab") as file:
         file.write(b'{"key": "torn')
     measured: list[str] = []
     original = running.measure_session
@@ -109,15 +109,15 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(running, "measure_session", counted)
     answers: list[tuple[int, int]] = []
-    assert run(some_sessions(), PLAN, kept_in=kept, progress=lambda *done: answers.append(done)) == whole
+    assert run(some_sessions(), PLAN, kept_in=stored, progress=lambda *done: answers.append(done)) == whole
     assert measured == ["s2", "s3"]
     assert (answers[0], answers[-1]) == ((6, 12), (12, 12))
     measured.clear()
-    assert run(some_sessions(), PLAN, kept_in=kept) == whole
+    assert run(some_sessions(), PLAN, kept_in=stored) == whole
     assert measured in ([], ["s2"]), "the line after the torn one was lost with it, and is measured again"
     other = msgspec.structs.replace(PLAN, summaries="estimate")
     measured.clear()
-    run(some_sessions(), other, kept_in=kept)
+    run(some_sessions(), other, kept_in=stored)
     assert measured == ["s0", "s1", "s2", "s3"], "what was measured otherwise does not count"
 
 

@@ -23,22 +23,22 @@ PAGE = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text()
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> InMemoryStore:
     """A store in memory, in which a session ``s`` was compacted and looked at."""
-    kept = InMemoryStore()
+    stored = InMemoryStore()
 
     async def fill() -> None:
         config = {"maxEntries": 3, "recentWindow": 1, "minEntriesToCompress": 2}
-        async with MemoryLedger.open(store=kept, config=config, actor="bot") as ledger:
+        async with MemoryLedger.open(store=stored, config=config, actor="bot") as ledger:
             for number in range(1, 5):
                 await ledger.add_user_message("s", f"message {number} " * 20, entry_id=f"e{number}")
             await ledger.settle("s")
             await ledger.get_context("s", record=True)
 
     async def opened(settings: Any) -> InMemoryStore:
-        return kept
+        return stored
 
     asyncio.run(fill())
     monkeypatch.setattr("ledger.cli.arguments.open_store", opened)
-    return kept
+    return stored
 
 
 def run(*arguments: str) -> Result:

@@ -43,18 +43,18 @@ async def test_a_login_of_the_application_can_do_what_it_needs(
 def test_its_password_is_changed_and_sent_as_a_verifier_only(
     owner: Cli, name: str, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def kept() -> str:
+    def stored() -> str:
         with server.superuser("postgres") as mighty:
             row = mighty.execute("SELECT rolpassword FROM pg_authid WHERE rolname = %s", (name,)).fetchone()
         assert row
         return str(row[0])
 
     owner("db", "login", name)
-    first = kept()
+    first = stored()
     assert first.startswith("SCRAM-SHA-256$")
     monkeypatch.setenv("MEMORY_LEDGER_LOGIN_PASSWORD", PASSWORD * 2)
     assert owner("db", "login", name).out == f"login {name} has the password now\n"
-    assert kept() != first
+    assert stored() != first
 
 
 @pytest.mark.parametrize("there", ["superuser", "ledger_app", "ledger_owner"])

@@ -53,18 +53,18 @@ async def test_an_append_held_open_is_never_skipped(
             assert not waiting.done(), "the counter is locked until the first append has ended"
             assert [position for position, _ in follower.seen] == [1, 2], "nothing is seen before it is committed"
         receipts = (await waiting).receipts
-    kept = held if ending == "commit" else ()
-    assert receipts[-1].position == 4 + len(kept), "a rollback gives its numbers back"
+    stored = held if ending == "commit" else ()
+    assert receipts[-1].position == 4 + len(stored), "a rollback gives its numbers back"
     await follower.caught_up(receipts[-1].position)
     await follower.finish()
-    assert [event_id for _, event_id in follower.seen] == ids_of((*before, *kept, *later))
-    assert await ids_in(postgres_store, stream) == ids_of(kept)
+    assert [event_id for _, event_id in follower.seen] == ids_of((*before, *stored, *later))
+    assert await ids_in(postgres_store, stream) == ids_of(stored)
 
 
 async def write_at_random(appender: AppendConnection, streams: list[Stream], seed: str, *, appends: int) -> int:
     """Append in transactions that pause, and of which some are rolled back; return how many events stayed."""
     chance = random.Random(seed)
-    kept = 0
+    stored = 0
     for _ in range(appends):
         count = chance.randint(1, 20)
         undone = chance.random() < 0.02
@@ -72,8 +72,8 @@ async def write_at_random(appender: AppendConnection, streams: list[Stream], see
             await appender.append([a_request(a_write(chance.choice(streams), *some_events(count)))])
             if chance.random() < 0.05:
                 await asyncio.sleep(chance.random() / 100)
-        kept += 0 if undone else count
-    return kept
+        stored += 0 if undone else count
+    return stored
 
 
 async def check_following(
@@ -87,22 +87,22 @@ async def check_following(
         async with connection(server, database) as appender:
             return await write_at_random(appender, streams, f"{seed}-{number}", appends=appends)
 
-    kept = sum(await asyncio.gather(*(work(number) for number in range(writers))))
-    await follower.caught_up(kept + 1)
+    stored = sum(await asyncio.gather(*(work(number) for number in range(writers))))
+    await follower.caught_up(stored + 1)
     await follower.finish()
-    return kept
+    return stored
 
 
 async def test_a_follower_of_twelve_writers_misses_nothing(
     server: Server, shared_database: str, postgres_store: PostgresStore, namespace: str, seed: int
 ) -> None:
-    kept = await check_following(server, shared_database, postgres_store, namespace, seed, writers=12, appends=60)
-    assert kept > 5_000
+    stored = await check_following(server, shared_database, postgres_store, namespace, seed, writers=12, appends=60)
+    assert stored > 5_000
 
 
 @pytest.mark.slow
 async def test_a_follower_of_twelve_writers_misses_nothing_for_long(
     server: Server, shared_database: str, postgres_store: PostgresStore, namespace: str, seed: int
 ) -> None:
-    kept = await check_following(server, shared_database, postgres_store, namespace, seed, writers=12, appends=600)
-    assert kept > 15_000
+    stored = await check_following(server, shared_database, postgres_store, namespace, seed, writers=12, appends=600)
+    assert stored > 15_000

@@ -192,9 +192,9 @@ async def test_a_read_uses_the_nearest_snapshot(monkeypatch: pytest.MonkeyPatch)
     """Otherwise the comparison above would prove nothing of snapshots."""
     monkeypatch.setattr(snapshots, "EVERY_EVENTS", 4)
     twin = await a_history()
-    kept = await twin.store.snapshots.load(twin.stream, SESSION.name, SESSION.version, at_most=9)
-    assert kept is not None
-    assert 5 <= kept.version <= 9
+    stored = await twin.store.snapshots.load(twin.stream, SESSION.name, SESSION.version, at_most=9)
+    assert stored is not None
+    assert 5 <= stored.version <= 9
 
 
 async def test_a_snapshot_that_forgets_something_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,8 +60,10 @@ def test_what_lies_under_a_block_may_leave_by_other_ways__LAW_22(others: list[di
     other = Driven({"profile": "none"})
     restore(other, before)
     assert exported(other) == before
-    kept = [(summary.text, summary.overlay) for summary in end_of_batch(session.state).summaries.live]
-    assert sorted(kept) == sorted((record.text, record.overlay) for record in end_of_batch(other.state).summaries.live)
+    stored = [(summary.text, summary.overlay) for summary in end_of_batch(session.state).summaries.live]
+    assert sorted(stored) == sorted(
+        (record.text, record.overlay) for record in end_of_batch(other.state).summaries.live
+    )
     assert [past_entry.status for past_entry in HISTORY.fold(other.events).current()] == [
         past_entry.status for past_entry in HISTORY.fold(session.events).current() if past_entry.status != "removed"
     ]

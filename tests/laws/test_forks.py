@@ -62,8 +62,8 @@ def check_fork(config: dict[str, Any], before: list[Step], place: float, after: 
         forked_from=ForkedFrom(session_id="session", version=version),
     )
     fork = continued(prefix, opening, alone=False)
-    kept = SESSION.fold(prefix).working
-    neutral = ConfigChanged(write_id="w", config=now, extraction=kept.extraction, tokens=kept.tokens)
+    stored = SESSION.fold(prefix).working
+    neutral = ConfigChanged(write_id="w", config=now, extraction=stored.extraction, tokens=stored.tokens)
     copy = continued(prefix, neutral, alone=True)
     assert fork.state.opened
     assert fork.state.compactions.in_flight == ()

@@ -180,8 +180,8 @@ def test_a_new_config_alone_changes_no_entry__LAW_24(config: dict, other: dict, 
     assert session.state.window == before.window
     assert stats_of(session.state).total_entries == stats_of(before).total_entries
     assert HISTORY.fold(session.events) == past
-    kept = [record for record in before.summaries.live if record.block is None]
-    assert [record for record in session.state.summaries.live if record.block is None] == kept
+    stored = [record for record in before.summaries.live if record.block is None]
+    assert [record for record in session.state.summaries.live if record.block is None] == stored
 
 
 @up_to(200)

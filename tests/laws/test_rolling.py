@@ -26,29 +26,29 @@ def states() -> list[SessionState]:
     return [end_of_batch(session.state), *(end_of_batch(session.append("u").state) for _ in range(1, MOST))]
 
 
-def blocks_up_to(n: int, size: int, kept: int) -> list[Span]:
+def blocks_up_to(n: int, size: int, stored: int) -> list[Span]:
     """Return the retained blocks at *n* items, in closed form. Source: R-001-3."""
     count = max(0, (n - 1) // size)
-    return [((k - 1) * size + 2, k * size + 1) for k in range(max(1, count - kept + 1), count + 1)] if kept else []
+    return [((k - 1) * size + 2, k * size + 1) for k in range(max(1, count - stored + 1), count + 1)] if stored else []
 
 
 def spans(blocks: Blocks) -> list[Span]:
     return [(due.block.first_item, due.block.last_item) for due in blocks.retained]
 
 
-def check_closed_form(size: int, kept: int, advance: Any = rolling_blocks.advance) -> None:
+def check_closed_form(size: int, stored: int, advance: Any = rolling_blocks.advance) -> None:
     """Assert that the fold of R-001-2 gives R-001-3 at every n, and that blocks and window form one run."""
-    config = RollingBlocks(size=size, max_summaries=kept, unit="entry")
+    config = RollingBlocks(size=size, max_summaries=stored, unit="entry")
     blocks: Blocks | None = None
     for n, state in enumerate(states()):
         before = blocks.number if blocks else 0
         blocks = advance(config, blocks, state.items, state.window)
         window = (max(1, n - size + 1), n)
-        assert spans(blocks) == blocks_up_to(n, size, kept)
+        assert spans(blocks) == blocks_up_to(n, size, stored)
         assert (blocks.number - before) == (n > size and (n - 1) % size == 0)
         assert window[1] - window[0] + 1 <= size
-        assert len(blocks.retained) <= kept
-        if blocks.number > before and kept:
+        assert len(blocks.retained) <= stored
+        if blocks.number > before and stored:
             assert spans(blocks)[-1] == window, "a block is the window at its trigger"
         run = [*spans(blocks), window]
         assert all(later[0] <= sooner[1] + 1 for sooner, later in pairwise(run))
@@ -83,9 +83,9 @@ def test_rejects_a_block_at_each_item_after_the_first_window__LAW_15() -> None:
         check_closed_form(3, 2, advance)
 
 
-def rolled(size: int, kept: int, unit: str, batches: list[int]) -> tuple[Any, list[tuple[Span, str]]]:
+def rolled(size: int, stored: int, unit: str, batches: list[int]) -> tuple[Any, list[tuple[Span, str]]]:
     """Return what blocks and live summaries there are when items came in *batches*, by places of entries."""
-    session = Driven({"profile": "rolling", "size": size, "max_summaries": kept, "unit": unit})
+    session = Driven({"profile": "rolling", "size": size, "max_summaries": stored, "unit": unit})
     for count in batches:
         session.add("[" + ("u9 a9 " if unit == "interaction" else "u9 ") * count + "]")
     blocks = end_of_batch(session.state).progress_of("rolling_blocks") or Blocks()

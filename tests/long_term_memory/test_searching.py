@@ -234,10 +234,10 @@ async def scored(store: Store, namespace: str, seed: int) -> list[tuple[int, lis
         )
         records.append((own, record))
     builds = await put_records(store, namespace, records)
-    kept = (await store.records.search(builds, RecordQuery(now=start, limit=100))).hits
+    remaining = (await store.records.search(builds, RecordQuery(now=start, limit=100))).hits
     vectors = [
         (hit.stored, [random.Random(hit.stored.record.record_id + str(place)).random() - 0.5 for place in range(3)])
-        for hit in kept
+        for hit in remaining
         if hit.stored.record.record_id[-1] != "3"
     ]
     await store.records.save_embeddings("model", vectors)

@@ -97,6 +97,6 @@ def test_a_service_behind_a_pooler_keeps_and_finds_a_session(
         httpx.Client(base_url=in_flight.url, timeout=30) as client,
     ):
         assert client.put("/v1/working-memory/trip", json=body).status_code == 200
-        kept = client.get("/v1/working-memory/trip", params={"namespace": namespace})
-        assert [message["content"] for message in kept.json()["messages"]] == ["hello"]
+        stored = client.get("/v1/working-memory/trip", params={"namespace": namespace})
+        assert [message["content"] for message in stored.json()["messages"]] == ["hello"]
         assert client.get("/readyz").status_code == 200

@@ -94,8 +94,8 @@ async def remember(store: PostgresStore, stream: Stream) -> None:
     await store.records.save(namespace, 1, [(stream.stream_id, "", record)], after=0, position=3, language="simple")
     await store.records.touch([(namespace, stream.stream_id, "r")], now=record.created_at, pause_s=1)
     if await store.records.stores_embeddings():
-        (kept,) = await store.records.to_embed(build, "model", limit=9)
-        await store.records.save_embeddings("model", [(kept, [1.0, 0.0])])
+        (stored,) = await store.records.to_embed(build, "model", limit=9)
+        await store.records.save_embeddings("model", [(stored, [1.0, 0.0])])
 
 
 @pytest.fixture(autouse=True)

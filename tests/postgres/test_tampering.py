@@ -170,7 +170,7 @@ async def test_a_rewrite_in_which_everything_fits_is_not_found(
     log.suffer(attack, mighty)
     assert (await verify_namespace(log.store, log.namespace)).ok
     now = {event.position: event.hash.hex() for event in await whole_log(log.store, log.namespace)}
-    exposed = any(now.get(position) != kept for position, kept in log.receipts.items())
+    exposed = any(now.get(position) != stored for position, stored in log.receipts.items())
     assert exposed is ("inserted" not in attack.name), "a receipt exposes all but what was added"
 
 

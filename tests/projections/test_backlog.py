@@ -112,6 +112,6 @@ def test_ranges_are_cut_as_the_sets_they_stand_for(seed: int) -> None:
     for _ in range(300):
         left, gone = ({item for item in range(1, 30) if chance.random() < 0.6} for _ in range(2))
         count = chance.randint(0, 12)
-        kept = without(ranges_of(sorted(left)), ranges_of(sorted(gone)))
-        assert sorted(versions(kept)) == sorted(left - gone)
+        stored = without(ranges_of(sorted(left)), ranges_of(sorted(gone)))
+        assert sorted(versions(stored)) == sorted(left - gone)
         assert sorted(versions(first(ranges_of(sorted(left)), count))) == sorted(left)[:count]

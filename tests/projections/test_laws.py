@@ -61,12 +61,12 @@ async def a_history(seed: int) -> list[RecordedEvent]:
 def check_split(projection: Projection[Any], events: list[RecordedEvent]) -> None:
     """Assert that each state, kept aside, is what it was, and a place to go on from, after all others were made."""
     state = projection.initial
-    kept = []
+    stored = []
     for event in events:
         state = projection.evolve(state, event)
-        kept.append((state, repr(state)))
+        stored.append((state, repr(state)))
     for version in range(1, len(events) + 1, 7):
-        then, shown = kept[version - 1]
+        then, shown = stored[version - 1]
         assert repr(then) == shown
         assert projection.fold(events[:version]) == then
         assert projection.fold(events[version:], then) == state

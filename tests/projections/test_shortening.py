@@ -52,8 +52,8 @@ def assert_same(held: PersistentList[Entry], count: int, limit: int) -> None:
     assert newest(held, count) == most_recent(whole, count)
     assert newest_within(held, limit) == fitting(whole, limit)
     for shown in (newest(held, count), newest_within(held, limit)):
-        kept = {entry.version for entry in shown}
-        wanted = ranges.ranges_of(entry.version for entry in whole if entry.version not in kept)
+        stored_fields = {entry.version for entry in shown}
+        wanted = ranges.ranges_of(entry.version for entry in whole if entry.version not in stored_fields)
         assert versions_without(held, shown) == wanted
 
 

@@ -106,11 +106,11 @@ async def test_a_small_window_recalls_the_evidence(
 ) -> None:
     """The control: the newest turns alone, at the same budget, hold a third of it."""
     ledger, questions = told
-    kept = [await shows(ledger, question, question.text) for question in questions]
+    stored = [await shows(ledger, question, question.text) for question in questions]
     newest = [await shows(ledger, question, "zzzz") for question in questions]
     with capsys.disabled():
-        print(f"\nat {BUDGET:,} tokens recall keeps {share(kept):.3f}, the newest turns {share(newest):.3f}")
-    assert share(kept) >= 0.75
+        print(f"\nat {BUDGET:,} tokens recall keeps {share(stored):.3f}, the newest turns {share(newest):.3f}")
+    assert share(stored) >= 0.75
     assert share(newest) < 0.40
 
 

@@ -145,6 +145,6 @@ def test_a_process_that_keeps_what_it_is_sent_is_caught() -> None:
     """Negative control of the measure: a megabyte kept for each request shows long before the list is through."""
     running = psutil.Process()
     small = running.memory_info().rss
-    with mmap.mmap(-1, len(HOSTILE) * ONE_MIB) as kept:  # new to the process, whatever it has let go before
-        kept.write(b"x" * len(kept))
-        assert running.memory_info().rss - small > len(kept) // 2
+    with mmap.mmap(-1, len(HOSTILE) * ONE_MIB) as stored:  # new to the process, whatever it has let go before
+        stored.write(b"x" * len(stored))
+        assert running.memory_info().rss - small > len(stored) // 2

@@ -86,7 +86,7 @@ def test_what_a_service_keeps_is_the_same_elsewhere_and_the_second_time_nothing_
         before, after = (
             httpx.get(f"{url}/v1/working-memory/{session}", params=names).json() for url in (service.url, there.url)
         )
-        kept = [
+        stored = [
             {
                 **each,
                 "memories": [{**memory, "created_at": 0, "updated_at": 0, "last_accessed": 0} for memory in memories],
@@ -95,8 +95,8 @@ def test_what_a_service_keeps_is_the_same_elsewhere_and_the_second_time_nothing_
             for memories in [each["memories"]]
         ]
         clock = {"last_accessed", "updated_at", "created_at"}
-        assert {k: v for k, v in kept[0].items() if k not in clock} == {
-            k: v for k, v in kept[1].items() if k not in clock
+        assert {k: v for k, v in stored[0].items() if k not in clock} == {
+            k: v for k, v in stored[1].items() if k not in clock
         }
     found = httpx.get(f"{there.url}/v1/long-term-memory/{session}-7").json()
     assert (found["text"], found["user_id"], found["namespace"]) == ("Fact 7", "mia", namespace)

@@ -321,8 +321,8 @@ def test_fields_that_are_not_sent_keep_their_value() -> None:
     written = session("a", memories=(memory("x", "m1", "pinned", "topics", pinned=True, topics=("t",)),))
     assert written.put("a", memories=(memory("x", "m1"),)) == []
     assert types(written.put("a", memories=(memory("x", "m1", "topics", topics=("u",)),))) == [MemoryEdited]
-    (kept,) = written.state.working.memories
-    assert (kept.fields.pinned, kept.fields.topics) == (True, ("u",))
+    (stored,) = written.state.working.memories
+    assert (stored.fields.pinned, stored.fields.topics) == (True, ("u",))
 
 
 # the other fields, W-59 ----------------------------------------------------------------------------------------
@@ -424,8 +424,8 @@ def test_a_marked_writer_never_takes_away_what_it_had_not_seen(data: st.DataObje
         seen = data.draw(st.sampled_from(boundaries))
         then = [entry.entry_id for entry in written.states[seen].window.entries]
         unseen = [name for name in written.names.split() if name not in then]
-        kept = data.draw(st.permutations(then)) if then else []
-        listed = kept[: data.draw(st.integers(0, len(kept)))]
+        stored = data.draw(st.permutations(then)) if then else []
+        listed = stored[: data.draw(st.integers(0, len(stored)))]
         written.put(" ".join([*listed, f"n{number}"]), seen)
         boundaries.append(written.version)
         assert [name for name in written.names.split() if name in unseen] == unseen

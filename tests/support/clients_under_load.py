@@ -92,8 +92,10 @@ async def assert_nothing_lost(store: Store, namespace: str, clients: Sequence[Cl
             stored = [entry.content for entry in await ledger.get_active_entries(session)]
             assert set(Counter(stored).values()) <= {1}, "an entry is stored twice"
             for client in (client for client in clients if client.session == session):
-                kept = [batch for batch in client.batches if set(batch) & set(stored)]
+                remaining = [batch for batch in client.batches if set(batch) & set(stored)]
                 own = [text for text in stored if text.startswith(f"{client.batches[0][0].split(' ')[0]} ")]
-                assert own == [text for batch in kept for text in batch], "a batch is half-written, or out of order"
-                assert all(batch in kept for batch in client.told), "an entry that was acknowledged is lost"
+                assert own == [text for batch in remaining for text in batch], (
+                    "a batch is half-written, or out of order"
+                )
+                assert all(batch in remaining for batch in client.told), "an entry that was acknowledged is lost"
     await assert_whole(store, namespace, [])

@@ -106,7 +106,7 @@ class Written:
 
     def prior(self, body: Body) -> PriorItems:
         """Do what the shell does with an index: return what became of items under these ids."""
-        wanted, kept = ids_to_look_up(self.state, body)
+        wanted, stored = ids_to_look_up(self.state, body)
         entries: dict[str, StoredItem] = {}
         memories: dict[str, StoredItem] = {}
         for event in self.log:
@@ -132,7 +132,7 @@ class Written:
                     )
                 case EntryRemoved(entry_id=name) if name in entries:
                     entries[name] = replace(entries[name], status="removed")
-                case MemoryAdded(memory_id=name) as item if name in kept:
+                case MemoryAdded(memory_id=name) as item if name in stored:
                     active = any(each.version == event.version for each in self.state.working.memories)
                     memories[name] = StoredItem(
                         item_id=name,

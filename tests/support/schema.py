@@ -28,8 +28,8 @@ def dump(url: str) -> str:
     objects, end, _ = objects.partition("--\n-- PostgreSQL database dump complete")
     assert first
     assert end
-    kept = [line for line in objects.splitlines() if not line.startswith("SET default_")]
-    return _HEADER + "\n" + first + "\n".join(kept).rstrip() + "\n"
+    stored = [line for line in objects.splitlines() if not line.startswith("SET default_")]
+    return _HEADER + "\n" + first + "\n".join(stored).rstrip() + "\n"
 
 
 def without_vectors(schema: str) -> str:

@@ -87,9 +87,9 @@ async def test_a_failed_job_waits_and_other_work_does_not(queue: Queue) -> None:
     await queue.put(a_job())
     (job,) = await queue.claim()
     await queue.store.jobs.release(job, JobOutcome("timeout", 60))
-    (kept,) = await queue.listed()
-    assert (kept.attempts, kept.last_error, kept.status) == (1, "timeout", "waiting")
-    assert kept.due_at > PAST + timedelta(days=1)
+    (stored,) = await queue.listed()
+    assert (stored.attempts, stored.last_error, stored.status) == (1, "timeout", "waiting")
+    assert stored.due_at > PAST + timedelta(days=1)
     await queue.put(a_job())
     assert await queue.claim() == [], "the same work waits on"
     await queue.put(a_job("other"))

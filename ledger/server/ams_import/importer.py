@@ -278,8 +278,10 @@ def _body(shown: JsonObject) -> WorkingMemoryBody:
 def _same(ours: JsonObject, theirs: JsonObject) -> bool:
     """Tell whether two servers show one session: what was said, and all that was kept with it."""
     data = {name: value for name, value in (theirs.get("data") or {}).items() if value is not None}
-    kept = {name: theirs.get(name) or absent for name, absent in _KEPT.items()}
-    return {name: ours[name] for name in _KEPT} == {**kept, "data": data} and _identity_of(ours) == _identity_of(theirs)
+    stored_fields = {name: theirs.get(name) or absent for name, absent in _KEPT.items()}
+    return {name: ours[name] for name in _KEPT} == {**stored_fields, "data": data} and _identity_of(
+        ours
+    ) == _identity_of(theirs)
 
 
 def _identity_of(shown: JsonObject) -> list[tuple[object, ...]]:

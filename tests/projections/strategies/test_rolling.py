@@ -18,8 +18,10 @@ UNITS = ("interaction", "entry")
 class Rolling(Driven):
     """A rolling session whose items, of either unit, are all alike: an entry, or a pair of them."""
 
-    def __init__(self, size: int, kept: int, unit: str = "entry", summarizer: Scripted | None = None, **more) -> None:
-        super().__init__({"profile": "rolling", "size": size, "max_summaries": kept, "unit": unit, **more}, summarizer)
+    def __init__(self, size: int, stored: int, unit: str = "entry", summarizer: Scripted | None = None, **more) -> None:
+        super().__init__(
+            {"profile": "rolling", "size": size, "max_summaries": stored, "unit": unit, **more}, summarizer
+        )
         self.unit, self.n = unit, 0
 
     def grow(self, items: int, *, at_once: bool = False) -> "Rolling":

@@ -31,9 +31,9 @@ async def test_ten_concurrent_appends_keep_all_ten__B1(
         if start == "messages":
             await appended(client, name, 99, "already there")
         await asyncio.gather(*(appended(client, name, each, "same" if equal else f"text {each}") for each in range(10)))
-        kept = (await client.get_working_memory(name)).messages
-        assert {message.id for message in kept} >= {f"new-{each}" for each in range(10)}
-        assert len(kept) == 10 + (start == "messages")
+        stored = (await client.get_working_memory(name)).messages
+        assert {message.id for message in stored} >= {f"new-{each}" for each in range(10)}
+        assert len(stored) == 10 + (start == "messages")
 
 
 @pytest.mark.slow

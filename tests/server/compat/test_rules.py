@@ -126,8 +126,8 @@ async def test_a_store_that_is_cut_off_costs_no_message__B4(cut: tuple[Cut, Runn
             await client.get_or_create_working_memory(session)
         store.away = False
         await client.set_working_memory_data(session, {"step": 2})
-        _, kept = await client.get_or_create_working_memory(session)
-    assert ([each.content for each in kept.messages], kept.data) == (["keep me"], {"step": 2})
+        _, stored = await client.get_or_create_working_memory(session)
+    assert ([each.content for each in stored.messages], stored.data) == (["keep me"], {"step": 2})
 
 
 @pytest.mark.parametrize("part", [0.5, 1.0], ids=["half of it", "all of it"])

@@ -57,8 +57,8 @@ async def test_a_write_that_saw_nothing_costs_no_message__B4(
     path = f"/v1/working-memory/{session}"
     await client.put_working_memory(session, WorkingMemory(session_id=session, messages=SAID))
     await client.put_working_memory(session, WorkingMemory(session_id=session, messages=[], data={"new": 2}))
-    kept = api.get(path).json()
-    assert (len(kept["messages"]), kept["data"]) == (len(SAID), {"new": 2})
+    stored = api.get(path).json()
+    assert (len(stored["messages"]), stored["data"]) == (len(SAID), {"new": 2})
     # the negative control: who proves to have seen the messages does empty the list
-    assert api.put(path, json={**kept, "messages": []}).status_code == 200
+    assert api.put(path, json={**stored, "messages": []}).status_code == 200
     assert api.get(path).json()["messages"] == []

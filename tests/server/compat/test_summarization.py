@@ -113,10 +113,10 @@ def test_150_messages_with_a_small_model_are_each_active_or_covered__B5(
     answer = put_within(api, session, 4096, many(150))
     assert answer["context"] == "A summary."
     assert len(endpoint.asked) > 1
-    kept = [message["id"] for message in answer["messages"]]
+    stored = [message["id"] for message in answer["messages"]]
     answers = [line.rpartition(" ")[2] for prompt in endpoint.prompts for line in prompt.splitlines() if "word" in line]
-    assert [int(number) for number in answers] == list(range(150 - len(kept)))
-    assert kept == [f"m{n}" for n in range(150 - len(kept), 150)]
+    assert [int(number) for number in answers] == list(range(150 - len(stored)))
+    assert stored == [f"m{n}" for n in range(150 - len(stored), 150)]
 
 
 def test_a_slow_model_is_waited_for_a_while_and_works_on_in_the_background__W_45(
