@@ -123,12 +123,12 @@ def _reworded(state: Backlog, event: RecordedEvent, payload: EntryEdited | Entry
     version = payload.entry_version
     if not ranges.contains(state.unextracted, version) and not ranges.contains(state.unindexed, version):
         return state
-    gone = ((version, version),) if isinstance(payload, EntryRemoved) else ()
+    removed_range = ((version, version),) if isinstance(payload, EntryRemoved) else ()
     return replace(
         state,
         changed_version=event.version,
-        unextracted=without(state.unextracted, gone),
-        unindexed=without(state.unindexed, gone),
+        unextracted=without(state.unextracted, removed_range),
+        unindexed=without(state.unindexed, removed_range),
     )
 
 
@@ -143,9 +143,9 @@ def first(wanted: Ranges, count: int) -> Ranges:
     return tuple(taken)
 
 
-def without(left: Ranges, gone: Ranges) -> Ranges:
-    """Return *left* without the versions in *gone*."""
-    for start, end in gone:
+def without(left: Ranges, removed: Ranges) -> Ranges:
+    """Return *left* without the versions in *removed*."""
+    for start, end in removed:
         left = tuple(_apart(left, start, end))
     return left
 

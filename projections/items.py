@@ -129,13 +129,13 @@ def add_entry(items: Items, entry: Entry, window: ActiveEntries) -> Items:
     return Items(interactions, messages, waiting, closed, counted)
 
 
-def forget(items: Items, *, gone: Ranges, before: int) -> Items:
-    """Return *items* after the entries in *gone* left the window; items that end before *before* are let go."""
+def forget(items: Items, *, removed: Ranges, before: int) -> Items:
+    """Return *items* after the entries in *removed* left the window; items that end before *before* are let go."""
     return replace(
         items,
         interactions=items.interactions.forget(before),
         messages=items.messages.forget(before),
-        waiting=tuple(call for call in items.waiting if not ranges.contains(gone, call.version)),
+        waiting=tuple(call for call in items.waiting if not ranges.contains(removed, call.version)),
     )
 
 

@@ -103,8 +103,8 @@ def evolve(known: Mapping[str, Record], event: RecordedEvent) -> list[Record]:
                 *(_merged(known[record_id], keeper, event) for record_id in merged if record_id in known),
             ]
         case RecordDeleted(record_id=record_id, reason=reason):
-            gone = known.get(record_id)
-            return [replace(gone, status=reason, version=event.version)] if gone else []
+            removed = known.get(record_id)
+            return [replace(removed, status=reason, version=event.version)] if removed else []
         case RecordCreated(record_id=record_id):
             before = known.get(record_id)
             return [

@@ -19,20 +19,20 @@ def fitted(window: Window, limit: int | None) -> Window:
         return window
     in_order = sorted(window.entries, key=lambda entry: entry.version)
     units = [unit for unit in group_units(in_order) if not unit.entries[0].pinned]
-    gone: set[int] = set()
+    left_out: set[int] = set()
     tokens = window.tokens
     for unit in units[:-1]:
         if tokens <= limit:
             break
-        gone.update(entry.version for entry in unit.entries)
+        left_out.update(entry.version for entry in unit.entries)
         tokens -= sum(entry.tokens for entry in unit.entries)
     return msgspec.structs.replace(
         window,
-        items=tuple(item for item in window.items if isinstance(item, Summary) or item.version not in gone),
+        items=tuple(item for item in window.items if isinstance(item, Summary) or item.version not in left_out),
         tokens=tokens,
         over_budget=tokens > limit,
-        dropped=window.dropped + len(gone),
-        recalled=tuple(found for found in window.recalled if found[0] not in gone),
+        dropped=window.dropped + len(left_out),
+        recalled=tuple(found for found in window.recalled if found[0] not in left_out),
     )
 
 

@@ -74,8 +74,8 @@ def evolve(state: ActiveEntries, event: RecordedEvent) -> ActiveEntries:
                     for entry in state.entries
                 ]
             )
-        case EntryRemoved(entry_version=gone):
-            return _of([entry for entry in state.entries if entry.version != gone])
+        case EntryRemoved(entry_version=removed):
+            return _of([entry for entry in state.entries if entry.version != removed])
         case SessionCleared():
             return ActiveEntries()
         case _:

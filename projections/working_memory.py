@@ -188,9 +188,9 @@ def _flagged(state: WorkingMemory, version: int, payload: EntryAdded) -> Working
 
 
 def _with_data(state: WorkingMemory, version: int, payload: DataChanged) -> WorkingMemory:
-    gone = set(payload.removed)
-    remaining: dict[str, Any] = {key: value for key, value in state.data.items() if key not in gone}
-    places = {key: at for key, at in state.set_at.items() if key not in gone}
+    removed_keys = set(payload.removed)
+    remaining: dict[str, Any] = {key: value for key, value in state.data.items() if key not in removed_keys}
+    places = {key: at for key, at in state.set_at.items() if key not in removed_keys}
     return replace(state, data=remaining | payload.set, set_at=places | dict.fromkeys(payload.set, version))
 
 

@@ -48,7 +48,7 @@ def compare(before: SessionState, after: SessionState, covered: Ranges = ()) -> 
     """Return what changed from *before* to *after*; *covered* are the versions that compactions took on the way."""
     here = {entry.version: entry for entry in before.window.entries}
     there = {entry.version: entry for entry in after.window.entries}
-    gone = [entry for version, entry in here.items() if version not in there]
+    removed_entries = [entry for version, entry in here.items() if version not in there]
     had = {memory.version: memory for memory in before.working.memories}
     has = {memory.version: memory for memory in after.working.memories}
     stood = {summary.summary_id: summary for summary in before.summaries.live}
@@ -57,8 +57,8 @@ def compare(before: SessionState, after: SessionState, covered: Ranges = ()) -> 
         from_version=before.version,
         to_version=after.version,
         added=tuple(entry for version, entry in there.items() if version not in here),
-        removed=tuple(entry for entry in gone if not ranges.contains(covered, entry.version)),
-        covered=tuple(entry for entry in gone if ranges.contains(covered, entry.version)),
+        removed=tuple(entry for entry in removed_entries if not ranges.contains(covered, entry.version)),
+        covered=tuple(entry for entry in removed_entries if ranges.contains(covered, entry.version)),
         edited=tuple(
             (entry, there[version])
             for version, entry in here.items()

@@ -88,10 +88,10 @@ class RecordChanges(RecordReads):
         deleted = 0
         for streams in _by_namespace(await self._stored(*ids)):
 
-            def gone(stream: Stream, known: KnownRecords) -> list[Any]:
+            def deletions(stream: Stream, known: KnownRecords) -> list[Any]:
                 return decisions.delete(known, ids, reason="deleted", write_id=write_id)
 
-            written = await self._writer.write(streams, RecordLookup(record_ids=ids), gone)
+            written = await self._writer.write(streams, RecordLookup(record_ids=ids), deletions)
             deleted += sum(len(write.events) for write in written)
         return deleted
 
@@ -131,10 +131,10 @@ class RecordChanges(RecordReads):
             }
             wanted = RecordLookup(record_ids=tuple(event.record_id for own in by_stream.values() for event in own))
 
-            def gone(stream: Stream, known: KnownRecords, own: Any = by_stream) -> list[Any]:
+            def deletions(stream: Stream, known: KnownRecords, own: Any = by_stream) -> list[Any]:
                 return decisions.forget(known, own[stream], write_id=write_id)
 
-            written = await self._writer.write(streams, wanted, gone)
+            written = await self._writer.write(streams, wanted, deletions)
             deleted += [event.record_id for write in written for event in write.events]
         return ForgetResult(scanned=len(scanned), deleted=len(deleted), deleted_ids=deleted, dry_run=False)
 

@@ -77,12 +77,12 @@ def forgotten(
         and record.record.record_id not in pinned
         and (allowed is None or record.record.fields.memory_type in allowed)
     ]
-    gone = {record.key for record in open_to_it if _too_old(record, policy, now)}
+    too_old = {record.key for record in open_to_it if _too_old(record, policy, now)}
     if policy.budget is not None:
-        rest = [record for record in open_to_it if record.key not in gone]
+        rest = [record for record in open_to_it if record.key not in too_old]
         freshest = sorted(rest, key=lambda record: -_recency(record, now))
-        gone |= {record.key for record in freshest[policy.budget :]}
-    return [record for record in open_to_it if record.key in gone]
+        too_old |= {record.key for record in freshest[policy.budget :]}
+    return [record for record in open_to_it if record.key in too_old]
 
 
 def _too_old(record: StoredRecord, policy: ForgetPolicy, now: datetime) -> bool:

@@ -57,10 +57,10 @@ class RecordRestore(RecordChanges):
                 continue
             if any(event.payload.write_id in left for event in await self._events(stored, name)):
 
-                def gone(stream: Stream, known: KnownRecords) -> list[Any]:
+                def deletions(stream: Stream, known: KnownRecords) -> list[Any]:
                     return decisions.delete(known, [record_id], reason=MOVED, write_id=write_id)
 
-                await self._writer.write([stream], RecordLookup(record_ids=(record_id,)), gone)
+                await self._writer.write([stream], RecordLookup(record_ids=(record_id,)), deletions)
 
     async def _at_revision(
         self, record_id: str, revision: int, namespace: str | None, user_id: str | None

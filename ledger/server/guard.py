@@ -178,14 +178,14 @@ class Exchange:
 
     async def _until_disconnected(self) -> Message:
         """Wait until the client goes, or, for a stream, the service stops."""
-        gone = asyncio.ensure_future(self._receive())
+        removed = asyncio.ensure_future(self._receive())
         stopped = asyncio.ensure_future(self._stopping.wait())
         try:
-            await asyncio.wait({gone, stopped}, return_when=asyncio.FIRST_COMPLETED)
-            while not (gone.done() or self._streams):  # what is no stream may finish; it may still become one
-                await asyncio.wait({gone}, timeout=_CHECK_AGAIN_S)
+            await asyncio.wait({removed, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            while not (removed.done() or self._streams):  # what is no stream may finish; it may still become one
+                await asyncio.wait({removed}, timeout=_CHECK_AGAIN_S)
         finally:
-            gone.cancel()
+            removed.cancel()
             stopped.cancel()
         return {"type": "http.disconnect"}
 

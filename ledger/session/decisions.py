@@ -105,8 +105,10 @@ def _keep(
         case ChangeData(write_id=write_id, set=wanted, removed=removed):
             data = {} if command.begins else state.working.data
             changed = {key: value for key, value in wanted.items() if key not in data or not is_same(value, data[key])}
-            gone = tuple(key for key in removed if key in data)
-            return [DataChanged(write_id=write_id, set=changed, removed=gone)] if changed or gone else []
+            removed_keys = tuple(key for key in removed if key in data)
+            return (
+                [DataChanged(write_id=write_id, set=changed, removed=removed_keys)] if changed or removed_keys else []
+            )
         case SetExpiry(write_id=write_id, ttl_seconds=ttl_seconds):
             same = ttl_seconds == state.working.ttl_seconds
             return [] if same and ttl_seconds is None else [ExpirySet(write_id=write_id, ttl_seconds=ttl_seconds)]

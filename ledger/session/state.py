@@ -203,10 +203,10 @@ def _items(state: SessionState, payload: Event, entries: ActiveEntries) -> Items
         case EntryAdded():
             return items.add_entry(state.items, entries.entries.last, entries)
         case CompactionCompleted(effect="replace" | "erase", covered=covered):
-            return items.forget(state.items, gone=covered, before=_oldest_needed(state, entries))
+            return items.forget(state.items, removed=covered, before=_oldest_needed(state, entries))
         case EntryRemoved(entry_version=version):
-            gone = ((version, version),)
-            return items.forget(state.items, gone=gone, before=_oldest_needed(state, entries))
+            removed_range = ((version, version),)
+            return items.forget(state.items, removed=removed_range, before=_oldest_needed(state, entries))
         case SessionCleared():
             return Items()
         case _:

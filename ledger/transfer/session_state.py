@@ -113,7 +113,7 @@ def import_state(
             raise InvalidInput("duplicate_id", "two summaries have the same id", field=f"summaries[{index}]")
         hidden.update(summary.entries if summary.hides else ())
         summaries.append(summary)
-    lost = tuple(index for index, gone in enumerate(compressed) if gone and index not in hidden)
+    lost = tuple(index for index, is_compressed in enumerate(compressed) if is_compressed and index not in hidden)
     if lost:
         tokens = sum(entries[index].tokens for index in lost)
         summaries.append(ImportedSummary(compaction_id=new_id(), entries=lost, hides=True, tokens_before=tokens))

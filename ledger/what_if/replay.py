@@ -144,13 +144,13 @@ class Replay:
     def _take(self, event: RecordedEvent) -> None:
         again = self._state.window.newest(event.payload.entry_id) if isinstance(event.payload, EntryAdded) else None
         if again is not None:  # it came back to the recorded window; the replay's it had never left
-            gone = EntryRemoved(
+            removal = EntryRemoved(
                 write_id=event.payload.write_id,
                 entry_id=again.entry_id,
                 entry_version=again.version,
                 tokens=again.tokens,
             )
-            self._take(msgspec.structs.replace(event, payload=gone))
+            self._take(msgspec.structs.replace(event, payload=removal))
         self._state = SESSION.evolve(self._state, event)
         match event.payload:
             case EntryAdded():

@@ -112,9 +112,9 @@ def test_a_config_is_tried_compared_and_adopted(cli: Callable[..., Result], tmp_
     both = json.loads(cli("diff", "s", "--config", file, "--config", CONFIGS / "full.json", "--json").stdout)
     assert both["a"]["what_if"]
     assert both["b"]["what_if"]
-    gone = added["entries"][0]["entry_id"]
-    without = json.loads(cli("what-if", "s", "--without", gone, "--json").stdout)
-    assert [entry["id"] for entry in without["a"]["only_entries"]] == [gone]
+    removed = added["entries"][0]["entry_id"]
+    without = json.loads(cli("what-if", "s", "--without", removed, "--json").stdout)
+    assert [entry["id"] for entry in without["a"]["only_entries"]] == [removed]
     assert json.loads(cli("stats", "s", "--json").stdout)["version"] == 17, "nothing was written"
     cli("adopt", "s", "--config", file)
     assert json.loads(cli("config", "s", "--json").stdout)["window"]["memory_max_tokens"] == 200

@@ -35,12 +35,12 @@ OUTCOMES = (CompactionCompleted, CompactionFailed, CompactionDiscarded)
 
 def without_failures(events: Sequence[RecordedEvent]) -> list[RecordedEvent]:
     """Return *events* less every compaction that failed or was discarded, request and outcome."""
-    gone = {
+    removed = {
         event.payload.compaction_id
         for event in events
         if isinstance(event.payload, CompactionFailed | CompactionDiscarded)
     }
-    return [event for event in events if getattr(event.payload, "compaction_id", None) not in gone]
+    return [event for event in events if getattr(event.payload, "compaction_id", None) not in removed]
 
 
 def lasting(state: SessionState) -> SessionState:

@@ -96,8 +96,8 @@ def test_a_clear_leaves_memories_alone_and_an_end_leaves_nothing() -> None:
 def test_a_result_counts_only_while_what_was_read_is_as_it_was() -> None:
     read = after(OPENED, said(), noted())
     assert after(OPENED, said(), noted(), said()).is_still(read, ((2, 2),))
-    gone = EntryRemoved(write_id="w", entry_id="e", entry_version=2, tokens=1)
-    assert not after(OPENED, said(), noted(), gone).is_still(read, ((2, 2),))
+    removed = EntryRemoved(write_id="w", entry_id="e", entry_version=2, tokens=1)
+    assert not after(OPENED, said(), noted(), removed).is_still(read, ((2, 2),))
     extracted = EntriesExtracted(write_id="w", covered=((2, 2),), strategy="discrete")
     assert not after(OPENED, said(), noted(), extracted).is_still(read, ((2, 2),))
     cleared = after(OPENED, said(), noted(), SessionCleared(write_id="w"))
@@ -110,8 +110,8 @@ def test_a_result_counts_only_while_what_was_read_is_as_it_was() -> None:
 def test_ranges_are_cut_as_the_sets_they_stand_for(seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(300):
-        left, gone = ({item for item in range(1, 30) if chance.random() < 0.6} for _ in range(2))
+        left, removed = ({item for item in range(1, 30) if chance.random() < 0.6} for _ in range(2))
         count = chance.randint(0, 12)
-        stored = without(ranges_of(sorted(left)), ranges_of(sorted(gone)))
-        assert sorted(versions(stored)) == sorted(left - gone)
+        stored = without(ranges_of(sorted(left)), ranges_of(sorted(removed)))
+        assert sorted(versions(stored)) == sorted(left - removed)
         assert sorted(versions(first(ranges_of(sorted(left)), count))) == sorted(left)[:count]

@@ -45,8 +45,8 @@ def test_an_entry_is_shown_with_all_that_was_recorded_of_it(api: httpx.Client, s
         ("entry.edited", "Book a table for three"),
     ]
     assert api.delete(f"/v1/sessions/{session}/entries/m-1").json() == {"version": 5}
-    gone = api.get(f"/v1/sessions/{session}/entries/m-1").json()
-    assert (gone["status"], len(gone["history"])) == ("removed", 3)
+    removed = api.get(f"/v1/sessions/{session}/entries/m-1").json()
+    assert (removed["status"], len(removed["history"])) == ("removed", 3)
     again = api.delete(f"/v1/sessions/{session}/entries/m-1")
     assert (again.status_code, again.json()["code"]) == (404, "entry_not_found")
 

@@ -70,9 +70,9 @@ def test_only_an_active_entry_can_be_edited_or_removed() -> None:
     """R-GEN-4."""
     session = Driven({"max_entries": 4, "recent_window": 1, "min_entries_to_compress": 1}).add("u a u a u a")
     session.do(RemoveEntry("w", "e6"))
-    for gone in ("e1", "e6", "e99"):
-        session.when(edit(gone)).refuses(EntryNotFound)
-        session.when(RemoveEntry("w", gone)).refuses(EntryNotFound)
+    for removed in ("e1", "e6", "e99"):
+        session.when(edit(removed)).refuses(EntryNotFound)
+        session.when(RemoveEntry("w", removed)).refuses(EntryNotFound)
     assert session.refused.entry_id == "e99"
 
 

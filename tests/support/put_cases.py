@@ -113,11 +113,11 @@ class Written:
             match event.payload:
                 case EntryAdded() as item if item.entry_id in wanted:
                     active = self.state.window.at(event.version) is not None
-                    gone = "cleared" if event.version <= self.state.cleared_version else "covered"
+                    removed = "cleared" if event.version <= self.state.cleared_version else "covered"
                     earlier = entries.get(item.entry_id)
                     entries[item.entry_id] = StoredItem(
                         item_id=item.entry_id,
-                        status="active" if active else gone,
+                        status="active" if active else removed,
                         version=event.version,
                         write_id=item.write_id,
                         value=(item.role, item.content),

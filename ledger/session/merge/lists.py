@@ -40,10 +40,10 @@ def merge_list(
     matches = match_items(seen, theirs, ours, evidence, prior)
     sent = {match.active.version for match in matches if match.active is not None}
     omitted = [item for item in theirs if item.version not in sent]
-    gone = leaving(base, theirs, matches, omitted, evidence, views)
+    removed = leaving(base, theirs, matches, omitted, evidence, views)
     in_place, moved = _placed([each for each in matches if not _stays_away(each, seen, evidence)], seen, evidence)
     return MergedList(
-        removed=(*gone, *(match.active for match in moved if match.active is not None)),
+        removed=(*removed, *(match.active for match in moved if match.active is not None)),
         in_place=tuple(in_place),
         added=tuple(moved),
         listed=KnownToWriter(until=version, without=ranges.ranges_of(item.version for item in omitted)),
