@@ -57,15 +57,15 @@ class Spending(msgspec.Struct, frozen=True, kw_only=True):
 
 def spending(completed: Iterable[CompactionCompleted], prices: Prices) -> Spending:
     """Return what compactions cost: all of them, also those whose summaries are gone by now. Source: R-WIF-8."""
-    made = list(completed)
+    compactions = list(completed)
     calls = [
         (completed.model, output.input_tokens or 0, output.output_tokens or 0)
-        for completed in made
+        for completed in compactions
         for output in completed.outputs
     ]
     costs = [prices.cost(*call) for call in calls]
     return Spending(
-        compactions=len(made),
+        compactions=len(compactions),
         model_calls=len(calls),
         input_tokens=sum(asked for _, asked, _ in calls),
         output_tokens=sum(answered for _, _, answered in calls),

@@ -52,9 +52,9 @@ class Version(int):
 
     def __new__(cls, value: int, *, replayed: bool = False) -> "Version":
         """Return *value* as a version."""
-        made = super().__new__(cls, value)
-        made.replayed = replayed
-        return made
+        version = super().__new__(cls, value)
+        version.replayed = replayed
+        return version
 
 
 class Configured(msgspec.Struct, frozen=True, kw_only=True):

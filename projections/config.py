@@ -85,9 +85,9 @@ def _load(canonical: bytes) -> MemoryConfig:
         raw["limit"] = _validate(TriggerLimit, raw["limit"], "limit")
     if "summarizer" in raw:
         raw["summarizer"] = _validate(SummarizerConfig, raw["summarizer"], "summarizer")
-    made = _validate(MemoryConfig, {**raw, "window": window, "compactions": compactions}, "")
-    _check_together(made)
-    return made
+    config = _validate(MemoryConfig, {**raw, "window": window, "compactions": compactions}, "")
+    _check_together(config)
+    return config
 
 
 def _strategy(raw: Any, registry: Mapping[str, Any], path: str) -> Any:

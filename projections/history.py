@@ -84,15 +84,15 @@ def evolve(state: History, event: RecordedEvent) -> History:
 
 def _compact(state: History, event: RecordedEvent, payload: CompactionCompleted) -> History:
     status: PastEntryStatus = "erased" if payload.effect == "erase" else "covered"
-    made = (payload.summary_id,) if payload.summary_id else ()
+    summary_ids = (payload.summary_id,) if payload.summary_id else ()
     entries = []
     for past in state.entries:
         if not ranges.contains(payload.covered, past.entry.version):
             entries.append(past)
         elif payload.effect == "overlay":
-            entries.append(replace(past, summary_ids=past.summary_ids + made))
+            entries.append(replace(past, summary_ids=past.summary_ids + summary_ids))
         else:
-            entries.append(replace(past, status=status, summary_ids=past.summary_ids + made))
+            entries.append(replace(past, status=status, summary_ids=past.summary_ids + summary_ids))
     summaries = state.summaries
     if payload.summary_id:
         summaries = summaries.append(summary_of(event, payload, payload.summary_id))

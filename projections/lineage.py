@@ -129,11 +129,11 @@ def evolve(state: Lineage, event: RecordedEvent) -> Lineage:
             return replace(state, tasks=(*state.tasks, (payload.compaction_id, task.version))) if task else state
         case CompactionCompleted() as payload:
             task_version = 0 if payload.method == "heuristic" else dict(state.tasks).get(payload.compaction_id, 0)
-            made = _settled(state, payload.compaction_id)
+            settled = _settled(state, payload.compaction_id)
             if payload.summary_id is not None:
                 summary = SummaryOrigin(event.version, payload.summary_id, payload.covered, payload.folds, task_version)
-                made = replace(made, summaries=made.summaries.append(summary))
-            return replace(made, window=window.evolve(state.window, event))
+                settled = replace(settled, summaries=settled.summaries.append(summary))
+            return replace(settled, window=window.evolve(state.window, event))
         case CompactionFailed() | CompactionDiscarded() as payload:
             return _settled(state, payload.compaction_id)
         case ContextRendered() as payload:
@@ -156,7 +156,7 @@ def _check_derives_nothing(payload: NothingDerived) -> None:
 
 def origin(lineage: Lineage, summary_id: str) -> Origin:
     """Return what the summary stands for, through all summaries it folds; nothing if there is no such summary."""
-    by_id = {made.summary_id: made for made in lineage.summaries}
+    by_id = {summary.summary_id: summary for summary in lineage.summaries}
     covered: list[Ranges] = []
     via: list[str] = []
     waiting = [summary_id]
@@ -173,15 +173,15 @@ def reach(lineage: Lineage, versions: Iterable[int]) -> Reach:
     """Return every summary and every recorded context that the entry with these *versions* reached."""
     wanted = set(versions)
     found: dict[str, Reached] = {}
-    for made in lineage.summaries:
-        through = next((fold for fold in made.folds if fold in found), None)
-        if any(ranges.contains(made.covered, version) for version in wanted):
-            found[made.summary_id] = Reached(made.version, "covers", made.summary_id)
+    for summary in lineage.summaries:
+        through = next((fold for fold in summary.folds if fold in found), None)
+        if any(ranges.contains(summary.covered, version) for version in wanted):
+            found[summary.summary_id] = Reached(summary.version, "covers", summary.summary_id)
         elif through is not None:
             via = (through, *found[through].via)
-            found[made.summary_id] = Reached(made.version, "folds", made.summary_id, via)
-        elif made.task in wanted:
-            found[made.summary_id] = Reached(made.version, "task", made.summary_id)
+            found[summary.summary_id] = Reached(summary.version, "folds", summary.summary_id, via)
+        elif summary.task in wanted:
+            found[summary.summary_id] = Reached(summary.version, "task", summary.summary_id)
     contexts = []
     for version, rendered in lineage.contexts:
         runs = [item for item in rendered.items if not isinstance(item, str)]

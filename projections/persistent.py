@@ -39,9 +39,9 @@ class PersistentList(Generic[T]):
 
     @classmethod
     def _of(cls, chunks: tuple[_Chunk[T], ...], tail: tuple[T, ...], length: int) -> "PersistentList[T]":
-        made = cls.__new__(cls)
-        made._chunks, made._tail, made._length = chunks, tail, length
-        return made
+        copy = cls.__new__(cls)
+        copy._chunks, copy._tail, copy._length = chunks, tail, length
+        return copy
 
     @property
     def last(self) -> T:

@@ -111,16 +111,16 @@ def shown_messages(window: Window, *, summary_role: str = "user") -> list[ShownM
         elif item.version not in done:
             unit = homes[item.version]
             done.update(entry.version for entry in unit)
-            made = list(_unit_messages(unit))
+            created = list(_unit_messages(unit))
             if item.version in gaps:
-                said_before = made[0].message["content"]
-                made[0].message["content"] = _GAP if said_before is None else f"{_GAP}\n{said_before}"
+                said_before = created[0].message["content"]
+                created[0].message["content"] = _GAP if said_before is None else f"{_GAP}\n{said_before}"
                 spoken = None
-            if spoken is not None and spoken.write_id == item.write_id and "tool_calls" in made[0].message:
+            if spoken is not None and spoken.write_id == item.write_id and "tool_calls" in created[0].message:
                 last_message = messages.pop()
-                made[0].message["content"] = last_message.message["content"]
-                made[0] = ShownMessage(made[0].message, last_message.sources + made[0].sources)
-            messages.extend(made)
+                created[0].message["content"] = last_message.message["content"]
+                created[0] = ShownMessage(created[0].message, last_message.sources + created[0].sources)
+            messages.extend(created)
             spoken = item if item.kind == "message" and item.role == "assistant" else None
     return messages
 

@@ -117,11 +117,11 @@ def _workflow(own: JsonObject) -> JsonObject:
         return {"window": {"type": "full"}, "compactions": [], "limit": limit}
     if not isinstance(compressor, dict):
         raise InvalidInput("bad_config", "is an object with a name", field="memory_compressor_config")
-    made = _with_type(compressor, {})
-    if made.get("type") == "sliding_window":
-        return {"window": {**outer, **made}, "compactions": []}
-    if made.get("type") == "summarization":
-        return {"window": {"type": "full"}, "compactions": [{**outer, **made}]}
+    compressor_config = _with_type(compressor, {})
+    if compressor_config.get("type") == "sliding_window":
+        return {"window": {**outer, **compressor_config}, "compactions": []}
+    if compressor_config.get("type") == "summarization":
+        return {"window": {"type": "full"}, "compactions": [{**outer, **compressor_config}]}
     raise InvalidInput("bad_config", "is sliding-window or summarization", field="memory_compressor_config.name")
 
 
@@ -227,15 +227,15 @@ def _without_nulls(value: Any) -> Any:
 
 def _with_types(plain: JsonObject) -> JsonObject:
     """Return canonical JSON whose strategies name their type by ``type`` (R-CFG-5)."""
-    made = dict(plain)
-    if isinstance(made.get("window"), dict):
-        made["window"] = _with_type(made["window"], {})
-    if isinstance(made.get("compactions"), list):
-        made["compactions"] = [
+    typed = dict(plain)
+    if isinstance(typed.get("window"), dict):
+        typed["window"] = _with_type(typed["window"], {})
+    if isinstance(typed.get("compactions"), list):
+        typed["compactions"] = [
             _with_type(item, {"rolling": "rolling_blocks"}) if isinstance(item, dict) else item
-            for item in made["compactions"]
+            for item in typed["compactions"]
         ]
-    return made
+    return typed
 
 
 def _with_type(strategy: JsonObject, values: Mapping[str, str]) -> JsonObject:

@@ -88,8 +88,8 @@ def evolve(state: LiveSummaries, event: RecordedEvent) -> LiveSummaries:
             return _of((*remaining, summary_of(event, payload, payload.summary_id)))
         case ContextSet() as payload:
             remaining = [summary for summary in state.live if summary.summary_id not in payload.folds]
-            made = summary_context(event, payload)
-            return _of((*remaining, made) if made else tuple(remaining))
+            settled = summary_context(event, payload)
+            return _of((*remaining, settled) if settled else tuple(remaining))
         case SessionCleared():
             return LiveSummaries()
         case _:

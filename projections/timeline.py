@@ -69,8 +69,8 @@ def _entries(event: EntryAdded | EntryEdited | EntryRemoved | EntriesExtracted |
         case EntryRemoved():
             return f"entry {event.entry_version}, {event.tokens} tokens"
         case EntriesExtracted():
-            made = f"{len(event.record_ids)} memories by {event.strategy}"
-            return f"{size(event.covered)} entries ({spans(event.covered)}), {made}"
+            description = f"{len(event.record_ids)} memories by {event.strategy}"
+            return f"{size(event.covered)} entries ({spans(event.covered)}), {description}"
         case EntriesIndexed():
             return f"{size(event.covered)} entries ({spans(event.covered)})"
         case _:
@@ -129,8 +129,8 @@ def _compaction(event: CompactionRequested | CompactionCompleted | CompactionFai
             why = ", ".join(event.reasons)
             return f"{size(event.covered)} entries ({spans(event.covered)}), {event.tokens} tokens; {why}"
         case CompactionCompleted():
-            made = f"{event.tokens_before} → {event.tokens_after} tokens by {event.model or event.method}"
-            return f"{size(event.covered)} entries ({spans(event.covered)}), {made}"
+            description = f"{event.tokens_before} → {event.tokens_after} tokens by {event.model or event.method}"
+            return f"{size(event.covered)} entries ({spans(event.covered)}), {description}"
         case CompactionFailed():
             return f"{event.reason}: {event.detail}"
         case CompactionDiscarded():

@@ -23,15 +23,15 @@ async def test_an_attempt_is_made_again_until_no_other_writer_comes_first() -> N
 
 
 async def test_an_attempt_that_fails_otherwise_is_not_made_again() -> None:
-    made: list[int] = []
+    created: list[int] = []
 
     async def attempt(number: int) -> None:
-        made.append(number)
+        created.append(number)
         raise InvalidInput("bad_value", "is wrong")
 
     with pytest.raises(InvalidInput):
         await until_uncontended(attempt)
-    assert made == [0]
+    assert created == [0]
 
 
 def asking() -> Generator[str, SummaryText, list[str]]:

@@ -39,16 +39,16 @@ def plots(rows: Sequence[Row], measured: Sequence[Measured]) -> dict[str, bytes]
     Raises:
         InvalidInput: matplotlib is not installed.
     """
-    made = {}
+    figures = {}
     if any(row.curve for row in rows):
-        made["evidence.png"] = _evidence(rows)
+        figures["evidence.png"] = _evidence(rows)
     medians = {
         row.config: _medians([measured.shown for measured in measured if measured.config == row.config]) for row in rows
     }
-    made["tokens.png"] = _tokens(medians)
+    figures["tokens.png"] = _tokens(medians)
     if len(rows) > 1:
-        made.update((panel_name(number), _panel(config, medians)) for number, config in enumerate(medians))
-    return made
+        figures.update((panel_name(number), _panel(config, medians)) for number, config in enumerate(medians))
+    return figures
 
 
 def _medians(sessions: Sequence[Sequence[int]]) -> tuple[int, ...]:

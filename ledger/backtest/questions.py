@@ -59,11 +59,11 @@ def is_bfcl(document: Document) -> bool:
 def _question(value: Any, sources: dict[str, str], line: int) -> Question:
     if "scenario" in value:
         text = "\n".join(message["content"] for turn in value["question"] for message in turn)
-        made = {"session": value["scenario"], "question": text, "evidence": [sources[value["id"]]]}
+        fields = {"session": value["scenario"], "question": text, "evidence": [sources[value["id"]]]}
     else:
-        made = {name: value[name] for name in Question.__struct_fields__ if name in value}
+        fields = {name: value[name] for name in Question.__struct_fields__ if name in value}
     try:
-        return msgspec.convert(made, Question)
+        return msgspec.convert(fields, Question)
     except msgspec.ValidationError as fault:
         raise ImportRefused("bad_question", str(fault), line=line) from None
 

@@ -58,7 +58,7 @@ def add(
     if all_namespaces and allow:
         raise InvalidInput("bad_arguments", "give namespaces, or all of them", field="--allow")
     names = tuple(dict.fromkeys(allow or [opts.settings.namespace]))
-    made = FoundToken(
+    token = FoundToken(
         token_hash=b"",
         name=check_name(name, field="NAME"),
         scopes=scopes,
@@ -68,8 +68,8 @@ def add(
     )
     key_id, secret = new_token()
     with token_admin(_url()) as keeper:
-        keeper.add(key_id, structs.replace(made, token_hash=hash_of(secret)))
-    shown = {"key_id": key_id, "token": secret, "name": made.name, "expires_at": made.expires_at}
+        keeper.add(key_id, structs.replace(token, token_hash=hash_of(secret)))
+    shown = {"key_id": key_id, "token": secret, "name": token.name, "expires_at": token.expires_at}
     opts.output.result(shown, lambda: opts.output.say(secret))
 
 

@@ -209,7 +209,7 @@ class RecordChanges(RecordReads):
         write_id = self._clock.ulid()
         touched: set[tuple[Stream, str]] = set()
 
-        def made(stream: Stream, known: KnownRecords) -> list[Any]:
+        def decide_creation(stream: Stream, known: KnownRecords) -> list[Any]:
             own = [draft for draft, home in drafts if home == stream]
             creation = decisions.create(known, own, stream=stream, write_id=write_id, deduplicate=deduplicate)
             touched.update((stream, item) for item in creation.touched)
@@ -219,7 +219,7 @@ class RecordChanges(RecordReads):
             record_ids=tuple(draft.record_id for draft, _ in drafts),
             identities=tuple(identity(fields_of(draft, None, home)) for draft, home in drafts) if deduplicate else (),
         )
-        written = await self._writer.write(streams, wanted, made)
+        written = await self._writer.write(streams, wanted, decide_creation)
         created = {
             (write.write.stream, event.record_id)
             for write in written

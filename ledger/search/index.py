@@ -107,8 +107,8 @@ class SearchIndex:
                 asked[event.payload.compaction_id] = event.payload
             if isinstance(event.payload, SessionOpened) and event.payload.forked_from is not None:
                 changes += await self._inherited(stored.stream_id, event.version)
-            made = await self._knowledge(stored.stream_id, event, asked)
-            changes += [StreamChange(stored.stream_id, change) for change in search.changes(event, made)]
+            pieces = await self._knowledge(stored.stream_id, event, asked)
+            changes += [StreamChange(stored.stream_id, change) for change in search.changes(event, pieces)]
         position = events[-1].position if events else after
         return await self._store.search.apply(
             self._namespace_id, build, changes, after=after, position=position, language=self._language

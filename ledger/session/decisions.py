@@ -207,27 +207,27 @@ def _replace(state: SessionState, command: ReplaceState) -> list[Event]:
         events.append(SessionCleared(write_id=command.write_id))
     first = state.version + len(events) + (0 if state.opened else 1) + 1
     events.extend(command.entries)
-    for made in command.summaries:
-        covered = ranges.ranges_of(first + index for index in sorted(made.entries))
+    for summary in command.summaries:
+        covered = ranges.ranges_of(first + index for index in sorted(summary.entries))
         events.append(
             CompactionCompleted(
                 write_id=command.write_id,
-                compaction_id=made.compaction_id,
-                key=made.key,
+                compaction_id=summary.compaction_id,
+                key=summary.key,
                 strategy="imported",
-                effect="erase" if made.summary_id is None else "replace" if made.hides else "overlay",
+                effect="erase" if summary.summary_id is None else "replace" if summary.hides else "overlay",
                 covered=covered,
-                tokens_before=made.tokens_before,
-                summary_id=made.summary_id,
-                text=made.text,
-                tokens_after=made.tokens,
-                tokenizer=made.tokenizer,
+                tokens_before=summary.tokens_before,
+                summary_id=summary.summary_id,
+                text=summary.text,
+                tokens_after=summary.tokens,
+                tokenizer=summary.tokenizer,
                 method="imported",
                 # an overlay whose entries were all removed covers nothing (R-001-7)
                 first_version=covered[0][0] if covered else 0,
-                starts_at=made.starts_at,
-                ends_at=made.ends_at,
-                created_at=made.created_at,
+                starts_at=summary.starts_at,
+                ends_at=summary.ends_at,
+                created_at=summary.created_at,
             )
         )
     return events

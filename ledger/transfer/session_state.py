@@ -144,14 +144,14 @@ def _stands_for(summary: Summary, history: History) -> list[int]:
     """Return the versions a summary stands for: those it took away, also through those it folds; or lies over."""
     if summary.overlay:
         return list(ranges.versions(summary.covered))
-    made = {other.summary_id: other for other in history.summaries}
+    summaries = {other.summary_id: other for other in history.summaries}
     versions: set[int] = set()
     waiting = [summary]
     while waiting:
         item = waiting.pop()
         if not item.overlay:
             versions.update(ranges.versions(item.covered))
-        waiting.extend(made[folded] for folded in item.folds if folded in made)
+        waiting.extend(summaries[folded] for folded in item.folds if folded in summaries)
     return sorted(versions)
 
 

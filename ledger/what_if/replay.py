@@ -240,7 +240,7 @@ def replay(
     Raises:
         SummaryMissing: the cache has no answer to a question, and *on_miss* is ``raise``.
     """
-    made = Replay(
+    replayed = Replay(
         config,
         method="heuristic" if cache is None else "llm",
         model=model,
@@ -252,4 +252,4 @@ def replay(
     async def answer(request: SummaryRequest) -> SummaryText:
         return answer_from(cache or {}, request, on_miss=on_miss, tokenizer=config.tokenizer)
 
-    return run_at_once(drive(made.steps(events), answer))
+    return run_at_once(drive(replayed.steps(events), answer))

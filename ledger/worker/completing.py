@@ -47,11 +47,11 @@ async def complete(
 
     async def attempt(number: int) -> Ending:
         state, backlog = await worked.read(stream)
-        made = result_of_backlog(state, backlog)
-        events = [event for command in made.commands for event in decide(state, command)] if made else []
-        if made is None or not events:
+        created = result_of_backlog(state, backlog)
+        events = [event for command in created.commands for event in decide(state, command)] if created else []
+        if created is None or not events:
             return "late"
-        records = await _records(worked, stream, made.promotions, write_id)
+        records = await _records(worked, stream, created.promotions, write_id)
         session = stream_write(stream, events, expected_version=state.version, clock=services.clock, actor=ACTOR)
         await services.store.events.append(AppendRequest(writes=(*records, session)))
         return "done"

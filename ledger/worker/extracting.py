@@ -57,12 +57,12 @@ async def extract(worked: WorkedNamespace, stream: Stream) -> Ending:
         outputs=output,
     )
 
-    def made(now: SessionState, left: Backlog) -> JobResult | None:
+    def decide_extraction(now: SessionState, left: Backlog) -> JobResult | None:
         if not left.is_still(read, covered):
             return None
         return JobResult(promotions, (MarkExtracted(extracted, read.life, read.cleared_version),))
 
-    return await complete(worked, stream, made, write_id=write_id)
+    return await complete(worked, stream, decide_extraction, write_id=write_id)
 
 
 async def _asked(

@@ -33,7 +33,7 @@ async def promote(worked: WorkedNamespace, stream: Stream) -> Ending:
         return "done"
     write_id = worked.handle.services.clock.ulid()
 
-    def made(now: SessionState, left: Backlog) -> JobResult | None:
+    def decide_promotion(now: SessionState, left: Backlog) -> JobResult | None:
         if not left.is_unpromoted_still(read, wanted):
             return None
         promotions = tuple(
@@ -50,7 +50,7 @@ async def promote(worked: WorkedNamespace, stream: Stream) -> Ending:
         )
         return JobResult(promotions, tuple(PromoteMemory(mark, read.life) for mark in marks))
 
-    return await complete(worked, stream, made, write_id=write_id)
+    return await complete(worked, stream, decide_promotion, write_id=write_id)
 
 
 async def index(worked: WorkedNamespace, stream: Stream) -> Ending:
@@ -63,12 +63,12 @@ async def index(worked: WorkedNamespace, stream: Stream) -> Ending:
     write_id = worked.handle.services.clock.ulid()
     promotions = tuple(_of_message(entries[version], stream) for version in sorted(entries))
 
-    def made(now: SessionState, left: Backlog) -> JobResult | None:
+    def decide_index(now: SessionState, left: Backlog) -> JobResult | None:
         if not left.is_unindexed_still(read, covered):
             return None
         return JobResult(promotions, (MarkIndexed(EntriesIndexed(write_id=write_id, covered=covered), read.life),))
 
-    return await complete(worked, stream, made, write_id=write_id)
+    return await complete(worked, stream, decide_index, write_id=write_id)
 
 
 async def _memories(

@@ -24,8 +24,8 @@ OBJECTS = st.dictionaries(KEYS, VALUES, max_size=4)
 @given(OBJECTS, OBJECTS)
 def test_a_patch_makes_one_object_of_the_other(before: dict[str, Any], after: dict[str, Any]) -> None:
     """Applied by another's implementation of RFC 6902."""
-    made = jsonpatch.apply_patch(before, json_patch(before, after))
-    assert made == after
+    created = jsonpatch.apply_patch(before, json_patch(before, after))
+    assert created == after
     assert json_patch(after, after) == []
 
 

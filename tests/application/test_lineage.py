@@ -175,7 +175,7 @@ async def test_the_way_to_a_summary_is_told() -> None:
 
 
 def test_nonsense_that_goes_in_circles_ends() -> None:
-    def made(version: int, name: str, *folds: str) -> RecordedEvent:
+    def created(version: int, name: str, *folds: str) -> RecordedEvent:
         payload = CompactionCompleted(
             write_id=name,
             compaction_id=name,
@@ -189,7 +189,7 @@ def test_nonsense_that_goes_in_circles_ends() -> None:
         )
         return RecordedEvent(version, version, None, 0, 0, "", payload)  # type: ignore[arg-type]
 
-    lineage = LINEAGE.fold([made(1, "a", "b"), made(2, "b", "a"), made(3, "c", "c")])
+    lineage = LINEAGE.fold([created(1, "a", "b"), created(2, "b", "a"), created(3, "c", "c")])
     assert origin(lineage, "a").covered == origin(lineage, "b").covered == ((1, 2),)
     assert origin(lineage, "c").via == ()
     assert origin(lineage, "nobody").covered == ()

@@ -179,6 +179,6 @@ def test_ranks_are_numbers_that_were_there() -> None:
 def test_a_row_adds_up_its_sessions() -> None:
     session = Session().add("u a " * 3)
     item = measured_under({"profile": "none"}, session)
-    made = row("name", [item, item])
-    assert (made.sessions, made.turns, made.median_shown, made.total_shown) == (2, 6, 30, 180)
-    assert (made.in_window, made.curve) == (None, ())
+    created = row("name", [item, item])
+    assert (created.sessions, created.turns, created.median_shown, created.total_shown) == (2, 6, 30, 180)
+    assert (created.in_window, created.curve) == (None, ())

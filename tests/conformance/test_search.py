@@ -151,9 +151,9 @@ async def test_folded_summaries_give_way_to_the_one_that_folds_them(store: Store
             await ledger.add_assistant_message("s", "an answer")
             await ledger.settle()
         live = await ledger.get_summaries("s")
-        made = (await ledger.get_history("s")).summaries
+        created = (await ledger.get_history("s")).summaries
         found = [item for item in await ledger.search("walnut") if item.kind == "summary"]
-        assert len(made) > len(live) == len(found) == 1
+        assert len(created) > len(live) == len(found) == 1
         assert found[0].summary == live[0]
 
 

@@ -50,10 +50,10 @@ class Facade:
 @pytest.fixture(autouse=True)
 def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The module the operations are in."""
-    made: Any = ModuleType("operations_of_a_test")
-    made.add, made.lines = add, lines
-    monkeypatch.setitem(sys.modules, made.__name__, made)
-    return made  # type: ignore[no-any-return]
+    created: Any = ModuleType("operations_of_a_test")
+    created.add, created.lines = add, lines
+    monkeypatch.setitem(sys.modules, created.__name__, created)
+    return created  # type: ignore[no-any-return]
 
 
 async def test_an_operation_is_called_with_the_handle() -> None:

@@ -131,13 +131,13 @@ def test_rejects_an_order_by_the_clients_clock__LAW_19(monkeypatch: pytest.Monke
 
 def check_nothing_lost(session: Driven) -> None:
     history = HISTORY.fold(session.events)
-    made = {summary.summary_id: summary for summary in history.summaries}
+    created = {summary.summary_id: summary for summary in history.summaries}
     lineage: set[int] = set()
     waiting = list(end_of_batch(session.state).summaries.live)
     while waiting:
         summary = waiting.pop()
         lineage.update(versions(summary.covered))
-        waiting += [made[folded] for folded in summary.folds]
+        waiting += [created[folded] for folded in summary.folds]
     seen = {entry.version for entry in window_of(session.state).entries}
     there = {past_entry.entry.version for past_entry in history.current() if past_entry.status != "removed"}
     assert there == seen | (lineage & there)

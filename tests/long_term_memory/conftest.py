@@ -47,8 +47,8 @@ def memory(store: Store, namespace: str) -> LongTermMemory:
 def over(store: Store, namespace: str) -> Callable[..., LongTermMemory]:
     """Long-term memory over several namespaces, by the ends of their names."""
 
-    def made(*ends: str, **options: object) -> LongTermMemory:
+    def created(*ends: str, **options: object) -> LongTermMemory:
         names = [f"{namespace}{end}" for end in ends]
         return LongTermMemory(store, namespaces=names, default_namespace=names[0], **options)  # type: ignore[arg-type]
 
-    return made
+    return created

@@ -190,8 +190,8 @@ async def test_a_wrong_record_is_refused_whole_and_by_its_place(
 async def test_creators_of_one_id_leave_one_record(store: Store, namespace: str) -> None:
     """Who comes second decides anew: one creates, the others edit. Three of them know nothing of each other."""
     memories = [LongTermMemory(store, namespaces=[namespace], default_namespace=namespace) for _ in range(3)]
-    made = (memories[number % 3].create([a_record(text=f"text {number}")]) for number in range(9))
-    await asyncio.gather(*made)
+    created = (memories[number % 3].create([a_record(text=f"text {number}")]) for number in range(9))
+    await asyncio.gather(*created)
     history = await memories[0].history("r")
     assert [item.type for item in history] == ["record.created", *["record.edited"] * 8]
     assert {item.record.text for item in history} == {f"text {number}" for number in range(9)}

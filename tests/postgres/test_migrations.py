@@ -57,7 +57,7 @@ def said(*arguments: str) -> tuple[int, str]:
 def test_an_empty_database_is_migrated_once_and_then_usable(each_server: Server, namespace: str) -> None:
     with each_server.fresh(migrated=False) as name:
         assert upgrade(each_server.database(name)) == (None, newest_revision())
-        made = dump(each_server.database(name))
+        created = dump(each_server.database(name))
 
         async def use() -> None:
             store = await PostgresStore.open(each_server.target(name))
@@ -67,7 +67,7 @@ def test_an_empty_database_is_migrated_once_and_then_usable(each_server: Server,
 
         asyncio.run(use())
         assert upgrade(each_server.database(name)) == (newest_revision(), newest_revision())
-        assert dump(each_server.database(name)) == made
+        assert dump(each_server.database(name)) == created
         asyncio.run(use())
 
 

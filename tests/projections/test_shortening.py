@@ -24,11 +24,11 @@ said = saying("user", "assistant", "call", "result")
 
 
 def entries(notes: list[tuple[str, int, int, int]], *, calls_differ: int = 3) -> PersistentList[Entry]:
-    version, made = 1, []
+    version, created = 1, []
     for index, (what, tokens, gap, shift) in enumerate(notes):
         version += 1 + gap
         kind = {"call": "tool_call", "result": "tool_result"}.get(what, "message")
-        made.append(
+        created.append(
             Entry(
                 version=version,
                 entry_id=f"e{version}",
@@ -44,7 +44,7 @@ def entries(notes: list[tuple[str, int, int, int]], *, calls_differ: int = 3) ->
                 created_at=BEGAN + timedelta(minutes=index + shift),
             )
         )
-    return PersistentList(made)
+    return PersistentList(created)
 
 
 def assert_same(held: PersistentList[Entry], count: int, limit: int) -> None:

@@ -33,9 +33,9 @@ def endpoint() -> Iterator[Endpoint]:
 
 @pytest.fixture
 async def embedder(endpoint: Endpoint) -> AsyncIterator[OpenAIEmbedder]:
-    made = OpenAIEmbedder(model="scripted", base_url=endpoint.url, max_retries=0, timeout_s=1)
-    yield made
-    await made.close()
+    created = OpenAIEmbedder(model="scripted", base_url=endpoint.url, max_retries=0, timeout_s=1)
+    yield created
+    await created.close()
 
 
 @pytest.fixture

@@ -244,10 +244,10 @@ def test_a_fork_shares_history_and_goes_on_by_itself(api: httpx.Client, session:
     """W-70."""
     say(api, session)
     body = {"session_id": f"{session}-fork", "version": 2}
-    made = api.post(f"/v1/sessions/{session}/fork", json=body, headers={"Idempotency-Key": "f"})
-    assert (made.status_code, made.json()["at_version"], made.json()["version"]) == (201, 2, 3)
+    created = api.post(f"/v1/sessions/{session}/fork", json=body, headers={"Idempotency-Key": "f"})
+    assert (created.status_code, created.json()["at_version"], created.json()["version"]) == (201, 2, 3)
     again = api.post(f"/v1/sessions/{session}/fork", json=body, headers={"Idempotency-Key": "f"})
-    assert (again.json(), again.headers["idempotent-replayed"]) == (made.json(), "true")
+    assert (again.json(), again.headers["idempotent-replayed"]) == (created.json(), "true")
     say(api, f"{session}-fork", [{"role": "user", "content": "Elsewhere"}])
     state = api.get(f"/v1/sessions/{session}-fork/state").json()
     assert [message["content"] for message in state["messages"]] == ["Book a table for two", "Elsewhere"]

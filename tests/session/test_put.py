@@ -27,9 +27,9 @@ from tests.support.put_cases import Written, message, messages
 
 
 def session(names: str = "a b c", **fields) -> Written:
-    made = Written()
-    made.put(names, **fields)
-    return made
+    created = Written()
+    created.put(names, **fields)
+    return created
 
 
 def types(events: list) -> list[type]:

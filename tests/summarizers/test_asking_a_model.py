@@ -26,12 +26,17 @@ async def test_a_good_answer_replaces_what_it_covers_and_says_where_it_comes_fro
     endpoint.answers(says(" They counted to five. "))
     await talk(on_store)
     await on_store.settle()
-    made = await completed(on_store)
-    assert (made.text, made.method, made.model, made.error) == ("They counted to five.", "llm", "scripted-1", None)
-    assert (made.covered, made.tokens_before) == (((2, 6),), 50)
-    assert (made.effect, made.over_target) == ("replace", False)
-    assert made.trust == "user"
-    (output,) = made.outputs
+    created = await completed(on_store)
+    assert (created.text, created.method, created.model, created.error) == (
+        "They counted to five.",
+        "llm",
+        "scripted-1",
+        None,
+    )
+    assert (created.covered, created.tokens_before) == (((2, 6),), 50)
+    assert (created.effect, created.over_target) == ("replace", False)
+    assert created.trust == "user"
+    (output,) = created.outputs
     assert (output.input_tokens, output.output_tokens) == (120, 7)
     assert output.text == " They counted to five. ", "the answer is kept word for word"
     stats = await on_store.get_stats("s")
@@ -42,13 +47,13 @@ async def test_a_good_answer_replaces_what_it_covers_and_says_where_it_comes_fro
 async def test_the_request_is_recorded_before_the_call_with_the_hash_of_what_is_asked(small: MemoryLedger) -> None:
     await talk(small)
     await small.settle()
-    requested, made = [event.payload for event in await compactions(small)]
+    requested, created = [event.payload for event in await compactions(small)]
     assert isinstance(requested, CompactionRequested)
     (call,) = requested.calls
     assert call.model == "scripted-1"
     assert call.parameters == {"temperature": 0.1}
     assert re.fullmatch("[0-9a-f]{64}", call.request_hash)
-    assert call.request_hash == made.outputs[0].request_hash
+    assert call.request_hash == created.outputs[0].request_hash
     assert re.fullmatch("[0-9a-f]{64}", call.template_hash)
 
 
@@ -149,9 +154,9 @@ async def test_thoughts_are_left_out_of_a_summary(
     endpoint.answers(says(answer))
     await talk(small)
     await small.settle()
-    made = await completed(small)
-    assert made.text == summary
-    assert made.outputs[0].text == (None if answer == summary else answer)
+    created = await completed(small)
+    assert created.text == summary
+    assert created.outputs[0].text == (None if answer == summary else answer)
 
 
 async def test_a_summary_above_its_target_is_taken_and_flagged(small: MemoryLedger, endpoint: Endpoint) -> None:
@@ -159,9 +164,9 @@ async def test_a_summary_above_its_target_is_taken_and_flagged(small: MemoryLedg
     endpoint.answers(says("a b c d e f g h i j k l m n o p q r s t"))
     await talk(small)
     await small.settle()
-    made = await completed(small)
-    assert 15 < made.tokens_after < 50
-    assert made.over_target
+    created = await completed(small)
+    assert 15 < created.tokens_after < 50
+    assert created.over_target
 
 
 async def test_the_trust_of_a_summary_is_the_lowest_of_what_it_stands_for(small: MemoryLedger) -> None:

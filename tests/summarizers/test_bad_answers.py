@@ -125,9 +125,9 @@ async def test_on_failure_heuristic_completes_without_the_model_and_records_its_
     ):
         await talk(ledger)
         await ledger.settle()
-        made = await completed(ledger)
-        assert (made.method, made.model, made.outputs) == ("heuristic", None, ())
-        assert made.error is not None
-        assert made.error.startswith(error)
-        assert made.text.startswith("[Previous conversation summary]\n5 user messages\n")
+        created = await completed(ledger)
+        assert (created.method, created.model, created.outputs) == ("heuristic", None, ())
+        assert created.error is not None
+        assert created.error.startswith(error)
+        assert created.text.startswith("[Previous conversation summary]\n5 user messages\n")
         assert await said(ledger) == messages(TRIGGER, TRIGGER)

@@ -57,8 +57,8 @@ class Callable:
 )
 async def test_a_callback_may_be_sync_or_async(callback: Any) -> None:
     ledger = await of_one(callback)
-    made = await completed(ledger)
-    assert (made.text, made.method, made.model) == ("From 5 messages.", "callback", None)
+    created = await completed(ledger)
+    assert (created.text, created.method, created.model) == ("From 5 messages.", "callback", None)
     assert await said(ledger) == messages(TRIGGER, TRIGGER)
 
 
@@ -136,15 +136,15 @@ async def test_a_callback_that_returns_no_text_fails(answer: object) -> None:
 
 async def test_with_on_failure_heuristic_a_raising_callback_is_replaced_and_its_error_recorded() -> None:
     """V-000-11."""
-    made = await completed(await of_one(raises, onFailure="heuristic"))
-    assert (made.method, made.error) == ("heuristic", "error: the summarizer raised RuntimeError")
+    created = await completed(await of_one(raises, onFailure="heuristic"))
+    assert (created.method, created.error) == ("heuristic", "error: the summarizer raised RuntimeError")
 
 
 async def test_without_a_callback_the_heuristic_writes_and_no_call_is_recorded() -> None:
     """R-SUM-9."""
     ledger = await of_one(None)
-    made = await completed(ledger)
-    assert (made.method, made.outputs, made.error) == ("heuristic", (), None)
+    created = await completed(ledger)
+    assert (created.method, created.outputs, created.error) == ("heuristic", (), None)
     assert (await ledger.get_stats("s")).model_calls == 0
 
 
@@ -184,9 +184,9 @@ class Own:
 
 
 async def test_a_summarizer_object_is_recorded_with_its_method_and_model() -> None:
-    made = await completed(await of_one(Own(SummaryText("A summary.", 10, 3))))
-    assert (made.method, made.model) == ("llm", "mine-1")
-    assert (made.outputs[0].input_tokens, made.outputs[0].output_tokens) == (10, 3)
+    created = await completed(await of_one(Own(SummaryText("A summary.", 10, 3))))
+    assert (created.method, created.model) == ("llm", "mine-1")
+    assert (created.outputs[0].input_tokens, created.outputs[0].output_tokens) == (10, 3)
 
 
 @pytest.mark.parametrize("answer", ["A summary.", None, SummaryText(None), SummaryText(5)])  # type: ignore[arg-type]

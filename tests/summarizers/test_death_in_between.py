@@ -59,8 +59,8 @@ async def test_what_a_killed_process_left_is_abandoned_after_its_lease_and_done_
         await talk(successor, 1, first=TRIGGER + 2)
         await successor.settle()
         assert await outcomes(successor) == ["requested", "failed abandoned", "requested", "completed"]
-        made = await completed(successor)
-        assert made.text == "The only summary."
+        created = await completed(successor)
+        assert created.text == "The only summary."
         assert await said(successor) == messages(TRIGGER + 2, TRIGGER + 2)
         stats = await successor.get_stats("s")
         assert (stats.total_entries, stats.summaries) == (TRIGGER + 2, 1)

@@ -19,12 +19,12 @@ Tools used: shell, read_file
 
 
 def entries(*raw: dict[str, Any]) -> tuple[Entry, ...]:
-    made = []
+    created = []
     for version, each in enumerate(raw, start=1):
         draft = draft_entry(each)
         fields = {name: getattr(draft, name) for name in ("kind", "role", "content", "tool_name", "tool_status")}
-        made.append(Entry(version, f"e{version}", "w", tokens=1, tokenizer="caller", recorded_us=0, **fields))
-    return tuple(made)
+        created.append(Entry(version, f"e{version}", "w", tokens=1, tokenizer="caller", recorded_us=0, **fields))
+    return tuple(created)
 
 
 def user(content: str) -> dict[str, Any]:

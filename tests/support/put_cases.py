@@ -43,11 +43,11 @@ def message(text: str, name: str | None = None, role: str = "user") -> BodyMessa
 
 def messages(names: str) -> tuple[BodyMessage, ...]:
     """Return messages whose ids are the words of *names*; ``a=text`` says another text than ``text of a``."""
-    made = []
+    created = []
     for word in names.split():
         name, _, text = word.partition("=")
-        made.append(message(text or f"text of {name}", name))
-    return tuple(made)
+        created.append(message(text or f"text of {name}", name))
+    return tuple(created)
 
 
 def count_words(role: str | None, text: str) -> TokenCount:

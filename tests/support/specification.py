@@ -37,8 +37,8 @@ class Session:
     def add(self, notation: str, tokens: int = 10, **fields) -> "Session":
         for items in batches(notation):
             write_id, first = next(self.ids), len(self.added) + 1
-            made = (entry(item, n, write_id=write_id, tokens=tokens, **fields) for n, item in enumerate(items, first))
-            self.do(AddEntries(tuple(made)))
+            token = (entry(item, n, write_id=write_id, tokens=tokens, **fields) for n, item in enumerate(items, first))
+            self.do(AddEntries(tuple(token)))
         return self
 
     def when(self, command: Command) -> "Session":

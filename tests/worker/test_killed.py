@@ -74,14 +74,14 @@ async def assert_done_once(scene: Scene) -> None:
     promoted = [event.payload.memory_id for event in events if event.type == "memory.promoted"]
     assert promoted == [f"m-{scene.stream.session_id}"], "each memory is promoted once"
     wanted = Counter([*promoted, *(record_id for item in extracted for record_id in item.record_ids)])
-    made = Counter(
+    created = Counter(
         event.payload.record_id
         for event in await scene.record_events()
         if event.type == "record.created"
         and event.payload.source is not None
         and event.payload.source.session_id == scene.stream.session_id
     )
-    assert made == wanted, "each memory is one record"
+    assert created == wanted, "each memory is one record"
     left = BACKLOG.fold(events)
     assert (left.unextracted, left.unpromoted) == ((), ())
 
@@ -217,11 +217,11 @@ async def test_a_worker_without_the_guard_is_caught(
     async def unguarded(
         worked: WorkedNamespace, stream: Any, result_of_backlog: DecideCompletion, *, write_id: str
     ) -> Ending:
-        made = result_of_backlog(*before)
-        assert made is not None
-        events = [command.extracted for command in made.commands]  # type: ignore[union-attr]
+        created = result_of_backlog(*before)
+        assert created is not None
+        events = [command.extracted for command in created.commands]  # type: ignore[union-attr]
         handle = worked.handle
-        records = await handle.long_term.writes_for_promotion(stream, made.promotions, write_id=write_id)
+        records = await handle.long_term.writes_for_promotion(stream, created.promotions, write_id=write_id)
         clock = handle.services.clock
         write = stream_write(stream, events, expected_version=None, clock=clock, actor="worker")
         await worked.store.events.append(AppendRequest(writes=(write, *records)))

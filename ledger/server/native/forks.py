@@ -56,7 +56,7 @@ async def fork(
         raise InvalidInput("bad_version", "give a version or a moment, not both", field="at")
     if conditions.if_match:
         await conditions.require(session)
-    made = await session.ledger.fork(
+    forked = await session.ledger.fork(
         new_session_id=check_name(body.session_id, field="session_id"),
         new_user_id=body.user_id,
         version=body.version,
@@ -64,14 +64,14 @@ async def fork(
         idempotency_key=conditions.key,
         **session.names,
     )
-    tag(response, made.version, replayed=made.replayed)
+    tag(response, forked.version, replayed=forked.replayed)
     return Fork(
-        session_id=made.session_id,
-        user_id=made.user_id,
-        forked_from=made.forked_from,
-        at_version=made.at_version,
-        version=made.version,
-        position=made.position,
-        event_id=made.event_id,
-        hash=made.hash,
+        session_id=forked.session_id,
+        user_id=forked.user_id,
+        forked_from=forked.forked_from,
+        at_version=forked.at_version,
+        version=forked.version,
+        position=forked.position,
+        event_id=forked.event_id,
+        hash=forked.hash,
     )
