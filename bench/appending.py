@@ -82,9 +82,9 @@ async def _gains(
 
 
 async def _all(work: Callable[[int], Awaitable[None]], clients: int) -> float:
-    begun = time.perf_counter()
+    started = time.perf_counter()
     await asyncio.gather(*(work(client) for client in range(clients)))
-    return time.perf_counter() - begun
+    return time.perf_counter() - started
 
 
 async def bulk(setting: Setting) -> list[Result]:
@@ -137,9 +137,9 @@ async def library_overhead(setting: Setting) -> list[Result]:
     await fill(setting, ledger, "one", 100)
     figures = []
     for _ in range(_ROUNDS):
-        begun = time.process_time()
+        started = time.process_time()
         for _ in range(1_000):
             await ledger.add_entries("one", [setting.draft()])
-        figures.append((time.process_time() - begun) * 1_000)
+        figures.append((time.process_time() - started) * 1_000)
     value = statistics.median(figures)
     return [at_most("append without a database: CPU, as a share of 150 µs", value / _CPU_GOAL_US, 1.0)]

@@ -29,9 +29,9 @@ async def interleaved(contenders: Mapping[str, Work], *, rounds: int, each: int)
         taken: dict[str, list[float]] = {name: [] for name in contenders}
         for _ in range(each):
             for name, work in contenders.items():
-                begun = time.perf_counter()
+                started = time.perf_counter()
                 await work()
-                taken[name].append(time.perf_counter() - begun)
+                taken[name].append(time.perf_counter() - started)
         for name, times in taken.items():
             medians[name].append(statistics.median(times))
     return medians

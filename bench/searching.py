@@ -40,15 +40,15 @@ async def search(setting: Setting) -> list[Result]:
         for first in range(0, _ENTRIES, _BATCH):
             batch = list(itertools.islice(texts, _BATCH))
             await ledger.add_entries(f"session-{first}", [{"role": "user", "content": text} for text in batch])
-            begun = time.perf_counter()
+            started = time.perf_counter()
             async with bare.cursor() as cursor, cursor.copy("COPY bare_texts (id, body) FROM STDIN") as copy:
                 for text in batch:
                     await copy.write_row((next(number), text))
-            filled += time.perf_counter() - begun
-        begun = time.perf_counter()
+            filled += time.perf_counter() - started
+        started = time.perf_counter()
         await bare.execute("UPDATE bare_texts SET vector = to_tsvector('simple', body)")
         await bare.execute("CREATE INDEX ON bare_texts USING gin (vector)")
-        filled += time.perf_counter() - begun
+        filled += time.perf_counter() - started
         built = await _build(ledger)
         await bare.execute("VACUUM ANALYZE bare_texts")
         await bare.execute("VACUUM ANALYZE ledger.search_entries")
@@ -82,9 +82,9 @@ async def search(setting: Setting) -> list[Result]:
 
 
 async def _build(ledger: MemoryLedger) -> float:
-    begun = time.perf_counter()
+    started = time.perf_counter()
     await ledger.search("anything")
-    return time.perf_counter() - begun
+    return time.perf_counter() - started
 
 
 def _texts(chance: random.Random) -> Iterator[str]:

@@ -181,6 +181,6 @@ async def http_clients(setting: Setting) -> list[Result]:
 
 
 async def _all(work: Callable[[int], Awaitable[None]]) -> float:
-    begun = time.perf_counter()
+    started = time.perf_counter()
     await asyncio.gather(*(work(client) for client in range(_CLIENTS)))
-    return time.perf_counter() - begun
+    return time.perf_counter() - started

@@ -153,12 +153,12 @@ def _interaction(here: Sequence[Entry], version: int, *, begins: bool, ends: boo
     for index, interaction in enumerate(found):
         if all(entry.version != version for entry in interaction.entries):
             continue
-        begun = begins or interaction.entries[0].starts_interaction
+        is_begun = begins or interaction.entries[0].starts_interaction
         waits = any(
             all(entry.kind == "tool_call" for entry in unit.entries)
             for unit in group_units(interaction.entries)
             if unit.entries[0].kind == "tool_call"
         )
         whole = ends or (index < len(found) - 1 and not waits)
-        return interaction.entries if begun and whole else None
+        return interaction.entries if is_begun and whole else None
     return ()

@@ -55,7 +55,7 @@ def _due(state: SessionState, backlog: Backlog, plan: WorkPlan) -> Iterator[DueJ
 def _compaction(state: SessionState, plan: WorkPlan) -> DueJob | None:
     """Return the compaction that nobody will do but us: its process is gone, or was before it began."""
     lease = timedelta(seconds=plan.compaction_lease_s)
-    begun = [
+    started_jobs = [
         DueJob("compact", f"request {flight.request.compaction_id}", to_datetime(flight.recorded_us) + lease)
         for flight in state.compactions.in_flight
     ]
@@ -63,7 +63,7 @@ def _compaction(state: SessionState, plan: WorkPlan) -> DueJob | None:
     if any(plan_automatic(state, strategy) is not None for strategy in state.config.compactions):
         due_at: datetime = to_datetime(state.updated_us) + timedelta(seconds=UNSTARTED_S)
         unstarted.append(DueJob("compact", f"plan {state.version}", due_at))
-    return min((*begun, *unstarted), key=lambda job: job.due_at, default=None)
+    return min((*started_jobs, *unstarted), key=lambda job: job.due_at, default=None)
 
 
 def _named(wanted: Ranges) -> str:

@@ -137,11 +137,11 @@ class Builds:
         progress: BuildProgress = lambda done, total: None,
         page: int = PAGE,
     ) -> "Rebuilt":
-        begun = next(
+        resumable = next(
             (checkpoint for checkpoint in _own(projection, builds) if _resumable(projection, checkpoint)), None
         )
-        build = begun.build if begun else next_build(projection, builds).key
-        resumed_at = at = begun.position if begun else 0
+        build = resumable.build if resumable else next_build(projection, builds).key
+        resumed_at = at = resumable.position if resumable else 0
         if not last:
             return Rebuilt(Build.of(build), 0, 0, ())
         await self._store.projections.begin_build(self._namespace_id, projection.name, build, projection.code_digest)

@@ -147,16 +147,16 @@ class Worker:
 
     async def _round(self) -> int:
         """Begin what is due, as far as there is room; return how much that was."""
-        begun = 0
+        started = 0
         for info in await self._to_check():
             try:
-                begun += await self._begin(self._worked(info.namespace), info.last_position)
+                started += await self._begin(self._worked(info.namespace), info.last_position)
             except LedgerError as fault:  # of this namespace, or of all; the next round tries again
                 log.warning("no work was found in a namespace: %s", fault.code)
             except Exception:  # one namespace does not keep the others from being looked after
                 log.exception("looking for work failed")
         self._drop_idle()
-        return begun
+        return started
 
     async def _to_check(self) -> list[NamespaceInfo]:
         """Return the namespaces where something was appended since they were looked at, or where a job is due.

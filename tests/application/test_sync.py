@@ -184,16 +184,16 @@ def test_closing_leaves_no_thread_behind(namespace: str) -> None:
 
 
 def test_closing_finishes_what_is_under_way(namespace: str) -> None:
-    store, begun = InMemoryStore(), threading.Event()
+    store, started = InMemoryStore(), threading.Event()
 
     def slow(prompt: str) -> str:
-        begun.set()
+        started.set()
         threading.Event().wait(0.1)
         return "Short."
 
     with SyncMemoryLedger.open(namespace=namespace, store=store, config=SMALL, summarizer=slow) as ledger:
         ledger.add_entries("s", [{"role": "user", "content": "many words " * 20}] * 6)
-        assert begun.wait(5)
+        assert started.wait(5)
     with SyncMemoryLedger.open(namespace=namespace, store=store) as ledger:
         assert [summary.text for summary in ledger.get_summaries("s")] == ["Short."]
 

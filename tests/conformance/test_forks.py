@@ -102,8 +102,8 @@ async def test_a_moment_before_the_fork_finds_a_version_of_the_parent(store: Sto
     second = await append(store, stream, *some_events(2))
     await asyncio.sleep(0.002)
     child = named(stream, "fork")
-    begun = await fork(store, stream, 2, child, an_event())
-    times = [to_datetime(done.receipts[0].recorded_us) for done in (first, second, begun)]
+    started = await fork(store, stream, 2, child, an_event())
+    times = [to_datetime(done.receipts[0].recorded_us) for done in (first, second, started)]
     assert [await store.events.version_at(child, moment) for moment in times] == [1, 2, 3]
     assert await store.events.version_at(child, times[0] - timedelta(seconds=1)) == 0
     assert [await store.events.version_at(stream, moment) for moment in times] == [1, 3, 3]

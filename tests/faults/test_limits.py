@@ -159,30 +159,32 @@ async def test_two_long_appends_to_the_same_sessions_in_another_order_both_go_th
             assert len(await assert_whole(store, stream.namespace, [])) == 4_002
 
 
-def entangle(server: Server, database: str, stream: Stream, locked: Event, begun: Event) -> None:
-    """Take the locks of an append to *stream*: its own, and when another has *begun*, the one that holds."""
+def entangle(server: Server, database: str, stream: Stream, locked: Event, started: Event) -> None:
+    """Take the locks of an append to *stream*: its own, and when another has *started*, the one that holds."""
     with server.superuser(database) as holder, holder.transaction():
         holder.execute("SELECT FROM ledger.streams WHERE stream_id = %s FOR UPDATE", (stream.stream_id,))
         locked.set()
-        assert begun.wait(10)
+        assert started.wait(10)
         holder.execute("SET deadlock_timeout = '1h'")
         holder.execute("SELECT FROM ledger.namespaces WHERE namespace_id = %s FOR UPDATE", (stream.namespace_id,))
 
 
 async def test_a_long_append_is_tried_again_after_a_deadlock(victim: Victim, database: str, stream: Stream) -> None:
-    other, locked, begun = Stream.of(stream.namespace, "session-2"), Event(), Event()
+    other, locked, started = Stream.of(stream.namespace, "session-2"), Event(), Event()
     times: list[float] = []
 
     def then() -> None:
         times.append(time.monotonic())
-        begun.set()
+        started.set()
         time.sleep(0.2)  # until the other waits for us
 
     with victim.settings(deadlock_timeout="10ms"):
         async with opened(victim.target(database)) as store:
             await append(store, stream, an_event())
             await append(store, other, an_event())
-            entangled = asyncio.create_task(asyncio.to_thread(entangle, victim.server, database, other, locked, begun))
+            entangled = asyncio.create_task(
+                asyncio.to_thread(entangle, victim.server, database, other, locked, started)
+            )
             assert await asyncio.to_thread(locked.wait, 10)
             try:
                 assert await store.events.append_all(Interrupted([stream, other, stream], then)) == 3_000

@@ -284,14 +284,14 @@ def test_streams_end_and_requests_finish_when_the_service_stops() -> None:
     """Their reader sees an end and no fault."""
     answers: list[object] = []
     with running(InMemoryStore()) as in_flight:
-        begun = threading.Event()
+        started = threading.Event()
 
         def follow() -> None:
             try:
                 with asking.stream("GET", f"{in_flight.url}/v1/probe/stream") as stream:
                     for number, _ in enumerate(stream.iter_lines()):
                         if number == 2:
-                            begun.set()
+                            started.set()
                 answers.append("ended")
             except httpx.TransportError as fault:
                 answers.append(fault)
@@ -302,7 +302,7 @@ def test_streams_end_and_requests_finish_when_the_service_stops() -> None:
         threads = [threading.Thread(target=work) for work in (follow, ask)]
         for thread in threads:
             thread.start()
-        assert begun.wait(5)
+        assert started.wait(5)
         time.sleep(0.2)  # for the other request to have been accepted too
         began = time.monotonic()
     for thread in threads:
