@@ -142,12 +142,12 @@ async def _tried(
         raise InvalidInput("wrong_type", f"is one of {', '.join(get_args(OnMiss))}", field="on_miss")
     check_flag(recount, field="recount")
     own = handle.services.compactor.summarizer_of(stream)
-    author = answer_source(chosen_summarizer(summarizer) if summarizer is not None else own, events)
+    summary_source = answer_source(chosen_summarizer(summarizer) if summarizer is not None else own, events)
     replayed, answers = await run(
-        Replay(wanted, method=author.method, model=author.model, without=without, recount=recount),
+        Replay(wanted, method=summary_source.method, model=summary_source.model, without=without, recount=recount),
         events,
         cache=ChainMap(handle.services.what_if_answers, cache_of(events)),
-        author=author,
+        answer_source=summary_source,
         on_miss=on_miss,
         tokenizer=wanted.tokenizer,
         deadline_s=handle.services.summarizer_timeout_s,

@@ -55,7 +55,7 @@ async def run(
     events: Sequence[RecordedEvent],
     *,
     cache: MutableMapping[str, KnownAnswers],
-    author: AnswerSource,
+    answer_source: AnswerSource,
     on_miss: OnMiss,
     tokenizer: str,
     deadline_s: float,
@@ -66,15 +66,15 @@ async def run(
         InvalidInput: a model is to be called, and there is none.
         SummaryMissing: the cache has no answer, and *on_miss* is ``raise``.
     """
-    if on_miss == "call" and author.method != "heuristic" and author.summarizer is None:
+    if on_miss == "call" and answer_source.method != "heuristic" and answer_source.summarizer is None:
         raise InvalidInput("no_summarizer", "no model is configured here; give a summarizer", field="on_miss")
     counts = {"recorded": 0, "called": 0, "estimated": 0}
 
     async def answer(request: SummaryRequest) -> SummaryText:
         source = "recorded" if request.request_hash in cache else "called" if on_miss == "call" else "estimated"
         if source == "called":
-            assert author.summarizer is not None
-            found = await _call(author.summarizer, request, cache, deadline_s)
+            assert answer_source.summarizer is not None
+            found = await _call(answer_source.summarizer, request, cache, deadline_s)
         else:
             found = answer_from(cache, request, on_miss=on_miss, tokenizer=tokenizer)
         counts[source] += 1
