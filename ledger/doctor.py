@@ -68,8 +68,8 @@ async def examine(url: str, *, embedded: bool) -> list[Check]:
     async with connection:
         examination = _Examination(connection, embedded=embedded)
         checks: list[Check] = []
-        for look in examination.looks():
-            checks += await look()
+        for check in examination.looks():
+            checks += await check()
             if checks[-1] == _NO_SCHEMA:  # then nothing guards it either
                 break
         return checks

@@ -114,12 +114,12 @@ class RecordWriter:
     async def _known(self, streams: Sequence[Stream], wanted: RecordLookup) -> dict[Stream, dict[str, Record]]:
         own = msgspec.structs.replace(wanted, streams=tuple(stream.stream_id for stream in streams))
 
-        async def look(builds: RecordBuilds, names: object) -> list[StoredRecord]:
+        async def read(builds: RecordBuilds, names: object) -> list[StoredRecord]:
             return await self._store.records.find(builds, own)
 
         namespaces = list({stream.namespace_id for stream in streams})
         known: dict[Stream, dict[str, Record]] = {stream: {} for stream in streams}
         by_id = {stream.stream_id: stream for stream in streams}
-        for stored in await self._indexes.read(namespaces, look):
+        for stored in await self._indexes.read(namespaces, read):
             known[by_id[stored.stream_id]][stored.record.record_id] = stored.record
         return known

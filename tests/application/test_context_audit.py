@@ -162,8 +162,8 @@ async def test_that_somebody_looked_changes_no_state(config: str, seed: int) -> 
     state = SESSION.initial
     for event in events:
         between = state.write_id != event.payload.write_id
-        look = replace(event, version=event.version, payload=replace(looked, write_id=f"look-{event.version}"))
-        beside = SESSION.evolve(state, look) if between and state.opened else state
+        read = replace(event, version=event.version, payload=replace(looked, write_id=f"look-{event.version}"))
+        beside = SESSION.evolve(state, read) if between and state.opened else state
         assert unmarked(beside) == unmarked(state)
         assert beside.updated_us == state.updated_us
         state = SESSION.evolve(state, event)
@@ -227,11 +227,11 @@ async def test_many_who_look_and_write_at_once_all_get_what_was_recorded_for_the
         for number in range(10):
             await ledger.add_user_message("s", f"message {number}")
 
-    async def look(ledger: MemoryLedger) -> list[tuple[int, str]]:
+    async def read(ledger: MemoryLedger) -> list[tuple[int, str]]:
         handed = [await ledger.get_context("s", record=True) for _ in range(10)]
         return [(context.recorded.version, context.text) for context in handed]
 
-    _, first, other = await asyncio.gather(write(ledgers[0]), look(ledgers[1]), look(ledgers[2]))
+    _, first, other = await asyncio.gather(write(ledgers[0]), read(ledgers[1]), read(ledgers[2]))
     events = await history(ledgers[0], namespace)
     lineage = LINEAGE.fold(events)
     for version, text in (*first, *other):

@@ -31,10 +31,10 @@ async def test_the_seeds_events_are_told_with_what_they_are_about(small: MemoryL
 async def test_what_is_told_is_already_in_the_log(anywhere: MemoryLedger) -> None:
     seen: list[bool] = []
 
-    async def look(session: str, entry: Entry) -> None:
+    async def read(session: str, entry: Entry) -> None:
         seen.append(any(event.version == entry.version for event in await anywhere.get_events(session)))
 
-    anywhere.on("entry:added", look)
+    anywhere.on("entry:added", read)
     await anywhere.add_entries("s", [{"role": "user", "content": str(number)} for number in range(3)])
     await anywhere._handle.services.notifications.settle()
     assert seen == [True] * 3

@@ -100,7 +100,7 @@ async def test_readers_see_the_old_build_until_the_new_one_goes_live(
     (marked,) = await mark(reader, namespace)
     looked = []
 
-    async def look(self: SessionIndex, build: int, *, limit: int) -> int | None:
+    async def read(self: SessionIndex, build: int, *, limit: int) -> int | None:
         reached = await SessionIndex.advance(self, build, limit=limit)
         looked.append({row.session_id: row for row in await reader.list_sessions()})
         await reader.add_user_message(f"new-{len(looked)}", "written meanwhile")
@@ -111,7 +111,7 @@ async def test_readers_see_the_old_build_until_the_new_one_goes_live(
         store, ledger._handle.services.states, ledger._handle.indexes.sessions._builds, namespace=namespace
     )
     monkeypatch.setattr(SessionIndex, "name", "session_index")
-    projection.advance = look.__get__(projection)  # type: ignore[method-assign]
+    projection.advance = read.__get__(projection)  # type: ignore[method-assign]
     await ledger._handle.indexes.sessions._builds.rebuild(projection, page=3)
     assert len(looked) > 5
     for number, listed in enumerate(looked):
