@@ -92,8 +92,8 @@ def rebuild(
         for rebuilt in found:
             went_on = f", went on from {rebuilt.resumed_at:,}" if rebuilt.resumed_at else ""
             opts.output.say(
-                f"{rebuilt.name} version {rebuilt.version}, build {rebuilt.build}: {rebuilt.position:,} events folded{went_on}; "
-                "readers use it now"
+                f"{rebuilt.name} version {rebuilt.version}, build {rebuilt.build}: "
+                f"{rebuilt.position:,} events folded{went_on}; readers use it now"
             )
 
     opts.output.result({"projections": found}, show)
