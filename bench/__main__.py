@@ -16,8 +16,8 @@ from rich.table import Table
 from bench import appending, reading, searching, serving
 from bench.measure import Result
 from bench.setting import Setting
-from ledger.store_factory import prepare
 from ledger.stores.embedded import EmbeddedServer
+from ledger.stores.factory import prepare
 
 _REPORT = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 _WORKLOADS: dict[str, Callable[[Setting], Awaitable[list[Result]]]] = {

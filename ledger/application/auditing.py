@@ -3,11 +3,11 @@
 from typing import Unpack
 
 from ledger.application.context import context_of_state, shown_again
+from ledger.application.context_audit import ContextAudit, Derived
+from ledger.application.context_audit import derived as derived_from
+from ledger.application.context_audit import seen as seen_of
 from ledger.application.handle import NamespaceHandle
 from ledger.application.reading import get_state
-from ledger.context_audit import ContextAudit, Derived
-from ledger.context_audit import derived as derived_from
-from ledger.context_audit import seen as seen_of
 from ledger.errors import EntryNotFound, InvalidInput
 from ledger.events import ContextRendered, EntryAdded, RecordedEvent
 from ledger.results import When

@@ -5,11 +5,11 @@ from typing import Unpack
 
 from msgspec.structs import replace
 
+from ledger.application.context_audit import rendered
+from ledger.application.context_audit import shown_again as shown_again_from
 from ledger.application.handle import NamespaceHandle
 from ledger.application.reading import state_or_empty
 from ledger.codec import decode
-from ledger.context_audit import rendered
-from ledger.context_audit import shown_again as shown_again_from
 from ledger.errors import SessionNotFound
 from ledger.events import ContextRendered, RecordedEvent
 from ledger.ids import Stream

@@ -29,10 +29,10 @@ from ledger.search.index import SearchIndex
 from ledger.search.knowledge import check_usable
 from ledger.settings import Settings
 from ledger.states.states import States
-from ledger.store_factory import open_store
 from ledger.stored_projections.builds import Builds
 from ledger.stored_projections.registry import StoredProjections
 from ledger.stored_projections.session_index import SessionIndex
+from ledger.stores.factory import open_store
 from ledger.summarizers import SummarizerChoice, chosen_summarizer, configured_summarizer
 from ledger.what_if.answers import KnownAnswers
 from projections import config as memory_config

@@ -13,7 +13,7 @@ from ledger.errors import InvalidInput
 from ledger.memory import MemoryLedger
 from ledger.results import When
 from ledger.session.drafts import check_time
-from ledger.store_factory import open_store
+from ledger.stores.factory import open_store
 from ledger.strict_json import BODY, parse
 from projections import config as memory_config
 from projections.config import MemoryConfig

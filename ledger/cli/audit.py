@@ -5,10 +5,10 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from ledger.application.context_audit import ContextAudit, Derived, LineSource
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import AtOption, SessionArgument, UserOption, opened, when
 from ledger.cli.output import Output, moment, safe
-from ledger.context_audit import ContextAudit, Derived, LineSource
 from ledger.events import Ranges
 from projections.timeline import spans
 

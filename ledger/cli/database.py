@@ -10,8 +10,8 @@ from ledger.cli.source import lines, spooled
 from ledger.errors import InvalidInput
 from ledger.ids import namespace_id
 from ledger.names import check_name
-from ledger.store_factory import open_store, prepare
 from ledger.stores.embedded import EmbeddedServer
+from ledger.stores.factory import open_store, prepare
 from ledger.stores.postgres import PostgresStore
 
 

@@ -21,8 +21,8 @@ from ledger.importers import Conversation, documents, read
 from ledger.memory import MemoryLedger
 from ledger.results import Context
 from ledger.session.state import SESSION
-from ledger.store_factory import prepare
 from ledger.stores.embedded import DATABASE, EmbeddedServer
+from ledger.stores.factory import prepare
 from ledger.stores.postgres import PostgresStore, Target
 from ledger.verify import VerifyReport, verify_namespace
 from projections.entries import Entry

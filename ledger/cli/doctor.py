@@ -4,8 +4,8 @@ import typer
 
 from ledger.cli.app import app, command, options, run
 from ledger.doctor import Check, examine
-from ledger.store_factory import prepare
 from ledger.stores.embedded import EmbeddedServer
+from ledger.stores.factory import prepare
 
 _WEAKER = 3
 _WILL_NOT_START = 4

@@ -12,8 +12,8 @@ from ledger.cli.output import moment, safe
 from ledger.clock import SystemClock
 from ledger.errors import InvalidInput, NotFound, Unavailable
 from ledger.names import check_name
-from ledger.store_factory import prepare
 from ledger.stores.embedded import EmbeddedServer
+from ledger.stores.factory import prepare
 
 _LONGEST_DAYS = 3_650
 

@@ -14,7 +14,7 @@ from ledger.cli.app import Options, app, command, jobs, options, run
 from ledger.cli.output import moment, one_line
 from ledger.names import check_name
 from ledger.ports.jobs import Job
-from ledger.store_factory import open_embedded_server
+from ledger.stores.factory import open_embedded_server
 from ledger.worker import Worker, load_worker_settings
 
 

@@ -19,7 +19,7 @@ from ledger.server.protocol import guarded_protocol
 from ledger.server.service import Service
 from ledger.server.settings import ServiceSettings
 from ledger.settings import Settings
-from ledger.store_factory import open_embedded_server
+from ledger.stores.factory import open_embedded_server
 
 _KEEP_ALIVE_S = 5
 

@@ -15,7 +15,7 @@ from ledger.server.notifier import Notifier, NotifyingEventStore
 from ledger.server.quotas import CountingEventStore, Quotas
 from ledger.server.settings import ServiceSettings
 from ledger.settings import Settings
-from ledger.store_factory import open_store
+from ledger.stores.factory import open_store
 
 
 @dataclass(frozen=True, slots=True)

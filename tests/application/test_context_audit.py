@@ -7,9 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from ledger.application.context import shown_again
+from ledger.application.context_audit import seen
 from ledger.codec import decode
 from ledger.compaction.result import CompactionResult
-from ledger.context_audit import seen
 from ledger.errors import IdempotencyMismatch, SessionNotFound
 from ledger.events import ContextRendered, RecordedEvent
 from ledger.ids import Stream

@@ -11,9 +11,9 @@ from click.testing import Result
 from msgspec.structs import replace
 from typer.testing import CliRunner
 
-from ledger import context_audit
+from ledger.application import context_audit
+from ledger.application.context_audit import ContextAudit
 from ledger.cli.app import app
-from ledger.context_audit import ContextAudit
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 

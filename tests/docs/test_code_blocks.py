@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ledger.store_factory import prepare
 from ledger.stores.embedded import EmbeddedServer
+from ledger.stores.factory import prepare
 from tests.support.databases import server_folder
 from tests.support.forked_command import SCRIPT, forked_command
 from tests.support.pages import PAGES, ROOT, Block, blocks, name_of
