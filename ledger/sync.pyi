@@ -6,20 +6,19 @@ from pathlib import Path
 from typing import Any, Unpack
 from uuid import UUID
 
+from ledger.application.context_audit import ContextAudit, Derived
 from ledger.application.reading import S
 from ledger.compaction.result import CompactionResult
-from ledger.context_audit import Derived, Seen
 from ledger.events import JsonObject, RecordedEvent, ToolStatus
 from ledger.history.difference import Difference
 from ledger.history.log import EntryRecord, LoggedEvent, LogPage
 from ledger.importers import Conversation
+from ledger.long_term_memory.forget_policy import ForgetPolicy
+from ledger.long_term_memory.queries import RecordSearch
+from ledger.long_term_memory.results import ForgetResult, LongTermRecord, RecordPage, Revision
 from ledger.ports import Store
 from ledger.ports.models import Embedder
 from ledger.ports.session_index import IndexedSession, LifeStatus
-from ledger.records.forgetting import ForgetPolicy
-from ledger.records.questions import RecordSearch
-from ledger.records.shown import Forgotten, LongTermRecord, RecordPage, Revision
-from ledger.replay.stored_projections import BuildStatus, RebuiltProjection, StoredProjectionInfo
 from ledger.results import (
     Added,
     AddedEntry,
@@ -38,18 +37,19 @@ from ledger.results import (
     WhatIf,
     When,
 )
-from ledger.search.finding import Found
+from ledger.search.finder import SearchResult
 from ledger.session.drafts import EntryDraft
 from ledger.session.state import SessionState
+from ledger.stored_projections.registry import BuildStatus, RebuiltProjection, StoredProjectionInfo
 from ledger.summarizers import SummarizerChoice
 from ledger.transfer.importing import Imported, Lines
-from ledger.verify import Report
-from ledger.whatif.answers import OnMiss
+from ledger.verify import VerifyReport
+from ledger.what_if.answers import OnMiss
 from projections.config import MemoryConfig
 from projections.entries import Entry
 from projections.history import History
 from projections.projection import Projection
-from projections.stats import Metrics, SessionStats
+from projections.stats import MemoryMetrics, SessionStats
 from projections.strategies.base import CompactionPlan
 from projections.summaries import Summary
 
@@ -78,7 +78,7 @@ class SyncLongTermMemory:
         limit: int = 1000,
         dry_run: bool = True,
         pinned: Sequence[str] | None = None,
-    ) -> Forgotten:
+    ) -> ForgetResult:
         """Delete what *policy* does not keep, of up to *limit* records, the oldest first (http W-28)."""
     def compact(self, *, namespace: str | None = None, user_id: str | None = None) -> int:
         """Merge the records of a user that say the same, and return how many remain (http W-28)."""
@@ -159,7 +159,7 @@ class SyncMemoryLedger:
         """Return what the model is shown, as a structure; empty for an unknown session (R-000-16)."""
     def get_context_for_llm(self, session_id: str, **how: Unpack[Rendering]) -> str:
         """Return what the model is shown, as text; empty for an unknown session (R-000-12, R-000-16)."""
-    def seen(self, session_id: str, **when: Unpack[When]) -> Seen:
+    def seen(self, session_id: str, **when: Unpack[When]) -> ContextAudit:
         """Return what the model was shown, proved by its recorded digest, each line with its source."""
     def derived(self, session_id: str, entry_id: str | int, *, user_id: str | None = None) -> Derived:
         """Return every summary and recorded context that an entry, by id or version, reached (trust P-17)."""
@@ -176,7 +176,7 @@ class SyncMemoryLedger:
         """Return the session's state now, at *version*, or at a moment."""
     def get_stats(self, session_id: str, **when: Unpack[When]) -> SessionStats:
         """Return the statistics; all zero for an unknown session (R-000-2, R-000-16)."""
-    def get_metrics(self, session_id: str, *, kind: str | None = None, **when: Unpack[When]) -> Metrics:
+    def get_metrics(self, session_id: str, *, kind: str | None = None, **when: Unpack[When]) -> MemoryMetrics:
         """Return how much is remembered, all of it or what is of *kind*, and how often it was compacted (R-002-9)."""
     def get_summaries(self, session_id: str, **when: Unpack[When]) -> list[Summary]:
         """Return the live summaries, oldest place first."""
@@ -301,7 +301,7 @@ class SyncMemoryLedger:
         around: int = 1,
         include_erased: bool = False,
         catch_up: bool = True,
-    ) -> list[Found]:
+    ) -> list[SearchResult]:
         """Return the *top_k* texts that answer *query* best, each with *around* entries before and after it."""
     def embed_pending(self) -> int:
         """Embed the texts that have no vector yet, and return how many; searches do it in the background."""
@@ -325,7 +325,7 @@ class SyncMemoryLedger:
         """Record conversations read by `ledger.importers`, all in one transaction; nothing is recorded twice."""
     def verify(
         self, session_id: str | None = None, *, user_id: str | None = None, progress: Callable[[int, int], None] = ...
-    ) -> Report:
+    ) -> VerifyReport:
         """Prove a session, or the whole namespace: recompute every hash and place (trust §12)."""
     def matches_replay(self, session_id: str, *, user_id: str | None = None) -> bool:
         """Tell whether what reads answer equals a replay from the first event (trust P-8)."""

@@ -9,7 +9,7 @@ from ledger.codec import decode
 from ledger.ids import Stream
 from ledger.ports import Store
 from ledger.ports.snapshots import Snapshot
-from ledger.replay.fold_results import fold_digest
+from ledger.states.fold_results import fold_digest
 from projections.backlog import BACKLOG, Backlog
 
 _PAGE: Final = 5_000

@@ -10,9 +10,9 @@ from ledger.jobs.backlogs import Backlogs
 from ledger.jobs.due import WorkPlan, due_jobs
 from ledger.ports import Store
 from ledger.ports.jobs import JOBS, SessionJobs
-from ledger.replay.fold_results import fold_digest
 from ledger.session.state import SESSION
 from ledger.states import snapshots
+from ledger.states.fold_results import fold_digest
 from ledger.states.states import States
 from projections.backlog import BACKLOG
 

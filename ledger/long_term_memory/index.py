@@ -13,7 +13,7 @@ from ledger.ports import Clock, Store
 from ledger.ports.records import RECORDS_PROJECTION, RecordBuilds, RecordLookup
 from ledger.ports.search_index import LANGUAGES, SearchLanguage
 from ledger.ports.stored_projections import Checkpoint
-from ledger.replay.fold_results import fold_digest
+from ledger.states.fold_results import fold_digest
 from ledger.stored_projections.builds import PAGE, Builds, live_builds, still_there
 from projections import records
 from projections.records import Record

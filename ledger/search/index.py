@@ -21,8 +21,8 @@ from ledger.ids import Stream, namespace_id
 from ledger.ports import Store
 from ledger.ports.models import Embedder
 from ledger.ports.search_index import LANGUAGES, SEARCH, PieceHit, SearchLanguage, SearchQuery, StreamChange
-from ledger.replay.fold_results import fold_digest
 from ledger.search import knowledge
+from ledger.states.fold_results import fold_digest
 from ledger.stored_projections.builds import Builds, live_build
 from projections import search
 from projections.ranking import fuse

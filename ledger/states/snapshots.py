@@ -24,8 +24,8 @@ from ledger.events import (
     Ranges,
     RecordedEvent,
 )
-from ledger.replay.fold_results import fold_digest
 from ledger.session.state import SESSION, SessionState
+from ledger.states.fold_results import fold_digest
 from projections import config, ranges
 from projections.compactions import Compactions, Failures, InFlight
 from projections.entries import Entry, added, edited

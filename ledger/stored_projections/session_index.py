@@ -11,9 +11,9 @@ from ledger.events import to_datetime
 from ledger.ids import Stream, namespace_id
 from ledger.ports import Store
 from ledger.ports.session_index import SESSION_INDEX, IndexedSession, LifeFilter
-from ledger.replay.fold_results import fold_digest
 from ledger.session.state import SESSION, SessionState
 from ledger.session.views import stats_of
+from ledger.states.fold_results import fold_digest
 from ledger.states.states import States
 from ledger.stored_projections.builds import Builds
 

@@ -1,7 +1,7 @@
 """Golden histories: what every fold makes of them is known, ``python -m tests.golden.histories`` states it anew.
 
 A history is a file of events as they are stored, one a line, written once and never edited; the last history is made of
-the golden events. A fold that gives other results makes stored states invalid: see `ledger.replay.fold_results`.
+the golden events. A fold that gives other results makes stored states invalid: see `ledger.states.fold_results`.
 """
 
 import json
@@ -15,8 +15,8 @@ import msgspec
 
 from ledger.codec import decode_payload
 from ledger.events import RecordedEvent
-from ledger.replay import fold_results
 from ledger.session.state import SESSION
+from ledger.states import fold_results
 from ledger.states.snapshots import dehydrate
 from projections import backlog, config, records, search
 from projections.persistent import PersistentList

@@ -29,9 +29,9 @@ from ledger.events import (
     RecordedEvent,
     StoredEvent,
 )
-from ledger.replay import fold_results
-from ledger.replay.fold_results import fold_digest
 from ledger.session.state import SESSION
+from ledger.states import fold_results
+from ledger.states.fold_results import fold_digest
 from ledger.upcasts import STEPS, upcast
 from projections.history import HISTORY
 from projections.timeline import describe
