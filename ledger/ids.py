@@ -21,7 +21,7 @@ class Stream(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, namespace: str, session_id: str, user_id: str | None = None) -> "Stream":
-        """Return the stream of a session; no user and the empty user are the same (trust R-1)."""
+        """Return the stream of a session; no user and the empty user are the same."""
         namespace_uuid = namespace_id(namespace)
         user = user_id or ""
         return cls(namespace, user, session_id, namespace_uuid, stream_id(namespace_uuid, user, session_id))

@@ -98,7 +98,7 @@ class Rendering(When, total=False):
 
 
 class AddedEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry that is in the log, with its receipt: keep the hash, it proves the event (trust H-20).
+    """An entry that is in the log, with its receipt: keep the hash, it proves the event.
 
     *orphan* flags a tool result whose call is unknown; *known* an entry that was there before.
     """
@@ -167,12 +167,12 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def estimated(self) -> bool:
-        """Whether a summary is a placeholder of the length a model's would have (R-WIF-5)."""
+        """Whether a summary is a placeholder of the length a model's would have."""
         return self.answers.estimated > 0
 
 
 class RecordedContext(msgspec.Struct, frozen=True, kw_only=True):
-    """Where it stands what a model was handed, and the receipt's hash: keep it, it proves the event (trust H-20)."""
+    """Where it stands what a model was handed, and the receipt's hash: keep it, it proves the event."""
 
     version: int
     position: int
@@ -208,7 +208,7 @@ class Context(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """As plain text under headers; empty if there is nothing (R-000-12)."""
+        """As plain text under headers; empty if there is nothing."""
         return "\n".join(piece.text for piece in self.pieces)
 
     @property
@@ -219,7 +219,7 @@ class Context(msgspec.Struct, frozen=True):
 
     @property
     def messages(self) -> list[JsonObject]:
-        """As OpenAI chat messages (R-GEN-5)."""
+        """As OpenAI chat messages."""
         return [shown.message for shown in self.shown_messages]
 
     @property
@@ -229,12 +229,12 @@ class Context(msgspec.Struct, frozen=True):
         return rendering.shown_messages(self.window, summary_role=role)
 
     def formatted(self, formatter: Formatter | None = None) -> list[JsonObject]:
-        """As *formatter* makes messages of it, or else the one its config names (R-002-8)."""
+        """As *formatter* makes messages of it, or else the one its config names."""
         return (formatter or FORMATTERS[self.config.formatter]).format_messages(self.window.items)
 
     @property
     def rolling(self) -> JsonObject:
-        """As interactions and ranged summaries (R-001-8)."""
+        """As interactions and ranged summaries."""
         return rendering.rolling_shape(self.window)
 
 

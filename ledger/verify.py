@@ -44,7 +44,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Verdict first, then how many events were checked, then what was found (trust §12)."""
+    """Verdict first, then how many events were checked, then what was found."""
 
     verdict: LogVerdict
     checked: int

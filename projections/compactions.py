@@ -26,7 +26,7 @@ class InFlight(msgspec.Struct, frozen=True):
     """A request without outcome.
 
     *seen_entries* is how many entries had been added when it was planned; *spoiled* says why its result
-    will be discarded, if anything it covers has changed since (R-CMP-5).
+    will be discarded, if anything it covers has changed since.
     """
 
     version: int
@@ -37,7 +37,7 @@ class InFlight(msgspec.Struct, frozen=True):
 
     @property
     def failure_key(self) -> tuple[str, int]:
-        """Failures count per key, and per block of a rolling key (R-001-6)."""
+        """Failures count per key, and per block of a rolling key."""
         return self.request.key, self.request.block.number if self.request.block else 0
 
 
@@ -60,11 +60,11 @@ class Compactions(msgspec.Struct, frozen=True):
     entries: int = 0
 
     def watermark(self, key: str) -> int:
-        """Return the newest version that *key* has taken into account; older tool results fire it no more (R-003-8)."""
+        """Return the newest version that *key* has taken into account; older tool results fire it no more."""
         return next((version for own, version in self.watermarks if own == key), 0)
 
     def introduced(self, keys: Iterable[str], version: int) -> "Compactions":
-        """Return the compactions after *keys*, new to the config, began to look at version *version* (R-003-8)."""
+        """Return the compactions after *keys*, new to the config, began to look at version *version*."""
         new = set(keys)
         marks = tuple(mark for mark in self.watermarks if mark[0] not in new)
         return replace(self, watermarks=(*marks, *((key, version) for key in sorted(new))))
@@ -78,7 +78,7 @@ class Compactions(msgspec.Struct, frozen=True):
         return next((flight for flight in self.in_flight if flight.request.compaction_id == compaction_id), None)
 
     def reserved(self, covered: Ranges) -> bool:
-        """Tell whether a running replace or erase already holds some of *covered* (R-CMP-7)."""
+        """Tell whether a running replace or erase already holds some of *covered*."""
         return any(
             flight.request.effect != "overlay" and ranges.overlap(flight.request.covered, covered)
             for flight in self.in_flight
@@ -90,7 +90,7 @@ class Compactions(msgspec.Struct, frozen=True):
         return found.count if found else 0
 
     def backs_off(self, key: str, block: int = 0) -> bool:
-        """Tell whether too few entries came since the last failure to try again (R-CMP-9)."""
+        """Tell whether too few entries came since the last failure to try again."""
         found = self._failures(key, block)
         return found is not None and self.entries - found.seen_entries < 2 ** min(found.count - 1, 6)
 

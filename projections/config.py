@@ -26,7 +26,7 @@ Profile = Literal["memory_manager", "rolling", "workflow", "interactions", "work
 
 
 class MemoryConfig(Config):
-    """Which entries the model is shown, and how older ones leave (R-CFG-1)."""
+    """Which entries the model is shown, and how older ones leave."""
 
     window: SerializeAsAny[WindowConfig]
     compactions: tuple[SerializeAsAny[CompactionConfig], ...] = ()

@@ -46,29 +46,29 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def moment(self) -> datetime:
-        """When it was said: the client's time, else the recorded one (R-GEN-3)."""
+        """When it was said: the client's time, else the recorded one."""
         return self.created_at or to_datetime(self.recorded_us)
 
     @property
     def pinned(self) -> bool:
-        """Whether it belongs to no interaction and no strategy may take it away (R-GEN-7)."""
+        """Whether it belongs to no interaction and no strategy may take it away."""
         return self.kind == "system_instruction" or (self.kind == "message" and self.role == "system")
 
     @property
     def starts_interaction(self) -> bool:
-        """Whether it is what a user said (R-GEN-11)."""
+        """Whether it is what a user said."""
         return self.kind == "message" and self.role == "user"
 
     @property
     def outcome(self) -> ToolStatus | None:
-        """How a tool result turned out: by its status or, without one, by its first word (R-SUM-10)."""
+        """How a tool result turned out: by its status or, without one, by its first word."""
         if self.kind != "tool_result":
             return None
         return self.tool_status or ("error" if _ERROR.match(self.content) else "ok")
 
     @property
     def ends_turn(self) -> bool:
-        """Whether an interaction may close with it (R-GEN-12)."""
+        """Whether an interaction may close with it."""
         speaks = self.kind == "step_result" or (self.kind == "message" and self.role == "assistant")
         return speaks and (self.metadata or {}).get("end_turn") is not False
 

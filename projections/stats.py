@@ -23,7 +23,7 @@ class Counts(msgspec.Struct, frozen=True):
 
 
 class SessionStats(msgspec.Struct, frozen=True, kw_only=True):
-    """The statistics of a session; every entry since the last clear is in one of four numbers (LAW-10)."""
+    """The statistics of a session; every entry since the last clear is in one of four numbers."""
 
     total_entries: int = 0
     active_entries: int = 0
@@ -45,7 +45,7 @@ class SessionStats(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemoryMetrics(msgspec.Struct, frozen=True, kw_only=True):
-    """What seed 002 measures: how much is remembered, and how often and when it was last compacted (R-002-9)."""
+    """How much is remembered, and how often and when it was last compacted."""
 
     message_count: int = 0
     estimated_tokens: int = 0

@@ -51,7 +51,7 @@ class Summary(msgspec.Struct, frozen=True):
 
     @property
     def compression_ratio(self) -> float:
-        """Original tokens per summary token: 3.5 means a third and less is left (R-000-8)."""
+        """Original tokens per summary token: 3.5 means a third and less is left."""
         return self.tokens_before / max(1, self.tokens)
 
     @property
@@ -71,7 +71,7 @@ class LiveSummaries(msgspec.Struct, frozen=True):
         return next((summary for summary in self.live if summary.summary_id == summary_id), None)
 
     def evict(self, key: str, *, before: int) -> "LiveSummaries":
-        """Return what is left when blocks of *key* numbered below *before* are dropped (R-001-5)."""
+        """Return what is left when blocks of *key* numbered below *before* are dropped."""
         remaining = tuple(
             summary
             for summary in self.live

@@ -50,7 +50,7 @@ class Call(msgspec.Struct, frozen=True):
     abandoned: bool = False  # a user message came after it (R-GEN-9)
 
     def answered_by(self, result: Entry) -> bool:
-        """Tell whether *result* is for this call: by call id or, without one, by tool (R-GEN-8)."""
+        """Tell whether *result* is for this call: by call id or, without one, by tool."""
         if result.tool_call_id is not None:
             return result.tool_call_id == self.tool_call_id
         return result.tool_name is not None and result.tool_name == self.tool_name

@@ -112,7 +112,7 @@ class Window(msgspec.Struct, frozen=True):
 
     @property
     def gaps(self) -> frozenset[int]:
-        """Versions of entries before which something is left out, of which a recalled one is an end (R-REC-4)."""
+        """Versions of entries before which something is left out, of which a recalled one is an end."""
         recalled = {version for version, _ in self.recalled}
         shown = [1, *(entry.version for entry in self.entries)]
         return frozenset(now for before, now in pairwise(shown) if {before, now} & recalled and now != before + 1)

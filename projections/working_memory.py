@@ -114,7 +114,7 @@ class WorkingMemory(msgspec.Struct, frozen=True):
 
     @property
     def expires_at(self) -> datetime | None:
-        """The moment from which the session is expired; none if it never is (http W-20)."""
+        """The moment from which the session is expired; none if it never is."""
         if self.ttl_seconds is None:
             return None
         return to_datetime(self.touched_us) + timedelta(seconds=self.ttl_seconds)
@@ -124,7 +124,7 @@ class WorkingMemory(msgspec.Struct, frozen=True):
         return next((memory for memory in self.memories if memory.memory_id == memory_id), None)
 
     def had_context(self, text: str) -> bool:
-        """Tell whether *text* stood for what came before, now or earlier in this life (http W-59)."""
+        """Tell whether *text* stood for what came before, now or earlier in this life."""
         return context_digest(text) in self.contexts
 
 

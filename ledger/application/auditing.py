@@ -39,7 +39,7 @@ async def seen(handle: NamespaceHandle, session_id: str, **when: Unpack[When]) -
 async def derived(
     handle: NamespaceHandle, session_id: str, entry_id: str | int, *, user_id: str | None = None
 ) -> Derived:
-    """Return every summary and recorded context that an entry, by id or version, reached (trust P-17).
+    """Return every summary and recorded context that an entry, by id or version, reached.
 
     Raises:
         SessionNotFound: the session has no events.

@@ -54,7 +54,7 @@ class Written(msgspec.Struct, frozen=True):
 
 
 class Idempotency(msgspec.Struct, frozen=True):
-    """A client's key for a request, as the store takes it (trust R-6)."""
+    """A client's key for a request, as the store takes it."""
 
     request_id: UUID
     request_hash: bytes
@@ -106,7 +106,7 @@ class CommandHandler:
         Commands that *commute*, as adding does, are decided on the cached state and appended at any version;
         all others on the newest state, and at exactly that version. With *expected_version* there is one try. A
         request that was carried out before, by its *idempotency* key, gets its first answer, also where its
-        commands would now be refused or change nothing (trust R-6); it has no note. A *state* that the caller has just
+        commands would now be refused or change nothing; it has no note. A *state* that the caller has just
         read is not read again for the first try.
 
         Raises:

@@ -129,10 +129,11 @@ class Compactor:
         return self._of_session.get(stream.stream_id, self._default)
 
     async def evaluate(self, stream: Stream, state: SessionState, *, actor: str, skip: int = 0) -> None:
-        """Start what the config's compactions, from number *skip* on, plan after a batch. Source: R-CMP-8.
+        """Start what the config's compactions, from number *skip* on, plan after a batch.
 
         Never raises what concerns only the compaction: the batch is stored, and the next one plans anew.
         """
+        # R-CMP-8
         try:
             if self._stale(state):
                 state = await self._abandon_stale(stream, actor)
@@ -157,7 +158,7 @@ class Compactor:
         expected_version: int | None = None,
         idempotency: Idempotency | None = None,
     ) -> CompactionResult:
-        """Compact now and return the result. Source: R-000-5.
+        """Compact now and return the result.
 
         Raises:
             CompactionUnderWay: it is not done after *wait_s* seconds.
@@ -165,6 +166,7 @@ class Compactor:
             CompactionFailed: the summarizer gave nothing usable; that is recorded, and nothing left the window.
             Unavailable: whether its outcome was recorded is not known.
         """
+        # R-000-5
         await self._abandon_stale(stream, actor)
         requested = await self._request(
             stream,

@@ -26,7 +26,7 @@ async def compress(
 ) -> CompactionResult:
     """Compact now: the compaction with *key*, or the first of the session's config.
 
-    *force* does with one entry where the config asks for more (R-000-5). *keep_tokens* says how much of the end
+    *force* does with one entry where the config asks for more. *keep_tokens* says how much of the end
     stays, where the strategy keeps by tokens; *model* is asked in place of the configured one. After *wait_s*
     seconds it goes on in the background.
 

@@ -24,10 +24,10 @@ async def update_config(
     existing: bool = False,
     **guard: Unpack[Guard],
 ) -> Configured:
-    """Merge *config* into the session's memory config, or *replace* all of it, from the next batch on (R-CFG-9).
+    """Merge *config* into the session's memory config, or *replace* all of it, from the next batch on.
 
     A session without events begins with it, unless it must be *existing*: then its life may not have ended either.
-    What was covered or erased stays so: adopting a config does not reproduce what a what-if showed (R-WIF-11).
+    What was covered or erased stays so: adopting a config does not reproduce what a what-if showed.
 
     Raises:
         InvalidInput: ``bad_config``, with the JSON path of the fault; or the existing session has ended.

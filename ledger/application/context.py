@@ -22,7 +22,7 @@ from projections.history import HISTORY
 
 
 async def get_context(handle: NamespaceHandle, session_id: str, **how: Unpack[Rendering]) -> Context:
-    """Return what the model is shown, as a structure; empty for an unknown session (R-000-16).
+    """Return what the model is shown, as a structure; empty for an unknown session.
 
     With *record*, what is returned has been recorded as an event: `seen` proves it later. With an
     *idempotency_key* too, a retry gets what the first attempt was given.
@@ -44,7 +44,7 @@ async def get_context(handle: NamespaceHandle, session_id: str, **how: Unpack[Re
 
 
 async def get_context_for_llm(handle: NamespaceHandle, session_id: str, **how: Unpack[Rendering]) -> str:
-    """Return what the model is shown, as text; empty for an unknown session (R-000-12, R-000-16).
+    """Return what the model is shown, as text; empty for an unknown session.
 
     Recorded, and raises, as `get_context` does.
     """

@@ -33,9 +33,8 @@ async def fork(
         SessionExists: the new session has events.
         InvalidInput: as `get_state` does.
         IdempotencyMismatch: the key belongs to another request.
-
-    Source: http W-70, trust H-16.
     """
+    # http W-70, trust H-16
     parent = handle.stream(session_id, user_id)
     stream = handle.stream(new_session_id, user_id if new_user_id is None else new_user_id)
     moment = check_time(at, "at")

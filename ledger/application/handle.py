@@ -104,7 +104,7 @@ class NamespaceHandle:
         return await self.write(stream, commands_for, expected_version=expected_version, idempotency=idempotency)
 
     def idempotency(self, stream: Stream, operation: str, body: object, key: str | None) -> Idempotency | None:
-        """Return what identifies a repetition of *operation* with *body*, JSON as it was validated (trust R-6).
+        """Return what identifies a repetition of *operation* with *body*, JSON as it was validated.
 
         Raises:
             InvalidInput: ``bad_idempotency_key``.

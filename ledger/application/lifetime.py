@@ -24,7 +24,7 @@ async def clear_session(
     """Empty window and summaries and return the session's version; history and config stay.
 
     With *end* the life of the session ends; an entry added later begins a new one. An unknown or empty
-    session is left as it is (R-000-14).
+    session is left as it is.
     """
     check_flag(end, field="end")
 
@@ -50,13 +50,14 @@ async def set_expiry(
 ) -> Version:
     """Let the session expire *ttl_seconds* after its last write, or never, and return its version.
 
-    Expiry follows from the clock: nothing is deleted, and reading still shows the history. Source: http W-20.
+    Expiry follows from the clock: nothing is deleted, and reading still shows the history.
 
     Raises:
         InvalidInput: it is not 1 to 1,000,000,000.
         SessionNotFound: the session has no events.
         VersionConflict: the session is not at *expected_version*.
     """
+    # http W-20
     if ttl_seconds is not None:
         check_integer(ttl_seconds, field="ttl_seconds", least=1, most=MOST_SECONDS)
     stream = await handle.existing(session_id, guard.get("user_id"))

@@ -96,7 +96,7 @@ async def get_feed(handle: NamespaceHandle, *, after: int = 0, limit: int = 100)
 
 
 async def matches_replay(handle: NamespaceHandle, session_id: str, *, user_id: str | None = None) -> bool:
-    """Tell whether what reads answer equals a replay from the first event (trust P-8).
+    """Tell whether what reads answer equals a replay from the first event.
 
     Raises:
         SessionNotFound: the session has no events.
@@ -113,7 +113,7 @@ async def verify(
     user_id: str | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> VerifyReport:
-    """Prove a session, or the whole namespace: recompute every hash and place (trust §12).
+    """Prove a session, or the whole namespace: recompute every hash and place.
 
     Raises:
         SessionNotFound: the session has no events; without a head, which verify finds, it has them still.

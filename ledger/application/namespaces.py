@@ -17,7 +17,7 @@ _ASKED_AT_ONCE: Final = 500
 async def live_sessions(
     services: Services, names: Sequence[str], *, user_id: str | None, limit: int
 ) -> tuple[int, list[IndexedSession]]:
-    """Return how many sessions live in the namespaces of these *names*, and the *limit* newest (http W-15)."""
+    """Return how many sessions live in the namespaces of these *names*, and the *limit* newest."""
     by_id = {namespace_id(name): name for name in names}
 
     async def caught_up(namespace: UUID, build: Checkpoint | None, last: int) -> int:

@@ -47,7 +47,7 @@ class Notifications:
         return bool(self._handlers.get((namespace, event)))
 
     def notify(self, namespace: str, event: Notification, session_id: str, *about: object) -> None:
-        """Call the handlers of *event*; one that fails harms neither the others nor the caller (R-CMP-11)."""
+        """Call the handlers of *event*; one that fails harms neither the others nor the caller."""
         for handler in tuple(self._handlers.get((namespace, event), ())):
             try:
                 outcome = handler(session_id, *about)

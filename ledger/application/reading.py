@@ -50,14 +50,14 @@ async def get_summaries(handle: NamespaceHandle, session_id: str, **when: Unpack
 
 
 async def get_stats(handle: NamespaceHandle, session_id: str, **when: Unpack[When]) -> SessionStats:
-    """Return the statistics; all zero for an unknown session (R-000-2, R-000-16)."""
+    """Return the statistics; all zero for an unknown session."""
     return stats_of(await state_or_empty(handle, session_id, when))
 
 
 async def get_metrics(
     handle: NamespaceHandle, session_id: str, *, kind: str | None = None, **when: Unpack[When]
 ) -> MemoryMetrics:
-    """Return how much is remembered, all of it or what is of *kind*, and how often it was compacted (R-002-9).
+    """Return how much is remembered, all of it or what is of *kind*, and how often it was compacted.
 
     All zero for an unknown session.
 
@@ -147,7 +147,7 @@ def check_when(when: When) -> tuple[int | None, datetime | None]:
 
 
 async def state_or_empty(handle: NamespaceHandle, session_id: str, when: When) -> SessionState:
-    """Return the state, or the empty one of an unknown session, which reads as zero (R-000-16)."""
+    """Return the state, or the empty one of an unknown session, which reads as zero."""
     try:
         return await get_state(handle, session_id, **when)
     except SessionNotFound:

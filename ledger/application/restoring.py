@@ -26,12 +26,13 @@ async def restore(handle: NamespaceHandle, session_id: str, version: int, **guar
     """Bring back what the session was at *version*, also after its end, by new events; return its version then.
 
     Messages, their order, ids and texts, the summary as a text, data, memories, config and lifetime are as they
-    were; history is not rewritten. Source: http W-70.
+    were; history is not rewritten.
 
     Raises:
         SessionNotFound, VersionNotFound: there is no such state.
         VersionConflict: the session is not at *expected_version*.
     """
+    # http W-70
     check_integer(version, field="version")
     stream = handle.stream(session_id, guard.get("user_id"))
     then = await handle.services.states.at(stream, version=version)

@@ -37,9 +37,8 @@ async def search(
         InvalidInput: a number is out of bounds, or a name is none.
         SessionNotFound: the session has no events.
         Unavailable: the database, or the extra ``knowledge``, is missing.
-
-    Source: R-REC-4, R-KB-2.
     """
+    # R-REC-4, R-KB-2
     handle.services.check_open()
     if not isinstance(query, str):
         raise InvalidInput("wrong_type", "a query is text", field="query")

@@ -24,12 +24,13 @@ async def patch_data(
 ) -> PatchedData:
     """Merge *patch* (RFC 7396) into the session's own JSON object and return that.
 
-    Concurrent patches of different keys all survive. A key whose value is none is removed. Source: http W-66.
+    Concurrent patches of different keys all survive. A key whose value is none is removed.
 
     Raises:
-        InvalidInput: it is no JSON object, or over a limit (trust N-2).
+        InvalidInput: it is no JSON object, or over a limit.
         VersionConflict: the session is not at *expected_version*.
     """
+    # http W-66
     if not isinstance(patch, Mapping):
         raise InvalidInput("wrong_type", "is a JSON object", field="patch")
     wanted = dict(patch)

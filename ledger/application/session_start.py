@@ -24,7 +24,7 @@ def starts_life(handle: NamespaceHandle, state: SessionState) -> bool:
 def opening_commands(
     handle: NamespaceHandle, stream: Stream, state: SessionState, config: MemoryConfig | None = None
 ) -> list[Command]:
-    """Return the command that begins the session's life, or resumes it, unless it lives (http W-60)."""
+    """Return the command that begins the session's life, or resumes it, unless it lives."""
     if not starts_life(handle, state):
         return resuming_commands(handle, state)
     return [

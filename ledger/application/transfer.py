@@ -19,7 +19,7 @@ from ledger.transfer.importing import FileImport, Imported, Lines
 
 
 async def export_session(handle: NamespaceHandle, session_id: str, *, user_id: str | None = None) -> JsonObject:
-    """Return the session's state as JSON in the shape of seed 000 (R-000-15).
+    """Return the session's state as JSON: ``sessionId``, ``entries``, ``summaries``, ``totalTokens``.
 
     Raises:
         SessionNotFound: the session has no events.
@@ -36,7 +36,7 @@ async def import_session(
     *,
     user_id: str | None = None,
 ) -> ImportedState:
-    """Put an exported state in place of the session's; an equal one changes nothing (R-000-15).
+    """Put an exported state in place of the session's; an equal one changes nothing.
 
     The state's own name is used if only it is given. Nothing is compacted by it.
 
@@ -88,7 +88,7 @@ async def import_conversations(
 async def import_file(
     handle: NamespaceHandle, lines: Lines, *, session_id: str | None = None, user_id: str | None = None
 ) -> Imported:
-    """Copy sessions from one of our own files, proved line by line before anything is written (trust E-12)."""
+    """Copy sessions from one of our own files, proved line by line before anything is written."""
     handle.services.check_open()
     return await _files(handle).export(lines, session_id=session_id, user_id=user_id)
 
@@ -96,7 +96,7 @@ async def import_file(
 async def export_file(
     handle: NamespaceHandle, session_id: str | None = None, *, user_id: str | None = None
 ) -> AsyncIterator[bytes]:
-    """Yield a session, or the whole namespace, as the lines of one of our own files (trust E-12).
+    """Yield a session, or the whole namespace, as the lines of one of our own files.
 
     Raises:
         SessionNotFound: there are no events to export.

@@ -47,9 +47,8 @@ async def what_if(
         InvalidInput: the config is wrong, or a model is to be called and there is none.
         SessionNotFound, VersionNotFound, EntryNotFound: there is no such thing.
         SummaryMissing: nobody has answered a question, and *on_miss* is ``raise``.
-
-    Source: R-WIF-1 … R-WIF-7.
     """
+    # R-WIF-1 … R-WIF-7
     left_out = _names_in(without)
     version, moment = check_when(when)
     stream = handle.stream(session_id, when.get("user_id"))
@@ -95,9 +94,8 @@ async def diff(
     Each side is a version, a moment with an offset, now if it is none, or a memory config, which is replayed up to the
     version of the other side; data and memories, which no config touches, are then the same. Raises as `get_state` and
     `what_if` do.
-
-    Source: R-WIF-8, http W-72.
     """
+    # R-WIF-8, http W-72
     stream = handle.stream(session_id, user_id)
     points = (before, after)
     versions = [await _version_of(handle, stream, point) for point in points]

@@ -94,7 +94,7 @@ async def put_working_memory(
 
 
 async def note_view(handle: NamespaceHandle, session_id: str, view: ServedView, *, user_id: str | None = None) -> None:
-    """Remember that *view* was served, so that who writes it back withdraws nothing it left out (http W-55)."""
+    """Remember that *view* was served, so that who writes it back withdraws nothing it left out."""
     await handle.services.store.served_views.save(
         handle.stream(session_id, user_id), view, now=handle.services.clock.now()
     )
@@ -114,10 +114,8 @@ async def carries_proof(
     state: SessionState,
     user_id: str | None = None,
 ) -> bool:
-    """Tell whether *body* carries a stamp of this session, which is at *state*, or the id of one of its items.
-
-    Source: http W-14.
-    """
+    """Tell whether *body* carries a stamp of this session, which is at *state*, or the id of one of its items."""
+    # http W-14
     stream = handle.stream(session_id, user_id)
     if await _base(handle, stream, state, last_accessed) is not None:
         return True
@@ -215,14 +213,15 @@ async def _views(
 def stamp_of(state: SessionState) -> datetime:
     """Return the session's ``last_accessed``: the second of its last write, and its version as microseconds.
 
-    So it proves what a writer saw. Source: http W-7.
+    So it proves what a writer saw.
     """
+    # http W-7
     second = to_datetime(state.updated_us).replace(microsecond=0)
     return second + timedelta(microseconds=state.version % _STAMPS)
 
 
 def with_limit(config: MemoryConfig, context_window: int | None, model_name: str | None) -> MemoryConfig:
-    """Return *config* with the limit of its progressive compaction as a request names it (http W-39).
+    """Return *config* with the limit of its progressive compaction as a request names it.
 
     Raises:
         pydantic.ValidationError: a config cannot have that limit.

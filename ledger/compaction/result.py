@@ -9,7 +9,7 @@ from projections.summaries import Summary, summary_of
 
 
 class CompactionResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a compaction did; handlers of ``compressed`` get it (R-CMP-11)."""
+    """What a compaction did; handlers of ``compressed`` get it."""
 
     compaction_id: str
     key: str

@@ -26,7 +26,7 @@ MOST_LOOKED_AT: Final = 10_000  # of a page that is asked for by type
 
 
 class LoggedEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """An event as it is stored: whose it is, its place, its exact payload, and its link in the chain (trust §3)."""
+    """An event as it is stored: whose it is, its place, its exact payload, and its link in the chain."""
 
     session_id: str
     user_id: str

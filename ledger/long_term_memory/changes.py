@@ -33,7 +33,7 @@ class RecordChanges(RecordReads):
     """Creating, changing, deleting, forgetting and merging."""
 
     async def create(self, records: Sequence[Mapping[str, Any]], *, deduplicate: bool = True) -> None:
-        """Add *records*, or edit those whose ids are known; the next read sees them (http W-26).
+        """Add *records*, or edit those whose ids are known; the next read sees them.
 
         Fields that are absent keep the value they have. A record that says what a live one says is not added; that
         one counts as read. Records of one namespace are added together or not at all.
@@ -55,7 +55,7 @@ class RecordChanges(RecordReads):
             await self._create(streams, here, deduplicate=deduplicate)
 
     async def patch(self, record_id: str, changes: Mapping[str, Any]) -> LongTermRecord:
-        """Change fields of a live record and return it; nulls are ignored (http W-27).
+        """Change fields of a live record and return it; nulls are ignored.
 
         A new user or namespace is another stream: the record is created there, then deleted here, under its id.
 
@@ -82,7 +82,7 @@ class RecordChanges(RecordReads):
         return await self._shown(record_id, there)
 
     async def delete(self, record_ids: Sequence[str]) -> int:
-        """Delete the live records with these ids, and return how many there were (http W-27)."""
+        """Delete the live records with these ids, and return how many there were."""
         ids = tuple(dict.fromkeys(check_record_id(item_id, field="memory_ids") for item_id in record_ids))
         write_id = self._clock.ulid()
         deleted = 0
@@ -106,7 +106,7 @@ class RecordChanges(RecordReads):
         dry_run: bool = True,
         pinned: Sequence[str] | None = None,
     ) -> ForgetResult:
-        """Delete what *policy* does not keep, of up to *limit* records, the oldest first (http W-28).
+        """Delete what *policy* does not keep, of up to *limit* records, the oldest first.
 
         A dry run changes nothing and says what would go. What is changed meanwhile stays.
 
@@ -139,7 +139,7 @@ class RecordChanges(RecordReads):
         return ForgetResult(scanned=len(scanned), deleted=len(deleted), deleted_ids=deleted, dry_run=False)
 
     async def compact(self, *, namespace: str | None = None, user_id: str | None = None) -> int:
-        """Merge the records of a user that say the same, and return how many remain (http W-28).
+        """Merge the records of a user that say the same, and return how many remain.
 
         Without a name, those of every user, in every namespace that may be looked through.
         """

@@ -79,17 +79,16 @@ class RecordReads:
 
         Raises:
             RecordNotFound: there is none.
-
-        Source: http W-27.
         """
+        # http W-27
         stored, name = await self._live(check_record_id(record_id, field="id"))
         await self._read([stored])
         return shown(stored, namespace=self._shown_name(name))
 
     async def search(self, body: Mapping[str, Any] | RecordSearch) -> RecordPage:
-        """Return what answers a question of http W-30, ranked and paged. What is shown counts as read.
+        """Return what answers a question, ranked and paged. What is shown counts as read.
 
-        Without a text it is a filtered list, the newest first. Filters are never relaxed (W-34). Without an embedder,
+        Without a text it is a filtered list, the newest first. Filters are never relaxed. Without an embedder,
         or while it fails, meaning gives way to words, and ``score_type`` says so.
 
         Raises:
@@ -126,7 +125,7 @@ class RecordReads:
         )
 
     async def history(self, record_id: str) -> list[Revision]:
-        """Return what the record was after each event about it, oldest first, also of one that is gone (http W-71).
+        """Return what the record was after each event about it, oldest first, also of one that is gone.
 
         Raises:
             RecordNotFound: there never was such a record.

@@ -23,7 +23,7 @@ class RecordRestore(RecordChanges):
     async def restore(
         self, record_id: str, revision: int, *, namespace: str | None = None, user_id: str | None = None
     ) -> LongTermRecord:
-        """Make the record what it was at *revision*, see `history`, and return it (http W-71).
+        """Make the record what it was at *revision*, see `history`, and return it.
 
         That undoes edits, deletions and forgets; what was merged into it since returns; what was moved away since
         comes back. The names are needed only if the record has that revision in several places.

@@ -10,7 +10,7 @@ from projections.records import memory_hash
 
 
 class LongTermRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A record as a caller sees it; the default namespace and the empty user are none. Source: http W-29."""
+    """A record as a caller sees it; the default namespace and the empty user are none."""
 
     id: str
     text: str
@@ -48,7 +48,7 @@ class FoundRecord(msgspec.Struct, frozen=True, kw_only=True):
     score_type: str | None
 
     def as_json(self) -> JsonObject:
-        """Return it as plain JSON (http W-31)."""
+        """Return it as plain JSON."""
         return {**self.record.as_json(), "dist": self.dist, "score": self.score, "score_type": self.score_type}
 
 
@@ -60,13 +60,13 @@ class RecordPage(msgspec.Struct, frozen=True, kw_only=True):
     next_offset: int | None
 
     def as_json(self) -> JsonObject:
-        """Return it as plain JSON (http W-31)."""
+        """Return it as plain JSON."""
         found = [found_record.as_json() for found_record in self.memories]
         return {"memories": found, "total": self.total, "next_offset": self.next_offset}
 
 
 class ForgetResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a forget did, or would do: how many records it looked at, and which it deleted (http W-28)."""
+    """What a forget did, or would do: how many records it looked at, and which it deleted."""
 
     scanned: int
     deleted: int

@@ -16,10 +16,10 @@ MAX_EVENTS: Final = 32_000
 
 
 class StreamWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """Events for one stream. *expected_version*: none is any, 0 a new stream, n exactly n (trust R-5).
+    """Events for one stream. *expected_version*: none is any, 0 a new stream, n exactly n.
 
     With *forked_from* a new stream goes on from a version of another one of the namespace: its first event has the
-    next version, and is chained to that one (trust H-16). The other fields note on the stream's head what these
+    next version, and is chained to that one. The other fields note on the stream's head what these
     events say.
     """
 
@@ -44,7 +44,7 @@ class AppendRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Receipt(msgspec.Struct, frozen=True, gc=False):
-    """Where an event was stored, and its hash: a proof for the client (trust H-20)."""
+    """Where an event was stored, and its hash: a proof for the client."""
 
     stream_id: UUID
     version: int

@@ -34,13 +34,13 @@ class Readiness(BaseModel):
 
 @_open.get("/v1/health")
 async def health(service: ServiceOf) -> Health:
-    """Return the time; asks no store (W-13)."""
+    """Return the time; asks no store."""
     return Health(now=int(service.clock.now().timestamp() * 1000))
 
 
 @_open.get("/healthz", status_code=204)
 async def alive() -> None:
-    """Say nothing: that there is an answer is the answer (trust S-12)."""
+    """Say nothing: that there is an answer is the answer."""
 
 
 @_near.get("/readyz", responses={503: {"model": Readiness}})

@@ -63,7 +63,7 @@ class SessionState(msgspec.Struct, frozen=True):
     writes: int = 0
 
     def is_live(self, moment: datetime) -> bool:
-        """Tell whether the session has a life that goes on at *moment*: expiry follows from the clock (http W-20)."""
+        """Tell whether the session has a life that goes on at *moment*: expiry follows from the clock."""
         return self.opened and not self.has_expired(moment)
 
     def has_expired(self, moment: datetime) -> bool:

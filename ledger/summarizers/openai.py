@@ -46,7 +46,7 @@ class OpenAISummarizer:
         self._client = AsyncOpenAI(base_url=base_url, api_key=key, timeout=timeout_s, max_retries=max_retries)
 
     async def summarize(self, request: SummaryRequest) -> SummaryText:
-        """Return the model's answer; the conversation in the request is fenced (trust M-4).
+        """Return the model's answer; the conversation in the request is fenced.
 
         Raises:
             SummarizerFailed: ``timeout``, ``error`` or ``invalid_output``.

@@ -42,7 +42,7 @@ class FieldError(ValueError):
 
 
 class Config(BaseModel):
-    """Base of all config models: frozen, strict, no unknown field (R-CFG-4)."""
+    """Base of all config models: frozen, strict, no unknown field."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=False)
 
@@ -54,7 +54,7 @@ class WindowConfig(Config):
 
 
 class CompactionConfig(Config):
-    """Base of the compaction strategies' configs (R-CFG-3)."""
+    """Base of the compaction strategies' configs."""
 
     type: str
     key: str = Field(default="", pattern=r"^[A-Za-z0-9._:-]{0,128}$")
@@ -67,7 +67,7 @@ class CompactionConfig(Config):
 
 
 class SummarizerConfig(Config):
-    """What a session asks of its model; a strategy's own fields win (R-SUM-3). No secrets, no addresses."""
+    """What a session asks of its model; a strategy's own fields win. No secrets, no addresses."""
 
     model: str | None = None
     temperature: Ratio = Field(default=Decimal("0.1"), ge=0, le=2)
@@ -82,7 +82,7 @@ class SummarizerConfig(Config):
 
     @property
     def parameters(self) -> JsonObject:
-        """The model parameters, as they are sent and hashed (R-SUM-3, R-SUM-6)."""
+        """The model parameters, as they are sent and hashed."""
         parameters: JsonObject = {"temperature": float(self.temperature)}
         if self.enable_thinking is not None:
             parameters["chat_template_kwargs"] = {"enable_thinking": self.enable_thinking}
@@ -175,7 +175,7 @@ NO_HINTS = Hints()
 
 
 class CompactionPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a compaction would do; planning changes nothing (R-CMP-1)."""
+    """What a compaction would do; planning changes nothing."""
 
     key: str
     strategy: str

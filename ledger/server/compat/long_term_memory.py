@@ -70,7 +70,8 @@ def search_for(caller: Caller, sent: JsonObject) -> RecordSearch:
 
 @router.post("/v1/long-term-memory/")
 async def create(sent: Annotated[dict[str, Any], JsonBody()], caller: WriteCaller, memory: MemoryOf) -> AcknowledgedOut:
-    """Add records, or edit those whose ids are known; the next read sees them. Source: http W-26."""
+    """Add records, or edit those whose ids are known; the next read sees them."""
+    # http W-26
     records = sent.get("memories")
     if not isinstance(records, list):
         raise InvalidInput("wrong_type", "is a list", field="memories")
@@ -86,7 +87,8 @@ async def search(
     memory: MemoryOf,
     optimize_query: Annotated[bool, Query()] = False,
 ) -> Response:
-    """Find records by words, by meaning, and by filters, which are never relaxed. Source: http W-30 … W-34."""
+    """Find records by words, by meaning, and by filters, which are never relaxed."""
+    # http W-30 … W-34
     return _json((await memory.search(search_for(caller, sent))).as_json())
 
 
@@ -102,7 +104,8 @@ async def forget(
     dry_run: Annotated[bool | None, Query()] = None,
     user_agent: Annotated[str, Header()] = "",
 ) -> ForgottenOut:
-    """Delete what a policy does not keep, or say what would go. Source: http W-28."""
+    """Delete what a policy does not keep, or say what would go."""
+    # http W-28
     caller.require("read")  # the answer names records
     if dry_run is None:  # which an old client leaves out exactly when it is false
         dry_run = _OLD_CLIENT.match(user_agent) is None
@@ -122,7 +125,8 @@ async def forget(
 async def compact(
     caller: WriteCaller, memory: MemoryOf, namespace: _FilterName = None, user_id: _FilterName = None
 ) -> AcknowledgedOut:
-    """Merge the records that say the same. Source: http W-28."""
+    """Merge the records that say the same."""
+    # http W-28
     within = None if namespace is None else caller.namespace(namespace)
     remaining = await memory.compact(namespace=within, user_id=user_id)
     return AcknowledgedOut(status=f"ok, {remaining} memories remaining after compaction")
@@ -132,14 +136,16 @@ async def compact(
 async def delete(
     caller: WriteCaller, memory: MemoryOf, memory_ids: Annotated[list[str] | None, Query()] = None
 ) -> AcknowledgedOut:
-    """Delete records; their history stays, and they can be restored. Source: http W-27."""
+    """Delete records; their history stays, and they can be restored."""
+    # http W-27
     deleted = await memory.delete(memory_ids or [])
     return AcknowledgedOut(status=f"ok, deleted {deleted} memories")
 
 
 @router.get("/v1/long-term-memory/{memory_id}", response_model=RecordOut)
 async def get(memory_id: str, caller: ReadCaller, memory: MemoryOf) -> Response:
-    """Return a record. Source: http W-27."""
+    """Return a record."""
+    # http W-27
     try:
         return _json((await memory.get(memory_id)).as_json())
     except RecordNotFound:
@@ -150,7 +156,8 @@ async def get(memory_id: str, caller: ReadCaller, memory: MemoryOf) -> Response:
 async def patch(
     memory_id: str, sent: Annotated[dict[str, Any], JsonBody()], caller: WriteCaller, memory: MemoryOf
 ) -> Response:
-    """Change fields of a record; nulls change nothing. Source: http W-27."""
+    """Change fields of a record; nulls change nothing."""
+    # http W-27
     caller.require("read")  # the answer is the whole record
     if sent.get("namespace") is not None:
         sent = _placed(sent, caller)

@@ -64,7 +64,7 @@ class StrategyOut(BaseModel):
 
 
 class WorkingMemoryOut(BaseModel):
-    """A session (http W-18)."""
+    """A session."""
 
     messages: list[MessageOut]
     memories: list[RecordOut]

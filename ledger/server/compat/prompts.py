@@ -69,7 +69,8 @@ async def prompt(
     service: ServiceOf,
     optimize_query: Annotated[bool, Query()] = False,
 ) -> PromptOut:
-    """Return what to send to a model: the summary, the messages, what is known, and the query. Source: http W-24."""
+    """Return what to send to a model: the summary, the messages, what is known, and the query."""
+    # http W-24
     if sent.session is None and (sent.long_term_search is None or sent.long_term_search is False):
         raise InvalidInput("nothing_asked", "Either session or long_term_search must be provided")
     messages: list[PromptMessage] = []

@@ -42,7 +42,8 @@ async def list_sessions(
     namespace: _Name = None,
     user_id: _Name = None,
 ) -> SessionsOut:
-    """List sessions that live, the newest first; an id that two users have comes twice. Source: http W-15."""
+    """List sessions that live, the newest first; an id that two users have comes twice."""
+    # http W-15
     names = await Locator(service, caller).permitted(namespace)
     total, rows = await live_sessions(service.services, names, user_id=user_id, limit=offset + limit)
     return SessionsOut(sessions=[row.session_id for row in rows[offset:]], total=total)
@@ -62,7 +63,8 @@ async def get_session(
     namespace: _Name = None,
     recent_messages_limit: Annotated[int | None, Query(ge=-(2**31), le=2**31)] = None,
 ) -> Response:
-    """Return a session; messages that its model's window cannot hold are left out, oldest first. Source: http W-17."""
+    """Return a session; messages that its model's window cannot hold are left out, oldest first."""
+    # http W-17
     place = await Locator(service, caller).find(session_id, namespace=namespace, user_id=user_id)
     if place is None:
         return JSONResponse({"detail": f"Session {session_id} not found"}, 404)
@@ -89,7 +91,8 @@ async def put_session(
     if_none_match: Annotated[str | None, Header()] = None,
     idempotency_key: Annotated[str | None, Header()] = None,
 ) -> Response:
-    """Bring a session to what the body says, as far as its writer knew what that changes. Source: http W-16, W-51."""
+    """Bring a session to what the body says, as far as its writer knew what that changes."""
+    # http W-16, W-51
     caller.require("read")  # the answer is the whole session
     settings = service.settings
     check_body(
@@ -141,7 +144,8 @@ async def delete_session(
     namespace: _Name = None,
     if_match: Annotated[str | None, Header()] = None,
 ) -> AcknowledgedOut:
-    """End a session's life; its history stays, and so do records of long-term memory. Source: http W-19."""
+    """End a session's life; its history stays, and so do records of long-term memory."""
+    # http W-19
     when = _precondition(if_match, None)
     place = await Locator(service, caller).find_one(session_id, namespace=namespace, user_id=user_id)
     if when.strict and place is None:

@@ -143,6 +143,6 @@ async def seen(
 
 @router.get("/entries/{entry_id}/derived", operation_id="derived")
 async def derived(session: SessionOf, entry_id: EntryIdParameter, caller: ReadCaller) -> DerivedShape:
-    """Show every summary and recorded context that an entry reached (trust P-17)."""
+    """Show every summary and recorded context that an entry reached."""
     name = check_entry_id(entry_id, field="entry_id")
     return DerivedShape.model_validate(plain(await session.ledger.derived(entry_id=name, **session.names)))

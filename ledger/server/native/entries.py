@@ -75,7 +75,7 @@ class NewEntries(StrictBody):
 
 
 class AddedShape(Shape):
-    """Where an entry was put: keep the hash, it proves the event (trust H-20). *known*: it was there before."""
+    """Where an entry was put: keep the hash, it proves the event. *known*: it was there before."""
 
     id: str
     version: int

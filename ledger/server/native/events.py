@@ -19,7 +19,7 @@ router = native_router(prefix="/v1/sessions/{session_id}", tags=["events"])
 
 
 class EventShape(Shape):
-    """An event: its place, its exact payload, and its link in the chain (trust §3)."""
+    """An event: its place, its exact payload, and its link in the chain."""
 
     session_id: str
     user_id: str | None

@@ -72,7 +72,7 @@ class ExtractionShape(Shape):
 
 
 class State(Shape):
-    """A session as the working-memory API shows it (W-18), and where each of its entries is."""
+    """A session as the working-memory API shows it, and where each of its entries is."""
 
     session_id: str
     namespace: str

@@ -37,7 +37,7 @@ class Shape(BaseModel):
 
 
 class EntryShape(Shape):
-    """An entry, with the text it has now (R-GEN-1)."""
+    """An entry, with the text it has now."""
 
     id: str
     version: int
@@ -110,7 +110,7 @@ class SummaryShape(Shape):
 
 
 class MemoryShape(Shape):
-    """A structured memory of a session, as a record of long-term memory is shown (W-29)."""
+    """A structured memory of a session, as a record of long-term memory is shown."""
 
     id: str
     text: str
