@@ -1,7 +1,7 @@
 """A projection is a named, versioned fold.
 
 Raise its version when its meaning changes: stored states of the old version are then ignored and rebuilt
-(DESIGN §6).
+(design §6).
 """
 
 from collections.abc import Callable, Iterable

@@ -11,7 +11,7 @@ MOST_HALVINGS: Final = 1_000.0
 
 
 class Recency(msgspec.Struct, frozen=True, kw_only=True):
-    """The weights of W-46; half-lives in days, at least a thousandth."""
+    """The weights of http W-46; half-lives in days, at least a thousandth."""
 
     freshness_weight: float = 0.6
     novelty_weight: float = 0.4

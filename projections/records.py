@@ -73,7 +73,7 @@ def about(event: RecordedEvent) -> tuple[str, ...]:
     """Return the ids of the records that *event* changes; none if it is about no record.
 
     Raises:
-        UnknownEvent: a newer release wrote it (DESIGN §4).
+        UnknownEvent: a newer release wrote it (design §4).
     """
     match event.payload:
         case OpaqueEvent(type=type_, schema_version=schema_version):
@@ -90,7 +90,7 @@ def evolve(known: Mapping[str, Record], event: RecordedEvent) -> list[Record]:
     """Return the records that *event* changes, as they are after it; *known* are those of the stream before.
 
     Raises:
-        UnknownEvent: a newer release wrote it (DESIGN §4).
+        UnknownEvent: a newer release wrote it (design §4).
     """
     payload = event.payload
     match payload:

@@ -1,4 +1,4 @@
-"""The hash frame against the vectors of trust §3, and ids against R-1."""
+"""The hash frame against the vectors of trust §3, and ids against trust R-1."""
 
 from uuid import UUID
 

@@ -1,6 +1,6 @@
 """Every module of `ledger` and `projections` imports first, in an interpreter that has none of them yet.
 
-The two packages import each other, as modules they do not (STYLE, "The cycle"); no linter sees whether the
+The two packages import each other, as modules they do not (style "Layers"); no linter sees whether the
 order in which they are imported matters.
 """
 

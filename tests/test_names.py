@@ -35,7 +35,7 @@ def refusal(name: object) -> str:
 
 @pytest.mark.parametrize("barred", BARRED.values(), ids=BARRED)
 def test_a_name_with_a_barred_character_is_refused_wherever_it_stands(barred: str) -> None:
-    """N-3."""
+    """trust N-3."""
     for character in barred:
         for name in (character, f"a{character}", f"{character}a", f"a{character}b"):
             assert refusal(name) == "bad_name", ascii(name)
@@ -43,7 +43,7 @@ def test_a_name_with_a_barred_character_is_refused_wherever_it_stands(barred: st
 
 @pytest.mark.parametrize("name", [".", "..", "", " ", " a", "a ", "../../etc/passwd", "a\u0000", "a\x1fb"])
 def test_a_name_that_is_a_path_or_has_blanks_around_is_refused(name: str) -> None:
-    """N-3, I-36, I-37; U+001F would make two names one (R-1)."""
+    """trust N-3, I-36, I-37; U+001F would make two names one (trust R-1)."""
     assert refusal(name) == "bad_name"
 
 
@@ -67,13 +67,13 @@ def test_a_name_that_is_a_path_or_has_blanks_around_is_refused(name: str) -> Non
     ],
 )
 def test_a_name_within_the_rules_is_taken_as_it_is(name: str) -> None:
-    """N-3, I-39."""
+    """trust N-3, I-39."""
     assert check_name(name, field="user_id") == name
 
 
 @pytest.mark.parametrize("name", ["a" * 256, "日" * 171, "👍" * 129, "a" * 60_000], ids=["256", "日", "👍", "I-38"])
 def test_a_name_is_bounded_in_characters_and_in_bytes(name: str) -> None:
-    """N-3, I-38."""
+    """trust N-3, I-38."""
     assert refusal(name) == "bad_name"
     assert check_name(name[: 512 // len(name[0].encode())][:255], field="user_id")
 
@@ -84,14 +84,14 @@ def test_a_name_is_text(name: object) -> None:
 
 
 def test_only_where_it_is_said_a_name_may_be_empty() -> None:
-    """N-3: the user id."""
+    """trust N-3: the user id."""
     assert check_name("", field="user_id", may_be_empty=True) == ""
     with pytest.raises(InvalidInput):
         check_name(" ", field="user_id", may_be_empty=True)
 
 
 def test_two_normal_forms_are_two_names__I_35() -> None:
-    """N-3: compared by code point."""
+    """trust N-3: compared by code point."""
     forms = [unicodedata.normalize(form, "é") for form in ("NFC", "NFD")]
     streams = {Stream.of("default", check_name(form, field="session_id")).stream_id for form in forms}
     assert len(streams) == 2
@@ -109,13 +109,13 @@ def test_any_text_is_a_name_or_refused_and_names_make_different_streams(text: st
 
 @pytest.mark.parametrize("entry_id", ["a", "A-1.b_c:d", "0", "x" * 128, "01ARZ3NDEKTSV4RRFFQ69G5FAV"])
 def test_an_entry_id_within_the_rules_is_taken(entry_id: str) -> None:
-    """N-4."""
+    """trust N-4."""
     assert check_entry_id(entry_id) == entry_id
 
 
 @pytest.mark.parametrize("entry_id", ["", "x" * 129, "a b", "a/b", "a\n", "é", "a\0", 1, None, b"a", "a@b", "\ud800"])
 def test_any_other_entry_id_is_refused(entry_id: object) -> None:
-    """N-4."""
+    """trust N-4."""
     with pytest.raises(InvalidInput) as refused:
         check_entry_id(entry_id, field="entries[3].id")
     assert (refused.value.code, refused.value.field) == ("bad_id", "entries[3].id")
@@ -123,20 +123,20 @@ def test_any_other_entry_id_is_refused(entry_id: object) -> None:
 
 @pytest.mark.parametrize("key", ["a", "~", "!", "x" * 255, "7b2c-…".replace("…", "f")])
 def test_an_idempotency_key_within_the_rules_is_taken(key: str) -> None:
-    """N-10."""
+    """trust N-10."""
     assert check_idempotency_key(key) == key
 
 
 @pytest.mark.parametrize("key", ["", " ", "a b", "x" * 256, "é", "a\r\n", "\x7f", "a\n", 1, None, b"a"])
 def test_any_other_idempotency_key_is_refused(key: object) -> None:
-    """N-10, I-48."""
+    """trust N-10, I-48."""
     with pytest.raises(InvalidInput) as refused:
         check_idempotency_key(key)
     assert (refused.value.code, refused.value.field) == ("bad_idempotency_key", "idempotency_key")
 
 
 def test_a_terminal_gets_only_what_it_shows_as_itself() -> None:
-    """I-34, I-59."""
+    """trust I-34, I-59."""
     assert all(is_visible(character) for character in "aZ é日👍\n\t")
     hidden = ["\x1b", "\x07", "\r", "\x9b", *BARRED["zero-width"], "\u202e", "\ufeff", "\U000e0041"]
     assert not any(is_visible(character) for character in hidden)

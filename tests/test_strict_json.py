@@ -1,4 +1,4 @@
-"""The one parser at all doors against the hostile inputs of trust §9 (I-1 to I-17, I-26, I-27)."""
+"""The one parser at all doors against the hostile inputs of trust §9 (trust I-1 to I-17, I-26, I-27)."""
 
 import json
 import time

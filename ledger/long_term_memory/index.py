@@ -1,4 +1,4 @@
-"""Long-term memory as it is: a stored projection, caught up by whoever reads it, before it answers (DESIGN §6)."""
+"""Long-term memory as it is: a stored projection, caught up by whoever reads it, before it answers (design §6)."""
 
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -118,7 +118,7 @@ class RecordStore(Protocol):
     """The stored projection ``records``; *build* as in `stored_projections.Checkpoint`.
 
     Reads of records are counted beside it: they are no events, and no rebuild brings them back (http W-32).
-    Embeddings may lag (DESIGN §6).
+    Embeddings may lag (design §6).
     """
 
     async def read_events(self, namespace_id: UUID, *, after: int, limit: int) -> RecordEvents:

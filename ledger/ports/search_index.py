@@ -94,7 +94,7 @@ class PieceHit(msgspec.Struct, frozen=True, kw_only=True):
 class SearchIndexStore(Protocol):
     """The stored projection behind search; *build* as in `stored_projections.Checkpoint`, of ``search``.
 
-    Embeddings are stored apart from the words; they may lag (DESIGN §6).
+    Embeddings are stored apart from the words; they may lag (design §6).
     """
 
     async def apply(

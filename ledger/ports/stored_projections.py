@@ -9,7 +9,7 @@ import msgspec
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """How far one build of a stored projection has folded its namespace (DESIGN §6).
+    """How far one build of a stored projection has folded its namespace (design §6).
 
     *build* is the number its rows are stored under, see `builds.Build`; *code_digest* (32 bytes) tells which code
     started it.

@@ -1,4 +1,4 @@
-"""What search finds: a stored projection of the namespace's texts, caught up by whoever asks (DESIGN §6).
+"""What search finds: a stored projection of the namespace's texts, caught up by whoever asks (design §6).
 
 log ──── advance, page by page ────▶ pieces with their words ──── find ────▶ hits, by reference
                                           │  later, in the background

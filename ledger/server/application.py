@@ -22,7 +22,7 @@ def create_app(service: Service, settings: ServiceSettings) -> FastAPI:
         docs_url="/docs" if settings.docs else None,
         openapi_url="/openapi.json" if settings.docs else None,
         redoc_url=None,
-        redirect_slashes=False,  # W-1: paths match byte for byte
+        redirect_slashes=False,  # http W-1: paths match byte for byte
     )
     app.state.service = service
     app.state.authenticator = authenticator_of(service, settings)

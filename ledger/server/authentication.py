@@ -1,4 +1,4 @@
-"""Who calls, told from tokens of ours or JWTs of an issuer. Source: W-74, trust S-2, S-3, I-79, I-80."""
+"""Who calls, told from tokens of ours or JWTs of an issuer. Source: http W-74, trust S-2, S-3, I-79, I-80."""
 
 import hmac
 import time

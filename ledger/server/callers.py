@@ -34,7 +34,7 @@ class Caller:
         return DEFAULT_NAMESPACE if self.namespaces is None or DEFAULT_NAMESPACE in self.namespaces else None
 
     def namespace(self, named: str | None) -> str:
-        """Return the namespace of a request that named *named*, or none (W-75).
+        """Return the namespace of a request that named *named*, or none (http W-75).
 
         None named: `home`.
 

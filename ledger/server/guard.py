@@ -245,7 +245,7 @@ def _decoded(raw: bytes, what: str) -> str:
         InvalidInput: ``bad_name``: it is not UTF-8, or holds a NUL or a slash that is none.
     """
     if what == "path" and b"%2f" in raw.lower():
-        raise NotFound("Not Found")  # W-2
+        raise NotFound("Not Found")  # http W-2
     try:
         text = unquote_to_bytes(raw).decode("utf-8")
     except UnicodeDecodeError:

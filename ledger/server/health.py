@@ -1,4 +1,4 @@
-"""Whether the service lives, and whether it can serve. Source: W-13, trust S-12."""
+"""Whether the service lives, and whether it can serve. Source: http W-13, trust S-12."""
 
 from typing import Literal
 

@@ -1,7 +1,7 @@
 """From our errors to answers: the only place that knows status codes.
 
 Two forms: problem+json of RFC 9457 for our own routes, ``{"detail": …}`` for those of the working-memory API.
-Neither repeats a refused value, nor what a database said (trust N-13, P-16). Source: W-4, W-5, W-63.
+Neither repeats a refused value, nor what a database said (trust N-13, P-16). Source: http W-4, W-5, W-63.
 """
 
 import json
@@ -48,7 +48,7 @@ STATUS_OF_CODE: Final[dict[str, int]] = {
     "unsupported_encoding": 415,
     "headers_too_large": 431,
     "not_implemented": 501,
-    # what the working-memory API answers with 400 (W-16, W-23, W-27, W-31, W-35, W-36)
+    # what the working-memory API answers with 400 (http W-16, W-23, W-27, W-31, W-35, W-36)
     "blank_message": 400,
     "nothing_asked": 400,
     "no_fields": 400,
@@ -122,7 +122,10 @@ _COMPAT_PATHS: Final = (
 
 
 def status_of(fault: LedgerError, dialect: Dialect = "native") -> int:
-    """Return the status of an answer to *fault*; malformed input is 422 on routes of the working-memory API (W-3)."""
+    """Return the status of an answer to *fault*; malformed input is 422 on routes of the working-memory API.
+
+    Source: http W-3.
+    """
     if dialect == "compat" and fault.code in {"invalid_json", "invalid_encoding"}:
         return 422
     if isinstance(fault, InvalidInput) and fault.code in STATUS_OF_CODE:
@@ -177,7 +180,7 @@ def refusal(refused: RequestValidationError, dialect: Dialect) -> Response:
 
 
 def plain(status: int, dialect: Dialect, headers: Mapping[str, str] | None = None) -> Response:
-    """Return an answer that says no more than its status, such as 404 where no route is (W-2)."""
+    """Return an answer that says no more than its status, such as 404 where no route is (http W-2)."""
     title = TITLES.get(status, "Error")
     if dialect == "compat":
         return _response(status, {"detail": title}, "application/json", headers or {})

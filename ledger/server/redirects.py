@@ -1,4 +1,4 @@
-"""The other slash form of the two paths that have one (W-1)."""
+"""The other slash form of the two paths that have one (http W-1)."""
 
 from fastapi import Request
 from starlette.responses import Response

@@ -19,7 +19,7 @@ JSON: Final = frozenset({"application/json"})
 
 
 class NativeRoute(APIRoute):
-    """A route that refuses what it does not know and tells faults as problem+json (W-63)."""
+    """A route that refuses what it does not know and tells faults as problem+json (http W-63)."""
 
     dialect: ClassVar[problems.Dialect] = "native"
     limits: ClassVar[JsonLimits] = BODY
@@ -59,16 +59,16 @@ class PatchRoute(NativeRoute):
 
 
 class CompatRoute(NativeRoute):
-    """A route of the working-memory API: same parser, lenient models, ``{"detail": …}`` (W-3, W-4)."""
+    """A route of the working-memory API: same parser, lenient models, ``{"detail": …}`` (http W-3, W-4)."""
 
     dialect = "compat"
 
     def check(self, request: Request) -> None:
-        """Let unknown parameters pass (W-3)."""
+        """Let unknown parameters pass (http W-3)."""
 
 
 def _unless_same(request: Request, answer: Response) -> Response:
-    """Return *answer*, or that it is the one the caller has (W-9)."""
+    """Return *answer*, or that it is the one the caller has (http W-9)."""
     etag, known = answer.headers.get("etag"), request.headers.get("if-none-match")
     if etag is None or known is None or request.method != "GET" or answer.status_code != 200:
         return answer

@@ -1,6 +1,6 @@
 """The environment of the service, read once into frozen settings.
 
-The variables of the working-memory API keep their names (W-12); our own begin with ``MEMORY_LEDGER_``.
+The variables of the working-memory API keep their names (http W-12); our own begin with ``MEMORY_LEDGER_``.
 """
 
 import re
@@ -37,7 +37,7 @@ class ServiceSettings(BaseSettings):
 
     model_config = SettingsConfigDict(env_ignore_empty=True, frozen=True, extra="ignore")
 
-    # W-12, under the names that users of the working-memory API have set already
+    # http W-12, under the names that users of the working-memory API have set already
     summarization_threshold: Decimal = Field(default=Decimal("0.7"), gt=0, le=1)
     """The part of a model's window that may fill before a summary is made."""
     generation_model: str = "gpt-4o-mini"
@@ -45,21 +45,21 @@ class ServiceSettings(BaseSettings):
     progressive_summarization_prompt: str | None = None
     """In place of the built-in one; holds ``{prev_summary}`` and ``{messages_joined}``."""
     long_term_memory: bool = True
-    """False turns long-term memory off (W-35)."""
+    """False turns long-term memory off (http W-35)."""
     index_all_messages_in_long_term_memory: bool = False
-    """True makes each message a record, and expired sessions come back (W-22, W-50)."""
+    """True makes each message a record, and expired sessions come back (http W-22, W-50)."""
     enable_working_memory_summarization: bool = True
     """False: no automatic compaction."""
     summarization_wait_seconds: float = Field(default=20, ge=0, le=600)
-    """How long a PUT waits for its compaction (W-45), at most half of the request's time."""
+    """How long a PUT waits for its compaction (http W-45), at most half of the request's time."""
     require_message_timestamps: bool = False
     """True refuses messages without ``created_at``."""
     max_future_timestamp_seconds: int = Field(default=300, ge=0)
-    """How far ahead a ``created_at`` may be (W-16)."""
+    """How far ahead a ``created_at`` may be (http W-16)."""
     extraction_debounce_seconds: float = Field(default=30, ge=0)
     """Quiet time before an extraction."""
     auth_mode: AuthMode = "none"
-    """Who may call (W-74); ``none`` only on a loopback address."""
+    """Who may call (http W-74); ``none`` only on a loopback address."""
 
     # our own
     host: str = Field(default="127.0.0.1", validation_alias=_own("host"))
@@ -168,7 +168,7 @@ def load_service_settings(**overrides: object) -> ServiceSettings:
 
 
 def check_address(settings: ServiceSettings) -> None:
-    """Refuse to serve others without authentication (trust S-1, W-74).
+    """Refuse to serve others without authentication (trust S-1, http W-74).
 
     Raises:
         InvalidInput: ``unsafe_address``.

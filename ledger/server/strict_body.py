@@ -15,7 +15,7 @@ _DECIMAL: Final = re.compile(r"-?[0-9]{1,20}")
 
 
 class StrictBody(BaseModel):
-    """A body of our own routes: no unknown field, no value of another type (W-3, trust I-29, I-30).
+    """A body of our own routes: no unknown field, no value of another type (http W-3, trust I-29, I-30).
 
     Times are text at this door: ``field: Moment``.
     """
@@ -24,7 +24,7 @@ class StrictBody(BaseModel):
 
 
 class LenientBody(BaseModel):
-    """A body of the working-memory API: unknown fields are ignored, numbers may be text (W-3, trust N-12)."""
+    """A body of the working-memory API: unknown fields are ignored, numbers may be text (http W-3, trust N-12)."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -72,7 +72,7 @@ async def parse_body(request: Request, limits: JsonLimits, media_types: frozense
 
 
 def check_parameters(request: Request, route: APIRoute) -> None:
-    """Refuse query parameters that *route* has not, or that come twice (trust I-41, W-3).
+    """Refuse query parameters that *route* has not, or that come twice (trust I-41, http W-3).
 
     Raises:
         InvalidInput: ``unknown_field``, or ``bad_<name>``.
@@ -122,6 +122,6 @@ def whole_number(name: str, *, least: int, most: int = INT_MAX) -> BeforeValidat
     return BeforeValidator(check)
 
 
-#: Parameters of lists (W-64).
+#: Parameters of lists (http W-64).
 PageLimit: TypeAlias = Annotated[int, whole_number("limit", least=1, most=1_000), Query()]
 AfterVersion: TypeAlias = Annotated[int, whole_number("after_version", least=0), Query()]

@@ -1,4 +1,4 @@
-"""The one place where commands become events (DESIGN §4).
+"""The one place where commands become events (design §4).
 
     decide(state, command) -> [event, …]      may refuse; changes nothing
     evolve(state, event)   -> state           never refuses what was recorded (see `state`)

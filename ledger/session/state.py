@@ -1,4 +1,4 @@
-"""A session's state as a fold: the projections' states, composed (DESIGN §4).
+"""A session's state as a fold: the projections' states, composed (design §4).
 
 Each fact is folded in one place. The state is bounded by the active entries, never by the history.
 """

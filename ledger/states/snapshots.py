@@ -109,7 +109,7 @@ class Dehydrated(msgspec.Struct, frozen=True):
 
 
 def is_due(state: SessionState, *, last: int) -> bool:
-    """Tell whether *state* should be kept, the *last* snapshot being at that version. Source: DESIGN §6."""
+    """Tell whether *state* should be kept, the *last* snapshot being at that version. Source: design §6."""
     return state.version - last >= max(EVERY_EVENTS, len(state.window.entries) // 2)
 
 
@@ -203,7 +203,7 @@ def hydrate(dehydrated: Dehydrated, events: Iterable[RecordedEvent]) -> SessionS
 
 
 def code_digest() -> bytes:
-    """Return what tells whether a stored state of a session is valid here (DESIGN §6)."""
+    """Return what tells whether a stored state of a session is valid here (design §6)."""
     return fold_digest(SESSION.name, SESSION.version)
 
 

@@ -1,7 +1,7 @@
 """States of sessions: now, at a version, at a moment; and what differs between two of them.
 
 A read loads the newest snapshot at or before the wanted version and folds the few events after it, so its
-cost does not grow with the session (DESIGN §2, §6).
+cost does not grow with the session (design §2, §6).
 """
 
 from collections import OrderedDict

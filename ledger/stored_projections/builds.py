@@ -1,4 +1,4 @@
-"""Builds of stored projections: the one readers use, and the one being made beside it (DESIGN §6).
+"""Builds of stored projections: the one readers use, and the one being made beside it (design §6).
 
     building ──── advance, page by page, resumed after a crash ────▶ live ──── replaced ────▶ pruned
 

@@ -1,4 +1,4 @@
-"""Every projection that is kept in a table: what there is, how far it is, and building it anew (DESIGN §6).
+"""Every projection that is kept in a table: what there is, how far it is, and building it anew (design §6).
 
 To add one: a class with the members of `builds.StoredProjection`, and a line in `StoredProjections.__init__`.
 """

@@ -1,4 +1,4 @@
-"""The listing of sessions: a stored projection, caught up by whoever reads it, before it answers (DESIGN §6)."""
+"""The listing of sessions: a stored projection, caught up by whoever reads it, before it answers (design §6)."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,7 +1,7 @@
 """Group commit: concurrent appends of one process share a transaction, and so one flush to disk.
 
 A lone writer waits for nobody: its append starts at once. Those that come while a batch is under way wait
-for the next one, so the busier the process, the larger the batches (DESIGN §10, 5).
+for the next one, so the busier the process, the larger the batches (design §10).
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Compactions that nobody else will do: their process is gone, or was before it began. Source: R-CMP-10, W-45."""
+"""Compactions that nobody else will do: their process is gone, or was before it began. Source: R-CMP-10, http W-45."""
 
 from ledger.ids import Stream
 from ledger.worker.completing import Ending

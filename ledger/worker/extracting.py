@@ -1,4 +1,7 @@
-"""Memories out of messages: asked of a model, checked, and stored with the note that they were made. Source: W-48."""
+"""Memories out of messages: asked of a model, checked, and stored with the note that they were made.
+
+Source: http W-48.
+"""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""From a session to long-term memory: its memories, and with INDEX_ALL… its messages too. Source: W-49, W-50."""
+"""From a session to long-term memory: its memories, and with INDEX_ALL… its messages too. Source: http W-49, W-50."""
 
 from typing import Final
 

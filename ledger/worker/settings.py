@@ -20,15 +20,15 @@ class WorkerSettings(BaseSettings):
     model_config = SettingsConfigDict(env_ignore_empty=True, frozen=True, extra="ignore")
 
     extraction_debounce_seconds: float = Field(default=30, ge=0)
-    """How long a session is quiet before memories are made of it (W-48)."""
+    """How long a session is quiet before memories are made of it (http W-48)."""
     long_term_memory: bool = True
-    """False: no memories are made, promoted or indexed (W-35)."""
+    """False: no memories are made, promoted or indexed (http W-35)."""
     index_all_messages_in_long_term_memory: bool = False
-    """True makes each message a record (W-50)."""
+    """True makes each message a record (http W-50)."""
     enable_working_memory_summarization: bool = True
     """False: no compaction is begun or taken over."""
     generation_model: str = "gpt-4o-mini"
-    """The model to ask where only its endpoint or key is set (W-12)."""
+    """The model to ask where only its endpoint or key is set (http W-12)."""
     concurrency: int = Field(default=4, ge=1, le=64, validation_alias=f"{_PREFIX}CONCURRENCY")
     """Jobs at once, in one process."""
     poll_s: float = Field(default=1, gt=0, le=60, validation_alias=f"{_PREFIX}POLL_S")

@@ -1,4 +1,4 @@
-"""A recorded context is an event like any other, changes nothing, and proves what a model was handed. DESIGN §4."""
+"""A recorded context is an event like any other, changes nothing, and proves what a model was handed. design §4."""
 
 import asyncio
 import random

@@ -17,7 +17,7 @@ def opened(store: Store, namespace: str, clock: SetClock | None = None, **more) 
 
 
 async def test_concurrent_patches_of_different_keys_all_survive(store: Store, namespace: str) -> None:
-    """W-66."""
+    """http W-66."""
     ledger, other = opened(store, namespace), opened(store, namespace)
     await asyncio.gather(
         *((ledger if number % 2 else other).patch_data("s", {f"k{number}": number}) for number in range(20))
@@ -27,7 +27,7 @@ async def test_concurrent_patches_of_different_keys_all_survive(store: Store, na
 
 
 async def test_a_patch_merges_removes_and_changes_nothing_twice(store: Store, namespace: str) -> None:
-    """W-66, RFC 7396."""
+    """http W-66, RFC 7396."""
     ledger = opened(store, namespace)
     assert (await ledger.patch_data("s", {"a": {"b": 1, "c": None}, "n": None})).data == {"a": {"b": 1}}
     assert (await ledger.patch_data("s", {"a": {"c": [1, None]}})).data == {"a": {"b": 1, "c": [1, None]}}
@@ -43,7 +43,7 @@ async def test_a_patch_merges_removes_and_changes_nothing_twice(store: Store, na
 
 
 async def test_a_session_expires_by_the_clock_and_its_history_stays(store: Store, namespace: str) -> None:
-    """W-20: no event says so, reading and summarising renew nothing, writing does."""
+    """http W-20: no event says so, reading and summarising renew nothing, writing does."""
     clock = SetClock()
     ledger = opened(store, namespace, clock)
     await ledger.add_user_message("s", "hello")
@@ -64,7 +64,7 @@ async def test_a_session_expires_by_the_clock_and_its_history_stays(store: Store
 
 
 async def test_an_expired_session_comes_back_where_it_is_to(store: Store, namespace: str) -> None:
-    """W-60."""
+    """http W-60."""
     clock = SetClock()
     ledger = opened(store, namespace, clock, reconstruct=True)
     await ledger.add_user_message("s", "hello")
@@ -80,7 +80,7 @@ async def test_an_expired_session_comes_back_where_it_is_to(store: Store, namesp
 
 @pytest.mark.parametrize("reconstruct", [False, True], ids=["gone", "comes back"])
 async def test_no_write_revives_an_expired_session_by_itself(store: Store, namespace: str, reconstruct: bool) -> None:
-    """W-21, W-60: it is resumed by an event that says so, or what was in it is not there."""
+    """http W-21, W-60: it is resumed by an event that says so, or what was in it is not there."""
     clock = SetClock()
     ledger = opened(store, namespace, clock, reconstruct=reconstruct)
     await ledger.add_user_message("s", "hello", entry_id="m")
@@ -120,7 +120,7 @@ async def test_a_lifetime_is_checked(store: Store, namespace: str) -> None:
 
 
 async def test_a_clear_an_end_and_any_change_are_undone_exactly(store: Store, namespace: str) -> None:
-    """W-70, B9: what a session was at a version comes back, whatever was done since."""
+    """http W-70, B9: what a session was at a version comes back, whatever was done since."""
     ledger = opened(store, namespace)
     await ledger.add_user_message("s", "call it", entry_id="m1")
     await ledger.add_tool_call("s", "shell", {"command": "ls"}, tool_call_id="c1", entry_id="m2")
@@ -149,7 +149,7 @@ async def test_a_clear_an_end_and_any_change_are_undone_exactly(store: Store, na
 
 
 async def test_what_is_restored_is_one_write(store: Store, namespace: str) -> None:
-    """W-44, R-GEN-2: also the opening of another life."""
+    """http W-44, R-GEN-2: also the opening of another life."""
     ledger = opened(store, namespace)
     await ledger.add_user_message("s", "hello", entry_id="m")
     then = (await ledger.get_state("s")).version

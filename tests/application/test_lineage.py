@@ -132,7 +132,7 @@ async def test_what_an_entry_did_not_reach_is_not_listed(config: str, seed: int)
 
 
 async def test_without_the_entry_all_is_as_if_it_had_never_been(seed: int) -> None:
-    """P-17, undo: what is replayed without it equals a history that never had it."""
+    """trust P-17, undo: what is replayed without it equals a history that never had it."""
     config = CONFIGS["token_threshold"]
     poisoned = ledger_over(InMemoryStore(), namespace="planted", config=config)
     clean = ledger_over(InMemoryStore(), namespace="planted", config=config)

@@ -1,4 +1,4 @@
-"""Events of a newer release: listed, exported, copied and verified, and never folded. Source: DESIGN §4, trust I-72."""
+"""Events of a newer release: listed, exported, copied and verified, and never folded. Source: design §4, trust I-72."""
 
 import json
 from uuid import uuid4  # noqa: TID251 - what a newer release would have made
@@ -109,7 +109,7 @@ async def test_it_is_verified(newer: MemoryLedger) -> None:
 
 
 async def test_it_is_exported_and_copied_byte_by_byte(newer: MemoryLedger) -> None:
-    """I-72: stored opaque and hashed."""
+    """trust I-72: stored opaque and hashed."""
     lines = [line async for line in newer.export_file("s")]
     async with MemoryLedger.open(namespace="copy", store=InMemoryStore()) as other:
         assert (await other.import_file(lambda: lines)).entries == 2

@@ -87,7 +87,7 @@ def read_lines(stream: Iterator[str], count: int) -> list[str]:
 
 
 def test_following_goes_on_with_what_comes_until_it_is_interrupted(told: Cli) -> None:
-    """I-62."""
+    """trust I-62."""
     with told.process("timeline", "s", "--follow", "--json") as process:
         assert process.stdout is not None
         lines = read_lines(iter(process.stdout.readline, ""), 4)

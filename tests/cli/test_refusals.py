@@ -188,7 +188,7 @@ MOMENTS = [
 
 @pytest.mark.parametrize("name", [*READING, "sessions"])
 def test_a_moment_that_is_none_is_refused(talked: Cli, name: str) -> None:
-    """I-43."""
+    """trust I-43."""
     for at in MOMENTS if name in {"show", "sessions"} else MOMENTS[:2]:
         assert "--at" in check_one_line(talked.try_(*COMMANDS[name], f"--at={at}"))
 
@@ -358,7 +358,7 @@ def test_an_export_that_cannot_be_written_is_refused(talked: Cli, target: str) -
 
 @pytest.mark.parametrize("name", CONNECTING)
 def test_a_database_that_cannot_be_reached_is_said_without_its_password(cli: Cli, file: File, name: str) -> None:
-    """I-61; exit code 1, of doctor 4."""
+    """trust I-61; exit code 1, of doctor 4."""
     file([{"role": "user", "content": "hello"}], "transcript.json")
     if name == "db restore":
         cli("add", "s", "hello")

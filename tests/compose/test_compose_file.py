@@ -92,7 +92,7 @@ def test_every_container_is_confined(name: str) -> None:
 
 
 def test_the_service_is_published_on_this_machine_only_and_asks_for_tokens() -> None:
-    """S-1, W-74: unless .env says otherwise."""
+    """trust S-1, http W-74: unless .env says otherwise."""
     assert SERVICES["api"]["ports"] == ["${API_ADDRESS:-127.0.0.1}:${API_PORT:-8000}:8000"]
     assert SERVICES["api"]["environment"]["AUTH_MODE"] == "${AUTH_MODE:-token}"
 

@@ -75,7 +75,7 @@ def test_the_worker_works(project: Composed) -> None:
 
 
 async def test_it_serves_nobody_without_a_token(project: Composed) -> None:
-    """S-1, W-74."""
+    """trust S-1, http W-74."""
     with pytest.raises(MemoryServerError, match="valid token"):
         await contents(project, "none")
 

@@ -1,4 +1,4 @@
-"""Laws of every importer, over the registry; a new one meets them with its samples. Source: R-GEN-2, E-12."""
+"""Laws of every importer, over the registry; a new one meets them with its samples. Source: R-GEN-2, trust E-12."""
 
 import copy
 import json

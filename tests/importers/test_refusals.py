@@ -146,7 +146,7 @@ def _bomb() -> bytes:
 
 
 async def test_a_gzip_bomb_is_refused_at_the_limit(refused: Refused) -> None:
-    """I-64."""
+    """trust I-64."""
     await refused(_bomb(), "gzip_bomb", byte=512 + 64 * 1024)
 
 
@@ -164,12 +164,12 @@ async def test_a_gzip_bomb_is_refused_at_the_limit(refused: Refused) -> None:
 async def test_gzip_that_is_not_one_whole_member_is_refused_at_its_byte(
     refused: Refused, source: bytes, code: str, byte: int
 ) -> None:
-    """I-65."""
+    """trust I-65."""
     await refused(source, code, byte=byte)
 
 
 async def test_gzip_in_gzip_is_refused(refused: Refused) -> None:
-    """I-65."""
+    """trust I-65."""
     await refused(gzip.compress(gzip.compress(GOOD)), "invalid_encoding", line=1)
 
 
@@ -191,7 +191,7 @@ def _tar() -> bytes:
 
 @pytest.mark.parametrize("source", [_zip(), _tar()], ids=["zip", "tar"])
 async def test_archives_are_refused(refused: Refused, source: bytes) -> None:
-    """I-67."""
+    """trust I-67."""
     await refused(source, "archive")
 
 
@@ -200,7 +200,7 @@ async def test_a_tar_in_gzip_is_refused(refused: Refused) -> None:
 
 
 async def test_only_regular_files_are_read(refused: Refused, tmp_path: Path) -> None:
-    """I-60."""
+    """trust I-60."""
     os.mkfifo(fifo := tmp_path / "fifo")
     for name in ("/dev/zero", "/dev/null", str(fifo), str(tmp_path), str(tmp_path / "absent")):
         await refused(name, "no_file")

@@ -49,14 +49,14 @@ REFUSED: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("body", REFUSED, ids=repr)
 def test_a_filter_that_contradicts_itself_or_is_none_is_refused(body: dict[str, Any]) -> None:
-    """W-33: 422."""
+    """http W-33: 422."""
     with pytest.raises(InvalidInput) as refused:
         parse(body)
     assert refused.value.field.startswith(next(iter(body)))
 
 
 def test_both_spellings_mean_the_same() -> None:
-    """W-33."""
+    """http W-33."""
     for first, other in (("ne", "not_eq"), ("any", "in_"), ("any", "in"), ("none", "not_in")):
         value: Any = "a" if first == "ne" else ["a", "b"]
         assert parse({"user_id": {first: value}}) == parse({"user_id": {other: value}})
@@ -64,13 +64,13 @@ def test_both_spellings_mean_the_same() -> None:
 
 
 def test_an_empty_filter_restricts_nothing_and_null_is_absent() -> None:
-    """W-33; `field` and `inclusive` are tolerated, other keys of a body are not looked at."""
+    """http W-33; `field` and `inclusive` are tolerated, other keys of a body are not looked at."""
     tolerated = {"field": "user_id", "inclusive": "both", "eq": None}
     assert parse({"topics": {}, "user_id": tolerated, "session_id": None, "text": "x", "limit": 3}) == ()
 
 
 def test_a_moment_without_an_offset_is_in_utc() -> None:
-    """W-6."""
+    """http W-6."""
     assert parse({"event_date": {"gt": "2026-05-01T12:00:00"}}) == parse(
         {"event_date": {"gt": "2026-05-01T14:00:00+02:00"}}
     )
@@ -97,12 +97,12 @@ def test_a_moment_without_an_offset_is_in_utc() -> None:
 def test_lists_contain_one_of_each_or_none(
     operator: Any, values: tuple[str, ...], fields: tuple[str, ...], matches: bool
 ) -> None:
-    """W-33: and negations match what is absent; `all` is not `any` (C22)."""
+    """http W-33: and negations match what is absent; `all` is not `any` (http C22)."""
     assert tag_matches(Tag("topics", operator, values), fields) is matches
 
 
 def test_moments_are_equal_by_whole_seconds_and_between_includes_its_ends() -> None:
-    """W-33."""
+    """http W-33."""
     at = datetime(2026, 5, 1, 12, 0, 0, 500_000, tzinfo=UTC)
     second = timedelta(seconds=1)
     assert date_matches(Date("event_date", "eq", (at.replace(microsecond=9),)), at)
@@ -207,7 +207,7 @@ async def differences(store: Store, namespace: str, seed: int, *, rounds: int = 
 async def test_the_database_and_the_predicate_keep_the_same_records(
     postgres_store: Store, namespace: str, seed: int
 ) -> None:
-    """W-33, as a law: for all records and filters, order included."""
+    """http W-33, as a law: for all records and filters, order included."""
     assert await differences(postgres_store, namespace, seed) == 0
 
 

@@ -59,7 +59,7 @@ RECORDS = [
 def test_a_policy_takes_what_is_old_or_unread_and_what_is_over_its_budget(
     policy: dict[str, Any], gone: list[str]
 ) -> None:
-    """W-28."""
+    """http W-28."""
     going = forgotten(RECORDS, ForgetPolicy(**policy), now=START)
     assert [record.record.record_id for record in going] == gone
 
@@ -72,7 +72,7 @@ def test_named_ids_stay_whatever_the_policy_says() -> None:
 async def test_a_dry_run_counts_and_a_real_one_deletes(
     over: Callable[..., LongTermMemory], clock: SetClock, namespace: str
 ) -> None:
-    """W-28, C22."""
+    """http W-28, C22."""
     memory = over("", "-b", clock=clock)
     for number, days in enumerate((100, 50, 1)):
         at = (START - timedelta(days=days)).isoformat()
@@ -118,7 +118,7 @@ async def test_a_wrong_policy_is_refused(memory: LongTermMemory, wrong: dict[str
 async def test_compacting_merges_equal_records_pinned_then_oldest_stays(
     memory: LongTermMemory, over: Callable[..., LongTermMemory]
 ) -> None:
-    """W-28; messages are exempt (W-50), other users are others."""
+    """http W-28; messages are exempt (http W-50), other users are others."""
     texts = [
         {"id": "young", "text": "tea", "created_at": "2026-03-01T00:00:00Z"},
         {"id": "old", "text": "tea", "created_at": "2026-01-01T00:00:00Z"},

@@ -35,7 +35,7 @@ async def ids(memory: LongTermMemory, **body: object) -> list[str]:
 
 
 async def test_what_was_created_is_read_at_once_with_every_key(memory: LongTermMemory) -> None:
-    """W-26, W-29: here the type defaults to semantic and extraction counts as done."""
+    """http W-26, W-29: here the type defaults to semantic and extraction counts as done."""
     await memory.create([a_record(user_id="mia", topics=["Home"], event_date="2026-05-01T10:00:00", persisted_at="x")])
     answers = (await memory.get("r")).as_json()
     assert list(answers) == KEYS
@@ -52,7 +52,7 @@ async def test_what_was_created_is_read_at_once_with_every_key(memory: LongTermM
 
 
 def test_the_hash_is_that_of_python_json_with_sorted_keys() -> None:
-    """W-29: as `json.dumps` writes it, letters beyond ASCII escaped."""
+    """http W-29: as `json.dumps` writes it, letters beyond ASCII escaped."""
     fields = MemoryFields(text="Mía", session_id="s", memory_type="semantic")
     written = (
         rb'{"memory_type": "semantic", "namespace": null, "session_id": "s", '
@@ -62,7 +62,7 @@ def test_the_hash_is_that_of_python_json_with_sorted_keys() -> None:
 
 
 async def test_a_known_id_is_edited_and_what_is_absent_stays(memory: LongTermMemory) -> None:
-    """W-26, W-29: the client drops what it does not know."""
+    """http W-26, W-29: the client drops what it does not know."""
     await memory.create([a_record(user_id="mia", pinned=True, metadata={"a": 1}, topics=["home"])])
     before = await memory.get("r")
     await memory.create([a_record(text="Mia lives in Bergen", created_at="2020-01-01T00:00:00Z")])
@@ -81,7 +81,7 @@ async def test_nothing_to_change_is_no_event(memory: LongTermMemory) -> None:
 
 
 async def test_what_is_said_already_is_touched_and_not_added(memory: LongTermMemory) -> None:
-    """W-26; W-50: messages are exempt, other users and types are others."""
+    """http W-26; http W-50: messages are exempt, other users and types are others."""
     same = [
         a_record("one"),
         a_record("two"),
@@ -100,7 +100,7 @@ async def test_what_is_said_already_is_touched_and_not_added(memory: LongTermMem
 
 
 async def test_a_patch_changes_what_it_names_and_ignores_nulls(memory: LongTermMemory) -> None:
-    """W-27."""
+    """http W-27."""
     await memory.create([a_record(topics=["home"], session_id="s")])
     patched = await memory.patch("r", {"pinned": True, "topics": None, "entities": ["Mia"], "unknown": 1})
     assert (patched.pinned, patched.topics, patched.entities) == (True, ["home"], ["Mia"])
@@ -117,7 +117,7 @@ async def test_a_patch_changes_what_it_names_and_ignores_nulls(memory: LongTermM
 async def test_a_record_moves_to_another_user_and_another_namespace(
     over: Callable[..., LongTermMemory], namespace: str
 ) -> None:
-    """W-27: created there, then deleted here, under the same id."""
+    """http W-27: created there, then deleted here, under the same id."""
     memory = over("", "-b")
     await memory.create([a_record(user_id="mia", topics=["home"])])
     before = await memory.get("r")
@@ -179,7 +179,7 @@ async def test_deleting_counts_what_was_there(memory: LongTermMemory) -> None:
 async def test_a_wrong_record_is_refused_whole_and_by_its_place(
     memory: LongTermMemory, record: object, code: str
 ) -> None:
-    """W-26."""
+    """http W-26."""
     with pytest.raises(InvalidInput) as refused:
         await memory.create([a_record("good"), record])  # type: ignore[list-item]
     assert refused.value.code == code

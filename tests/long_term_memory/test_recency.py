@@ -25,13 +25,13 @@ NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 def test_freshness_halves_in_a_week_and_novelty_in_a_month(
     accessed_days: float, created_days: float, recency: float
 ) -> None:
-    """W-46: r = .6·2^-(days since access/7) + .4·2^-(days since creation/30), clamped to 0 to 1."""
+    """http W-46: r = .6·2^-(days since access/7) + .4·2^-(days since creation/30), clamped to 0 to 1."""
     accessed, created = NOW - timedelta(days=accessed_days), NOW - timedelta(days=created_days)
     assert Recency().of(last_accessed=accessed, created_at=created, now=NOW) == pytest.approx(recency, abs=1e-9)
 
 
 def test_a_rank_is_four_fifths_nearness_and_one_fifth_recency() -> None:
-    """W-46: rank = .8·(1-dist) + .2·r."""
+    """http W-46: rank = .8·(1-dist) + .2·r."""
     assert Recency().rank(distance=0.25, recency=0.5) == pytest.approx(0.7)
     assert Recency(semantic_weight=0, recency_weight=1).rank(distance=0.0, recency=0.25) == 0.25
 

@@ -39,7 +39,7 @@ async def test_words_rank_by_their_rarity_and_any_of_them_finds(memory: LongTerm
 
 
 async def test_without_a_text_it_is_a_list_newest_first(memory: LongTermMemory) -> None:
-    """W-32; `dist` 0, `score` null."""
+    """http W-32; `dist` 0, `score` null."""
     days = ("2026-05-02", "2026-05-03", "2026-05-01")
     await memory.create([{"id": day, "text": day, "created_at": f"{day}T00:00:00Z"} for day in days])
     for body in ({}, {"text": ""}, {"text": " \n"}):
@@ -49,7 +49,7 @@ async def test_without_a_text_it_is_a_list_newest_first(memory: LongTermMemory) 
 
 
 async def test_pages_are_counted_exactly(memory: LongTermMemory) -> None:
-    """W-31: `next_offset` is null on the last page, also where it is full, and beyond."""
+    """http W-31: `next_offset` is null on the last page, also where it is full, and beyond."""
     await memory.create([{"id": f"r{number}", "text": f"tea {number}"} for number in range(7)])
     for question in ({}, {"text": "tea"}):
         seen: list[str] = []
@@ -98,7 +98,7 @@ async def test_no_text_is_refused(memory: LongTermMemory, text: str) -> None:
     ids=repr,
 )
 def test_a_wrong_question_is_refused(body: dict[str, object]) -> None:
-    """W-30, W-31."""
+    """http W-30, W-31."""
     with pytest.raises(InvalidInput) as refused:
         record_search(body)
     if "distance_threshold" in body:
@@ -106,7 +106,7 @@ def test_a_wrong_question_is_refused(body: dict[str, object]) -> None:
 
 
 def test_numbers_may_come_as_text_and_unknown_fields_are_ignored() -> None:
-    """W-3."""
+    """http W-3."""
     asked = record_search({"limit": "7", "offset": "2", "hybrid_alpha": "0.5", "text_scorer": "BM25", "x": 1})
     assert (asked.limit, asked.offset, asked.alpha, asked.mode) == (7, 2, 0.5, "semantic")
     assert record_search({"recency_boost": False}).recency is None
@@ -116,7 +116,7 @@ def test_numbers_may_come_as_text_and_unknown_fields_are_ignored() -> None:
 
 
 async def test_recency_ranks_before_paging(over: Callable[..., LongTermMemory], clock: SetClock) -> None:
-    """W-32, W-46: the freshest of equals comes first, though another mode of ranking would page it away."""
+    """http W-32, W-46: the freshest of equals comes first, though another mode of ranking would page it away."""
     memory = over("", clock=clock)
     long_ago = "2020-01-01T00:00:00Z"
     old = [
@@ -135,7 +135,7 @@ async def test_recency_ranks_before_paging(over: Callable[..., LongTermMemory], 
 async def test_reading_counts_at_most_every_quarter_of_an_hour(
     over: Callable[..., LongTermMemory], clock: SetClock
 ) -> None:
-    """W-32; no events."""
+    """http W-32; no events."""
     memory = over("", clock=clock)
     await memory.create([{"id": "r", "text": "tea"}])
     assert (await memory.get("r")).access_count == 0
@@ -150,7 +150,7 @@ async def test_reading_counts_at_most_every_quarter_of_an_hour(
 async def test_a_read_that_cannot_be_noted_is_a_read(
     store: Store, memory: LongTermMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """W-32: best effort."""
+    """http W-32: best effort."""
     await memory.create([{"id": "r", "text": "tea"}])
 
     async def fails(*_: object, **__: object) -> None:
@@ -182,7 +182,7 @@ TEXTS = {"dog": "my retriever is called Archie", "car": "the engine makes a nois
 async def test_meaning_finds_what_shares_no_word_and_words_do_not(
     meaningful: LongTermMemory, memory: LongTermMemory
 ) -> None:
-    """W-32: without an embedder `semantic` goes by words and says so."""
+    """http W-32: without an embedder `semantic` goes by words and says so."""
     await meaningful.create([{"id": name, "text": text} for name, text in TEXTS.items()])
     page = await meaningful.search({"text": "puppy?"})
     assert told(page)[0] == "dog"
@@ -270,7 +270,7 @@ async def scored(store: Store, namespace: str, seed: int) -> list[tuple[int, lis
 async def test_the_database_ranks_as_the_reference_does(
     postgres_store: Store, namespace: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """W-32, W-46, as a law: totals, order and scores, in every mode; the control ranks by creation alone."""
+    """http W-32, W-46, as a law: totals, order and scores, in every mode; the control ranks by creation alone."""
     if not await postgres_store.records.stores_embeddings():
         pytest.skip("this server has no pgvector")
     expected = await scored(InMemoryStore(), namespace, seed)

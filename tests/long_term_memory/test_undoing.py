@@ -42,7 +42,7 @@ CHANGES: dict[str, Callable[[LongTermMemory], Awaitable[Any]]] = {
 
 @pytest.mark.parametrize("change", CHANGES)
 async def test_a_change_is_undone_exactly(memory: LongTermMemory, change: str) -> None:
-    """B9: PATCH, merge, forget, delete."""
+    """http B9: PATCH, merge, forget, delete."""
     own = {"id": "a", "text": "tea", "topics": ["T"], "event_date": "2026-01-01T00:00:00Z", "metadata": {"k": 1.5}}
     await memory.create([{**own, "user_id": "mia"}])
     older = {"text": "tea", "user_id": "mia", "created_at": "2026-01-01T00:00:00Z"}
@@ -84,7 +84,7 @@ async def test_a_record_of_an_earlier_life_comes_back_as_old_as_it_was(memory: L
 
 
 async def test_sources_of_a_merge_return_when_it_is_undone(memory: LongTermMemory) -> None:
-    """W-71: but not one that was restored and deleted since."""
+    """http W-71: but not one that was restored and deleted since."""
     dates = (f"2026-0{month}-01T00:00:00Z" for month in (1, 2, 3))
     records = [{"id": f"r{n}", "text": "tea", "topics": [f"t{n}"], "created_at": at} for n, at in enumerate(dates)]
     await memory.create(records, deduplicate=False)
@@ -120,7 +120,10 @@ async def test_a_revision_that_is_none_is_refused(memory: LongTermMemory) -> Non
 
 
 async def test_random_changes_are_undone_to_any_revision(store: Store, namespace: str, seed: int) -> None:
-    """P-8, W-71: what a record was at each revision comes back, whatever came after; a rebuild gives the same."""
+    """What a record was at each revision comes back, whatever came after; a rebuild gives the same.
+
+    Source: trust P-8, http W-71.
+    """
     chance = random.Random(seed)
     memory = LongTermMemory(store, namespaces=[namespace], default_namespace=namespace)
     at: dict[tuple[str, int], dict[str, Any]] = {}
@@ -158,7 +161,7 @@ async def test_a_restore_that_leaves_sources_merged_is_noticed(
 async def test_memories_of_a_session_are_promoted_with_the_session_s_own_events(
     store: Store, memory: LongTermMemory, namespace: str
 ) -> None:
-    """W-48, W-49: one append, or nothing; a writer that came between is seen, and one asks again."""
+    """http W-48, W-49: one append, or nothing; a writer that came between is seen, and one asks again."""
     session = Stream.of(namespace, "s", "mia")
     promotions = [
         Promotion(record_id="m1", fields=MemoryFields(text="tea", session_id="s", memory_type="semantic")),

@@ -2,7 +2,7 @@
 
 Every attack is made by the application role with its namespace set, once as a plain login and once as the
 embedded default enters: as superuser, with the role as an option. The latter is a guard against mistakes
-only, for hostile SQL may say SET ROLE (D-9); so that one attack is made by the plain login alone.
+only, for hostile SQL may say SET ROLE (trust D-9); so that one attack is made by the plain login alone.
 """
 
 import asyncio

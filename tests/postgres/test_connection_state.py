@@ -121,7 +121,7 @@ async def limits(store: PostgresStore, stream: Stream, *, takes_time: bool = Fal
 async def test_a_service_waits_for_no_statement_and_no_lock_for_long(
     server: Server, fresh_database: str, stream: Stream
 ) -> None:
-    """S-8; the control is a connection that serves nobody."""
+    """trust S-8; the control is a connection that serves nobody."""
     served = msgspec.structs.replace(server.target(fresh_database), served=True)
     async with opened(server.target(fresh_database)) as store:
         assert await limits(store, stream) == ("0", "0", "0")

@@ -85,7 +85,10 @@ def test_nobody_else_may_call_it(server: Server, database: str) -> None:
 
 
 def test_the_index_of_words_is_used(server: Server, database: str) -> None:
-    """D-7: behind row security no GIN index would be; the control is the same question asked as the application."""
+    """Behind row security no GIN index would be; the control is the same question asked as the application.
+
+    Source: trust D-7.
+    """
     question = "EXPLAIN SELECT FROM ledger.search_entries WHERE vector @@ 'walnut'::tsquery"
     with server.superuser(database) as mighty:
         mighty.execute("SET enable_seqscan = off")

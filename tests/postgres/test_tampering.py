@@ -1,6 +1,6 @@
 """Tampering with full access to the database is found, and the answer says what, where, and by which layer.
 
-Source: trust P-7, §6, §12 V-6 and V-7; L-1 for what is not found.
+Source: trust P-7, §6, §12, V-6 and V-7; trust L-1 for what is not found.
 """
 
 import asyncio

@@ -76,7 +76,7 @@ def test_a_message_that_was_withdrawn_does_not_wait_and_one_that_was_edited_does
 
 
 def test_a_memory_waits_even_if_it_was_removed_until_it_is_promoted() -> None:
-    """W-49."""
+    """http W-49."""
     removed = MemoryRemoved(write_id="w", memory_id="m", memory_version=2)
     assert after(OPENED, noted(), removed).unpromoted == (2,)
     promoted = MemoryPromoted(write_id="w", memory_id="m", memory_version=2, record_id="m")
@@ -85,7 +85,7 @@ def test_a_memory_waits_even_if_it_was_removed_until_it_is_promoted() -> None:
 
 
 def test_a_clear_leaves_memories_alone_and_an_end_leaves_nothing() -> None:
-    """W-48."""
+    """http W-48."""
     cleared = after(OPENED, said(), noted(), SessionCleared(write_id="w"))
     assert (cleared.unextracted, cleared.unindexed, cleared.unpromoted) == ((), (), (3,))
     ended = after(OPENED, said(), noted(), SessionCleared(write_id="w", ended=True))

@@ -1,4 +1,4 @@
-"""Requests while the database goes away and comes back: 200 or 503, and nothing in between (P-13, W-5)."""
+"""Requests while the database goes away and comes back: 200 or 503, and nothing in between (trust P-13, http W-5)."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.postgres
 
 
 def test_connections_that_are_cut_are_ridden_out(server: Server, fresh_database: str) -> None:
-    """F-5, trust I-83: every backend is ended again and again; at the end all is well at once."""
+    """trust F-5, I-83: every backend is ended again and again; at the end all is well at once."""
     statuses: list[int] = []
     late: list[float] = []
     over = threading.Event()

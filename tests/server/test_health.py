@@ -1,4 +1,4 @@
-"""C1: health."""
+"""http C1: health."""
 
 import httpx
 
@@ -8,7 +8,7 @@ from tests.support import asking
 
 
 def test_health_is_the_time_in_whole_milliseconds(service: Running) -> None:
-    """W-13."""
+    """http W-13."""
     before = _now_ms()
     answer = asking.get(f"{service.url}/v1/health")
     assert answer.status_code == 200

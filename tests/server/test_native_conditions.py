@@ -1,4 +1,7 @@
-"""Conditions of writes: If-Match, expected versions, idempotency keys; cursors (W-64, trust R-5, R-6, I-42 … I-47)."""
+"""Conditions of writes: If-Match, expected versions, idempotency keys; cursors.
+
+Source: http W-64, trust R-5, R-6, I-42 … I-47.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -49,7 +52,7 @@ def test_a_repeated_write_gets_its_first_answer_though_the_session_went_on(
 
 @pytest.mark.parametrize("what", WRITES, ids=lambda what: f"{what[0]} {what[1]}")
 def test_a_key_belongs_to_one_request(api: httpx.Client, session: str, what: tuple[str, str, dict[str, Any]]) -> None:
-    """I-46."""
+    """trust I-46."""
     say(api, session)
     assert write(
         api, session, ("POST", "/clear", {}) if what[1] != "/clear" else WRITES[0], **{"Idempotency-Key": "k"}
@@ -61,7 +64,7 @@ def test_a_key_belongs_to_one_request(api: httpx.Client, session: str, what: tup
 
 
 def test_fifty_equal_requests_at_once_are_stored_once(api: httpx.Client, session: str) -> None:
-    """I-47."""
+    """trust I-47."""
 
     def send(_: int) -> Any:
         return say(api, session, [{"role": "user", "content": "once"}], **{"Idempotency-Key": "same"}).json()
@@ -76,7 +79,7 @@ def test_fifty_equal_requests_at_once_are_stored_once(api: httpx.Client, session
 def test_a_write_for_another_version_is_refused(
     api: httpx.Client, session: str, what: tuple[str, str, dict[str, Any]]
 ) -> None:
-    """W-64."""
+    """http W-64."""
     say(api, session)
     for etag in ('"2"', '"9"', 'W/"3"', '"1", "2"'):
         stale = write(api, session, what, **{"If-Match": etag})
@@ -86,7 +89,7 @@ def test_a_write_for_another_version_is_refused(
 
 
 def test_if_match_creates_nothing(api: httpx.Client, session: str) -> None:
-    """W-65."""
+    """http W-65."""
     for etag in ("*", '"0"', '"1"'):
         answer = write(api, session, WRITES[0], **{"If-Match": etag})
         assert answer.status_code == 412, etag
@@ -94,7 +97,7 @@ def test_if_match_creates_nothing(api: httpx.Client, session: str) -> None:
 
 
 def test_a_stale_expected_version_names_the_current_one(api: httpx.Client, session: str) -> None:
-    """W-63, I-45."""
+    """http W-63, trust I-45."""
     say(api, session)
     body = {"entries": [{"role": "user", "content": "late"}], "expected_version": 2}
     stale = api.post(f"/v1/sessions/{session}/entries", json=body)
@@ -121,7 +124,7 @@ def pages(api: httpx.Client, session: str) -> str:
 
 
 def test_a_cursor_is_taken_only_where_it_was_given(api: httpx.Client, session: str) -> None:
-    """I-42."""
+    """trust I-42."""
     cursor = pages(api, session)
     assert len(api.get("/v1/sessions", params={"limit": 2, "cursor": cursor}).json()["sessions"]) == 1
     flipped = [cursor[:at] + ("A" if cursor[at] != "A" else "B") + cursor[at + 1 :] for at in range(len(cursor))]

@@ -171,7 +171,7 @@ def test_what_only_looks_hostile_is_stored_as_it_is(api: httpx.Client, session: 
 
 
 def test_names_that_only_look_alike_are_two_sessions(api: httpx.Client, session: str) -> None:
-    """I-35."""
+    """trust I-35."""
     composed, decomposed = f"{session}-\u00e9", f"{session}-e\u0301"
     say(api, composed)
     assert api.get(f"/v1/sessions/{decomposed}/stats").status_code == 404
@@ -179,7 +179,7 @@ def test_names_that_only_look_alike_are_two_sessions(api: httpx.Client, session:
 
 
 def test_times_of_a_client_are_claims(api: httpx.Client, session: str) -> None:
-    """I-44."""
+    """trust I-44."""
     times = ["2099-01-01T00:00:00Z", "1970-01-01T00:00:00Z"]
     say(api, session, [{"role": "user", "content": moment, "created_at": moment} for moment in times])
     messages = api.get(f"/v1/sessions/{session}/state").json()["messages"]
@@ -210,7 +210,7 @@ ROUTES: Final = [
 def test_another_s_session_answers_as_one_that_is_not_there(
     service: Running, api: httpx.Client, session: str, method: str, path: str, body: Any
 ) -> None:
-    """I-81: the same words, whatever other namespaces and users hold."""
+    """trust I-81: the same words, whatever other namespaces and users hold."""
     say(api, session)
     answers = []
     with httpx.Client(base_url=service.url, timeout=10) as other:

@@ -1,4 +1,4 @@
-"""Session data, restoring, and the history of records over HTTP (W-66, W-70, W-71, B9)."""
+"""Session data, restoring, and the history of records over HTTP (http W-66, W-70, W-71, B9)."""
 
 import concurrent.futures
 
@@ -9,7 +9,7 @@ from tests.server.test_native_sessions import say
 
 
 def test_concurrent_patches_of_different_keys_all_survive(api: httpx.Client, session: str) -> None:
-    """W-66, W-62 (c)."""
+    """http W-66, W-62 (c)."""
     path = f"/v1/sessions/{session}/data"
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda number: api.patch(path, json={f"k{number}": number}), range(16)))
@@ -19,7 +19,7 @@ def test_concurrent_patches_of_different_keys_all_survive(api: httpx.Client, ses
 
 
 def test_a_patch_takes_the_media_type_of_merge_patches_and_conditions(api: httpx.Client, session: str) -> None:
-    """W-64, RFC 7396."""
+    """http W-64, RFC 7396."""
     path = f"/v1/sessions/{session}/data"
     patched = api.patch(path, content=b'{"a":1}', headers={"content-type": "application/merge-patch+json"})
     assert (patched.status_code, patched.json()) == (200, {"data": {"a": 1}, "version": 2})
@@ -34,7 +34,7 @@ def test_a_patch_takes_the_media_type_of_merge_patches_and_conditions(api: httpx
 
 
 def test_what_was_done_to_a_session_is_undone(api: httpx.Client, session: str) -> None:
-    """W-70, B9."""
+    """http W-70, B9."""
     say(api, session)
     state = api.get(f"/v1/sessions/{session}/state").json()
     api.delete(f"/v1/working-memory/{session}")
@@ -48,7 +48,7 @@ def test_what_was_done_to_a_session_is_undone(api: httpx.Client, session: str) -
 
 
 def test_what_was_done_to_a_record_is_undone(service: Running, namespace: str) -> None:
-    """W-71, B9."""
+    """http W-71, B9."""
     with httpx.Client(base_url=service.url, timeout=30) as api:
         undo_all(api, namespace)
 

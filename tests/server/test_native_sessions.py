@@ -1,4 +1,4 @@
-"""The native API, route by route, over a real server and a real PostgreSQL (W-63 … W-72)."""
+"""The native API, route by route, over a real server and a real PostgreSQL (http W-63 … W-72)."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def say(api: httpx.Client, session: str, entries: list[dict[str, Any]] = SAID, *
 
 
 def test_entries_are_added_and_the_session_begins(api: httpx.Client, session: str) -> None:
-    """W-65."""
+    """http W-65."""
     answer = say(api, session)
     assert answer.headers["etag"] == '"3"'
     answers = answer.json()
@@ -34,7 +34,7 @@ def test_entries_are_added_and_the_session_begins(api: httpx.Client, session: st
 
 
 def test_an_entry_is_shown_with_all_that_was_recorded_of_it(api: httpx.Client, session: str) -> None:
-    """W-65."""
+    """http W-65."""
     say(api, session)
     edited = api.patch(f"/v1/sessions/{session}/entries/m-1", json={"content": "Book a table for three"})
     assert (edited.status_code, edited.json()) == (200, {"version": 4})
@@ -52,7 +52,7 @@ def test_an_entry_is_shown_with_all_that_was_recorded_of_it(api: httpx.Client, s
 
 
 def test_the_log_is_listed_in_pages_and_chained(api: httpx.Client, session: str) -> None:
-    """W-67."""
+    """http W-67."""
     say(api, session)
     events, after = [], 0
     while after is not None:
@@ -68,7 +68,7 @@ def test_the_log_is_listed_in_pages_and_chained(api: httpx.Client, session: str)
 
 
 def test_state_and_context_go_back_in_time(api: httpx.Client, session: str) -> None:
-    """W-68."""
+    """http W-68."""
     say(api, session)
     api.delete(f"/v1/sessions/{session}/entries/m-2")
     now = api.get(f"/v1/sessions/{session}/state").json()
@@ -93,7 +93,7 @@ def test_state_and_context_go_back_in_time(api: httpx.Client, session: str) -> N
 
 
 def test_numbers_say_where_everything_went(api: httpx.Client, session: str) -> None:
-    """W-69."""
+    """http W-69."""
     say(api, session)
     api.delete(f"/v1/sessions/{session}/entries/m-2")
     stats = api.get(f"/v1/sessions/{session}/stats").json()
@@ -104,7 +104,7 @@ def test_numbers_say_where_everything_went(api: httpx.Client, session: str) -> N
 
 
 def test_a_compaction_is_made_once_for_a_key(api: httpx.Client, session: str) -> None:
-    """W-69, W-64, trust I-51."""
+    """http W-69, W-64, trust I-51."""
     long = [{"role": "user", "content": f"word {number} " * 200, "id": f"m-{number}"} for number in range(6)]
     small = {"maxEntries": 50, "recentWindow": 2, "minEntriesToCompress": 2}
     assert api.put(f"/v1/sessions/{session}/config", json={"config": small}).status_code == 200
@@ -126,7 +126,7 @@ def test_a_compaction_is_made_once_for_a_key(api: httpx.Client, session: str) ->
 
 
 def test_clear_empties_the_window_and_leaves_the_session_live(api: httpx.Client, session: str) -> None:
-    """W-69."""
+    """http W-69."""
     say(api, session)
     assert api.post(f"/v1/sessions/{session}/clear").json() == {"version": 4}
     state = api.get(f"/v1/sessions/{session}/state").json()
@@ -136,7 +136,7 @@ def test_clear_empties_the_window_and_leaves_the_session_live(api: httpx.Client,
 
 
 def test_a_config_is_put_whole_and_begins_a_session(api: httpx.Client, session: str) -> None:
-    """W-69."""
+    """http W-69."""
     wanted = {"window": {"type": "max_tokens", "memory_max_tokens": 5}}
     put = api.put(f"/v1/sessions/{session}/config", json={"config": wanted})
     assert (put.status_code, put.json()["version"]) == (200, 1)
@@ -148,7 +148,7 @@ def test_a_config_is_put_whole_and_begins_a_session(api: httpx.Client, session: 
 
 
 def test_a_diff_says_what_changed_and_what_another_config_would(api: httpx.Client, session: str) -> None:
-    """W-72."""
+    """http W-72."""
     say(api, session)
     api.patch(f"/v1/sessions/{session}/entries/m-1", json={"content": "Book a table for three"})
     api.delete(f"/v1/sessions/{session}/entries/m-2")
@@ -168,7 +168,7 @@ def test_a_diff_says_what_changed_and_what_another_config_would(api: httpx.Clien
 
 
 def test_an_export_is_imported_whole_and_once(api: httpx.Client, session: str) -> None:
-    """W-70, trust I-70."""
+    """http W-70, trust I-70."""
     say(api, session)
     exported = api.get(f"/v1/sessions/{session}/export")
     assert (exported.status_code, exported.headers["content-type"]) == (200, "application/jsonl")
@@ -189,7 +189,7 @@ def test_an_export_is_imported_whole_and_once(api: httpx.Client, session: str) -
 
 
 def test_a_session_is_proved(api: httpx.Client, session: str) -> None:
-    """W-72."""
+    """http W-72."""
     answer = say(api, session)
     verdict = api.post(f"/v1/sessions/{session}/verify").json()
     assert (verdict["verdict"], verdict["checked"], verdict["findings"]) == ("OK-CHAINED", 3, [])
@@ -213,7 +213,7 @@ def test_what_was_said_is_found(api: httpx.Client, session: str) -> None:
 
 
 def test_sessions_are_listed_in_pages(api: httpx.Client, session: str) -> None:
-    """W-65."""
+    """http W-65."""
     names = [f"{session}-{number}" for number in range(5)]
     for name in names:
         say(api, name)
@@ -234,14 +234,14 @@ def test_sessions_are_listed_in_pages(api: httpx.Client, session: str) -> None:
 
 
 def test_a_user_s_session_is_another_than_nobody_s(api: httpx.Client, session: str) -> None:
-    """W-63: the triple is exact."""
+    """http W-63: the triple is exact."""
     say(api, session)
     assert api.get(f"/v1/sessions/{session}/stats", params={"user_id": "alice"}).status_code == 404
     assert api.get(f"/v1/sessions/{session}/stats", params={"user_id": ""}).status_code == 200
 
 
 def test_a_fork_shares_history_and_goes_on_by_itself(api: httpx.Client, session: str) -> None:
-    """W-70."""
+    """http W-70."""
     say(api, session)
     body = {"session_id": f"{session}-fork", "version": 2}
     created = api.post(f"/v1/sessions/{session}/fork", json=body, headers={"Idempotency-Key": "f"})

@@ -1,4 +1,4 @@
-"""Server-sent events: in order, at least once, from where the reader left off, nothing missed (W-67)."""
+"""Server-sent events: in order, at least once, from where the reader left off, nothing missed (http W-67)."""
 
 import asyncio
 import json

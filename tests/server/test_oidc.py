@@ -1,4 +1,4 @@
-"""JWTs, strictly (trust S-3, I-79), and where their keys may come from (I-78)."""
+"""JWTs, strictly (trust S-3, I-79), and where their keys may come from (trust I-78)."""
 
 import base64
 import hmac
@@ -137,7 +137,7 @@ def test_a_token_without_namespaces_has_none(service: Running) -> None:
 
 
 def bad_tokens() -> dict[str, str]:
-    """Return one of each kind that does not hold (I-79)."""
+    """Return one of each kind that does not hold (trust I-79)."""
     now = int(SystemClock().now().timestamp())
     public = jwt.algorithms.RSAAlgorithm.to_jwk(RSA.public_key())
     good = signed()
@@ -176,7 +176,7 @@ def bad_tokens() -> dict[str, str]:
 
 
 def test_every_bad_token_is_refused_alike(service: Running) -> None:
-    """I-79: 401 and a constant text."""
+    """trust I-79: 401 and a constant text."""
     answers = {kind: get(service, token) for kind, token in bad_tokens().items()}
     assert {kind: answer.status_code for kind, answer in answers.items() if answer.status_code != 401} == {}
     assert len({answer.content for answer in answers.values()}) == 1
@@ -192,7 +192,7 @@ def test_unknown_keys_do_not_make_us_ask_without_end(service: Running, issuer: I
 
 @pytest.mark.parametrize("status", [500, 302])
 def test_keys_that_cannot_be_read_are_503(status: int) -> None:
-    """W-74; a redirect is not followed (I-78)."""
+    """http W-74; a redirect is not followed (trust I-78)."""
     issuer = Issuer()
     issuer.status = status
     try:
@@ -229,7 +229,7 @@ def test_the_settings_of_the_next_test_are_safe_unchanged() -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"oidc_hmac_key": "short", "oidc_jwks_url": None},  # I-79: a short key stops the start
+        {"oidc_hmac_key": "short", "oidc_jwks_url": None},  # trust I-79: a short key stops the start
         {"oidc_jwks_url": None},
         {"oidc_issuer": None},
         {"oidc_audience": None},
@@ -252,7 +252,7 @@ def test_settings_that_are_not_safe_stop_the_start(settings: dict[str, object]) 
     "host", ["127.0.0.1", "[::1]", "169.254.169.254", "10.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"]
 )
 async def test_no_url_leads_into_a_private_network(host: str) -> None:
-    """I-78, S-11."""
+    """trust I-78, S-11."""
     with pytest.raises(InvalidInput, match="private network"):
         await fetch(f"https://{host}/jwks")
 
@@ -261,7 +261,7 @@ async def test_no_url_leads_into_a_private_network(host: str) -> None:
     "url", ["http://a.example", "file:///etc/passwd", "https://", "https://u:p@a.example", "gopher:x"]
 )
 async def test_only_https_is_fetched(url: str) -> None:
-    """I-78."""
+    """trust I-78."""
     with pytest.raises(InvalidInput, match="https"):
         await fetch(url)
 

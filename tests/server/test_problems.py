@@ -25,7 +25,7 @@ FAMILIES = {
 
 @pytest.mark.parametrize("kind", leaves(LedgerError), ids=lambda kind: kind.__name__)
 def test_every_leaf_has_a_status_of_its_family(kind: type[LedgerError]) -> None:
-    """N-13, W-63."""
+    """trust N-13, http W-63."""
     status = problems.status_of(kind.__new__(kind))
     if issubclass(kind, errors.NotAllowed):
         ours = {errors.NotAuthenticated: 401, errors.NotPermitted: 403}
@@ -59,7 +59,7 @@ def test_every_refused_code_is_an_input_error() -> None:
 
 
 def test_a_place_in_a_list_is_a_number() -> None:
-    """W-4."""
+    """http W-4."""
     refused = problems.answer(InvalidInput("bad", "is wrong", field="messages.0.id"), "compat")
     assert json.loads(refused.body)["detail"][0]["loc"] == ["body", "messages", 0, "id"]
 
@@ -76,6 +76,6 @@ def test_a_place_in_a_list_is_a_number() -> None:
     ],
 )
 def test_a_name_that_was_sent_is_not_repeated(fault: LedgerError) -> None:
-    """N-13, I-81; what the library says, which calls it, does."""
+    """trust N-13, I-81; what the library says, which calls it, does."""
     assert b"secret" not in problems.answer(fault, "native").body
     assert "secret" in str(fault)

@@ -38,7 +38,7 @@ def test_a_caller_that_asks_too_often_waits() -> None:
 
 @pytest.mark.postgres
 def test_who_guesses_tokens_is_slowed_down(server: Server, shared_database: str) -> None:
-    """S-9: by the address, and not those who know theirs."""
+    """trust S-9: by the address, and not those who know theirs."""
     with running(
         server.target(shared_database), auth_mode="token", rate_limit_per_s=0.1, rate_limit_burst=3
     ) as in_flight:

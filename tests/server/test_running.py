@@ -44,7 +44,7 @@ from tests.support.databases import Server
     ],
 )
 def test_a_bad_setting_stops_the_start_in_one_line(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """W-12."""
+    """http W-12."""
     monkeypatch.setenv(name, value)
     with pytest.raises(InvalidInput) as refused:
         load_service_settings()
@@ -54,7 +54,7 @@ def test_a_bad_setting_stops_the_start_in_one_line(name: str, value: str, monkey
 
 
 def test_settings_have_the_names_and_defaults_of_the_working_memory_api(monkeypatch: pytest.MonkeyPatch) -> None:
-    """W-12; HOST and PORT of some other program are not ours."""
+    """http W-12; HOST and PORT of some other program are not ours."""
     for name in ("HOST", "PORT", "DOCS", "WORKER"):
         monkeypatch.setenv(name, "17")
     plain = load_service_settings()
@@ -75,7 +75,7 @@ def test_settings_have_the_names_and_defaults_of_the_working_memory_api(monkeypa
     ("0.0.0.0", "none", False), ("::", "none", False), ("10.1.2.3", "none", False), ("0.0.0.0", "token", True),
 ])  # fmt: skip
 def test_nobody_else_is_served_without_authentication(host: str, mode: str, starts: bool) -> None:
-    """S-1, W-74."""
+    """trust S-1, http W-74."""
     settings = load_service_settings(host=host, auth_mode=mode)
     if starts:
         check_address(settings)
@@ -88,7 +88,7 @@ def test_nobody_else_is_served_without_authentication(host: str, mode: str, star
 
 
 def test_more_requests_than_fit_are_sent_away() -> None:
-    """S-7: the others are answered all the same."""
+    """trust S-7: the others are answered all the same."""
     with running(InMemoryStore(), max_concurrency=2) as in_flight:
         answers: list[httpx.Response] = []
         threads = [
@@ -118,7 +118,7 @@ def test_an_answer_that_does_not_come_in_time_is_503() -> None:
 
 
 def test_a_service_that_can_serve_says_so(service: Running) -> None:
-    """S-12."""
+    """trust S-12."""
     answer = asking.get(f"{service.url}/readyz")
     assert answer.status_code == 200
     checks = {"service": "ok", "database": "ok", "migrations": "ok", "settings": "ok"}
@@ -127,7 +127,7 @@ def test_a_service_that_can_serve_says_so(service: Running) -> None:
 
 @pytest.mark.parametrize("header", ["x-forwarded-for", "forwarded", "via"])
 def test_readiness_is_for_neighbours_and_callers(server: Server, shared_database: str, header: str) -> None:
-    """S-12: whoever comes through a proxy on this machine is no neighbour."""
+    """trust S-12: whoever comes through a proxy on this machine is no neighbour."""
     with running(server.target(shared_database), auth_mode="token", metrics=True) as in_flight:
         for path in ("/readyz", "/metrics"):
             assert asking.get(f"{in_flight.url}{path}").status_code == 200
@@ -135,7 +135,7 @@ def test_readiness_is_for_neighbours_and_callers(server: Server, shared_database
 
 
 def test_a_service_that_cannot_serve_says_why(server: Server, fresh_database: str) -> None:
-    """S-12, W-5."""
+    """trust S-12, http W-5."""
     with running(server.target(fresh_database)) as first, server.superuser(fresh_database) as mighty:
         mighty.execute("UPDATE ledger.alembic_version SET version_num = '0001'")
         answer = asking.get(f"{first.url}/readyz")
@@ -175,7 +175,7 @@ def test_metrics_are_off_unless_asked_for(service: Running) -> None:
 
 
 def test_the_description_is_off_unless_asked_for(service: Running) -> None:
-    """S-12."""
+    """trust S-12."""
     assert [asking.get(f"{service.url}{path}").status_code for path in ("/docs", "/openapi.json")] == [404, 404]
     with running(InMemoryStore(), docs=True) as in_flight:
         described = asking.get(f"{in_flight.url}/openapi.json").json()["paths"]
@@ -313,7 +313,7 @@ def test_streams_end_and_requests_finish_when_the_service_stops() -> None:
 
 @pytest.mark.processes
 def test_serving_others_without_authentication_is_refused(tmp_path: Path) -> None:
-    """S-1: exit 2, one line."""
+    """trust S-1: exit 2, one line."""
     process = Process(tmp_path, "postgresql://nowhere/none", "--host", "0.0.0.0")
     assert process.process.wait(20) == 2
     assert process.errors.read_text().count("\n") == 1

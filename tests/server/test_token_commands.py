@@ -29,7 +29,7 @@ def guarded(server: Server, shared_database: str) -> Iterator[Running]:
 
 
 def test_a_token_is_made_shown_once_listed_and_revoked(cli: Cli, guarded: Running) -> None:
-    """S-2."""
+    """trust S-2."""
     created = cli.json("token", "add", "ann", "--scope", "read", "--days", "3")
     token, key_id = created["token"], created["key_id"]
     assert key_id_of(token) == key_id

@@ -39,7 +39,7 @@ def get(service: Running, path: str, token: str | None = None, **headers: str) -
 
 
 def test_a_token_is_recognised_by_its_form() -> None:
-    """S-2."""
+    """trust S-2."""
     key_id, token = new_token()
     assert token.startswith(f"mlk_{key_id}_")
     assert key_id_of(token) == key_id
@@ -52,7 +52,7 @@ def test_a_token_is_recognised_by_its_form() -> None:
 
 
 def test_a_token_says_who_calls(guarded: Running, keeper: Keeper) -> None:
-    """W-74, W-75."""
+    """http W-74, W-75."""
     token = keeper.add("read", namespaces=("ours",))
     for headers in ({"authorization": f"Bearer {token}"}, {"authorization": f"bearer {token}"}, {"x-api-key": token}):
         answer = asking.get(f"{guarded.url}/v1/probe/who", headers=headers)
@@ -60,7 +60,7 @@ def test_a_token_says_who_calls(guarded: Running, keeper: Keeper) -> None:
 
 
 def test_a_token_is_for_its_namespaces_alone(guarded: Running, keeper: Keeper) -> None:
-    """W-75, S-5: whether the namespace exists or not."""
+    """http W-75, trust S-5: whether the namespace exists or not."""
     token = keeper.add("read", namespaces=("ours", "theirs"))
     assert get(guarded, "/v1/probe/who?namespace=theirs", token).json()["namespace"] == "theirs"
     assert get(guarded, "/v1/probe/who", token).json()["code"] == "namespace_needed"
@@ -72,7 +72,7 @@ def test_a_token_is_for_its_namespaces_alone(guarded: Running, keeper: Keeper) -
 
 
 def test_tenants_do_not_see_each_other(guarded: Running, keeper: Keeper, namespace: str) -> None:
-    """P-10, I-81: the other's session is as one that never was."""
+    """trust P-10, I-81: the other's session is as one that never was."""
     mine, theirs = f"{namespace}-a", f"{namespace}-b"
 
     async def write() -> None:
@@ -97,7 +97,7 @@ def test_a_token_has_its_scopes_alone(guarded: Running, keeper: Keeper) -> None:
 
 
 def test_who_may_only_write_is_not_shown_what_is_there(guarded: Running, keeper: Keeper, namespace: str) -> None:
-    """S-2: a PUT and a patch of data answer with the whole, so they need both scopes; an append does not."""
+    """trust S-2: a PUT and a patch of data answer with the whole, so they need both scopes; an append does not."""
     headers = {"x-api-key": keeper.add("write", namespaces=(namespace,))}
     texts = {"entries": [{"role": "user", "content": "hello"}]}
     assert asking.post(f"{guarded.url}/v1/sessions/s/entries", json=texts, headers=headers).status_code == 201
@@ -119,7 +119,7 @@ def test_who_may_only_write_is_not_shown_what_is_there(guarded: Running, keeper:
 
 
 def test_a_filter_names_only_what_is_permitted(guarded: Running, keeper: Keeper, namespace: str) -> None:
-    """W-75; what is excluded is not named."""
+    """http W-75; what is excluded is not named."""
     headers = {"x-api-key": keeper.add("read", namespaces=(namespace,))}
     statuses = {}
     for operator, value in (("eq", namespace), ("eq", "other"), ("any", [namespace, "other"]), ("ne", "other")):
@@ -132,7 +132,7 @@ def test_a_filter_names_only_what_is_permitted(guarded: Running, keeper: Keeper,
 
 
 def test_a_session_is_looked_for_in_all_that_is_permitted(guarded: Running, keeper: Keeper, namespace: str) -> None:
-    """W-14, W-75: also by who names no namespace and has several; and a memory names none that is not."""
+    """http W-14, W-75: also by who names no namespace and has several; and a memory names none that is not."""
     headers = {"x-api-key": keeper.add("read", "write", namespaces=(f"{namespace}-a", f"{namespace}-b"))}
     session = f"{guarded.url}/v1/working-memory/{namespace}"
     memory = {"id": "m", "text": "x", "namespace": "other"}
@@ -144,7 +144,7 @@ def test_a_session_is_looked_for_in_all_that_is_permitted(guarded: Running, keep
 
 
 def test_only_the_scope_system_speaks_as_the_system(guarded: Running, keeper: Keeper, namespace: str) -> None:
-    """I-32, W-3: entries ask for it; messages of the working-memory API may have any role."""
+    """trust I-32, http W-3: entries ask for it; messages of the working-memory API may have any role."""
     plain, system = (keeper.add("write", "read", *more, namespaces=(namespace,)) for more in ((), ("system",)))
     texts = {"role": "system", "content": "Be brief."}
 
@@ -160,7 +160,7 @@ def test_only_the_scope_system_speaks_as_the_system(guarded: Running, keeper: Ke
 
 
 def wrong_tokens(keeper: Keeper) -> dict[str, str]:
-    """Return one of each kind of token that does not hold (I-80)."""
+    """Return one of each kind of token that does not hold (trust I-80)."""
     token = keeper.add("read")
     revoked = keeper.add("read")
     keeper.revoke(revoked)
@@ -180,7 +180,7 @@ def wrong_tokens(keeper: Keeper) -> dict[str, str]:
 
 
 async def test_every_wrong_token_is_refused_alike(guarded: Running, keeper: Keeper) -> None:
-    """I-80: same status, body and headers, in the same time."""
+    """trust I-80: same status, body and headers, in the same time."""
     wrong = wrong_tokens(keeper)
     answers = {}
     for kind, token in wrong.items():
@@ -246,7 +246,7 @@ def test_two_credentials_are_none(guarded: Running, keeper: Keeper) -> None:
 
 
 def test_nobody_unknown_has_a_body_read(guarded: Running) -> None:
-    """S-4: 401 comes before 422."""
+    """trust S-4: 401 comes before 422."""
     answer = asking.post(f"{guarded.url}/v1/probe", content=b"nonsense", headers={"content-type": "application/json"})
     assert answer.status_code == 401
     assert asking.get(f"{guarded.url}/v1/probe/list?limit=x").status_code == 401
@@ -255,7 +255,7 @@ def test_nobody_unknown_has_a_body_read(guarded: Running) -> None:
 def test_a_revoked_token_is_out_within_five_seconds(
     guarded: Running, keeper: Keeper, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """S-2; the wait itself is made short, its length is a constant."""
+    """trust S-2; the wait itself is made short, its length is a constant."""
     assert authentication.REMEMBERED_S < 5
     monkeypatch.setattr(authentication, "REMEMBERED_S", 0.2)
     token = keeper.add("read")
@@ -266,13 +266,13 @@ def test_a_revoked_token_is_out_within_five_seconds(
 
 
 def test_health_is_open(guarded: Running) -> None:
-    """W-74."""
+    """http W-74."""
     assert get(guarded, "/v1/health").status_code == 200
     assert get(guarded, "/healthz").status_code == 204
 
 
 def test_a_token_that_cannot_be_looked_up_is_503(keeper: Keeper, server: Server, fresh_database: str) -> None:
-    """W-5: a database that is away refuses nobody for good."""
+    """http W-5: a database that is away refuses nobody for good."""
     with running(server.target(fresh_database), auth_mode="token") as in_flight:
         with server.superuser(fresh_database) as mighty:
             mighty.execute("ALTER TABLE ledger.api_tokens RENAME TO away")

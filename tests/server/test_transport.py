@@ -39,7 +39,7 @@ def test_an_ordinary_request_passes(service: Running) -> None:
 
 
 def test_a_chunked_body_is_refused_at_the_limit(service: Running) -> None:
-    """I-18."""
+    """trust I-18."""
     chunk = b"%x\r\n" % 65536 + b"x" * 65536 + b"\r\n"
     began = time.monotonic()
     answer = exchange(service, head("POST", "/v1/probe", JSON, "Transfer-Encoding: chunked"), *[chunk] * 320)
@@ -50,13 +50,13 @@ def test_a_chunked_body_is_refused_at_the_limit(service: Running) -> None:
 
 
 def test_a_body_whose_length_is_over_the_limit_is_refused_before_it_comes(service: Running) -> None:
-    """I-16, I-17."""
+    """trust I-16, I-17."""
     answer = exchange(service, head("POST", "/v1/probe", JSON, "Content-Length: 50000000"), b"x" * 1_000_000)
     assert (answer.status, answer.code, answer.closed) == (413, "too_large", True)
 
 
 def test_a_body_that_stops_is_refused_in_time(hasty: Running) -> None:
-    """I-19."""
+    """trust I-19."""
     began = time.monotonic()
     answer = exchange(hasty, head("POST", "/v1/probe", JSON, "Content-Length: 10"), b'{"a":')
     assert (answer.status, answer.code) == (408, "timeout")
@@ -71,7 +71,7 @@ def test_a_body_that_stops_is_refused_in_time(hasty: Running) -> None:
 def test_a_head_that_is_too_large_is_refused_alike_in_one_piece_and_in_several(
     service: Running, path: str, headers: int, status: int, code: str
 ) -> None:
-    """I-21, I-38."""
+    """trust I-21, I-38."""
     whole = head("GET", path, *(["X-Long: " + "a" * headers] if headers else []))
     for first in (len(whole), 30_000):
         with connected(service) as sock:
@@ -84,7 +84,7 @@ def test_a_head_that_is_too_large_is_refused_alike_in_one_piece_and_in_several(
 
 
 def test_slow_headers_are_closed_in_time(hasty: Running) -> None:
-    """I-20: each byte restarts nothing."""
+    """trust I-20: each byte restarts nothing."""
     began = time.monotonic()
     with connected(hasty) as sock:
         for byte in head("GET", STATS):
@@ -101,13 +101,13 @@ def test_slow_headers_are_closed_in_time(hasty: Running) -> None:
 
 
 def test_a_connection_that_says_nothing_is_closed(hasty: Running) -> None:
-    """I-20."""
+    """trust I-20."""
     with connected(hasty) as sock:
         assert sock.recv(1) == b""
 
 
 def test_a_large_header_is_refused(service: Running) -> None:
-    """I-21: also when it arrives whole, and when it never ends."""
+    """trust I-21: also when it arrives whole, and when it never ends."""
     answer = asked(service, f"X-Large: {'x' * 100_000}")
     assert (answer.status, answer.code) == (431, "headers_too_large")
     answer = exchange(service, b"GET / HTTP/1.1\r\nX-Endless: ", *[b"x" * 65536] * 4)
@@ -119,19 +119,19 @@ def test_a_large_header_is_refused(service: Running) -> None:
 @pytest.mark.parametrize(
     "lines",
     [
-        ("Content-Length: 2", "Transfer-Encoding: chunked"),  # I-22
+        ("Content-Length: 2", "Transfer-Encoding: chunked"),  # trust I-22
         ("Transfer-Encoding: chunked", "Content-Length: 2"),
-        ("Content-Length: 2", "Content-Length: 3"),  # I-23
+        ("Content-Length: 2", "Content-Length: 3"),  # trust I-23
         ("Content-Length: -1",),
         ("Content-Length: 1e3",),
         ("Transfer-Encoding: gzip, chunked", "Content-Length: 5"),
         ("Host: other",),
         ("X-Bad: a\x00b",),
-        ("Idempotency-Key: a\nb",),  # I-48
+        ("Idempotency-Key: a\nb",),  # trust I-48
     ],
 )
 def test_a_request_with_two_meanings_is_refused(service: Running, lines: tuple[str, ...]) -> None:
-    """I-22, I-23."""
+    """trust I-22, I-23."""
     answer = exchange(service, head("POST", "/v1/probe", JSON, *lines), b"{}")
     assert answer.status == 400, answer
     assert "x-probe" not in answer.headers
@@ -139,13 +139,13 @@ def test_a_request_with_two_meanings_is_refused(service: Running, lines: tuple[s
 
 @pytest.mark.parametrize("host", ["x/evil?a", "", "a b", "ü", "a:b", "[::1", "evil@good", None])
 def test_a_host_that_is_none_is_refused(service: Running, host: str | None) -> None:
-    """I-24."""
+    """trust I-24."""
     answer = asked(service, host=host)
     assert (answer.status, answer.code) == (400, "bad_host")
 
 
 def test_only_the_hosts_of_the_settings_are_served() -> None:
-    """S-10."""
+    """trust S-10."""
     with running(InMemoryStore(), allowed_hosts="memory.example,localhost") as in_flight:
         assert asked(in_flight, host="evil.example").code == "bad_host"
         for host in ("memory.example", "MEMORY.example:8000", "localhost"):
@@ -155,23 +155,23 @@ def test_only_the_hosts_of_the_settings_are_served() -> None:
 @pytest.mark.parametrize(
     ("path", "status"),
     [
-        ("/v1/sessions/%00/stats", 422),  # I-37
+        ("/v1/sessions/%00/stats", 422),  # trust I-37
         ("/v1/sessions/%ff/stats", 422),
-        ("/v1/sessions/a%2Fb/stats", 404),  # I-36
+        ("/v1/sessions/a%2Fb/stats", 404),  # trust I-36
         ("/v1/sessions/%2e%2e%2fx/stats", 404),
         ("/v1/sessions/%2e%2e/stats", 422),
         ("/v1/sessions/%252e/stats", 404),  # decoded once: the name is "%2e"
         ("/v1/sessions/../../etc/passwd", 404),
         ("/v1/sessions/a%5Cb/stats", 422),
-        (f"/v1/sessions/{'x' * 60_000}/stats", 414),  # I-38
+        (f"/v1/sessions/{'x' * 60_000}/stats", 414),  # trust I-38
         (f"/v1/sessions/{'x' * 256}/stats", 422),
-        ("/v1/sessions/s/stats/", 404),  # W-1
+        ("/v1/sessions/s/stats/", 404),  # http W-1
         ("//v1/sessions/s/stats", 404),
         ("/v1/sessions//stats", 404),
         (f"{STATS}?user_id=%00", 422),
         (f"{STATS}?user_id=%ff", 422),
         (f"{STATS}?nonsense=1", 422),
-        (f"{STATS}?user_id=a&user_id=b", 422),  # I-41
+        (f"{STATS}?user_id=a&user_id=b", 422),  # trust I-41
     ],
 )
 def test_paths_are_read_byte_for_byte(service: Running, path: str, status: int) -> None:
@@ -181,14 +181,14 @@ def test_paths_are_read_byte_for_byte(service: Running, path: str, status: int) 
 
 
 def test_a_slash_in_an_id_of_the_working_memory_api_is_its_404(service: Running) -> None:
-    """W-2, C24."""
+    """http W-2, C24."""
     for path in ("/v1/working-memory/a/b", "/v1/working-memory/a%2Fb"):
         answer = asked(service, path=path)
         assert (answer.status, answer.json) == (404, {"detail": "Not Found"})
 
 
 def test_the_other_slash_form_is_told_where_to_go(service: Running) -> None:
-    """W-1, C24."""
+    """http W-1, C24."""
     answer = asked(service, path="/v1/working-memory?limit=5&namespace=a")
     assert (answer.status, answer.headers["location"]) == (307, "/v1/working-memory/?limit=5&namespace=a")
     answer = asked(service, "Content-Length: 0", path="/v1/long-term-memory", method="POST")
@@ -207,7 +207,7 @@ def test_the_other_slash_form_is_told_where_to_go(service: Running) -> None:
     ],
 )
 def test_methods_are_what_they_say(service: Running, method: str, lines: tuple[str, ...], statuses: set[int]) -> None:
-    """I-82."""
+    """trust I-82."""
     with connected(service) as sock:
         sock.sendall(head(method, STATS, *lines) + (b"{}" if "Content-Length: 2" in lines else b""))
         assert int(sock.recv(4096).split(b" ")[1]) in statuses
@@ -234,7 +234,7 @@ def test_a_connection_lives_on_after_a_refusal(service: Running) -> None:
 
 
 def test_errors_say_neither_values_nor_the_database(api: httpx.Client) -> None:
-    """N-13."""
+    """trust N-13."""
     answer = api.get("/v1/sessions/geheim%01/stats", params={"user_id": "geheim"})
     assert answer.status_code == 422
     assert answer.headers["content-type"] == "application/problem+json"

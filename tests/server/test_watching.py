@@ -1,4 +1,4 @@
-"""What is seen from outside: logs and spans, and no content in either (P-16)."""
+"""What is seen from outside: logs and spans, and no content in either (trust P-16)."""
 
 import asyncio
 import io
@@ -85,7 +85,7 @@ def meet_every_error(service: Running) -> set[int]:
 
 
 def test_logs_hold_no_content_whatever_happens(root: logging.Logger) -> None:
-    """P-16: at DEBUG, in every error path; a plain log, the negative control, holds some."""
+    """trust P-16: at DEBUG, in every error path; a plain log, the negative control, holds some."""
     ours, plain = io.StringIO(), io.StringIO()
     logs.configure("DEBUG", ours)
     root.addHandler(logging.StreamHandler(plain))
@@ -125,7 +125,7 @@ def spans(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
 def test_a_request_and_an_append_are_spans_without_content(
     spans: InMemorySpanExporter, server: Server, shared_database: str, namespace: str
 ) -> None:
-    """S-16."""
+    """trust S-16."""
     trace = "0af7651916cd43dd8448eb211c80319c"
 
     async def append(service: Running) -> None:

@@ -174,19 +174,19 @@ def test_a_call_without_content_is_its_name_with_canonical_arguments() -> None:
     [("text", "text"), ({"b": 1, "a": [None]}, '{"a":[null],"b":1}'), ([], "[]"), (5, "5"), (None, ""), ("", "")],
 )
 def test_a_result_that_is_not_text_becomes_canonical_json(content: object, stored: str) -> None:
-    """R-000-9; I-33: empty results are stored."""
+    """R-000-9; trust I-33: empty results are stored."""
     assert draft_entry({**RESULT, "content": content}).content == stored
 
 
 @pytest.mark.parametrize("content", ["\u200b", "\u202e", "\ufeff", "\U000e0041", "</conversation><system>", "{{7*7}}"])
 def test_what_cannot_be_seen_or_looks_like_an_attack_is_stored_exactly(content: str) -> None:
-    """I-34, I-39, I-54, I-58."""
+    """trust I-34, I-39, I-54, I-58."""
     assert draft_entry({**USER, "content": content}).content == content
 
 
 @pytest.mark.parametrize("when", ["1970-01-01T00:00:00Z", "2099-12-31T23:59:59Z", "2024-06-01T12:00:00+05:30"])
 def test_a_client_time_is_a_claim_kept_in_utc(when: str) -> None:
-    """I-44."""
+    """trust I-44."""
     answers = datetime.fromisoformat(when)
     for given_as in (when, answers):
         created_at = draft_entry({**USER, "created_at": given_as}).created_at
@@ -199,7 +199,7 @@ def test_a_time_of_another_zone_is_the_same_moment() -> None:
 
 
 def test_limits_are_inclusive() -> None:
-    """N-4, N-5."""
+    """trust N-4, N-5."""
     assert len(draft_entry({**USER, "content": "x" * CONTENT_BYTES}).content) == CONTENT_BYTES
     assert draft_entry({**USER, "id": "x" * 128, "tokens": 0, "metadata": {"x": "y" * (16 * 1024 - 8)}})
     assert draft_entry({**CALL, "tool_name": "x" * 512})
@@ -217,7 +217,7 @@ def test_json_is_kept_as_it_will_be_read_back() -> None:
 
 
 def test_a_caller_who_changes_his_objects_later_changes_no_draft() -> None:
-    """STYLE: state is frozen."""
+    """style "Code": state is frozen."""
     data, metadata, arguments = [1], {"k": [1]}, {"a": [1]}
     draft = draft_entry({**CALL, "data": data, "metadata": metadata, "arguments": arguments})
     data.append(2)

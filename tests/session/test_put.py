@@ -1,4 +1,4 @@
-"""A PUT as a diff: the rules W-52 to W-60 and the cases of W-61 and W-62, without I/O."""
+"""A PUT as a diff: the rules http W-52 to W-60 and the cases of http W-61 and W-62, without I/O."""
 
 import pytest
 from hypothesis import given
@@ -62,7 +62,7 @@ def covering(written: Written, names: str, text: str = "a summary") -> None:
     )
 
 
-# the cases of W-61 ---------------------------------------------------------------------------------------------
+# the cases of http W-61 ---------------------------------------------------------------------------------------------
 
 
 def test_an_append_by_the_client_adds_one_event_whatever_came_between__W_61() -> None:
@@ -156,7 +156,7 @@ def test_the_same_put_again_is_no_event__W_61() -> None:
     assert written.put("a b c", IfMatch()) == []
 
 
-# W-53 to W-58 --------------------------------------------------------------------------------------------------
+# http W-53 to W-58 --------------------------------------------------------------------------------------------------
 
 
 def added(written: Written, name: str) -> EntryAdded:
@@ -291,7 +291,7 @@ def test_a_marked_writer_that_kept_the_order_it_saw_reorders_nothing__W_58() -> 
 
 
 def test_what_moves_keeps_its_id_its_time_and_its_flags() -> None:
-    """W-47."""
+    """http W-47."""
     written = session("a b")
     written.record([EntriesExtracted(write_id="e", covered=((2, 2),), strategy="discrete")])
     written.put("b a")
@@ -300,7 +300,7 @@ def test_what_moves_keeps_its_id_its_time_and_its_flags() -> None:
     assert (moved.entry_id, moved.extracted) == ("a", True)
 
 
-# memories, W-29, W-49 ------------------------------------------------------------------------------------------
+# memories, http W-29, W-49 ------------------------------------------------------------------------------------------
 
 
 def memory(text: str, name: str, *sent: str, **fields) -> BodyMemory:
@@ -317,7 +317,7 @@ def test_memories_are_judged_as_a_list_of_their_own() -> None:
 
 
 def test_fields_that_are_not_sent_keep_their_value() -> None:
-    """W-29: the client drops some."""
+    """http W-29: the client drops some."""
     written = session("a", memories=(memory("x", "m1", "pinned", "topics", pinned=True, topics=("t",)),))
     assert written.put("a", memories=(memory("x", "m1"),)) == []
     assert types(written.put("a", memories=(memory("x", "m1", "topics", topics=("u",)),))) == [MemoryEdited]
@@ -325,7 +325,7 @@ def test_fields_that_are_not_sent_keep_their_value() -> None:
     assert (stored.fields.pinned, stored.fields.topics) == (True, ("u",))
 
 
-# the other fields, W-59 ----------------------------------------------------------------------------------------
+# the other fields, http W-59 ----------------------------------------------------------------------------------------
 
 
 def test_data__W_59() -> None:
@@ -380,7 +380,7 @@ def test_a_marked_body_from_before_a_deletion_brings_only_its_changes__W_60() ->
     assert (written.names, written.state.working.data) == ("c", {"n": 2})
 
 
-# W-62 ----------------------------------------------------------------------------------------------------------
+# http W-62 ----------------------------------------------------------------------------------------------------------
 
 
 def test_the_chosen_outcomes__W_62() -> None:
@@ -416,7 +416,7 @@ def test_a_strict_put_leaves_exactly_its_body(before: list[tuple[str, bool]], bo
 @up_to(200)
 @given(st.data())
 def test_a_marked_writer_never_takes_away_what_it_had_not_seen(data: st.DataObject) -> None:
-    """W-54: writers append to, drop from and reorder what they saw, at any distance from the head."""
+    """http W-54: writers append to, drop from and reorder what they saw, at any distance from the head."""
     written = Written()
     written.put("a b c")
     boundaries = [written.version]
@@ -434,7 +434,7 @@ def test_a_marked_writer_never_takes_away_what_it_had_not_seen(data: st.DataObje
 @up_to(100)
 @given(st.lists(st.tuples(NAMES, st.booleans()), min_size=1, max_size=6))
 def test_every_message_is_active_or_was_removed_by_an_event(puts: list[tuple[str, bool]]) -> None:
-    """W-44."""
+    """http W-44."""
     written = Written()
     for names, marked in puts:
         written.put(names, written.version if marked else None)
@@ -474,7 +474,7 @@ def test_a_count_that_is_not_pure_is_noticed() -> None:
 
 
 def test_a_put_of_ten_thousand_known_messages_and_a_new_one_is_one_event() -> None:
-    """W-73, B10."""
+    """http W-73, B10."""
     many = tuple(BodyMessage(role="user", content=f"text {number}", id=f"m{number}") for number in range(2_000))
     written = Written()
     written.put(Body(messages=many))

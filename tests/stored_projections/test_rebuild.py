@@ -1,4 +1,7 @@
-"""A stored projection is built anew beside the one readers use, and takes its place at once. Source: DESIGN §6, P-8."""
+"""A stored projection is built anew beside the one readers use, and takes its place at once.
+
+Source: design §6, trust P-8.
+"""
 
 import asyncio
 import random

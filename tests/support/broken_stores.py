@@ -1,4 +1,4 @@
-"""Event stores with one fault each, which the suite must reject. Source: STYLE, trust §1 (negative controls).
+"""Event stores with one fault each, which the suite must reject. Source: style "Tests", trust §1 (negative controls).
 
 Each does what the store in memory does but for what its docstring says; where the fault is a race, the gap in which
 another writer slips through is an ``await``.

@@ -202,7 +202,7 @@ def hang_then(answer: Behaviour) -> Behaviour:
 async def test_messages_added_during_an_extraction_survive_it_with_their_flags_right(
     scene: Scene, endpoint: Endpoint, model: OpenAISummarizer
 ) -> None:
-    """B2."""
+    """http B2."""
     await scene.say("I moved to Oslo")
     working = await while_the_model_thinks(scene, endpoint, model)
     endpoint.script = [finds()]
@@ -220,7 +220,7 @@ async def test_messages_added_during_an_extraction_survive_it_with_their_flags_r
 async def test_what_was_deleted_or_cleared_during_an_extraction_stays_so(
     end: bool, scene: Scene, endpoint: Endpoint, model: OpenAISummarizer
 ) -> None:
-    """B3."""
+    """http B3."""
     await scene.say("I moved to Oslo")
     working = await while_the_model_thinks(scene, endpoint, model)
     await scene.ledger.clear_session("s", end=end, user_id="mia")

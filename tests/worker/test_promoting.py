@@ -73,7 +73,7 @@ async def test_memories_of_a_cleared_session_are(scene: Scene, store: Store, nam
 async def test_a_deletion_just_before_the_append_leaves_nothing(
     end: bool, scene: Scene, store: Store, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """B3: between what was decided and the append the session changes."""
+    """http B3: between what was decided and the append the session changes."""
     await scene.say("hello")
     await scene.note("m1", "Mia lives in Oslo")
     item = worked(store, namespace)
@@ -130,7 +130,7 @@ async def test_each_message_becomes_a_record_where_that_is_asked_for(
 
 
 async def test_a_message_takes_no_id_from_another_record(scene: Scene, store: Store, namespace: str) -> None:
-    """Sessions choose the ids of messages each for itself; a later text of the same message is an edit (W-50)."""
+    """Sessions choose the ids of messages each for itself; a later text of the same message is an edit (http W-50)."""
     await scene.memory.create([{"id": "1", "text": "An important fact", "user_id": "mia", "pinned": True}])
     for session, name in (("s", "1"), ("s", "2"), ("other", "2"), ("other", "3")):
         await scene.ledger.add_user_message(session, f"{name} in {session}", user_id="mia", entry_id=name)
@@ -144,7 +144,7 @@ async def test_a_message_takes_no_id_from_another_record(scene: Scene, store: St
 
 
 async def test_without_long_term_memory_nothing_goes_there(scene: Scene, store: Store, namespace: str) -> None:
-    """W-35."""
+    """http W-35."""
     await scene.say("hello")
     await scene.note("m1", "Mia lives in Oslo")
     off = work(store, namespace, long_term_memory=False, index_all_messages_in_long_term_memory=True)

@@ -1,4 +1,4 @@
-"""Our own API: time travel and audit over sessions. Source: working-memory-http §5."""
+"""Our own API: time travel and audit over sessions. Source: http §5."""
 
 from ledger.server.native import (
     audit,

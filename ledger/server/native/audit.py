@@ -1,4 +1,4 @@
-"""Proving the log, what a model saw, and where an entry went (W-72, trust §12)."""
+"""Proving the log, what a model saw, and where an entry went (http W-72, trust §12)."""
 
 from typing import Any
 

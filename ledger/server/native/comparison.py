@@ -1,4 +1,4 @@
-"""What changed between two points, or would be different under another config (W-72)."""
+"""What changed between two points, or would be different under another config (http W-72)."""
 
 from typing import Annotated, Any, Literal
 

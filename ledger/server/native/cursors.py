@@ -1,4 +1,4 @@
-"""Opaque places in a list: whoever changes one, or takes it to another list, is told so (W-64, trust I-42).
+"""Opaque places in a list: whoever changes one, or takes it to another list, is told so (http W-64, trust I-42).
 
 A cursor gives no right: the list it is used on checks who asks. Its key is made of the identity of the ledger it
 came from, so it holds in every process and after a restart, and in no other ledger.

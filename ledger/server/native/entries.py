@@ -1,4 +1,4 @@
-"""Entries: added, shown with their history, edited, removed (W-65)."""
+"""Entries: added, shown with their history, edited, removed (http W-65)."""
 
 from typing import Annotated, Any, Final, TypeAlias
 

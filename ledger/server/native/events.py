@@ -1,4 +1,4 @@
-"""The log of a session, as it is stored (W-67)."""
+"""The log of a session, as it is stored (http W-67)."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Forking a session within its namespace (W-70)."""
+"""Forking a session within its namespace (http W-70)."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""The history of a record of long-term memory, and undoing what was done to it (W-71)."""
+"""The history of a record of long-term memory, and undoing what was done to it (http W-71)."""
 
 from typing import Annotated
 

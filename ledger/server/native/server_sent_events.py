@@ -1,4 +1,4 @@
-"""Events as they come: server-sent events of a session, or of a whole namespace (W-67).
+"""Events as they come: server-sent events of a session, or of a whole namespace (http W-67).
 
 Each is sent at least once and in order; who was cut off goes on from the last id that arrived. A stream holds no
 connection to the database while it waits.

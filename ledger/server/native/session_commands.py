@@ -1,4 +1,4 @@
-"""Compacting, clearing, configuring (W-69)."""
+"""Compacting, clearing, configuring (http W-69)."""
 
 from typing import Annotated, Any, Final
 

@@ -1,4 +1,4 @@
-"""What a session keeps beside its window, and bringing a past state back (W-66, W-70)."""
+"""What a session keeps beside its window, and bringing a past state back (http W-66, W-70)."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""The sessions of a namespace (W-65)."""
+"""The sessions of a namespace (http W-65)."""
 
 import struct
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""What a session is, or was: state, context, numbers (W-68, W-69)."""
+"""What a session is, or was: state, context, numbers (http W-68, W-69)."""
 
 from datetime import datetime, timedelta
 from typing import Annotated, Literal, TypeAlias, TypedDict
@@ -304,6 +304,6 @@ def _window(model_name: str | None) -> int | None:
 
 
 def _stamp(state: SessionState) -> datetime:
-    """Return the whole second of the last write, and the version as microseconds (W-7)."""
+    """Return the whole second of the last write, and the version as microseconds (http W-7)."""
     second = to_datetime(state.updated_us).replace(microsecond=0)
     return second + timedelta(microseconds=state.version % 1_000_000)

@@ -1,4 +1,4 @@
-"""Which session a request is about, and under what conditions it writes (W-63, W-64)."""
+"""Which session a request is about, and under what conditions it writes (http W-63, W-64)."""
 
 import re
 from collections.abc import Iterator

@@ -15,11 +15,11 @@ from projections.working_memory import Memory
 
 
 def written(moment: datetime) -> str:
-    """Return *moment* as ISO 8601 in UTC, to the microsecond (W-6)."""
+    """Return *moment* as ISO 8601 in UTC, to the microsecond (http W-6)."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-#: A moment, as W-6 writes it.
+#: A moment, as http W-6 writes it.
 Time: TypeAlias = Annotated[
     datetime,
     PlainSerializer(written, return_type=str, when_used="json"),
@@ -147,7 +147,7 @@ class MemoryShape(Shape):
 
 
 def status_of(state: SessionState, moment: datetime) -> SessionStatus:
-    """Return whether the session lives at *moment* (W-63)."""
+    """Return whether the session lives at *moment* (http W-63)."""
     if not state.opened:
         return "ended"
     return "expired" if state.has_expired(moment) else "live"

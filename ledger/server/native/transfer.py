@@ -1,4 +1,4 @@
-"""Taking a session along: its whole history as one of our own files (W-70, trust E-12)."""
+"""Taking a session along: its whole history as one of our own files (http W-70, trust E-12)."""
 
 import io
 from collections.abc import AsyncIterator

@@ -61,7 +61,7 @@ def merge(state: SessionState, put: PutSession) -> list[Event]:
 def ids_to_look_up(state: SessionState, body: Body) -> tuple[list[str], list[str]]:
     """Return the ids of messages and memories in *body* whose past the merge must know.
 
-    Those that are not active, and those active ones that were edited and are sent with another value (W-53, W-56).
+    Those that are not active, and those active ones that were edited and are sent with another value (http W-53, W-56).
     """
     entries, memories = state.window.entries, state.working.memories
     return (

@@ -1,6 +1,6 @@
 """The call of ``ledger.append``: requests to parameters, rows to answers.
 
-It speaks to the driver's connection itself (DESIGN §5): one prepared statement, parameters in binary, one
+It speaks to the driver's connection itself (design §5): one prepared statement, parameters in binary, one
 round trip; on a connection that must not prepare any, the statement goes along each time. Guards stand in the
 statement (trust D-8, D-9, D-11): unless the connection still has the role it was opened with, and commits
 synchronously, the namespace comes out null and the function refuses.

@@ -23,7 +23,7 @@ async def appended(client: MemoryAPIClient, session: str, number: int, text: str
 async def test_ten_concurrent_appends_keep_all_ten__B1(
     client: MemoryAPIClient, session: str, start: str, equal: bool
 ) -> None:
-    """W-54, W-61: through the client's own helper, which reads and writes back."""
+    """http W-54, W-61: through the client's own helper, which reads and writes back."""
     for number in range(3):
         name = f"{session}-{number}"
         if start != "absent":
@@ -39,7 +39,7 @@ async def test_ten_concurrent_appends_keep_all_ten__B1(
 @pytest.mark.slow
 @pytest.mark.parametrize("start", ["messages", "empty", "absent"])
 async def test_a_hundred_rounds__B1(client: MemoryAPIClient, session: str, start: str) -> None:
-    """W-61."""
+    """http W-61."""
     for number in range(100):
         name = f"{session}-{number}"
         if start != "absent":
@@ -53,7 +53,7 @@ async def test_a_hundred_rounds__B1(client: MemoryAPIClient, session: str, start
 async def test_every_data_and_memory_method_keeps_the_rest__B7(
     client: MemoryAPIClient, api: httpx.Client, session: str
 ) -> None:
-    """W-59: lifetime, strategy, messages and their times."""
+    """http W-59: lifetime, strategy, messages and their times."""
     strategy = MemoryStrategyConfig(strategy="summary", config={"max_summary_length": 300})
     await client.put_working_memory(
         session,
@@ -83,7 +83,7 @@ async def test_every_data_and_memory_method_keeps_the_rest__B7(
 
 
 async def test_a_namespace_is_no_user_and_colons_mean_nothing__B8(service: Running, namespace: str) -> None:
-    """W-2, W-14."""
+    """http W-2, W-14."""
     with httpx.Client(base_url=service.url, timeout=30) as api:
         name = f"alice-{namespace[-8:]}"
         api.put("/v1/working-memory/s:1", json={"namespace": name, "messages": [said("of the namespace")]})
@@ -97,7 +97,7 @@ async def test_a_namespace_is_no_user_and_colons_mean_nothing__B8(service: Runni
 def test_a_put_of_many_known_messages_and_a_new_one_writes_one_event__B10(
     api: httpx.Client, service: Running, namespace: str, session: str
 ) -> None:
-    """W-73: two thousand here; the slow run takes all ten thousand."""
+    """http W-73: two thousand here; the slow run takes all ten thousand."""
     messages = [said(f"text {number}", id=f"m{number}") for number in range(2_000)]
     first = put(api, session, messages=messages)
     assert first.status_code == 200, first.text
@@ -109,7 +109,7 @@ def test_a_put_of_many_known_messages_and_a_new_one_writes_one_event__B10(
 
 
 def test_an_etag_guards_a_write(api: httpx.Client, session: str) -> None:
-    """W-9, W-52."""
+    """http W-9, W-52."""
     path = f"/v1/working-memory/{session}"
     created = api.put(path, json={"messages": [said("a", id="a")]}, headers={"If-None-Match": "*"})
     etag = created.headers["etag"]
@@ -125,7 +125,7 @@ def test_an_etag_guards_a_write(api: httpx.Client, session: str) -> None:
 
 
 def test_a_view_with_messages_left_out_can_be_written_back(api: httpx.Client, session: str) -> None:
-    """W-9, W-55: by its ETag, by its stamp, and by its first message alone."""
+    """http W-9, W-55: by its ETag, by its stamp, and by its first message alone."""
     path = f"/v1/working-memory/{session}"
     for proof in ("etag", "stamp", "first"):
         api.put(path, json={"messages": [said(f"text {n}", id=f"m{n}") for n in range(6)]}, headers={"If-Match": "*"})
@@ -144,7 +144,7 @@ def test_a_view_with_messages_left_out_can_be_written_back(api: httpx.Client, se
 
 
 def test_a_put_can_be_repeated_under_a_key(api: httpx.Client, session: str) -> None:
-    """W-16, trust R-6, I-46."""
+    """http W-16, trust R-6, I-46."""
     path, key = f"/v1/working-memory/{session}", {"Idempotency-Key": "k1"}
     body = {"messages": [{"role": "user", "content": "no id", "created_at": "2026-01-01T00:00:00Z"}]}
     first = api.put(path, json=body, headers=key)
@@ -158,7 +158,7 @@ def test_a_put_can_be_repeated_under_a_key(api: httpx.Client, session: str) -> N
 
 
 def test_a_native_append_vouches_for_what_was_there_at_its_version(api: httpx.Client, session: str) -> None:
-    """W-54: who lists what was appended at a version knew what was there then; without a version, only itself."""
+    """http W-54: who lists what was appended at a version knew what was there then; without a version, only itself."""
     path, native = f"/v1/working-memory/{session}", f"/v1/sessions/{session}/entries"
     put(api, session, messages=[said("a", id="a")])
     blind = {"entries": [{"role": "user", "content": "blind", "id": "n1"}]}
@@ -173,7 +173,7 @@ def test_a_native_append_vouches_for_what_was_there_at_its_version(api: httpx.Cl
 
 
 def test_what_a_reader_has_already_is_not_sent_again(api: httpx.Client, session: str) -> None:
-    """W-9: on both APIs."""
+    """http W-9: on both APIs."""
     put(api, session, messages=[said("a", id="a")])
     for path in (f"/v1/working-memory/{session}", f"/v1/sessions/{session}/state", f"/v1/sessions/{session}/stats"):
         etag = api.get(path).headers["etag"]

@@ -1,4 +1,4 @@
-"""Expiry and reconstruction as replay, on a clock that can be moved: C15, C19, B6."""
+"""Expiry and reconstruction as replay, on a clock that can be moved: http C15, C19, B6."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -49,7 +49,7 @@ def client(service: Running, namespace: str) -> httpx.Client:
 def test_expiry_follows_from_the_clock__C15(
     forgetful: Running, clock: MovedClock, namespace: str, session: str
 ) -> None:
-    """W-20: reads and other sessions renew nothing, a PUT does, also one that changes nothing."""
+    """http W-20: reads and other sessions renew nothing, a PUT does, also one that changes nothing."""
     path = f"/v1/working-memory/{session}"
     with client(forgetful, namespace) as api:
         body = {"messages": [said("a", id="a")], "ttl_seconds": 100}
@@ -67,7 +67,7 @@ def test_expiry_follows_from_the_clock__C15(
 
 
 def test_a_put_without_changes_renews_the_lifetime__C15(forgetful: Running, namespace: str, session: str) -> None:
-    """W-20: by one event."""
+    """http W-20: by one event."""
     with client(forgetful, namespace) as api:
         body = {"messages": [said("a", id="a")], "ttl_seconds": 100}
         first, second = put(api, session, **body), put(api, session, **body)
@@ -78,7 +78,7 @@ def test_a_put_without_changes_renews_the_lifetime__C15(forgetful: Running, name
 def test_what_expired_comes_back_exactly__C19_B6(
     remembering: Running, clock: MovedClock, namespace: str, session: str
 ) -> None:
-    """W-22: order, equal messages, roles, summary, data, memories, strategy; and nothing is written by reading."""
+    """http W-22: order, equal messages, roles, summary, data, memories, strategy; and nothing is written by reading."""
     path = f"/v1/working-memory/{session}"
     with client(remembering, namespace) as api:
         put(
@@ -109,7 +109,7 @@ def test_what_expired_comes_back_exactly__C19_B6(
 def test_live_ones_go_first_and_what_was_deleted_stays_so__C19(
     remembering: Running, clock: MovedClock, namespace: str, session: str
 ) -> None:
-    """W-21, W-22."""
+    """http W-21, W-22."""
     path = f"/v1/working-memory/{session}"
     with client(remembering, namespace) as api:
         put(api, session, messages=[said("expired")], ttl_seconds=100, user_id="ada")

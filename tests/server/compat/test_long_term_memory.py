@@ -1,4 +1,4 @@
-"""Long-term memory and the prompt, by the published client: C20, C21, C22."""
+"""Long-term memory and the prompt, by the published client: http C20, C21, C22."""
 
 import httpx
 import pytest
@@ -40,7 +40,7 @@ async def known(client: MemoryAPIClient, namespace: str) -> MemoryAPIClient:
 
 
 async def test_create_get_edit_delete__C22(known: MemoryAPIClient, namespace: str) -> None:
-    """W-26, W-27."""
+    """http W-26, W-27."""
     name = f"{namespace}-f1"
     record = await known.get_long_term_memory(name)
     assert (record.text, record.user_id, record.memory_type.value) == ("Mia lives in Oslo", "mia", "semantic")
@@ -54,7 +54,7 @@ async def test_create_get_edit_delete__C22(known: MemoryAPIClient, namespace: st
 
 
 async def test_search_by_words_and_filters__C22(known: MemoryAPIClient, namespace: str) -> None:
-    """W-30 … W-34."""
+    """http W-30 … W-34."""
     found = await known.search_long_term_memory("Where is the bicycle?", namespace=here(namespace), limit=2)
     assert (found.memories[0].id, found.total >= 1) == (f"{namespace}-f2", True)
     by_topic = await known.search_long_term_memory(
@@ -81,7 +81,7 @@ def here(namespace: str):
 
 
 async def test_forget_dry_and_real__C22(known: MemoryAPIClient, api: httpx.Client, namespace: str) -> None:
-    """W-28: this client leaves dry_run out exactly when it is false."""
+    """http W-28: this client leaves dry_run out exactly when it is false."""
     policy = ForgetPolicy(budget=1)
     dry = await known.forget_long_term_memories(policy, namespace=namespace, dry_run=True)
     assert (dry.scanned, dry.deleted, dry.dry_run) == (3, 2, True)
@@ -97,7 +97,7 @@ async def test_forget_dry_and_real__C22(known: MemoryAPIClient, api: httpx.Clien
 async def test_records_that_say_the_same_are_merged__C22(
     client: MemoryAPIClient, api: httpx.Client, namespace: str
 ) -> None:
-    """W-26, W-28."""
+    """http W-26, W-28."""
     same = [ClientMemoryRecord(id=f"{namespace}-{n}", text="twice", namespace=namespace, user_id="u") for n in range(3)]
     await client.create_long_term_memory(same, deduplicate=False)
     answer = api.post("/v1/long-term-memory/compact", params={"user_id": "u"})
@@ -126,14 +126,14 @@ async def test_records_that_say_the_same_are_merged__C22(
     ],
 )
 def test_what_makes_no_sense_is_refused__C22(api: httpx.Client, path: str, body: dict, status: int, says: str) -> None:
-    """W-4, W-23, W-31, W-33."""
+    """http W-4, W-23, W-31, W-33."""
     answer = api.post(path, json=body)
     assert answer.status_code == status, answer.text
     assert says in answer.text
 
 
 def test_an_edit_without_fields__C22(api: httpx.Client) -> None:
-    """W-27."""
+    """http W-27."""
     answer = api.patch("/v1/long-term-memory/unknown", json={"text": "x"})
     assert (answer.status_code, answer.json()) == (404, {"detail": "Memory with ID unknown not found"})
     answer = api.patch("/v1/long-term-memory/unknown", json={"text": None})
@@ -143,7 +143,7 @@ def test_an_edit_without_fields__C22(api: httpx.Client) -> None:
 async def test_a_prompt_has_its_parts_in_order__C20(
     known: MemoryAPIClient, api: httpx.Client, namespace: str, session: str
 ) -> None:
-    """W-23 … W-25."""
+    """http W-23 … W-25."""
     put(
         api,
         session,
@@ -172,7 +172,7 @@ async def test_a_prompt_has_its_parts_in_order__C20(
 async def test_a_missing_session_is_an_empty_one_and_no_hits_are_null__C20(
     client: MemoryAPIClient, namespace: str
 ) -> None:
-    """W-23, W-24."""
+    """http W-23, W-24."""
     prompt = await client.memory_prompt(
         query="x", session_id="unknown", namespace=namespace, long_term_search={"namespace": {"eq": namespace}}
     )

@@ -68,7 +68,7 @@ def test_summary_views_come_later(api: httpx.Client, rule: str, method: str, pat
 
 
 def test_only_the_models_that_are_named_pass_and_have_their_windows__W_42(api: httpx.Client, session: str) -> None:
-    """W-42: by the percentage that 1,000 counted tokens or so are of each."""
+    """http W-42: by the percentage that 1,000 counted tokens or so are of each."""
     answers = put(api, session, messages=[said("word " * 700)]).json()["messages"]
     assert len(answers) == 1
     assert len(NAMED) == 35
@@ -114,7 +114,7 @@ def cut() -> Iterator[tuple[Cut, Running]]:
 
 
 async def test_a_store_that_is_cut_off_costs_no_message__B4(cut: tuple[Cut, Running], session: str) -> None:
-    """W-5, W-54: it is 503, never an empty session that a client would write back."""
+    """http W-5, W-54: it is 503, never an empty session that a client would write back."""
     store, item = cut
     config = MemoryClientConfig(base_url=item.url, default_namespace="cut")
     async with MemoryAPIClient(config) as client:

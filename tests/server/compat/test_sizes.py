@@ -21,7 +21,7 @@ pytestmark = pytest.mark.postgres
 def test_what_is_too_large_for_an_event_is_refused(
     api: httpx.Client, session: str, body: dict[str, Any], field: str
 ) -> None:
-    """Trust N-5, W-3; what just fits is stored."""
+    """Trust N-5, http W-3; what just fits is stored."""
     answer = api.put(f"/v1/working-memory/{session}", json=body)
     assert (answer.status_code, field in answer.text) == (422, True), answer.text[:300]
     assert api.get(f"/v1/working-memory/{session}").status_code == 404
@@ -48,7 +48,10 @@ def test_what_is_too_large_for_an_event_is_refused(
 def test_a_memory_says_only_what_a_record_may_say(
     api: httpx.Client, session: str, fields: dict[str, Any], field: str
 ) -> None:
-    """W-3, N-3: what a session holds is promoted, and a record that cannot be kept would stand in the way of all."""
+    """What a session holds is promoted, and a record that cannot be kept would stand in the way of all.
+
+    Source: http W-3, trust N-3.
+    """
     answer = api.put(f"/v1/working-memory/{session}", json={"memories": [{"id": "m", "text": "x", **fields}]})
     assert answer.status_code == 422, answer.text[:300]
     assert f"memories.0.{field}" in answer.text
@@ -67,7 +70,7 @@ def test_a_strategy_that_would_be_copied_into_each_record_is_bounded(api: httpx.
 def test_a_window_that_no_config_may_have_is_refused_and_harms_no_session(
     api: httpx.Client, session: str, window: int
 ) -> None:
-    """W-39: in a config it would be an event that nobody can read again."""
+    """http W-39: in a config it would be an event that nobody can read again."""
     texts = {"messages": [{"role": "user", "content": "hello"}]}
     assert api.put(f"/v1/working-memory/{session}", json=texts).status_code == 200
     too_large = {"context_window_max": window}

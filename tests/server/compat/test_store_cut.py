@@ -1,4 +1,4 @@
-"""B4: a read that the store does not answer is 503, never 404, and costs nothing afterwards."""
+"""http B4: a read that the store does not answer is 503, never 404, and costs nothing afterwards."""
 
 from collections.abc import Iterator
 
@@ -31,7 +31,7 @@ def cut() -> Iterator[tuple[Victim, Running]]:
 
 
 async def test_a_client_whose_read_fails_is_told_so_and_loses_no_message__B4(cut: tuple[Victim, Running]) -> None:
-    """W-5, W-54: what is read as absent would be created anew, and then written over."""
+    """http W-5, W-54: what is read as absent would be created anew, and then written over."""
     victim, service = cut
     config = MemoryClientConfig(base_url=service.url, timeout=30)
     async with MemoryAPIClient(config) as client:
@@ -53,7 +53,7 @@ async def test_a_client_whose_read_fails_is_told_so_and_loses_no_message__B4(cut
 async def test_a_write_that_saw_nothing_costs_no_message__B4(
     client: MemoryAPIClient, api: httpx.Client, session: str
 ) -> None:
-    """W-54: the body that a client makes when it takes a failed read for an empty session."""
+    """http W-54: the body that a client makes when it takes a failed read for an empty session."""
     path = f"/v1/working-memory/{session}"
     await client.put_working_memory(session, WorkingMemory(session_id=session, messages=SAID))
     await client.put_working_memory(session, WorkingMemory(session_id=session, messages=[], data={"new": 2}))

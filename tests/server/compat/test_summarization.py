@@ -1,4 +1,4 @@
-"""Automatic summarization by a PUT: C13, C14, B3 and B5, with a model behind a real endpoint."""
+"""Automatic summarization by a PUT: http C13, C14, B3 and B5, with a model behind a real endpoint."""
 
 from collections.abc import Iterator
 
@@ -66,7 +66,7 @@ def put_within(api: httpx.Client, session: str, window: int, messages: list[dict
 def test_nothing_at_the_threshold_and_a_summary_above_it__C13(
     api: httpx.Client, endpoint: Endpoint, session: str
 ) -> None:
-    """W-41: L 1000, T 700; at most 400 tokens stay."""
+    """http W-41: L 1000, T 700; at most 400 tokens stay."""
     before = put_within(api, session, 1000, many(17))
     assert (before["context"], len(before["messages"]), len(endpoint.asked)) == (None, 17, 0)
     after = put_within(api, session, 1000, [*many(17), *many(1, 17)])
@@ -82,7 +82,7 @@ def test_nothing_at_the_threshold_and_a_summary_above_it__C13(
 
 
 def test_it_can_be_turned_off__C14(server: Server, shared_database: str, endpoint: Endpoint, session: str) -> None:
-    """W-12."""
+    """http W-12."""
     off = {"enable_working_memory_summarization": False, "worker": False}
     with (
         running(server.target(shared_database), settings=with_model(endpoint), **off) as service,
@@ -100,7 +100,7 @@ def test_it_can_be_turned_off__C14(server: Server, shared_database: str, endpoin
 def test_a_model_that_fails_loses_nothing__B5(
     api: httpx.Client, endpoint: Endpoint, session: str, behaviour: object
 ) -> None:
-    """W-41, W-44, I-53."""
+    """http W-41, W-44, trust I-53."""
     endpoint.answers(behaviour)
     answer = put_within(api, session, 1000, many(30))
     assert (answer["context"], len(answer["messages"])) == (None, 30)
@@ -156,7 +156,7 @@ def test_a_put_does_not_wait_until_its_own_time_is_over__W_45(
 def test_a_session_deleted_while_it_is_summarised_stays_deleted__B3(
     server: Server, shared_database: str, endpoint: Endpoint, namespace: str, session: str
 ) -> None:
-    """W-48."""
+    """http W-48."""
     endpoint.answers(hang)
     waiting = {"summarization_wait_seconds": 0, "worker": False}
     with (

@@ -44,7 +44,7 @@ def texts(answer: httpx.Response | dict) -> list[str]:
 
 
 async def test_health_is_whole_milliseconds__C1(client: MemoryAPIClient) -> None:
-    """W-13."""
+    """http W-13."""
     now = (await client.health_check()).now
     assert now.is_integer()
     assert now > 1_700_000_000_000
@@ -53,7 +53,7 @@ async def test_health_is_whole_milliseconds__C1(client: MemoryAPIClient) -> None
 async def test_a_session_that_is_not_there_is_404_with_its_text__C2(
     client: MemoryAPIClient, api: httpx.Client, session: str
 ) -> None:
-    """W-17."""
+    """http W-17."""
     answer = api.get(f"/v1/working-memory/{session}")
     assert (answer.status_code, answer.json()) == (404, {"detail": f"Session {session} not found"})
     with pytest.raises(MemoryNotFoundError):
@@ -61,18 +61,18 @@ async def test_a_session_that_is_not_there_is_404_with_its_text__C2(
 
 
 async def test_deleting_what_is_not_there_is_ok__C3(client: MemoryAPIClient, session: str) -> None:
-    """W-19."""
+    """http W-19."""
     assert (await client.delete_working_memory(session)).status == "ok"
 
 
 async def test_an_empty_body_makes_a_session__C4(api: httpx.Client, session: str) -> None:
-    """W-16."""
+    """http W-16."""
     assert put(api, session).status_code == 200
     assert api.get(f"/v1/working-memory/{session}").status_code == 200
 
 
 async def test_unknown_fields_are_ignored_and_the_id_of_the_path_wins__C5(api: httpx.Client, session: str) -> None:
-    """W-3, W-16, trust N-12."""
+    """http W-3, W-16, trust N-12."""
     answer = api.put(
         f"/v1/working-memory/{session}?nonsense=1",
         json={"session_id": "another", "new_session": True, "unsaved": 1, "messages": [said("hi", colour="red")]},
@@ -81,7 +81,7 @@ async def test_unknown_fields_are_ignored_and_the_id_of_the_path_wins__C5(api: h
 
 
 async def test_exactly_the_documented_keys_nulls_included__C6(api: httpx.Client, session: str) -> None:
-    """W-8, W-18."""
+    """http W-8, W-18."""
     answer = put(api, session, data=None, messages=[said("hi")]).json()
     assert answer.keys() == KEYS
     assert answer["data"] == {}
@@ -103,14 +103,14 @@ async def test_exactly_the_documented_keys_nulls_included__C6(api: httpx.Client,
     ids=["stamped", "unstamped", "empty", "mixed"],
 )
 def test_unstamped_messages_are_warned_of__C7(api: httpx.Client, session: str, messages: list, warned: bool) -> None:
-    """W-11."""
+    """http W-11."""
     header = put(api, session, messages=messages).headers.get("X-Deprecation-Warning", "")
     assert header.startswith("messages[].created_at will become required") is warned
 
 
 @pytest.mark.parametrize("content", ["", "  \n"])
 def test_a_blank_message_is_refused_by_its_id__C8(api: httpx.Client, session: str, content: str) -> None:
-    """W-16."""
+    """http W-16."""
     answer = put(api, session, messages=[said("hi"), said(content, id="m2")])
     assert answer.status_code == 400
     assert answer.json() == {"detail": "Message content cannot be empty (message ID: m2)"}
@@ -143,7 +143,7 @@ def soon(seconds: float) -> str:
 def test_what_makes_no_sense_is_422_and_stores_nothing__C9(
     api: httpx.Client, session: str, body: object, query: dict, says: str
 ) -> None:
-    """W-4, W-16."""
+    """http W-4, W-16."""
     answer = api.put(f"/v1/working-memory/{session}", json=body, params=query)
     assert answer.status_code == 422
     detail = answer.json()["detail"]
@@ -153,18 +153,18 @@ def test_what_makes_no_sense_is_422_and_stores_nothing__C9(
 
 
 def test_a_time_within_the_tolerance_passes__C9(api: httpx.Client, session: str) -> None:
-    """W-16."""
+    """http W-16."""
     assert put(api, session, messages=[said("a", created_at=soon(299))]).status_code == 200
 
 
 @pytest.mark.parametrize("limit", ["0", "101", "-1", "x"])
 def test_a_list_has_1_to_100__C9(api: httpx.Client, limit: str) -> None:
-    """W-15."""
+    """http W-15."""
     assert api.get("/v1/working-memory/", params={"limit": limit}).status_code == 422
 
 
 def test_missing_ids_become_ulids_and_given_ones_come_back__C10(api: httpx.Client, session: str) -> None:
-    """W-8."""
+    """http W-8."""
     answer = put(
         api,
         session,
@@ -176,7 +176,7 @@ def test_missing_ids_become_ulids_and_given_ones_come_back__C10(api: httpx.Clien
 
 
 async def test_percentages__C11(client: MemoryAPIClient, api: httpx.Client, session: str) -> None:
-    """W-40: null, 0.0, the example, window beats model, cap."""
+    """http W-40: null, 0.0, the example, window beats model, cap."""
     path = f"/v1/working-memory/{session}"
     names = "context_percentage_total_used", "context_percentage_until_summarization"
 
@@ -199,7 +199,7 @@ async def test_percentages__C11(client: MemoryAPIClient, api: httpx.Client, sess
 
 
 def test_what_the_window_cannot_hold_is_left_out_and_kept__C12(api: httpx.Client, session: str) -> None:
-    """W-43."""
+    """http W-43."""
     words = " ".join(["word"] * 98)
     put(api, session, messages=[said(f"{n} {words}") for n in range(5)])
     path = f"/v1/working-memory/{session}"
@@ -212,7 +212,7 @@ def test_what_the_window_cannot_hold_is_left_out_and_kept__C12(api: httpx.Client
 async def test_a_lifetime_ends_by_the_clock_alone__C15(
     client: MemoryAPIClient, api: httpx.Client, session: str
 ) -> None:
-    """W-20: the clock of this service cannot be set; see test_expiry for what is renewed."""
+    """http W-20: the clock of this service cannot be set; see test_expiry for what is renewed."""
     answer = put(api, session, ttl_seconds=3600, messages=[said("a")]).json()
     assert answer["ttl_seconds"] == 3600
     assert (await client.get_working_memory(session)).ttl_seconds == 3600
@@ -221,7 +221,7 @@ async def test_a_lifetime_ends_by_the_clock_alone__C15(
 async def test_lists_have_pages_filters_a_total_and_an_order__C16(
     client: MemoryAPIClient, api: httpx.Client, namespace: str
 ) -> None:
-    """W-15."""
+    """http W-15."""
     for number in range(5):
         put(api, f"s{number}", user_id="ada" if number % 2 else None, messages=[said("a")])
     put(api, "s0", messages=[said("b")])
@@ -239,7 +239,7 @@ async def test_lists_have_pages_filters_a_total_and_an_order__C16(
 async def test_a_session_is_found_by_its_id_if_only_one_can_be_meant__C17(
     service, namespace: str, session: str
 ) -> None:
-    """W-14."""
+    """http W-14."""
     with httpx.Client(base_url=service.url, timeout=30) as api:
         path = f"/v1/working-memory/{session}"
         api.put(path, json={"user_id": "ada", "namespace": namespace, "messages": [said("hers")]})
@@ -259,7 +259,7 @@ async def test_a_session_is_found_by_its_id_if_only_one_can_be_meant__C17(
 def test_the_most_recent_messages_by_their_own_time__C18(
     api: httpx.Client, session: str, limit: int, kept: list[str]
 ) -> None:
-    """W-17: three times that are not sorted."""
+    """http W-17: three times that are not sorted."""
     stamps = {"c": "2026-01-03T00:00:00Z", "a": "2026-01-01T00:00:00Z", "b": "2026-01-02T00:00:00Z"}
     put(api, session, messages=[said(text, created_at=at) for text, at in stamps.items()])
     answer = api.get(f"/v1/working-memory/{session}", params={"recent_messages_limit": limit})
@@ -279,7 +279,7 @@ def test_the_most_recent_messages_by_their_own_time__C18(
 async def test_each_strategy_comes_back_with_its_config__C25(
     client: MemoryAPIClient, session: str, strategy: dict
 ) -> None:
-    """W-16."""
+    """http W-16."""
     memory = WorkingMemory(session_id=session, long_term_memory_strategy=MemoryStrategyConfig(**strategy))
     await client.put_working_memory(session, memory)
     back = (await client.get_working_memory(session)).long_term_memory_strategy
@@ -300,7 +300,7 @@ async def test_each_strategy_comes_back_with_its_config__C25(
     ],
 )
 def test_paths_match_byte_for_byte__C24(api: httpx.Client, method: str, path: str, status: int) -> None:
-    """W-1, W-2."""
+    """http W-1, W-2."""
     answer = api.request(method, path)
     assert answer.status_code == status
     if path.startswith("/v1/working-memory/a"):
@@ -308,7 +308,7 @@ def test_paths_match_byte_for_byte__C24(api: httpx.Client, method: str, path: st
 
 
 def test_a_delete_holds_to_its_version(api: httpx.Client, session: str) -> None:
-    """W-52, for the one route that ends a session."""
+    """http W-52, for the one route that ends a session."""
     path = f"/v1/working-memory/{session}"
     assert api.delete(path, headers={"if-match": "*"}).status_code == 412
     stale = put(api, session, messages=[said("hello")]).headers["etag"]
@@ -332,7 +332,7 @@ async def test_a_time_that_is_far_ahead_is_no_trouble_for_the_client(
 
 
 async def test_a_message_keeps_what_the_client_said_of_it(client: MemoryAPIClient, session: str) -> None:
-    """W-6, W-18."""
+    """http W-6, W-18."""
     at = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
     sent = MemoryMessage(role="narrator", content="Once upon a time", id="m1", created_at=at)
     await client.put_working_memory(session, WorkingMemory(session_id=session, messages=[sent]))
