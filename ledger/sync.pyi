@@ -57,17 +57,17 @@ class SyncLongTermMemory:
     def get(self, record_id: str) -> LongTermRecord:
         """Return a live record; of several with that id, that which was changed last. Counts as a read."""
     def search(self, body: Mapping[str, Any] | RecordSearch) -> RecordPage:
-        """Return what answers a question of http W-30, ranked and paged. What is shown counts as read."""
+        """Return what answers a question, ranked and paged. What is shown counts as read."""
     def history(self, record_id: str) -> list[Revision]:
-        """Return what the record was after each event about it, oldest first, also of one that is gone (http W-71)."""
+        """Return what the record was after each event about it, oldest first, also of one that is gone."""
     def embed_pending(self) -> int:
         """Give every record's text its meaning, page by page; return how many."""
     def create(self, records: Sequence[Mapping[str, Any]], *, deduplicate: bool = True) -> None:
-        """Add *records*, or edit those whose ids are known; the next read sees them (http W-26)."""
+        """Add *records*, or edit those whose ids are known; the next read sees them."""
     def patch(self, record_id: str, changes: Mapping[str, Any]) -> LongTermRecord:
-        """Change fields of a live record and return it; nulls are ignored (http W-27)."""
+        """Change fields of a live record and return it; nulls are ignored."""
     def delete(self, record_ids: Sequence[str]) -> int:
-        """Delete the live records with these ids, and return how many there were (http W-27)."""
+        """Delete the live records with these ids, and return how many there were."""
     def forget(
         self,
         policy: Mapping[str, Any] | ForgetPolicy,
@@ -79,13 +79,13 @@ class SyncLongTermMemory:
         dry_run: bool = True,
         pinned: Sequence[str] | None = None,
     ) -> ForgetResult:
-        """Delete what *policy* does not keep, of up to *limit* records, the oldest first (http W-28)."""
+        """Delete what *policy* does not keep, of up to *limit* records, the oldest first."""
     def compact(self, *, namespace: str | None = None, user_id: str | None = None) -> int:
-        """Merge the records of a user that say the same, and return how many remain (http W-28)."""
+        """Merge the records of a user that say the same, and return how many remain."""
     def restore(
         self, record_id: str, revision: int, *, namespace: str | None = None, user_id: str | None = None
     ) -> LongTermRecord:
-        """Make the record what it was at *revision*, see `history`, and return it (http W-71)."""
+        """Make the record what it was at *revision*, see `history`, and return it."""
 
 class SyncMemoryLedger:
     @classmethod
@@ -156,13 +156,13 @@ class SyncMemoryLedger:
     def get_active_entries(self, session_id: str, **when: Unpack[When]) -> list[Entry]:
         """Return the entries no compaction, removal or clear has taken away, oldest first."""
     def get_context(self, session_id: str, **how: Unpack[Rendering]) -> Context:
-        """Return what the model is shown, as a structure; empty for an unknown session (R-000-16)."""
+        """Return what the model is shown, as a structure; empty for an unknown session."""
     def get_context_for_llm(self, session_id: str, **how: Unpack[Rendering]) -> str:
-        """Return what the model is shown, as text; empty for an unknown session (R-000-12, R-000-16)."""
+        """Return what the model is shown, as text; empty for an unknown session."""
     def seen(self, session_id: str, **when: Unpack[When]) -> ContextAudit:
         """Return what the model was shown, proved by its recorded digest, each line with its source."""
     def derived(self, session_id: str, entry_id: str | int, *, user_id: str | None = None) -> Derived:
-        """Return every summary and recorded context that an entry, by id or version, reached (trust P-17)."""
+        """Return every summary and recorded context that an entry, by id or version, reached."""
     def list_sessions(
         self,
         *,
@@ -175,9 +175,9 @@ class SyncMemoryLedger:
     def get_state(self, session_id: str, **when: Unpack[When]) -> SessionState:
         """Return the session's state now, at *version*, or at a moment."""
     def get_stats(self, session_id: str, **when: Unpack[When]) -> SessionStats:
-        """Return the statistics; all zero for an unknown session (R-000-2, R-000-16)."""
+        """Return the statistics; all zero for an unknown session."""
     def get_metrics(self, session_id: str, *, kind: str | None = None, **when: Unpack[When]) -> MemoryMetrics:
-        """Return how much is remembered, all of it or what is of *kind*, and how often it was compacted (R-002-9)."""
+        """Return how much is remembered, all of it or what is of *kind*, and how often it was compacted."""
     def get_summaries(self, session_id: str, **when: Unpack[When]) -> list[Summary]:
         """Return the live summaries, oldest place first."""
     def get_data(self, session_id: str, **when: Unpack[When]) -> JsonObject:
@@ -193,7 +193,7 @@ class SyncMemoryLedger:
         existing: bool = False,
         **guard: Unpack[Guard],
     ) -> Configured:
-        """Merge *config* into the session's memory config, or *replace* all of it, from the next batch on (R-CFG-9)."""
+        """Merge *config* into the session's memory config, or *replace* all of it, from the next batch on."""
     def set_expiry(self, session_id: str, ttl_seconds: int | None, **guard: Unpack[Guard]) -> Version:
         """Let the session expire *ttl_seconds* after its last write, or never, and return its version."""
     def clear_session(self, session_id: str, *, end: bool = False, **guard: Unpack[Guard]) -> Version:
@@ -306,15 +306,15 @@ class SyncMemoryLedger:
     def embed_pending(self) -> int:
         """Embed the texts that have no vector yet, and return how many; searches do it in the background."""
     def export_session(self, session_id: str, *, user_id: str | None = None) -> JsonObject:
-        """Return the session's state as JSON in the shape of seed 000 (R-000-15)."""
+        """Return the session's state as JSON: ``sessionId``, ``entries``, ``summaries``, ``totalTokens``."""
     def import_session(
         self, session_id: str | Mapping[str, Any], state: Mapping[str, Any] | None = None, *, user_id: str | None = None
     ) -> ImportedState:
-        """Put an exported state in place of the session's; an equal one changes nothing (R-000-15)."""
+        """Put an exported state in place of the session's; an equal one changes nothing."""
     def export_file(self, session_id: str | None = None, *, user_id: str | None = None) -> Iterator[bytes]:
-        """Yield a session, or the whole namespace, as the lines of one of our own files (trust E-12)."""
+        """Yield a session, or the whole namespace, as the lines of one of our own files."""
     def import_file(self, lines: Lines, *, session_id: str | None = None, user_id: str | None = None) -> Imported:
-        """Copy sessions from one of our own files, proved line by line before anything is written (trust E-12)."""
+        """Copy sessions from one of our own files, proved line by line before anything is written."""
     def import_conversations(
         self,
         conversations: Sequence[Conversation],
@@ -326,9 +326,9 @@ class SyncMemoryLedger:
     def verify(
         self, session_id: str | None = None, *, user_id: str | None = None, progress: Callable[[int, int], None] = ...
     ) -> VerifyReport:
-        """Prove a session, or the whole namespace: recompute every hash and place (trust §12)."""
+        """Prove a session, or the whole namespace: recompute every hash and place."""
     def matches_replay(self, session_id: str, *, user_id: str | None = None) -> bool:
-        """Tell whether what reads answer equals a replay from the first event (trust P-8)."""
+        """Tell whether what reads answer equals a replay from the first event."""
     def stored_projections(self) -> list[StoredProjectionInfo]:
         """Return the projections that this release keeps in tables."""
     def projection_builds(self) -> list[BuildStatus]:
