@@ -41,7 +41,7 @@ def test_a_worker_works_until_it_is_interrupted_and_ends_in_order(noted: Cli, nu
     with noted.process("worker") as process:
         assert process.stdout is not None
         lines = [process.stdout.readline(), process.stdout.readline()]
-        assert "worker" in lines[1], lines
+        assert "working" in lines[1], lines
         time.sleep(0.2)
         process.send_signal(number)
         _, err = process.communicate(timeout=30)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.processes
+
 PACKAGE = Path(__file__).parent / "strategy_package"
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
@@ -16,8 +18,6 @@ import json
 from ledger import SyncMemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from projections.config import load
-
-pytestmark = pytest.mark.processes
 
 with SyncMemoryLedger.open(store=InMemoryStore(), config={"window": {"type": "newest_units", "units": 1}}) as ledger:
     ledger.add_user_message("s", "where is it?")

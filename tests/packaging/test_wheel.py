@@ -10,6 +10,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
+pytestmark = pytest.mark.processes
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built from the working tree without network access."""
@@ -41,8 +44,6 @@ sys.path = [sys.argv[1]] + [each for each in sys.path if each != sys.argv[2]]
 import ledger, projections
 from ledger.cli.demo import example
 from ledger.stores.postgres.revisions import newest_revision
-
-pytestmark = pytest.mark.processes
 assert ledger.__file__.startswith(sys.argv[1]), ledger.__file__
 assert projections.__file__.startswith(sys.argv[1])
 assert str(example()).startswith(sys.argv[1]) and example().exists()

@@ -137,7 +137,7 @@ def test_readiness_is_for_neighbours_and_callers(server: Server, shared_database
 def test_a_service_that_cannot_serve_says_why(server: Server, fresh_database: str) -> None:
     """trust S-12, http W-5."""
     with running(server.target(fresh_database)) as first, server.superuser(fresh_database) as mighty:
-        mighty.execute("UPDATE ledger.alembic_version SET version_num = '0001'")
+        mighty.execute("UPDATE ledger.alembic_version SET version_num = '0000'")
         answer = asking.get(f"{first.url}/readyz")
         assert (answer.status_code, answer.json()["checks"]["migrations"]) == (503, "migration_needed")
         mighty.execute("ALTER DATABASE " + fresh_database + " CONNECTION LIMIT 0")

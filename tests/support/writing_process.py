@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from ledger.ports import Appended, Appender, AppendRequest, Receipt
+from ledger.ports import Appended, Appender, AppendRequest, Receipt, with_events
 from ledger.stores.postgres import Target
 from tests.support.writers_under_load import Writer, opened, streams_of
 
@@ -36,18 +36,18 @@ class AnswersTooEarly:
 
     async def _store_later(self, request: AppendRequest) -> Appended:
         await asyncio.sleep(0.05)
-        return await self._store.events.append(request)
+        return await self._store.append(request)
 
 
 async def work(url: str, namespace: str, name: str, file: BinaryIO, *, early: bool) -> None:
     """Append until killed; acknowledgements are in the kernel's hands, a line each, before the next append."""
     async with opened(Target(url, embedded=True)) as store:
-        appender: Appender = AnswersTooEarly(store) if early else store  # type: ignore[assignment]
+        target = with_events(store, AnswersTooEarly(store.events)) if early else store  # type: ignore[arg-type]
 
         def keep(answers: Appended) -> None:
             os.write(file.fileno(), msgspec.json.encode(answers.receipts) + b"\n")
 
-        writers = [Writer(appender, streams_of(namespace), f"{name}-{number}", keep) for number in range(4)]
+        writers = [Writer(target, streams_of(namespace), f"{name}-{number}", keep) for number in range(4)]
         await asyncio.gather(*(writer.run() for writer in writers))
 
 
