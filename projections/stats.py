@@ -29,6 +29,8 @@ class SessionStats(msgspec.Struct, frozen=True, kw_only=True):
     active_entries: int = 0
     compressed_entries: int = 0
     removed_entries: int = 0
+    #: Those of the compressed ones that no summary stands for.
+    erased_entries: int = 0
     summaries: int = 0
     total_tokens: int = 0
     active_tokens: int = 0
@@ -38,10 +40,16 @@ class SessionStats(msgspec.Struct, frozen=True, kw_only=True):
     compactions_in_flight: int = 0
     model_calls: int = 0
     model_tokens: int = 0
+    memories: int = 0
+    #: Memories that are in long-term memory as well.
+    promoted_memories: int = 0
     version: int = 0
+    #: Batches of events that were written together.
+    writes: int = 0
     created_at: datetime | None = None
     updated_at: datetime | None = None
     last_compaction_at: datetime | None = None
+    expires_at: datetime | None = None
 
 
 class MemoryMetrics(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import AtOption, SessionArgument, UserOption, opened, when
 from ledger.cli.output import Output, moment, safe
 from ledger.events import Ranges
+from ledger.shapes.auditing import DerivedShape, SeenShape
 from projections.timeline import spans
 
 _DIFFERS = 40  # as `verify` says of what is not as it was written
@@ -33,7 +34,7 @@ def seen(session: SessionArgument, user: UserOption = None, at: AtOption = None)
             return await ledger.seen(session, **when(at, user))
 
     found = run(work)
-    opts.output.result(found, lambda: _print_seen(opts.output, found))
+    opts.output.result(SeenShape.model_validate(found), lambda: _print_seen(opts.output, found))
     if found.verdict == "differs":
         raise typer.Exit(_DIFFERS)
 
@@ -55,7 +56,7 @@ def derived(
             return await ledger.derived(session, int(entry) if number else entry, user_id=user)
 
     found = run(work)
-    opts.output.result(found, lambda: _print_derived(opts.output, found))
+    opts.output.result(DerivedShape.model_validate(found), lambda: _print_derived(opts.output, found))
 
 
 def _print_seen(output: Output, found: ContextAudit) -> None:

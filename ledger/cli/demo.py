@@ -96,7 +96,7 @@ async def _record(output: Output, ledger: MemoryLedger, conversation: Conversati
                 compacted_at.append(added.version)
                 output.tell(
                     f"  after entry {entries:>3}: {result.entries_compressed} entries → one summary, "
-                    f"{result.original_tokens:,} → {result.summary_tokens:,} tokens",
+                    f"{result.tokens_before:,} → {result.tokens_after:,} tokens",
                     "yellow",
                 )
             shown_results = len(done)

@@ -132,6 +132,8 @@ def moment(value: datetime | None) -> str:
 
 
 def _plain(value: Any) -> Any:
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
     if hasattr(value, "__iter__"):
         return list(value)
     raise NotImplementedError(f"{type(value).__name__} has no JSON form")

@@ -9,8 +9,8 @@ from rich.text import Text
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import UserOption, opened
 from ledger.cli.output import STYLES, one_line
-from ledger.cli.values import found_value
 from ledger.search.finder import SearchResult
+from ledger.shapes.searching import HitsShape
 from projections.prompts import label
 from projections.ranking import words
 
@@ -65,7 +65,7 @@ def search(
             )
         opts.output.console.print(table)
 
-    opts.output.result({"query": query, "found": [found_value(found) for found in found]}, show_table)
+    opts.output.result(HitsShape.of(found), show_table)
 
 
 def marked(text: str, query: str, width: int) -> Text:

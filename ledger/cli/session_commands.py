@@ -11,6 +11,7 @@ from ledger.cli.source import read_bounded
 from ledger.compaction.result import CompactionResult
 from ledger.errors import InvalidInput
 from ledger.results import Forked
+from ledger.shapes.compacting import CompactionShape
 from ledger.strict_json import BODY, parse
 from projections import config as memory_config
 from projections.config import MemoryConfig
@@ -31,25 +32,14 @@ def compress(
             return await ledger.compress(session, key=key, force=force, user_id=user)
 
     found = run(work)
-    value = {
-        "compaction_id": found.compaction_id,
-        "key": found.key,
-        "entries_compressed": found.entries_compressed,
-        "original_tokens": found.original_tokens,
-        "summary_tokens": found.summary_tokens,
-        "tokens_saved": found.tokens_saved,
-        "summary_id": found.summary.summary_id if found.summary else None,
-        "summary": found.summary.text if found.summary else None,
-        "version": found.version,
-    }
 
     def show() -> None:
         opts.output.say(
-            f"{found.entries_compressed} entries, {found.original_tokens:,} → {found.summary_tokens:,} tokens", "bold"
+            f"{found.entries_compressed} entries, {found.tokens_before:,} → {found.tokens_after:,} tokens", "bold"
         )
         opts.output.say(found.summary.text if found.summary else "")
 
-    opts.output.result(value, show)
+    opts.output.result(CompactionShape.model_validate(found), show)
 
 
 @command(app)

@@ -1,21 +1,28 @@
 """Commands that read: sessions, show, timeline, context, stats. All take ``--at``."""
 
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import anyio
 import typer
 from rich.text import Text
 
+from ledger.application.log import MOST_EVENTS
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import AtOption, SessionArgument, UserOption, opened, timestamp, when
 from ledger.cli.output import STYLES, Output, moment, one_line, safe
-from ledger.cli.values import entry_value, event_value, session_value, summary_value
-from ledger.errors import NotFound, Unreadable
+from ledger.clock import SystemClock
+from ledger.errors import NotFound, SessionNotFound, Unreadable
 from ledger.events import RecordedEvent
+from ledger.history.log import LoggedEvent
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports.session_index import IndexedSession
+from ledger.session.state import SessionState
+from ledger.shapes.events import EventShape
+from ledger.shapes.sessions import SessionShape, ShownStateShape, StateShape, StatsShape
 from ledger.stored_projections.session_index import row_of
 from projections.history import PastEntry
 from projections.prompts import label
@@ -23,6 +30,9 @@ from projections.summaries import Summary
 from projections.timeline import describe
 
 FOLLOW_S = 0.5
+
+#: Reads the events of a session after a version: as they are stored for JSON, decoded for people.
+_Reading: TypeAlias = Callable[[MemoryLedger, str, int, str | None], Awaitable[Sequence[LoggedEvent | RecordedEvent]]]
 
 
 @command(app)
@@ -40,7 +50,8 @@ def sessions(
             return listed if at is None else await _as_of(ledger, listed, at)
 
     rows = run(work)
-    value = {"sessions": [session_value(row) for row in rows]}
+    namespace, now = opts.settings.namespace, SystemClock().now() if at is None else timestamp(at)
+    value = {"sessions": [SessionShape.of(row, namespace=namespace, now=now) for row in rows]}
 
     def show_table() -> None:
         if not rows:
@@ -88,22 +99,26 @@ def show(
     """Show the transcript: what is in the window, and which summary stands for what is not."""
     opts = options()
 
-    async def work() -> tuple[list[PastEntry], list[Summary], set[int], int]:
+    async def work() -> tuple[list[PastEntry], SessionState, set[int]]:
         async with opened(opts) as ledger:
             state = await ledger.get_state(session, **when(at, user))
             history = await ledger.get_history(session, version=state.version, user_id=user)
             context = await ledger.get_context(session, version=state.version, user_id=user)
             past = [past for past in history.entries if everything or past.status not in {"removed", "cleared"}]
             shown = {entry.version for entry in context.entries}
-            return past, list(state.summaries.live), shown, state.version
+            return past, state, shown
 
-    past, live, shown, version = run(work)
-    value = {
-        "session_id": session,
-        "version": version,
-        "entries": [entry_value(past, past.entry.version in shown) for past in past],
-        "summaries": [summary_value(summary) for summary in live],
-    }
+    past, state, shown = run(work)
+    live, version = state.summaries.live, state.version
+    moment_shown = None if at is None or at.isdigit() else timestamp(at)
+    value = StateShape.of(
+        state,
+        past,
+        session_id=session,
+        user_id=user,
+        namespace=opts.settings.namespace,
+        now=moment_shown or SystemClock().now(),
+    )
 
     def show_transcript() -> None:
         opts.output.say(
@@ -118,7 +133,7 @@ def show(
             _print_summary(opts.output, summary, numbers[summary.summary_id])
         opts.output.say("● in the window   ○ active, not shown   S1 stands in summary 1", style="dim")
 
-    opts.output.result(value, show_transcript)
+    opts.output.result(ShownStateShape.with_window(value, shown), show_transcript)
 
 
 @command(app)
@@ -131,33 +146,50 @@ def timeline(
 ) -> None:
     """List the events in order: what happened, when, and to what."""
     opts = options()
+    read: _Reading = _logged if opts.output.json else _recorded
 
     async def work() -> None:
         async with opened(opts) as ledger:
             last = after
             until = (await ledger.get_state(session, **when(at, user))).version if at is not None else None
-            events = await ledger.get_events(session, after_version=after, user_id=user)
+            events = await read(ledger, session, after, user)
             if not events and not follow:
                 await ledger.get_state(session, user_id=user)  # an unknown session is refused
             events = [event for event in events if until is None or event.version <= until]
             if opts.output.json and not follow:
                 opts.output.result(
-                    {"session_id": session, "events": [event_value(event) for event in events]}, lambda: None
+                    {"session_id": session, "events": [EventShape.model_validate(event) for event in events]},
+                    lambda: None,
                 )
                 return
             while True:
                 for event in events:
                     last = event.version
-                    if opts.output.json:
-                        opts.output.line(event_value(event))
+                    if isinstance(event, LoggedEvent):
+                        opts.output.line(EventShape.model_validate(event))
                     else:
                         _print_event(opts.output, event)
                 if not follow:
                     return
                 await anyio.sleep(FOLLOW_S)
-                events = await ledger.get_events(session, after_version=last, user_id=user)
+                events = await read(ledger, session, last, user)
 
     run(work)
+
+
+async def _recorded(ledger: MemoryLedger, session: str, after: int, user: str | None) -> list[RecordedEvent]:
+    return await ledger.get_events(session, after_version=after, user_id=user)
+
+
+async def _logged(ledger: MemoryLedger, session: str, after: int, user: str | None) -> list[LoggedEvent]:
+    events: list[LoggedEvent] = []
+    place: int | None = after
+    with suppress(SessionNotFound):  # it may begin while it is followed
+        while place is not None:
+            page = await ledger.get_log(session, after_version=place, limit=MOST_EVENTS, user_id=user)
+            events += page.events
+            place = page.next_after
+    return events
 
 
 @command(app)
@@ -220,7 +252,7 @@ def stats(session: SessionArgument, user: UserOption = None, at: AtOption = None
             table.add_row(name.replace("_", " "), _cell(value))
         opts.output.console.print(table)
 
-    opts.output.result(found, show_table)
+    opts.output.result(StatsShape.model_validate(found), show_table)
 
 
 def _cell(value: object) -> str:

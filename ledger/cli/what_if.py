@@ -7,10 +7,10 @@ import typer
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import AtOption, SessionArgument, UserOption, config_in, opened, point, when
 from ledger.cli.output import Output, one_line
-from ledger.cli.values import difference_value, what_if_value
 from ledger.errors import InvalidInput
 from ledger.history.difference import Difference, Side
 from ledger.results import Point, WhatIf
+from ledger.shapes.comparing import DifferenceShape, WhatIfShape
 from projections import config as memory_config
 from projections.config import MemoryConfig
 
@@ -61,7 +61,7 @@ def what_if(
         if found.failed:
             opts.output.say(f"{found.failed} compactions would have failed", style="yellow")
 
-    opts.output.result(what_if_value(found), show)
+    opts.output.result(WhatIfShape.model_validate(found), show)
 
 
 @command(app)
@@ -92,7 +92,7 @@ def diff(
             return await ledger.diff(session, points[0], points[1], on_miss=on_miss, user_id=user)
 
     found = run(work)
-    opts.output.result(difference_value(session, found), lambda: show_difference(opts.output, found))
+    opts.output.result(DifferenceShape.model_validate(found), lambda: show_difference(opts.output, found))
 
 
 @command(app)
@@ -120,10 +120,9 @@ def show_difference(output: Output, found: Difference) -> None:
             output.say(f"{sign} [summary of {summary.entry_count} entries] {one_line(summary.text, 90)}", style=style)
         for entry in side.only_entries:
             output.say(f"{sign} {entry.version:>5} {entry.kind}: {one_line(entry.content, 90)}", style=style)
-    for first, other in found.edited:
-        output.say(
-            f"~ {first.version:>5} {one_line(first.content, 40)} → {one_line(other.content, 40)}", style="yellow"
-        )
+    for edit in found.edited:
+        old, new = one_line(edit.before.content, 40), one_line(edit.after.content, 40)
+        output.say(f"~ {edit.before.version:>5} {old} → {new}", style="yellow")
     if found.empty:
         output.say("Both show the same.")
     if found.config_changed:

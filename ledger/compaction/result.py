@@ -15,8 +15,8 @@ class CompactionResult(msgspec.Struct, frozen=True, kw_only=True):
     key: str
     summary: Summary | None
     entries_compressed: int
-    original_tokens: int
-    summary_tokens: int
+    tokens_before: int
+    tokens_after: int
     version: int
     covered: Ranges = ()
     method: str | None = None
@@ -24,8 +24,8 @@ class CompactionResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def tokens_saved(self) -> int:
-        """Original tokens less those of the summary."""
-        return self.original_tokens - self.summary_tokens
+        """Tokens before less those of the summary."""
+        return self.tokens_before - self.tokens_after
 
 
 def result_of_event(outcome: RecordedEvent | None) -> CompactionResult:
@@ -48,8 +48,8 @@ def result_of(event: RecordedEvent, payload: CompactionCompleted) -> CompactionR
         key=payload.key,
         summary=summary_of(event, payload, payload.summary_id) if payload.summary_id else None,
         entries_compressed=ranges.size(payload.covered),
-        original_tokens=payload.tokens_before,
-        summary_tokens=payload.tokens_after,
+        tokens_before=payload.tokens_before,
+        tokens_after=payload.tokens_after,
         version=event.version,
         covered=payload.covered,
         method=payload.method,

@@ -4,7 +4,7 @@ Source: http W-72.
 """
 
 from collections.abc import Iterable
-from typing import Literal, TypeAlias
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -16,68 +16,109 @@ from projections.json_patch import json_patch
 from projections.summaries import Summary
 from projections.working_memory import Memory
 
-EntryChangeKind: TypeAlias = Literal["added", "removed", "edited", "covered"]
+T = TypeVar("T")
+
+
+class Pair(msgspec.Struct, Generic[T], frozen=True):
+    """The same thing on both sides."""
+
+    before: T
+    after: T
+
+
+class EntryChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """Entries of the window: *covered* ones left it by compactions, *removed* ones in any other way."""
+
+    added: tuple[Entry, ...] = ()
+    removed: tuple[Entry, ...] = ()
+    edited: tuple[Pair[Entry], ...] = ()
+    covered: tuple[Entry, ...] = ()
+
+
+class MemoryChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """Structured memories of the session."""
+
+    added: tuple[Memory, ...] = ()
+    removed: tuple[Memory, ...] = ()
+    edited: tuple[Pair[Memory], ...] = ()
+
+
+class SummaryChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """Live summaries."""
+
+    added: tuple[Summary, ...] = ()
+    removed: tuple[Summary, ...] = ()
 
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True):
-    """From one state to another; *edited* pairs are the item before and after.
+    """What changed from one state to another.
 
-    *covered* entries left the window by compactions, those *removed* in any other way. *data* is a JSON Patch
-    (RFC 6902). The contexts are the texts that stand for what left, none if there is none.
+    *data* is a JSON Patch (RFC 6902). *context* is the text that stands for what left the window, none if there is
+    none. *tokens* counts window and summaries.
     """
 
-    from_version: int
-    to_version: int
-    added: tuple[Entry, ...] = ()
-    removed: tuple[Entry, ...] = ()
-    covered: tuple[Entry, ...] = ()
-    edited: tuple[tuple[Entry, Entry], ...] = ()
-    data: tuple[JsonObject, ...] = ()
-    memories_added: tuple[Memory, ...] = ()
-    memories_removed: tuple[Memory, ...] = ()
-    memories_edited: tuple[tuple[Memory, Memory], ...] = ()
-    summaries_added: tuple[Summary, ...] = ()
-    summaries_removed: tuple[Summary, ...] = ()
-    from_context: str | None = None
-    to_context: str | None = None
-    from_tokens: int = 0
-    to_tokens: int = 0
+    versions: Pair[int]
+    tokens: Pair[int]
+    context: Pair[str | None]
+    entries: EntryChanges
+    summaries: SummaryChanges
+    memories: MemoryChanges
+    data: tuple[JsonObject, ...]
 
 
 def compare(before: SessionState, after: SessionState, covered: Ranges = ()) -> Changes:
     """Return what changed from *before* to *after*; *covered* are the versions that compactions took on the way."""
-    here = {entry.version: entry for entry in before.window.entries}
-    there = {entry.version: entry for entry in after.window.entries}
-    removed_entries = [entry for version, entry in here.items() if version not in there]
-    had = {memory.version: memory for memory in before.working.memories}
-    has = {memory.version: memory for memory in after.working.memories}
-    stood = {summary.summary_id: summary for summary in before.summaries.live}
-    stands = {summary.summary_id: summary for summary in after.summaries.live}
     return Changes(
-        from_version=before.version,
-        to_version=after.version,
-        added=tuple(entry for version, entry in there.items() if version not in here),
-        removed=tuple(entry for entry in removed_entries if not ranges.contains(covered, entry.version)),
-        covered=tuple(entry for entry in removed_entries if ranges.contains(covered, entry.version)),
-        edited=tuple(
-            (entry, there[version])
-            for version, entry in here.items()
-            if version in there and (entry.role, entry.content) != (there[version].role, there[version].content)
-        ),
+        versions=Pair(before.version, after.version),
+        tokens=Pair(_tokens(before), _tokens(after)),
+        context=Pair(working_context(before), working_context(after)),
+        entries=_entries(before, after, covered),
+        summaries=_summaries(before, after),
+        memories=_memories(before, after),
         data=tuple(json_patch(before.working.data, after.working.data)),
-        memories_added=tuple(memory for version, memory in has.items() if version not in had),
-        memories_removed=tuple(memory for version, memory in had.items() if version not in has),
-        memories_edited=tuple(
-            (memory, has[version])
-            for version, memory in had.items()
-            if version in has and memory.fields != has[version].fields
+    )
+
+
+def _tokens(state: SessionState) -> int:
+    return state.window.tokens + state.summaries.tokens
+
+
+def _entries(before: SessionState, after: SessionState, covered: Ranges) -> EntryChanges:
+    old = {entry.version: entry for entry in before.window.entries}
+    new = {entry.version: entry for entry in after.window.entries}
+    left = [entry for version, entry in old.items() if version not in new]
+    return EntryChanges(
+        added=tuple(entry for version, entry in new.items() if version not in old),
+        removed=tuple(entry for entry in left if not ranges.contains(covered, entry.version)),
+        edited=tuple(
+            Pair(entry, new[version])
+            for version, entry in old.items()
+            if version in new and (entry.role, entry.content) != (new[version].role, new[version].content)
         ),
-        summaries_added=tuple(summary for name, summary in stands.items() if name not in stood),
-        summaries_removed=tuple(summary for name, summary in stood.items() if name not in stands),
-        from_context=working_context(before),
-        to_context=working_context(after),
-        from_tokens=before.window.tokens + before.summaries.tokens,
-        to_tokens=after.window.tokens + after.summaries.tokens,
+        covered=tuple(entry for entry in left if ranges.contains(covered, entry.version)),
+    )
+
+
+def _memories(before: SessionState, after: SessionState) -> MemoryChanges:
+    old = {memory.version: memory for memory in before.working.memories}
+    new = {memory.version: memory for memory in after.working.memories}
+    return MemoryChanges(
+        added=tuple(memory for version, memory in new.items() if version not in old),
+        removed=tuple(memory for version, memory in old.items() if version not in new),
+        edited=tuple(
+            Pair(memory, new[version])
+            for version, memory in old.items()
+            if version in new and memory.fields != new[version].fields
+        ),
+    )
+
+
+def _summaries(before: SessionState, after: SessionState) -> SummaryChanges:
+    old = {summary.summary_id: summary for summary in before.summaries.live}
+    new = {summary.summary_id: summary for summary in after.summaries.live}
+    return SummaryChanges(
+        added=tuple(summary for name, summary in new.items() if name not in old),
+        removed=tuple(summary for name, summary in old.items() if name not in new),
     )
 
 

@@ -7,7 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ledger.events import Ranges
-from ledger.history.comparing import Changes, compare
+from ledger.history.comparing import Changes, Pair, compare
 from ledger.prices import Spending
 from ledger.session.state import SessionState
 from ledger.session.views import stats_of, window_of
@@ -46,7 +46,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
     before: Side
     after: Side
-    edited: tuple[tuple[Entry, Entry], ...]
+    edited: tuple[Pair[Entry], ...]
     config_changed: bool
     changes: Changes
 
@@ -70,7 +70,7 @@ def difference(before: DiffInput, after: DiffInput, covered: Ranges = ()) -> Dif
         before=_side(before, first.tokens, entries[0], entries[1], summaries[0], summaries[1]),
         after=_side(after, other.tokens, entries[1], entries[0], summaries[1], summaries[0]),
         edited=tuple(
-            (entry, entries[1][version])
+            Pair(entry, entries[1][version])
             for version, entry in entries[0].items()
             if version in entries[1] and entries[1][version].content != entry.content
         ),

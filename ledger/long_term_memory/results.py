@@ -1,6 +1,7 @@
 """What long-term memory answers, and its JSON. Source: http W-6, W-28, W-29, W-31, W-71."""
 
 from datetime import UTC, datetime
+from typing import Final
 
 import msgspec
 
@@ -8,11 +9,14 @@ from ledger.events import JsonObject
 from ledger.ports.records import RecordHit, StoredRecord
 from projections.records import memory_hash
 
+#: The names that the working-memory API has for fields of a record.
+_SHOWN_AS: Final = {"record_id": "id", "extracted": "discrete_memory_extracted"}
+
 
 class LongTermRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A record as a caller sees it; the default namespace and the empty user are none."""
 
-    id: str
+    record_id: str
     text: str
     session_id: str | None
     user_id: str | None
@@ -25,7 +29,7 @@ class LongTermRecord(msgspec.Struct, frozen=True, kw_only=True):
     topics: list[str] | None
     entities: list[str] | None
     memory_hash: str
-    discrete_memory_extracted: str
+    extracted: bool
     memory_type: str
     persisted_at: datetime
     extracted_from: list[str] | None
@@ -35,8 +39,9 @@ class LongTermRecord(msgspec.Struct, frozen=True, kw_only=True):
     metadata: JsonObject
 
     def as_json(self) -> JsonObject:
-        """Return it as plain JSON, every key present."""
-        return {name: _plain(getattr(self, name)) for name in self.__struct_fields__}
+        """Return it as the working-memory API shows a record, every key present."""
+        plain = {_SHOWN_AS.get(name, name): _plain(getattr(self, name)) for name in self.__struct_fields__}
+        return {**plain, "discrete_memory_extracted": "t" if self.extracted else "f"}
 
 
 class FoundRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +111,7 @@ def shown(stored: StoredRecord, *, namespace: str | None) -> LongTermRecord:
     record, fields = stored.record, stored.record.fields
     user_id = stored.user_id or None
     return LongTermRecord(
-        id=record.record_id,
+        record_id=record.record_id,
         text=fields.text,
         session_id=fields.session_id,
         user_id=user_id,
@@ -119,7 +124,7 @@ def shown(stored: StoredRecord, *, namespace: str | None) -> LongTermRecord:
         topics=_listed(fields.topics),
         entities=_listed(fields.entities),
         memory_hash=memory_hash(fields, user_id=user_id, namespace=namespace),
-        discrete_memory_extracted="t" if fields.extracted else "f",
+        extracted=fields.extracted,
         memory_type=fields.memory_type,
         persisted_at=record.persisted_at,
         extracted_from=_listed(fields.extracted_from),

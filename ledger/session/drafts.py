@@ -72,7 +72,7 @@ class EntryDraft(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-_FIELDS: Final = frozenset(EntryDraft.__struct_fields__) | {"id"}
+_FIELDS: Final = frozenset(EntryDraft.__struct_fields__)
 
 
 def draft_entry(raw: Mapping[str, Any] | EntryDraft, *, field: str = "") -> EntryDraft:
@@ -98,12 +98,12 @@ def draft_entry(raw: Mapping[str, Any] | EntryDraft, *, field: str = "") -> Entr
     tool_name = _short_text(raw.get("tool_name"), at("tool_name"))
     if kind == "tool_call" and not tool_name:
         raise InvalidInput("missing_field", "a tool call names its tool", field=at("tool_name"))
-    entry_id = raw.get("entry_id") if raw.get("entry_id") is not None else raw.get("id")
+    entry_id = raw.get("entry_id")
     draft = EntryDraft(
         kind=kind,
         role=role,
         content=_content(raw.get("content"), kind, tool_name, arguments, at("content")),
-        entry_id=None if entry_id is None else check_entry_id(entry_id, field=at("id")),
+        entry_id=None if entry_id is None else check_entry_id(entry_id, field=at("entry_id")),
         tokens=_tokens(raw.get("tokens"), at("tokens")),
         data=_json(raw.get("data"), at("data")),
         tool_name=tool_name,

@@ -23,7 +23,7 @@ def window_of(state: SessionState, hints: Hints = NO_HINTS) -> Window:
 
 
 def stats_of(state: SessionState) -> SessionStats:
-    """Return the statistics; all zero for an unknown or cleared session. Source: R-000-2, R-000-14, R-000-16."""
+    """Return the statistics; entries and tokens of a cleared session are zero. Source: R-000-2, R-000-14, R-000-16."""
     state = end_of_batch(state)
     limits = (strategy for strategy in state.config.compactions if isinstance(strategy, TokenThreshold))
     return SessionStats(
@@ -31,6 +31,7 @@ def stats_of(state: SessionState) -> SessionStats:
         active_entries=len(state.window.entries),
         compressed_entries=state.counts.covered + state.counts.erased,
         removed_entries=state.counts.removed,
+        erased_entries=state.counts.erased,
         summaries=len(state.summaries.live),
         total_tokens=state.window.tokens + state.summaries.tokens,
         active_tokens=state.window.tokens,
@@ -40,10 +41,14 @@ def stats_of(state: SessionState) -> SessionStats:
         compactions_in_flight=len(state.compactions.in_flight),
         model_calls=state.counts.model_calls,
         model_tokens=state.counts.model_tokens,
+        memories=len(state.working.memories),
+        promoted_memories=sum(memory.persisted_us > 0 for memory in state.working.memories),
         version=state.version,
+        writes=state.writes,
         created_at=to_datetime(state.created_us) if state.version else None,
         updated_at=to_datetime(state.updated_us) if state.version else None,
         last_compaction_at=_last_compaction(state),
+        expires_at=state.working.expires_at,
     )
 
 

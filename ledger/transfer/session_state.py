@@ -197,7 +197,7 @@ def _summary(summary: Summary, entry_ids: Sequence[str]) -> JsonObject:
 
 def _draft(item: Mapping[str, Any], field: str) -> EntryDraft:
     raw = {
-        "id": item.get("id"),
+        "entry_id": item.get("id"),
         "kind": item.get("type"),
         "role": item.get("role"),
         "content": item.get("content"),

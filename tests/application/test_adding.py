@@ -203,7 +203,7 @@ async def test_one_bad_entry_refuses_the_whole_batch_and_is_named__I_49(anywhere
 
 async def test_a_duplicate_in_the_middle_of_a_batch_leaves_nothing_of_it(anywhere: MemoryLedger) -> None:
     await anywhere.add_user_message("s", "mine", entry_id="e-1")
-    batch = [*BATCH, {"role": "user", "content": "not mine", "id": "e-1"}, *BATCH]
+    batch = [*BATCH, {"role": "user", "content": "not mine", "entry_id": "e-1"}, *BATCH]
     with pytest.raises(DuplicateEntry) as refused:
         await anywhere.add_entries("s", batch)
     assert (refused.value.code, refused.value.entry_id) == ("duplicate_entry", "e-1")
@@ -213,7 +213,7 @@ async def test_a_duplicate_in_the_middle_of_a_batch_leaves_nothing_of_it(anywher
 async def test_known_entries_are_told_in_the_order_they_were_sent(anywhere: MemoryLedger) -> None:
     first = await anywhere.add_user_message("s", "one", entry_id="e-1")
     again = {"role": "user", "content": "one", "entry_id": "e-1"}
-    new = {"role": "user", "content": "two", "id": "e-2"}
+    new = {"role": "user", "content": "two", "entry_id": "e-2"}
     added = await anywhere.add_entries("s", [new, again, {"role": "user", "content": "three"}, new, again])
     assert [(entry.entry_id == "e-1", entry.known) for entry in added.entries] == [
         (False, False),
@@ -227,7 +227,7 @@ async def test_known_entries_are_told_in_the_order_they_were_sent(anywhere: Memo
 
 
 async def test_a_batch_that_is_all_known_writes_nothing(anywhere: MemoryLedger) -> None:
-    batch = [{"role": "user", "content": text, "id": text} for text in ("a", "b")]
+    batch = [{"role": "user", "content": text, "entry_id": text} for text in ("a", "b")]
     first = await anywhere.add_entries("s", batch)
     again = await anywhere.add_entries("s", batch)
     assert again.version == first.version == 3
@@ -236,7 +236,7 @@ async def test_a_batch_that_is_all_known_writes_nothing(anywhere: MemoryLedger) 
 
 @pytest.mark.parametrize("change", [{"role": "assistant"}, {"content": "another"}, {"data": 1}])
 async def test_an_id_stands_for_who_said_what(anywhere: MemoryLedger, change: dict[str, Any]) -> None:
-    entry = {"role": "user", "content": "one", "id": "e-1"}
+    entry = {"role": "user", "content": "one", "entry_id": "e-1"}
     await anywhere.add_entries("s", [entry])
     with pytest.raises(DuplicateEntry):
         await anywhere.add_entries("s", [{**entry, **change}])

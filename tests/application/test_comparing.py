@@ -42,19 +42,21 @@ async def test_entries_are_added_edited_removed_or_covered(small: MemoryLedger) 
     await small.remove_entry("s", first.entry_id)
     await talk(small, 2, first=4)
     changes = (await small.diff("s", before)).changes
-    assert [entry.content for entry in changes.added] == ["message 4", "message 5"]
-    assert [entry.content for entry in changes.removed] == ["message 1"]
-    assert [(first.content, other.content) for first, other in changes.edited] == [("message 2", "another text")]
-    assert (changes.covered, changes.from_context, changes.to_context) == ((), None, None)
-    middle = changes.to_version
+    assert [entry.content for entry in changes.entries.added] == ["message 4", "message 5"]
+    assert [entry.content for entry in changes.entries.removed] == ["message 1"]
+    assert [(edit.before.content, edit.after.content) for edit in changes.entries.edited] == [
+        ("message 2", "another text")
+    ]
+    assert (changes.entries.covered, changes.context.before, changes.context.after) == ((), None, None)
+    middle = changes.versions.after
     await talk(small, 2, first=6)
     later = (await small.diff("s", middle)).changes
-    assert [entry.content for entry in later.covered] == ["another text", "message 3", "message 4", "message 5"]
-    assert later.removed == ()
-    assert [summary.text for summary in later.summaries_added] == [later.to_context]
-    back = (await small.diff("s", later.to_version, middle)).changes
-    assert [entry.content for entry in back.added] == [entry.content for entry in later.covered]
-    assert (await small.diff("s", middle, middle)).changes.added == ()
+    assert [entry.content for entry in later.entries.covered] == ["another text", "message 3", "message 4", "message 5"]
+    assert later.entries.removed == ()
+    assert [summary.text for summary in later.summaries.added] == [later.context.after]
+    back = (await small.diff("s", later.versions.after, middle)).changes
+    assert [entry.content for entry in back.entries.added] == [entry.content for entry in later.entries.covered]
+    assert (await small.diff("s", middle, middle)).changes.entries.added == ()
 
 
 async def test_a_what_if_is_compared_with_what_was(small: MemoryLedger) -> None:
@@ -62,8 +64,8 @@ async def test_a_what_if_is_compared_with_what_was(small: MemoryLedger) -> None:
     version = (await small.get_state("s")).version
     covered = len((await small.get_history("s")).entries) - len(await small.get_active_entries("s"))
     changes = (await small.diff("s", None, {"window": {"type": "full"}})).changes
-    assert len(changes.added) == covered > 0
-    assert len(changes.summaries_removed) == 1
+    assert len(changes.entries.added) == covered > 0
+    assert len(changes.summaries.removed) == 1
     assert (await small.get_state("s")).version == version, "nothing is written"
 
 

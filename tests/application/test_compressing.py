@@ -63,8 +63,8 @@ async def test_without_auto_compress_only_the_caller_compresses(anywhere: Memory
     await talk(anywhere, 12)
     assert (await anywhere.get_stats("s")).over_budget
     result = await anywhere.compress("s")
-    assert (result.entries_compressed, result.original_tokens) == (10, 100)
-    assert result.tokens_saved == 100 - result.summary_tokens > 0
+    assert (result.entries_compressed, result.tokens_before) == (10, 100)
+    assert result.tokens_saved == 100 - result.tokens_after > 0
     assert result.summary is not None
     assert result.summary in await anywhere.get_summaries("s")
     assert (await anywhere.get_stats("s")).version == result.version

@@ -48,7 +48,7 @@ async def test_a_result_tells_what_was_saved(small: MemoryLedger) -> None:
     (result,) = results
     (summary,) = await small.get_summaries("s")
     assert (result.summary, result.entries_compressed) == (summary, 4)
-    assert (result.original_tokens, result.summary_tokens) == (summary.tokens_before, summary.tokens)
+    assert (result.tokens_before, result.tokens_after) == (summary.tokens_before, summary.tokens)
     assert result.tokens_saved == summary.tokens_before - summary.tokens
 
 

@@ -123,7 +123,7 @@ async def test_a_diff_tells_what_only_one_version_showed(anywhere: MemoryLedger)
     back = await anywhere.diff("s", after, before)
     assert (back.before, back.after) == (found.after, found.before)
     edits = await anywhere.diff("s", before - 1, before)
-    assert [(first.content, other.content) for first, other in edits.edited] == [("message 5", "edited")]
+    assert [(edit.before.content, edit.after.content) for edit in edits.edited] == [("message 5", "edited")]
     assert (await anywhere.diff("s", before, before)).empty
     assert (await anywhere.diff("s", 1, before)).config_changed is False
 

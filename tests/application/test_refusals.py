@@ -124,7 +124,7 @@ async def test_refusals_between_writers_refuse_only_themselves(anywhere: MemoryL
 
 def unchecked(raw: Any, *, field: str = "") -> EntryDraft:
     """Make a draft of what was given, as it was given."""
-    known = {**raw, "entry_id": raw.get("entry_id", raw.get("id"))} if isinstance(raw, dict) else {"content": raw}
+    known = raw if isinstance(raw, dict) else {"content": raw}
     fields = {name: known.get(name) for name in EntryDraft.__struct_fields__}
     return EntryDraft(**{**fields, "kind": known.get("kind", "message"), "role": known.get("role", "user")})
 

@@ -96,7 +96,7 @@ async def test_a_model_that_is_not_there_cannot_be_called(namespace: str) -> Non
             await ledger.what_if("s", SMALLER, on_miss="call")
         assert refused.value.code == "no_summarizer"
         heuristic = await ledger.what_if("s", SMALLER, summarizer=lambda prompt: "called", on_miss="call")
-        assert {completed.text for completed in heuristic.completed} == {"called"}
+        assert {item.text for item in heuristic.completed} == {"called"}
 
 
 async def test_without_an_entry_and_up_to_a_version(anywhere: MemoryLedger) -> None:
@@ -206,7 +206,7 @@ async def test_a_history_in_which_the_model_failed_replays_as_it_was(namespace: 
         found = await ledger.what_if("s")
         assert next(calls) == asked + 1, "nobody was asked"
         assert found.difference.empty
-        assert [completed.text for completed in found.completed] == [item.text for item in completed]
+        assert [item.text for item in found.completed] == [item.text for item in completed]
         assert found.failed == len(await ledger.get_events("s", type="compaction.failed"))
 
 

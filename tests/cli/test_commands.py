@@ -6,8 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel, ValidationError
 
 from ledger.cli.demo import example
+from ledger.shapes.compacting import CompactionShape
+from ledger.shapes.comparing import DifferenceShape, WhatIfShape
+from ledger.shapes.events import EventShape
+from ledger.shapes.searching import HitsShape
+from ledger.shapes.sessions import SessionShape, ShownStateShape, StatsShape
 from tests.cli.conftest import Cli
 from tests.support.command_line_page import documented
 
@@ -85,7 +91,7 @@ def test_sessions(trip: Cli) -> None:
     row = rows["trip", None]
     numbers = {name: row[name] for name in ("version", "entries", "active", "summaries", "status")}
     assert numbers == {"version": 10, "entries": 6, "active": 2, "summaries": 1, "status": "live"}
-    assert row["tokens"] == trip.json("stats", "trip")["total_tokens"]
+    assert row["total_tokens"] == trip.json("stats", "trip")["total_tokens"]
     assert rows["trip", "judith"]["entries"] == 1
     table = trip("sessions").lines
     columns = table[0].split()
@@ -109,7 +115,7 @@ def test_show(trip: Cli) -> None:
     assert [entry["status"] for entry in value["entries"]] == ["covered"] * 4 + ["active"] * 2
     assert [entry["in_window"] for entry in value["entries"]] == [False] * 4 + [True] * 2
     (summary,) = value["summaries"]
-    covered = [entry for entry in value["entries"] if entry["summary_ids"] == [summary["id"]]]
+    covered = [entry for entry in value["entries"] if entry["summary_ids"] == [summary["summary_id"]]]
     assert len(covered) == 4
     assert value["entries"][1]["content"] == 'search({"to":"LIS"})'
     lines = trip("show", "trip").lines
@@ -168,10 +174,12 @@ def test_stats(trip: Cli) -> None:
 def test_diff(trip: Cli) -> None:
     value = trip.json("diff", "trip", "2", "10")
     sides = {"version", "what_if", "window_tokens", "stats", "spent", "only_entries", "only_summaries"}
-    spent = set(value["a"]["spent"])
-    assert documented("diff SESSION A B")[0] == {"session_id", "config_changed", "edited", "a", "b"} | sides | spent
-    assert value.keys() == {"session_id", "config_changed", "edited", "a", "b"}
-    assert [(value[side]["version"], value[side].keys()) for side in "ab"] == [(2, sides), (10, sides)]
+    both = {"before", "after"}
+    keys = both | {"edited", "config_changed", "changes"}
+    inside = sides | set(value["before"]["spent"]) | set(value["changes"])
+    assert documented("diff SESSION A B") == (keys | inside, {"edited": both})
+    assert value.keys() == keys
+    assert [(value[side]["version"], value[side].keys()) for side in ("before", "after")] == [(2, sides), (10, sides)]
     assert value["config_changed"] is True
     lines = trip("diff", "trip", "2", "10").lines
     assert lines[0].startswith("--- version 2: ")
@@ -179,13 +187,46 @@ def test_diff(trip: Cli) -> None:
     assert "Both show the same." in trip("diff", "trip", "10", "10").out
 
 
+SHAPES: dict[tuple[str, ...], type[BaseModel]] = {
+    ("show", "trip"): ShownStateShape,
+    ("stats", "trip"): StatsShape,
+    ("search", "Lisbon"): HitsShape,
+    ("diff", "trip", "2", "10"): DifferenceShape,
+    ("what-if", "trip", "--without", "2", "--on-miss", "estimate"): WhatIfShape,
+}
+
+
+def test_json_is_what_the_service_answers(trip: Cli) -> None:
+    """Each value is read by the model of the service's answer, which allows no other field, and is written alike."""
+    for row in trip.json("sessions")["sessions"]:
+        assert SessionShape.model_validate(row).model_dump(mode="json") == row
+    for event in trip.json("timeline", "trip")["events"]:
+        assert EventShape.model_validate(event).model_dump(mode="json") == event
+    for command, shape in SHAPES.items():
+        value = trip.json(*command)
+        assert shape.model_validate(value).model_dump(mode="json") == value, command
+
+
+def test_json_with_another_name_for_a_field_is_noticed(trip: Cli) -> None:
+    """Negative control."""
+    value = trip.json("show", "trip")
+    value["entries"][0]["id"] = value["entries"][0].pop("entry_id")
+    with pytest.raises(ValidationError) as refused:
+        ShownStateShape.model_validate(value)
+    assert [(fault["type"], fault["loc"][2:]) for fault in refused.value.errors()] == [
+        ("missing", ("entry_id",)),
+        ("extra_forbidden", ("id",)),
+    ]
+
+
 def test_compress(trip: Cli) -> None:
     trip("add", "trip", "Many words. " * 50)
     trip("config", "trip", "--set", "recentWindow=0")
     value = trip.json("compress", "trip")
     check_keys("compress SESSION", value)
+    assert CompactionShape.model_validate(value).model_dump(mode="json") == value
     assert value["entries_compressed"] >= 2
-    assert value["tokens_saved"] == value["original_tokens"] - value["summary_tokens"]
+    assert value["tokens_saved"] == value["tokens_before"] - value["tokens_after"]
     trip("add", "trip", "Many words. " * 50)
     assert "1 entries, " in trip("compress", "trip", "--force").out
     refused = trip.try_("compress", "trip")

@@ -297,7 +297,7 @@ ENTRIES: dict[str, tuple[Any, str]] = {
     "1,001": ([{"role": "user", "content": "x"}] * 1_001, "entries: 1 to 1000"),
     "one of them blank": ([{"role": "user", "content": "x"}] * 57 + [{"role": "user", "content": " "}], "entries[57]"),
     "an unknown field": ([{"role": "user", "content": "x", "colour": "red"}], "entries[0].colour"),
-    "a duplicate": ([{"role": "user", "content": text, "id": "e"} for text in "ab"], "'e'"),
+    "a duplicate": ([{"role": "user", "content": text, "entry_id": "e"} for text in "ab"], "'e'"),
     "a number": ([5], "entries[0]"),
 }
 

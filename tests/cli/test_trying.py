@@ -100,21 +100,22 @@ def test_a_config_is_tried_compared_and_adopted(cli: Callable[..., Result], tmp_
     added = json.loads(cli("add", "s", "--file", written(tmp_path, entries, "entries.json"), "--json").stdout)
     file = written(tmp_path, {"memory_strategy_id": "max_tokens", "memory_max_tokens": 200})
     tried = json.loads(cli("what-if", "s", "--config", file, "--json").stdout)
-    assert (tried["a"]["what_if"], tried["b"]["what_if"]) == (False, True)
+    difference = tried["difference"]
+    assert (difference["before"]["what_if"], difference["after"]["what_if"]) == (False, True)
     assert tried["config"]["window"]["type"] == "max_tokens"
-    assert tried["b"]["window_tokens"] <= 200 < tried["a"]["window_tokens"]
-    assert tried["b"]["spent"]["model_calls"] == 0
-    assert tried["a"]["only_entries"][0]["version"] == 2
+    assert difference["after"]["window_tokens"] <= 200 < difference["before"]["window_tokens"]
+    assert difference["after"]["spent"]["model_calls"] == 0
+    assert difference["before"]["only_entries"][0]["version"] == 2
     assert "--- version 17" in cli("what-if", "s", "--config", file).stdout
     same = json.loads(cli("diff", "s", "--config", file, "--json").stdout)
-    assert same["b"]["only_entries"] == tried["b"]["only_entries"]
-    assert json.loads(cli("diff", "s", "5", "9", "--json").stdout)["b"]["version"] == 9
+    assert same["after"]["only_entries"] == difference["after"]["only_entries"]
+    assert json.loads(cli("diff", "s", "5", "9", "--json").stdout)["after"]["version"] == 9
     both = json.loads(cli("diff", "s", "--config", file, "--config", CONFIGS / "full.json", "--json").stdout)
-    assert both["a"]["what_if"]
-    assert both["b"]["what_if"]
+    assert both["before"]["what_if"]
+    assert both["after"]["what_if"]
     removed = added["entries"][0]["entry_id"]
     without = json.loads(cli("what-if", "s", "--without", removed, "--json").stdout)
-    assert [entry["id"] for entry in without["a"]["only_entries"]] == [removed]
+    assert [entry["entry_id"] for entry in without["difference"]["before"]["only_entries"]] == [removed]
     assert json.loads(cli("stats", "s", "--json").stdout)["version"] == 17, "nothing was written"
     cli("adopt", "s", "--config", file)
     assert json.loads(cli("config", "s", "--json").stdout)["window"]["memory_max_tokens"] == 200

@@ -144,7 +144,7 @@ async def test_notifications_come_after_what_they_tell() -> None:
     assert {session_id for _, session_id, *_ in answers} == {"s"}
     assert [entry.content for event, _, entry in answers[:5]] == ["u", "a", "u", "a", "u"]
     result = answers[5][2]
-    assert (result.entries_compressed, result.original_tokens, result.summary_tokens, result.tokens_saved) == (
+    assert (result.entries_compressed, result.tokens_before, result.tokens_after, result.tokens_saved) == (
         4,
         40,
         12,

@@ -131,7 +131,7 @@ async def test_compacting_merges_equal_records_pinned_then_oldest_stays(
     await memory.create(texts, deduplicate=False)
     assert await memory.compact(user_id="mia") == 1
     assert await memory.compact() == 5
-    assert sorted(memory.record.id for memory in (await memory.search({})).memories) == [
+    assert sorted(memory.record.record_id for memory in (await memory.search({})).memories) == [
         "m1",
         "m2",
         "mias",

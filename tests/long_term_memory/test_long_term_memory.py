@@ -31,7 +31,7 @@ def a_record(id: str = "r", text: str = "Mia lives in Oslo", **fields: object) -
 
 
 async def ids(memory: LongTermMemory, **body: object) -> list[str]:
-    return [memory.record.id for memory in (await memory.search(body)).memories]
+    return [memory.record.record_id for memory in (await memory.search(body)).memories]
 
 
 async def test_what_was_created_is_read_at_once_with_every_key(memory: LongTermMemory) -> None:
@@ -141,7 +141,7 @@ async def test_a_record_may_move_to_a_namespace_that_was_not_there(
     await memory.create([a_record()])
     moved = await memory.patch("r", {"namespace": f"{namespace}-new"})
     assert moved.namespace == f"{namespace}-new"
-    assert (await over("-new").get("r")).id == "r"
+    assert (await over("-new").get("r")).record_id == "r"
 
 
 async def test_deleting_counts_what_was_there(memory: LongTermMemory) -> None:

@@ -24,7 +24,7 @@ from tests.support.stored_records import put_records
 
 
 def told(page: RecordPage) -> list[str]:
-    return [memory.record.id for memory in page.memories]
+    return [memory.record.record_id for memory in page.memories]
 
 
 async def test_words_rank_by_their_rarity_and_any_of_them_finds(memory: LongTermMemory) -> None:
@@ -157,7 +157,7 @@ async def test_a_read_that_cannot_be_noted_is_a_read(
         raise InvalidInput("away", "the database is away")
 
     monkeypatch.setattr(store.records, "touch", fails)
-    assert (await memory.get("r")).id == "r"
+    assert (await memory.get("r")).record_id == "r"
     assert (await memory.search({"text": "tea"})).total == 1
 
 

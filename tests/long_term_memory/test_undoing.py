@@ -23,7 +23,7 @@ def said(record: LongTermRecord) -> dict[str, Any]:
 
 
 async def remembered(memory: LongTermMemory) -> dict[str, dict[str, Any]]:
-    return {memory.record.id: said(memory.record) for memory in (await memory.search({"limit": 100})).memories}
+    return {memory.record.record_id: said(memory.record) for memory in (await memory.search({"limit": 100})).memories}
 
 
 async def revision_of(memory: LongTermMemory, record_id: str) -> int:

@@ -35,7 +35,7 @@ def test_a_killed_database_is_back_and_nothing_is_lost(tmp_path: Path) -> None:
                 statuses.append(asking.get(f"{process.url}/v1/sessions/s/stats").status_code)
                 time.sleep(0.05)
             assert set(statuses) <= {200, 503}
-            assert asking.get(f"{process.url}/v1/sessions/s/state").json()["messages"][0]["content"] == "hello"
+            assert asking.get(f"{process.url}/v1/sessions/s/state").json()["entries"][0]["content"] == "hello"
         finally:
             process.process.kill()
             process.process.wait()

@@ -31,7 +31,7 @@ def hung(server: Server, shared_database: str, endpoint: Endpoint) -> Iterator[R
 
 
 def said(name: str) -> dict:
-    return {"entries": [{"role": "user", "content": name, "id": name}]}
+    return {"entries": [{"role": "user", "content": name, "entry_id": name}]}
 
 
 def measured(api: httpx.Client, rounds: int, name: str = "more") -> dict[str, list[float]]:
@@ -58,9 +58,9 @@ def opened(api: httpx.Client, endpoint: Endpoint) -> None:
 
 
 def shown(api: httpx.Client, session: str) -> int:
-    entries = api.get(f"/v1/sessions/{session}/stats").json()["entries"]
-    assert entries["total"] == entries["active"], "a message has left while the model hung"
-    return int(entries["active"])
+    stats = api.get(f"/v1/sessions/{session}/stats").json()
+    assert stats["total_entries"] == stats["active_entries"], "a message has left while the model hung"
+    return int(stats["active_entries"])
 
 
 @pytest.fixture

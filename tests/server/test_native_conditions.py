@@ -14,7 +14,7 @@ from tests.server.test_native_sessions import SAID, say
 
 WRITES: list[tuple[str, str, dict[str, Any]]] = [
     ("POST", "/entries", {"json": {"entries": [{"role": "user", "content": "again"}]}}),
-    ("POST", "/entries", {"json": {"entries": [{"role": "user", "content": "named", "id": "m-9"}]}}),
+    ("POST", "/entries", {"json": {"entries": [{"role": "user", "content": "named", "entry_id": "m-9"}]}}),
     ("PATCH", "/entries/m-1", {"json": {"content": "another text"}}),
     ("DELETE", "/entries/m-1", {}),
     ("POST", "/clear", {}),
@@ -109,7 +109,12 @@ def test_a_stale_expected_version_names_the_current_one(api: httpx.Client, sessi
 
 def test_a_batch_of_known_and_new_entries_is_answered_again_in_order(api: httpx.Client, session: str) -> None:
     say(api, session)
-    batch = [{"role": "user", "content": "new", "id": "m-3"}, SAID[1], {"role": "user", "content": "unnamed"}, SAID[0]]
+    batch = [
+        {"role": "user", "content": "new", "entry_id": "m-3"},
+        SAID[1],
+        {"role": "user", "content": "unnamed"},
+        SAID[0],
+    ]
     first = say(api, session, batch, **{"Idempotency-Key": "mixed"}).json()
     assert [entry["known"] for entry in first["entries"]] == [False, True, False, True]
     assert say(api, session, batch, **{"Idempotency-Key": "mixed"}).json() == first

@@ -77,7 +77,7 @@ HOSTILE: Final = [
     Hostile("I-37 NUL", 422, "bad_name", "GET", "/entries/a%00b"),
     Hostile("I-37 ff", 422, "bad_name", "GET", "/entries/a%ffb"),
     Hostile("I-38 path", 414, "path_too_long", "GET", "/entries/" + "a" * 60_000),
-    said("I-38 body", 422, "bad_id", {"role": "user", "content": "x", "id": "a" * 60_000}, "entries[0].id"),
+    said("I-38 body", 422, "bad_id", {"role": "user", "content": "x", "entry_id": "a" * 60_000}, "entries[0].entry_id"),
     Hostile("I-39 id", 422, "bad_id", "GET", "/entries/'%20OR%201=1--"),
     Hostile("I-40", 422, "unknown_field", "GET", "/events", params={"sort": "id;select pg_sleep(5)"}),
     *(
@@ -92,7 +92,7 @@ HOSTILE: Final = [
     at("I-43 :60", "2026-01-01T00:00:60Z"),
     at("I-43 no zone", "2026-01-01T00:00:00"),
     at("I-43 +99:99", "2026-01-01T00:00:00+99:99"),
-    Hostile("I-43 diff", 422, "bad_time", path="/diff", body={"from": {"at": FUTURE}}),
+    Hostile("I-43 diff", 422, "bad_time", path="/diff", body={"before": {"at": FUTURE}}),
     Hostile("I-45 -1", 422, "out_of_bounds", body={"entries": SAID, "expected_version": -1}),
     Hostile("I-45 2^63", 422, "number_out_of_range", body={"entries": SAID, "expected_version": 2**63}),
     Hostile(
@@ -162,7 +162,7 @@ STORED: Final = {
 @pytest.mark.parametrize("rule", STORED)
 def test_what_only_looks_hostile_is_stored_as_it_is(api: httpx.Client, session: str, rule: str) -> None:
     value, written = STORED[rule]
-    raw = {"role": "user", "content": value if isinstance(value, str) else "x", "data": {"v": value}, "id": "m"}
+    raw = {"role": "user", "content": value if isinstance(value, str) else "x", "data": {"v": value}, "entry_id": "m"}
     say(api, session, [raw])
     answer = api.get(f"/v1/sessions/{session}/entries/m")
     assert answer.json()["data"] == {"v": value}
@@ -182,7 +182,7 @@ def test_times_of_a_client_are_claims(api: httpx.Client, session: str) -> None:
     """trust I-44."""
     times = ["2099-01-01T00:00:00Z", "1970-01-01T00:00:00Z"]
     say(api, session, [{"role": "user", "content": moment, "created_at": moment} for moment in times])
-    messages = api.get(f"/v1/sessions/{session}/state").json()["messages"]
+    messages = api.get(f"/v1/sessions/{session}/state").json()["entries"]
     assert [message["content"] for message in messages] == times
 
 
@@ -201,7 +201,7 @@ ROUTES: Final = [
     ("DELETE", "/entries/m-1", None),
     ("POST", "/clear", None),
     ("POST", "/compact", {}),
-    ("POST", "/diff", {"from": {}, "to": {}}),
+    ("POST", "/diff", {"before": {}, "after": {}}),
     ("POST", "/verify", None),
 ]
 

@@ -5,8 +5,8 @@ from typing import Any
 import httpx
 
 SAID: list[dict[str, Any]] = [
-    {"role": "user", "content": "Book a table for two", "id": "m-1", "tokens": 10},
-    {"role": "assistant", "content": "For when?", "id": "m-2", "tokens": 10},
+    {"role": "user", "content": "Book a table for two", "entry_id": "m-1", "tokens": 10},
+    {"role": "assistant", "content": "For when?", "entry_id": "m-2", "tokens": 10},
 ]
 
 
@@ -16,13 +16,17 @@ def say(api: httpx.Client, session: str, entries: list[dict[str, Any]] = SAID, *
     return answer
 
 
+def active(state: dict[str, Any]) -> list[str]:
+    return [entry["entry_id"] for entry in state["entries"] if entry["status"] == "active"]
+
+
 def test_entries_are_added_and_the_session_begins(api: httpx.Client, session: str) -> None:
     """http W-65."""
     answer = say(api, session)
     assert answer.headers["etag"] == '"3"'
     answers = answer.json()
     assert (answers["session_id"], answers["version"]) == (session, 3)
-    assert [(entry["id"], entry["version"], entry["known"]) for entry in answers["entries"]] == [
+    assert [(entry["entry_id"], entry["version"], entry["known"]) for entry in answers["entries"]] == [
         ("m-1", 2, False),
         ("m-2", 3, False),
     ]
@@ -72,11 +76,10 @@ def test_state_and_context_go_back_in_time(api: httpx.Client, session: str) -> N
     say(api, session)
     api.delete(f"/v1/sessions/{session}/entries/m-2")
     now = api.get(f"/v1/sessions/{session}/state").json()
-    assert (now["status"], now["version"], [item["id"] for item in now["messages"]]) == ("live", 4, ["m-1"])
-    assert [(item["id"], item["status"]) for item in now["entries"]] == [("m-1", "active"), ("m-2", "removed")]
-    assert now["last_accessed"].endswith(".000004Z")
+    assert (now["status"], now["version"], active(now)) == ("live", 4, ["m-1"])
+    assert [(item["entry_id"], item["status"]) for item in now["entries"]] == [("m-1", "active"), ("m-2", "removed")]
     then = api.get(f"/v1/sessions/{session}/state", params={"version": 3}).json()
-    assert [item["id"] for item in then["messages"]] == ["m-1", "m-2"]
+    assert active(then) == ["m-1", "m-2"]
     at = api.get(f"/v1/sessions/{session}/state", params={"at": now["created_at"]}).json()
     assert at["version"] >= 1
     shown = api.get(f"/v1/sessions/{session}/context", params={"version": 3}).json()
@@ -97,15 +100,16 @@ def test_numbers_say_where_everything_went(api: httpx.Client, session: str) -> N
     say(api, session)
     api.delete(f"/v1/sessions/{session}/entries/m-2")
     stats = api.get(f"/v1/sessions/{session}/stats").json()
-    assert (stats["version"], stats["events"], stats["writes"]) == (4, 4, 3)
-    assert stats["entries"] == {"total": 2, "active": 1, "covered": 0, "removed": 1, "erased": 0}
-    assert stats["tokens"] == {"total": 10, "active": 10, "summaries": 0}
-    assert stats["memories"] == {"active": 0, "promoted": 0}
+    assert (stats["version"], stats["writes"]) == (4, 3)
+    entries = [stats[f"{name}_entries"] for name in ("total", "active", "compressed", "removed", "erased")]
+    assert entries == [2, 1, 0, 1, 0]
+    assert (stats["total_tokens"], stats["active_tokens"], stats["summaries"]) == (10, 10, 0)
+    assert (stats["memories"], stats["promoted_memories"]) == (0, 0)
 
 
 def test_a_compaction_is_made_once_for_a_key(api: httpx.Client, session: str) -> None:
     """http W-69, W-64, trust I-51."""
-    long = [{"role": "user", "content": f"word {number} " * 200, "id": f"m-{number}"} for number in range(6)]
+    long = [{"role": "user", "content": f"word {number} " * 200, "entry_id": f"m-{number}"} for number in range(6)]
     small = {"maxEntries": 50, "recentWindow": 2, "minEntriesToCompress": 2}
     assert api.put(f"/v1/sessions/{session}/config", json={"config": small}).status_code == 200
     say(api, session, long)
@@ -130,7 +134,7 @@ def test_clear_empties_the_window_and_leaves_the_session_live(api: httpx.Client,
     say(api, session)
     assert api.post(f"/v1/sessions/{session}/clear").json() == {"version": 4}
     state = api.get(f"/v1/sessions/{session}/state").json()
-    assert (state["status"], state["messages"], state["entries"]) == ("live", [], [])
+    assert (state["status"], state["entries"]) == ("live", [])
     assert api.get(f"/v1/sessions/{session}/entries/m-1").json()["status"] == "cleared"
     assert api.post("/v1/sessions/nobody/clear").status_code == 404
 
@@ -152,14 +156,15 @@ def test_a_diff_says_what_changed_and_what_another_config_would(api: httpx.Clien
     say(api, session)
     api.patch(f"/v1/sessions/{session}/entries/m-1", json={"content": "Book a table for three"})
     api.delete(f"/v1/sessions/{session}/entries/m-2")
-    say(api, session, [{"role": "user", "content": "Tonight", "id": "m-3", "tokens": 5}])
-    diff = api.post(f"/v1/sessions/{session}/diff", json={"from": {"version": 3}, "to": {}}).json()
-    assert [item["id"] for item in diff["messages"]["added"]] == ["m-3"]
-    assert [item["id"] for item in diff["messages"]["removed"]] == ["m-2"]
-    assert [(item["from"]["content"], item["to"]["content"]) for item in diff["messages"]["edited"]] == [
+    say(api, session, [{"role": "user", "content": "Tonight", "entry_id": "m-3", "tokens": 5}])
+    diff = api.post(f"/v1/sessions/{session}/diff", json={"before": {"version": 3}, "after": {}}).json()
+    changes = diff["changes"]
+    assert [change["entry_id"] for change in changes["entries"]["added"]] == ["m-3"]
+    assert [change["entry_id"] for change in changes["entries"]["removed"]] == ["m-2"]
+    assert [(change["before"]["content"], change["after"]["content"]) for change in changes["entries"]["edited"]] == [
         ("Book a table for two", "Book a table for three")
     ]
-    assert (diff["data"], diff["versions"]) == ([], {"from": 3, "to": 6})
+    assert (changes["data"], changes["versions"]) == ([], {"before": 3, "after": 6})
     tried = api.post(
         f"/v1/sessions/{session}/diff", json={"what_if": {"window": {"type": "max_tokens", "memory_max_tokens": 6}}}
     )
@@ -175,10 +180,10 @@ def test_an_export_is_imported_whole_and_once(api: httpx.Client, session: str) -
     lines = {"content-type": "application/jsonl"}
     copy = f"/v1/sessions/{session}-copy"
     first = api.post(f"{copy}/import", content=exported.content, headers=lines)
-    assert (first.status_code, first.json()["added"], first.json()["version"]) == (201, 2, 3)
+    assert (first.status_code, first.json()["entries"], first.json()["version"]) == (201, 2, 3)
     again = api.post(f"{copy}/import", content=exported.content, headers=lines)
-    assert (again.status_code, again.json()["added"]) == (200, 0)
-    assert api.get(f"{copy}/state").json()["messages"][0]["content"] == "Book a table for two"
+    assert (again.status_code, again.json()["entries"]) == (200, 0)
+    assert api.get(f"{copy}/state").json()["entries"][0]["content"] == "Book a table for two"
     changed = exported.content.replace(b'"version":2', b'"version":3', 1)
     bad = api.post(f"/v1/sessions/{session}-bad/import", content=changed, headers=lines)
     assert bad.status_code == 422
@@ -208,7 +213,7 @@ def test_what_a_model_saw_and_what_an_entry_reached_are_shown(api: httpx.Client,
 def test_what_was_said_is_found(api: httpx.Client, session: str) -> None:
     say(api, session)
     found = api.post("/v1/search", json={"query": "table"}).json()["results"]
-    assert [(result["session_id"], result["entry"]["id"]) for result in found] == [(session, "m-1")]
+    assert [(result["session_id"], result["entry"]["entry_id"]) for result in found] == [(session, "m-1")]
     assert api.post("/v1/search", json={"query": "table", "session_id": "nobody"}).status_code == 404
 
 
@@ -225,7 +230,7 @@ def test_sessions_are_listed_in_pages(api: httpx.Client, session: str) -> None:
         if cursor is None:
             break
     assert [item["session_id"] for item in listed] == names[::-1]
-    assert {(item["status"], item["messages"], item["tokens"], item["version"]) for item in listed} == {
+    assert {(item["status"], item["active"], item["total_tokens"], item["version"]) for item in listed} == {
         ("live", 2, 20, 3)
     }
     assert api.get("/v1/sessions", params={"status": "ended"}).json()["sessions"] == []
@@ -250,7 +255,7 @@ def test_a_fork_shares_history_and_goes_on_by_itself(api: httpx.Client, session:
     assert (again.json(), again.headers["idempotent-replayed"]) == (created.json(), "true")
     say(api, f"{session}-fork", [{"role": "user", "content": "Elsewhere"}])
     state = api.get(f"/v1/sessions/{session}-fork/state").json()
-    assert [message["content"] for message in state["messages"]] == ["Book a table for two", "Elsewhere"]
+    assert [entry["content"] for entry in state["entries"]] == ["Book a table for two", "Elsewhere"]
     log = api.get(f"/v1/sessions/{session}-fork/events").json()["events"]
     assert [event["version"] for event in log] == [1, 2, 3, 4]
     assert log[2]["previous_hash"] == log[1]["hash"]

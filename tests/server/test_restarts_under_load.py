@@ -66,10 +66,10 @@ class Adding(Client):
     """Adds entries by the native API; a request that was refused is sent again under its key."""
 
     async def turn(self, name: str) -> None:
-        entries = [{"role": "user", "content": name, "id": f"{name}-{place}"} for place in range(2)]
+        entries = [{"role": "user", "content": name, "entry_id": f"{name}-{place}"} for place in range(2)]
         path, key = f"/v1/sessions/{self.session}/entries", {"Idempotency-Key": name}
         answer = await self.ask("POST", path, json={"entries": entries}, headers=key)
-        self.told |= {entry["id"]: entry["hash"] for entry in answer.json()["entries"]}
+        self.told |= {entry["entry_id"]: entry["hash"] for entry in answer.json()["entries"]}
 
 
 class Putting(Client):

@@ -31,8 +31,8 @@ CHECKS: Final[list[CheckFunction]] = [
     response_schema_conformance,
 ]
 SAID: Final = [
-    {"role": "user", "content": "hello", "id": "m-1"},
-    {"role": "assistant", "content": "hello to you", "id": "m-2"},
+    {"role": "user", "content": "hello", "entry_id": "m-1"},
+    {"role": "assistant", "content": "hello to you", "entry_id": "m-2"},
 ]
 
 

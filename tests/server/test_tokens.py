@@ -81,7 +81,7 @@ def test_tenants_do_not_see_each_other(guarded: Running, keeper: Keeper, namespa
 
     asyncio.run_coroutine_threadsafe(write(), guarded.loop).result(20)
     ours, other = keeper.add("read", namespaces=(mine,)), keeper.add("read", "admin", namespaces=(theirs,))
-    assert get(guarded, "/v1/sessions/s/stats", ours).json()["entries"]["active"] == 1
+    assert get(guarded, "/v1/sessions/s/stats", ours).json()["active_entries"] == 1
     assert get(guarded, f"/v1/sessions/s/stats?namespace={mine}", other).status_code == 403
     there, nowhere = (get(guarded, f"/v1/sessions/{name}/stats", other) for name in ("s", "never"))
     assert (there.status_code, there.content) == (nowhere.status_code, nowhere.content)

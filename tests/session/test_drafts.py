@@ -64,9 +64,9 @@ HOSTILE = {
     "I-29-tokens-as-float": ({"tokens": 1.0}, "wrong_type", "tokens"),
     "R-TOK-3-negative": ({"tokens": -1}, "wrong_type", "tokens"),
     "tokens-2**63": ({"tokens": 2**63}, "wrong_type", "tokens"),
-    "N-4-id": ({"id": "a b"}, "bad_id", "id"),
-    "N-4-id-too-long": ({"id": "x" * 129}, "bad_id", "id"),
-    "id-as-number": ({"entry_id": 5}, "bad_id", "id"),
+    "N-4-id": ({"entry_id": "a b"}, "bad_id", "entry_id"),
+    "N-4-id-too-long": ({"entry_id": "x" * 129}, "bad_id", "entry_id"),
+    "id-as-number": ({"entry_id": 5}, "bad_id", "entry_id"),
     "naive-time": ({"created_at": datetime(2024, 1, 1)}, "bad_time", "created_at"),  # noqa: DTZ001
     "I-43-no-zone": ({"created_at": "2024-01-01T00:00:00"}, "bad_time", "created_at"),
     "I-43-30-Feb": ({"created_at": "2024-02-30T00:00:00Z"}, "bad_time", "created_at"),
@@ -130,7 +130,12 @@ def test_an_entry_is_a_mapping(raw: object) -> None:
 
 def test_no_refusal_repeats_what_was_refused() -> None:
     """trust N-13, P-16."""
-    for change in ({"role": "marker-77"}, {"kind": "marker-77"}, {"content": "marker-77\0"}, {"id": "marker-77 "}):
+    for change in (
+        {"role": "marker-77"},
+        {"kind": "marker-77"},
+        {"content": "marker-77\0"},
+        {"entry_id": "marker-77 "},
+    ):
         with pytest.raises(InvalidInput) as refused:
             draft_entry({**USER, **change})
         assert "77" not in str(refused.value)
@@ -201,7 +206,7 @@ def test_a_time_of_another_zone_is_the_same_moment() -> None:
 def test_limits_are_inclusive() -> None:
     """trust N-4, N-5."""
     assert len(draft_entry({**USER, "content": "x" * CONTENT_BYTES}).content) == CONTENT_BYTES
-    assert draft_entry({**USER, "id": "x" * 128, "tokens": 0, "metadata": {"x": "y" * (16 * 1024 - 8)}})
+    assert draft_entry({**USER, "entry_id": "x" * 128, "tokens": 0, "metadata": {"x": "y" * (16 * 1024 - 8)}})
     assert draft_entry({**CALL, "tool_name": "x" * 512})
     largest = draft_entry({**USER, "content": "\x01" * CONTENT_BYTES, "metadata": {"x": "y" * 16_000}})
     assert len(canonical_json(largest)) < PAYLOAD_BYTES
@@ -228,7 +233,7 @@ def test_a_caller_who_changes_his_objects_later_changes_no_draft() -> None:
 
 def test_a_draft_passes_the_same_checks_again() -> None:
     """trust N-11: a draft made by hand is no way around them."""
-    draft = draft_entry({**CALL, "id": "e1", "tokens": 5, "created_at": "2024-01-01T00:00:00Z"})
+    draft = draft_entry({**CALL, "entry_id": "e1", "tokens": 5, "created_at": "2024-01-01T00:00:00Z"})
     assert draft_entry(draft) == draft
     with pytest.raises(InvalidInput):
         draft_entry(EntryDraft(kind="message", role="user", content="a\0"))
@@ -239,7 +244,7 @@ RAW = st.fixed_dictionaries(
     {},
     optional={
         name: ANY | st.lists(ANY, max_size=3) | st.dictionaries(st.text(max_size=3) | st.integers(), ANY, max_size=3)
-        for name in [*EntryDraft.__struct_fields__, "id", "other"]
+        for name in [*EntryDraft.__struct_fields__, "other"]
     },
 )
 

@@ -115,7 +115,7 @@ def test_a_clear_leaves_an_empty_window_and_the_config() -> None:
     session = Driven(settings).add("u a u a u a").when(ClearSession("w")).then(SessionCleared)
     stats = stats_of(session.state)
     assert window_of(session.state).items == ()
-    assert replace(stats, version=0, created_at=None, updated_at=None) == SessionStats()
+    assert replace(stats, version=0, writes=0, created_at=None, updated_at=None) == SessionStats()
     assert session.state.config == config.load(settings)
     assert session.state.opened
     assert len(HISTORY.fold(session.events).entries) == 6

@@ -19,7 +19,7 @@ from ledger.importers import Conversation
 from ledger.memory import MemoryLedger
 
 MIB = 1024 * 1024
-SAID = {"role": "user", "content": "hello", "id": "e-1"}
+SAID = {"role": "user", "content": "hello", "entry_id": "e-1"}
 CALL = {"kind": "tool_call", "tool_name": "t", "content": "x"}
 NAIVE = datetime(2026, 1, 1)  # noqa: DTZ001 - that is what is wrong with it
 
@@ -177,11 +177,11 @@ ENTRIES: dict[str, Refusal] = {
         "data_too_large", "", {**CALL, "arguments": ["x" * MIB] * 4, "data": ["x" * MIB] * 5}
     ),
     # ids, counts, times
-    "N-4 an id with a blank": about("bad_id", "id", entry_id="a b"),
-    "N-4 an id of 129": about("bad_id", "id", entry_id="a" * 129),
-    "N-4 an id with a line end": about("bad_id", "id", entry_id="a\n"),
-    "an empty id": about("bad_id", "id", entry_id=""),
-    "an id that is a number": about("bad_id", "id", entry_id=5),
+    "N-4 an id with a blank": about("bad_id", "entry_id", entry_id="a b"),
+    "N-4 an id of 129": about("bad_id", "entry_id", entry_id="a" * 129),
+    "N-4 an id with a line end": about("bad_id", "entry_id", entry_id="a\n"),
+    "an empty id": about("bad_id", "entry_id", entry_id=""),
+    "an id that is a number": about("bad_id", "entry_id", entry_id=5),
     "I-29 True for a number": about("wrong_type", "tokens", tokens=True),
     "I-29 1.0 for an integer": about("wrong_type", "tokens", tokens=1.0),
     "I-29 a text for an integer": about("wrong_type", "tokens", tokens="5"),

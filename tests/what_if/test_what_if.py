@@ -24,7 +24,7 @@ def what_if(raw: dict, **options) -> Replayed:
 
 
 def runs(done: Replayed) -> list[str]:
-    return [recorded().places(completed.covered) for completed in done.completed]
+    return [recorded().places(item.covered) for item in done.completed]
 
 
 def numbers(done: Replayed) -> tuple[int, int]:
@@ -71,7 +71,7 @@ def test_the_neuralyzer__V_WIF_4() -> None:
     done = what_if({"longTermMemoryId": "neuralyzer", "interactionThresholdQty": 30, "interactionKeep": 5})
     assert runs(done) == ["1-50", "51-100", "101-150", "151-200", "201-250"]
     assert numbers(done) == (50, 500)
-    assert not any(completed.outputs for completed in done.completed)
+    assert not any(item.outputs for item in done.completed)
 
 
 def test_the_summarizer_keeps_one_summary__V_WIF_5() -> None:
@@ -104,7 +104,7 @@ def test_a_question_nobody_has_answered_is_an_error_unless_it_may_be_estimated()
 def test_without_a_cache_the_heuristic_writes() -> None:
     """R-SUM-9."""
     done = replay(recorded().events, config.load({"profile": "memory_manager"}))
-    assert {completed.method for completed in done.completed} == {"heuristic"}
+    assert {item.method for item in done.completed} == {"heuristic"}
 
 
 def test_the_same_again_gives_the_same_and_changes_nothing() -> None:

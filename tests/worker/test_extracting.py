@@ -32,10 +32,10 @@ async def test_memories_become_records_that_say_where_they_come_from(
     messages = await scene.ledger.get_active_entries("s", user_id="mia")
     assert home.extracted_from == [entry.entry_id for entry in messages]
     assert (home.user_id, home.session_id, home.extraction_strategy) == ("mia", "s", "discrete")
-    assert home.discrete_memory_extracted == "t"
+    assert home.extracted
     (extracted,) = await scene.events("entries.extracted")
     assert extracted.covered == ((2, 3),)
-    assert set(extracted.record_ids) == {trip.id, home.id}
+    assert set(extracted.record_ids) == {trip.record_id, home.record_id}
     assert await scene.flags() == [True, True]
 
 

@@ -18,7 +18,7 @@ async def test_a_memory_becomes_a_record_and_says_since_when(scene: Scene, store
     version = await scene.note("m1", "Mia lives in Oslo", topics=("home",))
     assert await work(store, namespace) == 1
     (record,) = await scene.records()
-    assert (record.id, record.text, record.user_id, record.session_id) == ("m1", "Mia lives in Oslo", "mia", "s")
+    assert (record.record_id, record.text, record.user_id, record.session_id) == ("m1", "Mia lives in Oslo", "mia", "s")
     assert (record.extraction_strategy, record.extraction_strategy_config) == (
         "custom",
         {"custom_prompt": "Only allergies: {message}"},
@@ -114,7 +114,7 @@ async def test_each_message_becomes_a_record_where_that_is_asked_for(
     await scene.ledger.add_user_message("s", "same", user_id="mia", entry_id="e3")
     assert await work(store, namespace) == 0
     assert await work(store, namespace, index_all_messages_in_long_term_memory=True) == 1
-    records = {record.id: record for record in await scene.records()}
+    records = {record.record_id: record for record in await scene.records()}
     assert {name: item.text for name, item in records.items()} == {
         "e1": "user: same",
         "e2": "assistant: same",
@@ -138,7 +138,7 @@ async def test_a_message_takes_no_id_from_another_record(scene: Scene, store: St
     assert await scene.texts() == ["An important fact", "user: 2 in s", "user: 3 in other"] or (
         await scene.texts() == ["An important fact", "user: 2 in other", "user: 3 in other"]
     ), "whichever session was first"
-    (fact,) = [record for record in await scene.records() if record.id == "1"]
+    (fact,) = [record for record in await scene.records() if record.record_id == "1"]
     assert fact.pinned
     assert len(await scene.memory.history("2")) == 1
 

@@ -1,8 +1,5 @@
-"""Proving the log, what a model saw, and where an entry went (http W-72, trust §12)."""
+"""Proving the log, what a model saw, and where an entry went (http W-72, trust §12, P-17)."""
 
-from typing import Any
-
-from pydantic import Field
 from starlette.responses import Response
 
 from ledger.names import check_entry_id
@@ -11,8 +8,9 @@ from ledger.server.ledgers import ServiceOf
 from ledger.server.native.entries import EntryIdParameter
 from ledger.server.native.session_reads import AtTime, VersionOf, when
 from ledger.server.native.sessions import SessionOf, never_future, tag
-from ledger.server.native.shapes import Shape, Time, plain
 from ledger.server.routes import native_router
+from ledger.shapes.auditing import DerivedShape, SeenShape
+from ledger.shapes.base import Shape
 
 router = native_router(prefix="/v1/sessions/{session_id}", tags=["proof"])
 
@@ -36,7 +34,7 @@ class FindingShape(Shape):
     problem: str
 
 
-class VerifyAnswer(Shape):
+class VerdictShape(Shape):
     """Whether the log is as it was written, and reads answer what it says."""
 
     verdict: str
@@ -45,71 +43,8 @@ class VerifyAnswer(Shape):
     findings: list[FindingShape]
 
 
-class SourceShape(Shape):
-    """Where a line came from."""
-
-    kind: str
-    id: str
-    version: int
-    entries: list[tuple[int, int]]
-    via: list[str]
-
-
-class LineShape(Shape):
-    """A line of the text."""
-
-    text: str
-    source: SourceShape | None
-
-
-class SeenMessageShape(Shape):
-    """A chat message, and what it was made of."""
-
-    message: dict[str, Any]
-    sources: list[SourceShape]
-
-
-class RecordingShape(Shape):
-    """The event that says what was handed over."""
-
-    version: int
-    event_id: str
-    recorded_at: Time
-    actor: str
-    strategy: str
-    config_digest: str
-    text_digest: str
-    messages_digest: str
-
-
-class SeenShape(Shape):
-    """A context as a model saw it, with the source of each line; ``proved`` if its digests are those recorded."""
-
-    session_id: str
-    version: int
-    verdict: str
-    recorded: RecordingShape | None
-    tokens: int
-    text: str
-    text_digest: str
-    messages_digest: str
-    lines: list[LineShape]
-    messages: list[SeenMessageShape]
-
-
-class DerivedShape(Shape):
-    """Everything that an entry reached."""
-
-    session_id: str
-    entry_id: str
-    versions: list[int]
-    version: int
-    summaries: list[dict[str, Any]]
-    contexts: list[dict[str, Any]] = Field(description="Contexts that were recorded.")
-
-
 @router.post("/verify", operation_id="verify")
-async def verify(session: SessionOf, caller: ReadCaller, response: Response) -> VerifyAnswer:
+async def verify(session: SessionOf, caller: ReadCaller, response: Response) -> VerdictShape:
     """Recompute every hash from payload bytes, and replay the session from its first event."""
     report = await session.ledger.verify(**session.names)
     newest = await session.ledger.get_log(after_version=max(0, report.checked - 1), **session.names)
@@ -124,7 +59,7 @@ async def verify(session: SessionOf, caller: ReadCaller, response: Response) -> 
         problem = "reads answer something else than a replay"
         findings.append(FindingShape(version=report.checked, position=None, layer=_PROJECTION, problem=problem))
     tag(response, newest.version)
-    return VerifyAnswer(
+    return VerdictShape(
         verdict=verdict,
         checked=report.checked,
         head=HeadShape(version=head.version if head else report.checked, hash=head.hash if head else ""),
@@ -138,11 +73,11 @@ async def seen(
 ) -> SeenShape:
     """Show what the model was shown: the newest context recorded up to then, else what it would have been."""
     found = await session.ledger.seen(**session.names, **when(version, never_future(service, at)))
-    return SeenShape.model_validate(plain(found))
+    return SeenShape.model_validate(found)
 
 
 @router.get("/entries/{entry_id}/derived", operation_id="derived")
 async def derived(session: SessionOf, entry_id: EntryIdParameter, caller: ReadCaller) -> DerivedShape:
     """Show every summary and recorded context that an entry reached."""
     name = check_entry_id(entry_id, field="entry_id")
-    return DerivedShape.model_validate(plain(await session.ledger.derived(entry_id=name, **session.names)))
+    return DerivedShape.model_validate(await session.ledger.derived(entry_id=name, **session.names))

@@ -12,9 +12,10 @@ from ledger.events import JsonObject
 from ledger.names import check_entry_id
 from ledger.server.callers import Caller, ReadCaller, WriteCaller
 from ledger.server.native.sessions import ConditionsOf, SessionOf, tag
-from ledger.server.native.shapes import EntryShape, EntryStatus, Shape, Time, entry_fields
 from ledger.server.routes import native_router
 from ledger.server.strict_body import StrictBody
+from ledger.shapes.base import Shape
+from ledger.shapes.entries import AddedShape, EntryRecordShape
 from ledger.strict_json import INT_MAX
 
 router = native_router(prefix="/v1/sessions/{session_id}/entries", tags=["entries"])
@@ -25,7 +26,7 @@ _ENTRY_SCHEMA: Final[JsonObject] = {
     "properties": {
         "role": {"enum": ["user", "assistant", "system", "tool"], "description": "`system` needs the scope system."},
         "content": {"description": "Text; of a tool result any JSON."},
-        "id": {"type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$"},
+        "entry_id": {"type": "string", "pattern": "^[A-Za-z0-9._:-]{1,128}$"},
         "kind": {
             "enum": [
                 "message",
@@ -62,8 +63,8 @@ class NewEntries(StrictBody):
             "examples": [
                 {
                     "entries": [
-                        {"role": "user", "content": "Book a table for two", "id": "m-1"},
-                        {"role": "assistant", "content": "For when?", "id": "m-2"},
+                        {"role": "user", "content": "Book a table for two", "entry_id": "m-1"},
+                        {"role": "assistant", "content": "For when?", "entry_id": "m-2"},
                     ]
                 }
             ]
@@ -72,48 +73,6 @@ class NewEntries(StrictBody):
 
     entries: Annotated[list[Draft], Field(json_schema_extra={"minItems": 1, "maxItems": BATCH_ENTRIES})]
     expected_version: ExpectedVersion | None = None
-
-
-class AddedShape(Shape):
-    """Where an entry was put: keep the hash, it proves the event. *known*: it was there before."""
-
-    id: str
-    version: int
-    position: int
-    event_id: str
-    hash: str
-    kind: str
-    tokens: int
-    orphan: bool
-    known: bool
-
-
-class AddedEntries(Shape):
-    """What was added, in the order of the request, and the version that the session came to."""
-
-    session_id: str
-    version: int
-    entries: list[AddedShape]
-
-
-class EntryRevision(Shape):
-    """An event about an entry, with the text and the role that it had from then on."""
-
-    version: int
-    event_id: str
-    type: str
-    recorded_at: Time
-    actor: str
-    content: str
-    role: str
-
-
-class EntryWithHistory(EntryShape):
-    """An entry as it is now, what became of it, and how it came to be so."""
-
-    status: EntryStatus
-    summary_ids: tuple[str, ...]
-    history: list[EntryRevision]
 
 
 class NewContent(StrictBody):
@@ -133,7 +92,7 @@ class AtVersion(Shape):
 @router.post("", status_code=201, operation_id="add_entries")
 async def add(
     session: SessionOf, caller: WriteCaller, body: NewEntries, conditions: ConditionsOf, response: Response
-) -> AddedEntries:
+) -> AddedShape:
     """Add entries; a session that is not there begins, unless `If-Match` is sent."""
     _check_roles(caller, body.entries)
     guard = await conditions.guard(session, body.expected_version)
@@ -148,50 +107,17 @@ async def add(
             user_id=session.names["user_id"],
         )
     tag(response, added.version, replayed=added.replayed)
-    return AddedEntries(
-        session_id=added.session_id,
-        version=added.version,
-        entries=[
-            AddedShape(
-                id=entry.entry_id,
-                version=entry.version,
-                position=entry.position,
-                event_id=entry.event_id,
-                hash=entry.hash,
-                kind=entry.kind,
-                tokens=entry.tokens,
-                orphan=entry.orphan,
-                known=entry.known,
-            )
-            for entry in added.entries
-        ],
-    )
+    return AddedShape.model_validate(added)
 
 
 @router.get("/{entry_id}", operation_id="get_entry")
 async def show(
     session: SessionOf, entry_id: EntryIdParameter, caller: ReadCaller, response: Response
-) -> EntryWithHistory:
+) -> EntryRecordShape:
     """Show an entry and everything recorded about it, also one that was removed, covered or cleared."""
     found = await session.ledger.get_entry(entry_id=check_entry_id(entry_id, field="entry_id"), **session.names)
     tag(response, found.version)
-    return EntryWithHistory(
-        **entry_fields(found.entry),
-        status=found.status,
-        summary_ids=found.summary_ids,
-        history=[
-            EntryRevision(
-                version=change.version,
-                event_id=str(change.event_id),
-                type=change.type,
-                recorded_at=change.recorded_at,
-                actor=change.actor,
-                content=change.content,
-                role=change.role,
-            )
-            for change in found.history
-        ],
-    )
+    return EntryRecordShape.model_validate(found)
 
 
 @router.patch("/{entry_id}", operation_id="edit_entry")

@@ -10,9 +10,9 @@ from ledger.names import check_name
 from ledger.server.callers import WriteCaller
 from ledger.server.ledgers import ServiceOf
 from ledger.server.native.sessions import ConditionsOf, SessionOf, never_future, tag
-from ledger.server.native.shapes import Shape
 from ledger.server.routes import native_router
 from ledger.server.strict_body import StrictBody
+from ledger.shapes.base import Shape
 from ledger.strict_json import INT_MAX
 
 router = native_router(prefix="/v1/sessions/{session_id}", tags=["managing"])
@@ -29,7 +29,7 @@ class NewFork(StrictBody):
     at: str | None = Field(default=None, description="ISO 8601 with an offset.")
 
 
-class Fork(Shape):
+class ForkShape(Shape):
     """Where the new session goes on: *version* is its first event, *at_version* the last that it shares."""
 
     session_id: str
@@ -50,7 +50,7 @@ async def fork(
     conditions: ConditionsOf,
     service: ServiceOf,
     response: Response,
-) -> Fork:
+) -> ForkShape:
     """Begin a session that shares this one's history up to a version, by reference; both go on by themselves."""
     if body.version is not None and body.at is not None:
         raise InvalidInput("bad_version", "give a version or a moment, not both", field="at")
@@ -65,13 +65,4 @@ async def fork(
         **session.names,
     )
     tag(response, forked.version, replayed=forked.replayed)
-    return Fork(
-        session_id=forked.session_id,
-        user_id=forked.user_id,
-        forked_from=forked.forked_from,
-        at_version=forked.at_version,
-        version=forked.version,
-        position=forked.position,
-        event_id=forked.event_id,
-        hash=forked.hash,
-    )
+    return ForkShape.model_validate(forked)

@@ -2,40 +2,24 @@
 
 from typing import Annotated
 
-import msgspec
 from pydantic import ConfigDict, Field
-from starlette.responses import Response
 
 from ledger.names import check_name
 from ledger.server.callers import ReadCaller, WriteCaller
 from ledger.server.compat.long_term_memory import MemoryOf
-from ledger.server.compat.models import RecordOut
-from ledger.server.native.shapes import Shape, Time
 from ledger.server.routes import native_router
 from ledger.server.strict_body import StrictBody
+from ledger.shapes.base import Shape
+from ledger.shapes.memories import RecordShape, RevisionShape
 from ledger.strict_json import INT_MAX
 
 router = native_router(prefix="/v1/long-term-memory/{memory_id}", tags=["long-term memory"])
 
 
-class RevisionShape(Shape):
-    """A record after one event about it; *status* is live, merged, or why it was deleted."""
-
-    revision: int
-    user_id: str | None
-    namespace: str | None
-    type: str
-    recorded_at: Time
-    actor: str
-    status: str
-    merged_into: str | None
-    record: RecordOut
-
-
 class Revisions(Shape):
     """All revisions of a record, oldest first."""
 
-    revisions: list[RevisionShape]
+    revisions: tuple[RevisionShape, ...]
 
 
 class BackTo(StrictBody):
@@ -51,18 +35,19 @@ class BackTo(StrictBody):
     user_id: str | None = None
 
 
-@router.get("/history", response_model=Revisions, operation_id="record_history")
-async def history(memory_id: str, caller: ReadCaller, memory: MemoryOf) -> Response:
+@router.get("/history", operation_id="record_history")
+async def history(memory_id: str, caller: ReadCaller, memory: MemoryOf) -> Revisions:
     """Return every revision of a record, also of one that was deleted or merged."""
-    revisions = [revision.as_json() for revision in await memory.history(memory_id)]
-    return Response(msgspec.json.encode({"revisions": revisions}), media_type="application/json")
+    return Revisions(
+        revisions=tuple(RevisionShape.model_validate(revision) for revision in await memory.history(memory_id))
+    )
 
 
-@router.post("/restore", response_model=RecordOut, operation_id="restore_record")
-async def restore(memory_id: str, body: BackTo, caller: WriteCaller, memory: MemoryOf) -> Response:
+@router.post("/restore", operation_id="restore_record")
+async def restore(memory_id: str, body: BackTo, caller: WriteCaller, memory: MemoryOf) -> RecordShape:
     """Make a record what it was at a revision: edits, merges, forgets and deletions are undone."""
     caller.require("read")  # the answer is the whole record
     if body.namespace is not None:
         check_name(caller.namespace(body.namespace), field="namespace")
     record = await memory.restore(memory_id, body.revision, namespace=body.namespace, user_id=body.user_id)
-    return Response(msgspec.json.encode(record.as_json()), media_type="application/json")
+    return RecordShape.model_validate(record)

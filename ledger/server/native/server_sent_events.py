@@ -19,12 +19,12 @@ from ledger.history.log import LoggedEvent
 from ledger.ids import namespace_id
 from ledger.server.callers import ReadCaller
 from ledger.server.ledgers import LedgerOf, ServiceOf
-from ledger.server.native.events import EventShape
 from ledger.server.native.sessions import SessionOf
 from ledger.server.notifier import Signal
 from ledger.server.routes import native_router
 from ledger.server.service import Service
 from ledger.server.strict_body import AfterVersion, whole_number
+from ledger.shapes.events import EventShape
 from ledger.strict_json import INT_MAX
 
 router = native_router(tags=["events"])
@@ -167,5 +167,5 @@ async def _notified(notified: asyncio.Event, stopping: asyncio.Event) -> bool:
 
 
 def _line(event: LoggedEvent, place: int) -> bytes:
-    data = canonical_json(EventShape.of(event).model_dump(mode="json"))
+    data = canonical_json(EventShape.model_validate(event).model_dump(mode="json"))
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (place, event.type.encode(), data)

@@ -5,25 +5,25 @@ from typing import Annotated, Any, Final
 from pydantic import ConfigDict, Field, WithJsonSchema
 from starlette.responses import JSONResponse, Response
 
-from ledger.compaction.result import CompactionResult
 from ledger.errors import CompactionNotCompleted, CompactionUnderWay, NothingGained, SessionNotFound
-from ledger.events import JsonObject, Ranges
+from ledger.events import JsonObject
 from ledger.server.callers import ReadCaller, WriteCaller
 from ledger.server.ledgers import ServiceOf
 from ledger.server.native.entries import AtVersion
-from ledger.server.native.session_reads import ExtractionShape
 from ledger.server.native.sessions import ConditionsOf, SessionOf, tag
-from ledger.server.native.shapes import Shape
 from ledger.server.routes import native_router
 from ledger.server.strict_body import StrictBody
 from ledger.session.state import SessionState
+from ledger.shapes.base import Shape
+from ledger.shapes.compacting import CompactionShape
+from ledger.shapes.sessions import ExtractionShape
 from ledger.strict_json import INT_MAX
 from projections import config as memory_config
 
 router = native_router(prefix="/v1/sessions/{session_id}", tags=["managing"])
 
 
-class CompactionBody(StrictBody):
+class CompactRequest(StrictBody):
     """Which compaction to make, and how."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"force": True}]})
@@ -35,18 +35,6 @@ class CompactionBody(StrictBody):
     model: Annotated[str, Field(min_length=1, max_length=256)] | None = None
     dry_run: bool = False
     force: bool = Field(default=False, description="Compact also where the config asks for more entries.")
-
-
-class Compaction(Shape):
-    """What a compaction did, or of a dry run would do: then it has no id, no summary and no tokens after."""
-
-    compaction_id: str | None
-    covered: Ranges
-    summary: str | None
-    method: str | None
-    tokens_before: int
-    tokens_after: int | None
-    version: int
 
 
 class UnderWay(Shape):
@@ -76,17 +64,16 @@ class ConfigShape(Shape):
 
     config: JsonObject
     ttl_seconds: int | None
-    long_term_memory_strategy: ExtractionShape
+    extraction: ExtractionShape
     version: int
 
     @classmethod
     def of(cls, state: SessionState, version: int) -> "ConfigShape":
         """Return the configuration in *state*."""
-        extraction = state.working.extraction
         return cls(
             config=memory_config.dump(state.config),
             ttl_seconds=state.working.ttl_seconds,
-            long_term_memory_strategy=ExtractionShape(strategy=extraction.strategy, config=extraction.config),
+            extraction=ExtractionShape.model_validate(state.working.extraction),
             version=version,
         )
 
@@ -96,15 +83,15 @@ _COMPACTS: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
-@router.post("/compact", responses=_COMPACTS, response_model=Compaction, operation_id="compact")
+@router.post("/compact", responses=_COMPACTS, response_model=CompactionShape, operation_id="compact")
 async def compact(
     session: SessionOf,
-    body: CompactionBody,
+    body: CompactRequest,
     caller: WriteCaller,
     conditions: ConditionsOf,
     service: ServiceOf,
     response: Response,
-) -> Compaction | Response:
+) -> CompactionShape | Response:
     """Compact now, by the config's compaction with this key or its first one."""
     if body.dry_run:
         plan = await session.ledger.plan_compression(
@@ -112,15 +99,7 @@ async def compact(
         )
         version = (await session.state()).version
         tag(response, version)
-        return Compaction(
-            compaction_id=None,
-            covered=plan.covered,
-            summary=None,
-            method=None,
-            tokens_before=plan.tokens,
-            tokens_after=None,
-            version=version,
-        )
+        return CompactionShape.planned(plan, version)
     await session.state()
     try:
         with conditions.hold():
@@ -140,7 +119,7 @@ async def compact(
             raise NothingGained from failed
         raise
     tag(response, done.version, replayed=done.replayed)
-    return _compaction(done)
+    return CompactionShape.model_validate(done)
 
 
 @router.post("/clear", operation_id="clear")
@@ -173,15 +152,3 @@ async def put_config(
         )
     tag(response, done.version, replayed=done.replayed)
     return ConfigShape.of(await session.ledger.get_state(version=done.version, **session.names), done.version)
-
-
-def _compaction(done: CompactionResult) -> Compaction:
-    return Compaction(
-        compaction_id=done.compaction_id,
-        covered=done.covered,
-        summary=done.summary.text if done.summary else None,
-        method=done.method,
-        tokens_before=done.original_tokens,
-        tokens_after=done.summary_tokens,
-        version=done.version,
-    )

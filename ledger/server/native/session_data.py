@@ -10,16 +10,16 @@ from ledger.events import JsonObject
 from ledger.server.callers import WriteCaller
 from ledger.server.native.entries import AtVersion
 from ledger.server.native.sessions import ConditionsOf, SessionOf, tag
-from ledger.server.native.shapes import Shape
 from ledger.server.routes import native_router, patch_router
 from ledger.server.strict_body import StrictBody
+from ledger.shapes.base import Shape
 from ledger.strict_json import INT_MAX
 
 router = native_router(prefix="/v1/sessions/{session_id}", tags=["managing"])
 patches = patch_router(prefix="/v1/sessions/{session_id}", tags=["managing"])
 
 
-class Data(Shape):
+class DataShape(Shape):
     """The session's own JSON object, whole."""
 
     data: JsonObject
@@ -41,13 +41,13 @@ async def patch_data(
     caller: WriteCaller,
     conditions: ConditionsOf,
     response: Response,
-) -> Data:
+) -> DataShape:
     """Merge a patch (RFC 7396) into the session's own JSON object; patches of other keys at the same time survive."""
     caller.require("read")  # the answer is the whole object
     with conditions.hold():
         done = await session.ledger.patch_data(patch=body, **session.names, **await conditions.guard(session))
     tag(response, done.version, replayed=done.replayed)
-    return Data(data=done.data, version=done.version)
+    return DataShape(data=done.data, version=done.version)
 
 
 @router.post("/restore", operation_id="restore")

@@ -1,7 +1,7 @@
 """The sessions of a namespace (http W-65)."""
 
 import struct
-from typing import Annotated, Literal
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import Query
@@ -14,34 +14,20 @@ from ledger.ports.session_index import IndexedSession, LifeStatus
 from ledger.server.callers import ReadCaller
 from ledger.server.ledgers import LedgerOf, ServiceOf
 from ledger.server.native.cursors import cursors_of
-from ledger.server.native.shapes import Shape, Time
 from ledger.server.routes import native_router
 from ledger.server.strict_body import PageLimit
+from ledger.shapes.base import Shape
+from ledger.shapes.sessions import SessionShape
 
 router = native_router(tags=["sessions"])
 
 _PLACE = struct.Struct(">q16s")
 
 
-class ListedSession(Shape):
-    """A session in a list; ``unreadable`` is one that a newer release has written to."""
-
-    session_id: str
-    namespace: str
-    user_id: str | None
-    status: Literal["live", "expired", "ended", "unreadable"]
-    version: int
-    created_at: Time
-    updated_at: Time
-    expires_at: Time | None
-    messages: int
-    tokens: int
-
-
 class SessionPage(Shape):
     """A page of sessions, the one written to last first."""
 
-    sessions: list[ListedSession]
+    sessions: tuple[SessionShape, ...]
     next_cursor: str | None = Field(description="Goes on after this page; null at the end.")
 
 
@@ -75,21 +61,7 @@ async def list_sessions(
         more = bool(await ledger.list_sessions(user_id=user_id, status=wanted, after=place, limit=1))
     now = service.clock.now()
     return SessionPage(
-        sessions=[
-            ListedSession(
-                session_id=row.session_id,
-                namespace=namespace_id,
-                user_id=row.user_id or None,
-                status="expired" if row.status == "live" and row.expires_at and row.expires_at <= now else row.status,
-                version=row.version,
-                created_at=row.created_at,
-                updated_at=row.updated_at,
-                expires_at=row.expires_at,
-                messages=row.active,
-                tokens=row.total_tokens,
-            )
-            for row in rows
-        ],
+        sessions=tuple(SessionShape.of(row, namespace=namespace_id, now=now) for row in rows),
         next_cursor=cursors.make(_place(rows[-1])) if more and cursors is not None else None,
     )
 

@@ -10,10 +10,10 @@ from starlette.responses import Response, StreamingResponse
 from ledger.errors import ImportRefused, SessionNotFound
 from ledger.server.callers import ImportCaller, ReadCaller
 from ledger.server.native.sessions import SessionOf, tag
-from ledger.server.native.shapes import Shape
 from ledger.server.problems import STATUS_OF_CODE
 from ledger.server.routes import native_router
 from ledger.server.strict_body import read_body
+from ledger.shapes.base import Shape
 
 router = native_router(prefix="/v1/sessions/{session_id}", tags=["transfer"])
 
@@ -31,11 +31,11 @@ _BODY: Final[dict[str, Any]] = {
 
 
 class ImportedShape(Shape):
-    """What an import came to; nothing *added* if the session had it all."""
+    """What an import added; no *entries* if the session had them all."""
 
     session_id: str
     version: int
-    added: int
+    entries: int
     skipped: int
 
 
@@ -80,7 +80,7 @@ async def import_(session: SessionOf, caller: ImportCaller, request: Request, re
     if version == before:
         response.status_code = 200
     tag(response, version)
-    return ImportedShape(session_id=session.session_id, version=version, added=done.entries, skipped=done.skipped)
+    return ImportedShape(session_id=session.session_id, version=version, entries=done.entries, skipped=done.skipped)
 
 
 async def _version(session: SessionOf) -> int:

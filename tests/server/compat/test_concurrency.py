@@ -161,12 +161,12 @@ def test_a_native_append_vouches_for_what_was_there_at_its_version(api: httpx.Cl
     """http W-54: who lists what was appended at a version knew what was there then; without a version, only itself."""
     path, native = f"/v1/working-memory/{session}", f"/v1/sessions/{session}/entries"
     put(api, session, messages=[said("a", id="a")])
-    blind = {"entries": [{"role": "user", "content": "blind", "id": "n1"}]}
+    blind = {"entries": [{"role": "user", "content": "blind", "entry_id": "n1"}]}
     assert api.post(native, json=blind).status_code == 201
     put(api, session, messages=[said("blind", id="n1")])
     assert texts(api.get(path)) == ["a", "blind"]
     version = int(api.get(path).headers["etag"].strip('"'))
-    seeing = {"entries": [{"role": "user", "content": "seeing", "id": "n2"}], "expected_version": version}
+    seeing = {"entries": [{"role": "user", "content": "seeing", "entry_id": "n2"}], "expected_version": version}
     assert api.post(native, json=seeing).status_code == 201
     put(api, session, messages=[said("seeing", id="n2")])
     assert texts(api.get(path)) == ["seeing"]

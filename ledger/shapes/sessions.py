@@ -1,0 +1,172 @@
+"""Sessions: as rows of a list, as a whole, and in numbers."""
+
+from collections.abc import Iterable, Set
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field
+
+from ledger.events import JsonObject, to_datetime
+from ledger.history.comparing import working_context
+from ledger.ports.session_index import IndexedSession, LifeStatus
+from ledger.session.state import SessionState
+from ledger.shapes.base import Shape, Time, UserId
+from ledger.shapes.entries import PastEntryShape, SummaryShape, past_entry_fields
+from ledger.shapes.memories import MemoryShape
+from projections.history import PastEntry
+from projections.ranges import contains
+
+
+class SessionShape(Shape):
+    """A session in a list; ``unreadable`` is one that a newer release has written to."""
+
+    session_id: str
+    user_id: UserId
+    namespace: str
+    status: LifeStatus | Literal["unreadable"]
+    version: int
+    entries: int
+    active: int
+    summaries: int
+    total_tokens: int
+    active_tokens: int
+    created_at: Time
+    updated_at: Time
+    expires_at: Time | None
+
+    @classmethod
+    def of(cls, row: IndexedSession, *, namespace: str, now: datetime) -> "SessionShape":
+        """Return a *row* of the session index, of *namespace*, as it is *now*: expiry follows from the clock."""
+        shown = {name: getattr(row, name) for name in cls.model_fields if name != "namespace"}
+        if row.status == "live" and row.expires_at and row.expires_at <= now:
+            shown["status"] = "expired"
+        return cls(namespace=namespace, **shown)
+
+
+class ExtractionShape(Shape):
+    """How memories are made of the messages."""
+
+    strategy: str
+    config: JsonObject
+
+
+class StateEntryShape(PastEntryShape):
+    """An entry of a session, and whether memories were made of it, and when it became a record of its own."""
+
+    persisted_at: Time | None
+    extracted: bool
+
+    @classmethod
+    def of(cls, past: PastEntry, state: SessionState) -> "StateEntryShape":
+        """Return an entry of *state*."""
+        flags, version = state.working.flags, past.entry.version
+        return cls(
+            **past_entry_fields(past),
+            persisted_at=flags.persisted_at(version),
+            extracted=contains(flags.extracted, version),
+        )
+
+
+class StateShape(Shape):
+    """A session: where each of its entries is, and all that it holds beside them."""
+
+    session_id: str
+    user_id: UserId
+    namespace: str
+    status: LifeStatus
+    version: int
+    entries: tuple[StateEntryShape, ...] = Field(description="All since the last clear, oldest first.")
+    summaries: tuple[SummaryShape, ...]
+    memories: tuple[MemoryShape, ...]
+    data: JsonObject
+    context: str | None = Field(description="The texts that stand for what has left the window.")
+    tokens: int = Field(description="The number that a client keeps; the session's own are in its statistics.")
+    extraction: ExtractionShape
+    ttl_seconds: int | None
+    expires_at: Time | None
+    created_at: Time
+    updated_at: Time
+
+    @classmethod
+    def of(
+        cls,
+        state: SessionState,
+        entries: Iterable[PastEntry],
+        *,
+        session_id: str,
+        user_id: str | None,
+        namespace: str,
+        now: datetime,
+    ) -> "StateShape":
+        """Return *state* with its *entries*, as it counts *now*: expiry follows from the clock."""
+        working = state.working
+        return cls(
+            session_id=session_id,
+            user_id=user_id,
+            namespace=namespace,
+            status=status_of(state, now),
+            version=state.version,
+            entries=tuple(StateEntryShape.of(past, state) for past in entries),
+            summaries=tuple(SummaryShape.model_validate(summary) for summary in state.summaries.live),
+            memories=tuple(MemoryShape.model_validate(memory) for memory in working.memories),
+            data=working.data,
+            context=working_context(state),
+            tokens=working.tokens,
+            extraction=ExtractionShape.model_validate(working.extraction),
+            ttl_seconds=working.ttl_seconds,
+            expires_at=working.expires_at,
+            created_at=to_datetime(state.created_us),
+            updated_at=to_datetime(state.updated_us),
+        )
+
+
+class ShownEntryShape(StateEntryShape):
+    """An entry of a session, and whether the model is shown it."""
+
+    in_window: bool
+
+
+class ShownStateShape(StateShape):
+    """A session, and which of its entries the model is shown; to know that may take a search."""
+
+    entries: tuple[ShownEntryShape, ...]
+
+    @classmethod
+    def with_window(cls, state: StateShape, shown: Set[int]) -> "ShownStateShape":
+        """Return *state*, of which the model is shown the entries of these versions."""
+        entries = (ShownEntryShape(**dict(entry), in_window=entry.version in shown) for entry in state.entries)
+        return cls(**{**dict(state), "entries": tuple(entries)})
+
+
+class StatsShape(Shape):
+    """The statistics of a session; every entry since the last clear is active, compressed, or removed."""
+
+    total_entries: int
+    active_entries: int
+    compressed_entries: int
+    removed_entries: int
+    erased_entries: int = Field(description="Those of the compressed ones that no summary stands for.")
+    summaries: int
+    total_tokens: int
+    active_tokens: int
+    over_budget: bool
+    near_limit: bool
+    compactions: int
+    compactions_in_flight: int
+    model_calls: int
+    model_tokens: int
+    memories: int
+    promoted_memories: int
+    version: int
+    writes: int
+    created_at: Time | None
+    updated_at: Time | None
+    last_compaction_at: Time | None
+    expires_at: Time | None
+
+
+def status_of(state: SessionState, moment: datetime) -> LifeStatus:
+    """Return whether the session lives at *moment* (http W-63)."""
+    if not state.opened:
+        return "ended"
+    return "expired" if state.has_expired(moment) else "live"

@@ -1,0 +1,218 @@
+"""What each shape of the public JSON is made of, and why a field is only in one of the two."""
+
+from typing import Final
+
+import msgspec
+from pydantic import BaseModel
+
+from ledger import prices, results
+from ledger.application import context_audit
+from ledger.compaction.result import CompactionResult
+from ledger.events import CompactionCompleted, EntryAdded, MemoryAdded, MemoryFields, RecordCreated
+from ledger.events.session import Extraction
+from ledger.history import comparing, difference
+from ledger.history.log import EntryChange, EntryRecord, LoggedEvent, LogPage
+from ledger.long_term_memory.results import LongTermRecord, Revision
+from ledger.ports.session_index import IndexedSession
+from ledger.search.finder import SearchResult
+from ledger.server.native import (
+    audit,
+    forks,
+    records,
+    session_commands,
+    session_data,
+    session_list,
+    session_reads,
+    transfer,
+)
+from ledger.server.native import entries as native_entries
+from ledger.server.native import events as native_events
+from ledger.session.state import SessionState
+from ledger.shapes import auditing, base, compacting, entries, events, memories, searching, sessions
+from ledger.shapes import comparing as compared
+from ledger.transfer.lines import EventLine
+from ledger.verify import Finding, VerifyReport
+from ledger.what_if.run import Answers
+from projections.entries import Entry
+from projections.history import PastEntry
+from projections.stats import SessionStats
+from projections.summaries import Summary
+from projections.working_memory import Memory, WorkingMemory
+
+#: What a field that only one of two has is for.
+Reasons = dict[str, str]
+
+MICROSECONDS: Final = "the library's own form of a time, shown as `..._at`"
+HEADER: Final = "the header `Idempotent-Replayed` says it, for a repetition has the body of the first answer"
+INSIDE: Final = "how the library works, or what follows from other fields"
+FLAT: Final = "the library has these fields in a struct of their own"
+NAMED: Final = "part of the name that was asked for"
+ANSWERED: Final = "the ETag says it"
+
+#: Each shape, the structs of the library that it is made of, and the fields that only one of the two has.
+MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Reasons]]] = {
+    entries.EntryShape: (
+        (Entry,),
+        {
+            "recorded_us": MICROSECONDS,
+            "recorded_at": MICROSECONDS,
+            **dict.fromkeys(("moment", "write_id", "fallback", "listed", "pinned", "outcome"), INSIDE),
+            **dict.fromkeys(("starts_interaction", "ends_turn"), INSIDE),
+        },
+    ),
+    entries.SummaryShape: (
+        (Summary,),
+        {
+            **dict.fromkeys(("recorded_us", "claimed_at"), MICROSECONDS),
+            **dict.fromkeys(("tokenizer", "first_version", "starts_at", "ends_at", "trust", "block"), INSIDE),
+            **dict.fromkeys(("overlay", "compression_ratio", "entry_count"), INSIDE),
+        },
+    ),
+    entries.AddedEntryShape: ((results.AddedEntry,), {}),
+    entries.AddedShape: ((results.Added,), {"replayed": HEADER}),
+    entries.EntryChangeShape: ((EntryChange,), {}),
+    memories.MemoryShape: (
+        (Memory, MemoryFields),
+        {
+            **dict.fromkeys(("recorded_us", "persisted_us"), MICROSECONDS),
+            **dict.fromkeys(("write_id", "listed", "edited_version"), INSIDE),
+            "fields": FLAT,
+        },
+    ),
+    memories.RecordShape: ((LongTermRecord,), {}),
+    memories.RevisionShape: ((Revision,), {}),
+    sessions.SessionShape: ((IndexedSession,), {"stream_id": INSIDE, "namespace": "a ledger of the library has one"}),
+    sessions.StatsShape: ((SessionStats,), {}),
+    sessions.ExtractionShape: ((Extraction,), {}),
+    sessions.StateShape: (
+        (SessionState, WorkingMemory),
+        {
+            **dict.fromkeys(("session_id", "user_id", "namespace"), NAMED),
+            **dict.fromkeys(("created_us", "updated_us", "touched_us", "created_at", "updated_at"), MICROSECONDS),
+            **dict.fromkeys(("write_id", "cleared_version", "life", "compactions", "items", "counts"), INSIDE),
+            **dict.fromkeys(("progress", "set_at", "contexts"), INSIDE),
+            "working": FLAT,
+            "window": "its entries are those of `entries` that are active",
+            "flags": "`persisted_at` and `extracted` of each entry",
+            "entries": "the library reads them by `get_history`, for a state is bounded",
+            "opened": "`status`",
+            "status": "follows from `opened`, `expires_at` and the clock",
+            "context": "follows from `summaries`",
+            "config": "`get_config`, the command `config`, `GET .../config`",
+            "writes": "in the statistics",
+        },
+    ),
+    events.EventShape: ((LoggedEvent,), {}),
+    compacting.CompactionShape: ((CompactionResult,), {"replayed": HEADER}),
+    compared.SpendingShape: ((prices.Spending,), {}),
+    compared.SideShape: ((difference.Side,), {}),
+    compared.EntryPair: ((comparing.Pair,), {}),
+    compared.MemoryPair: ((comparing.Pair,), {}),
+    compared.TextPair: ((comparing.Pair,), {}),
+    compared.NumberPair: ((comparing.Pair,), {}),
+    compared.EntryChangesShape: ((comparing.EntryChanges,), {}),
+    compared.MemoryChangesShape: ((comparing.MemoryChanges,), {}),
+    compared.SummaryChangesShape: ((comparing.SummaryChanges,), {}),
+    compared.ChangesShape: ((comparing.Changes,), {}),
+    compared.DifferenceShape: ((difference.Difference,), {"empty": INSIDE}),
+    compared.AnswersShape: ((Answers,), {}),
+    compared.WhatIfShape: (
+        (results.WhatIf,),
+        dict.fromkeys(("state", "window"), "as large as the session; `difference` says what is in question"),
+    ),
+    compared.WhatIfCompactionShape: (
+        (CompactionCompleted,),
+        {
+            **dict.fromkeys(
+                ("compaction_id", "summary_id", "created_at", "write_id", "item_id"), "made for the replay alone"
+            ),
+            **dict.fromkeys(("text", "folds", "trust", "block", "passes", "first_version"), "of the summary"),
+            **dict.fromkeys(("starts_at", "ends_at", "tokenizer", "fallback"), "of the summary"),
+            **dict.fromkeys(("strategy", "outputs", "over_target", "error", "ended"), INSIDE),
+        },
+    ),
+    searching.HitShape: ((SearchResult,), {}),
+    native_events.EventPage: ((LogPage,), {}),
+    forks.ForkShape: ((results.Forked,), {"replayed": HEADER}),
+    session_data.DataShape: ((results.PatchedData,), {"replayed": HEADER}),
+    auditing.SeenShape: ((context_audit.ContextAudit,), {}),
+    auditing.SeenMessageShape: ((context_audit.SeenMessage,), {}),
+    auditing.LineShape: ((context_audit.SeenLine,), {}),
+    auditing.SourceShape: ((context_audit.LineSource,), {}),
+    auditing.RecordingShape: ((context_audit.ContextRecording,), {}),
+    auditing.DerivedShape: ((context_audit.Derived,), {}),
+    auditing.DerivedSummaryShape: ((context_audit.DerivedSummary,), {}),
+    auditing.DerivedContextShape: ((context_audit.DerivedContext,), {}),
+    audit.VerdictShape: ((VerifyReport,), {"ok": INSIDE, "head": "the library says it by `get_log`"}),
+    audit.FindingShape: (
+        (Finding,),
+        dict.fromkeys(("namespace", "session_id", "user_id", "stream_id"), "a verdict of one session; " + NAMED),
+    ),
+    session_reads.ContextShape: (
+        (results.Context,),
+        {
+            "session_id": NAMED,
+            "limit": "the parameter of the request, resolved",
+            "hidden": "counts what the limit leaves out",
+            "window": FLAT,
+            "config": "`GET .../config`",
+            "recorded": "the service records no context",
+            "entries": "in `messages` or `text`",
+            **dict.fromkeys(("pieces", "shown_messages", "rolling"), INSIDE),
+        },
+    ),
+    session_commands.ConfigShape: (
+        (results.Configured, WorkingMemory),
+        {
+            "replayed": HEADER,
+            **dict.fromkeys(("data", "set_at", "memories", "touched_us", "tokens", "flags", "contexts"), "no setting"),
+            "expires_at": "in the state",
+        },
+    ),
+}
+
+#: Shapes that add fields to another one: the structs those come from, and fields that only one of the two has.
+ADDED_TO: Final[dict[type[BaseModel], tuple[type[BaseModel], tuple[type[msgspec.Struct], ...], Reasons]]] = {
+    entries.PastEntryShape: (entries.EntryShape, (PastEntry,), {"entry": FLAT}),
+    entries.EntryRecordShape: (entries.EntryShape, (EntryRecord,), {"entry": FLAT, "version": ANSWERED}),
+}
+
+#: Answers of a few words, with no thing of the library behind them.
+WRAPPERS: Final = {
+    session_list.SessionPage,
+    searching.HitsShape,
+    records.Revisions,
+    native_entries.AtVersion,
+    session_commands.UnderWay,
+    transfer.ImportedShape,
+    audit.HeadShape,
+    memories.MemoryFieldsShape,
+    sessions.StateEntryShape,
+    sessions.ShownEntryShape,
+    sessions.ShownStateShape,
+    base.Shape,
+}
+
+#: Each shape, the events whose fields it shows, and the fields of those that have another name in it, or none.
+STORED_AS: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Reasons]]] = {
+    sessions.StateEntryShape: (
+        (EntryAdded,),
+        dict.fromkeys(("write_id", "fallback", "listed"), INSIDE),
+    ),
+    memories.MemoryShape: (
+        (MemoryAdded, MemoryFields),
+        {"write_id": INSIDE, "listed": INSIDE, "fields": FLAT},
+    ),
+    memories.RecordShape: (
+        (RecordCreated, MemoryFields),
+        {"write_id": INSIDE, "source": INSIDE, "fields": FLAT},
+    ),
+    events.EventShape: (
+        (EventLine,),
+        {
+            **dict.fromkeys(("occurred_us", "recorded_us"), "hashed as microseconds"),
+            **dict.fromkeys(("payload_digest", "codec", "item_id", "key_id", "key_commitment"), "parts of the hash"),
+            "stream_id": "follows from the names",
+        },
+    ),
+}
