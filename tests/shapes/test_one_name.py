@@ -13,7 +13,7 @@ from ledger.server import native
 from ledger.shapes.base import Shape
 from ledger.shapes.entries import AddedEntryShape, EntryShape
 from projections.entries import Entry
-from tests.shapes.sources import ADDED_TO, MADE_OF, STORED_AS, WRAPPERS
+from tests.support.shape_sources import ADDED_TO, MADE_OF, STORED_AS, WRAPPERS
 
 
 def shapes() -> set[type[BaseModel]]:
