@@ -16,7 +16,6 @@ TARGET = Path(__file__).parents[1] / "docs" / "http-api.md"
 BEGIN = "<!-- made by tools/routes_page.py -->\n\n"
 END = "<!-- end -->"
 
-_SCOPES = {"_reader": "read", "_writer": "write", "_admin": "admin", "_importer": "import"}
 _ORDER = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _PARTS = (
     (
@@ -51,10 +50,10 @@ def _table(router: APIRouter) -> str:
 
 def _scope(dependant: Dependant) -> str:
     called = set(_calls(dependant))
-    names = [_SCOPES[call.__name__] for call in called if getattr(call, "__name__", "") in _SCOPES]
-    if names:
-        return f"`{names[0]}`"
-    if callers.caller_or_neighbour in called:
+    scopes = [call.scope for call in called if isinstance(call, callers.Permission)]
+    if scopes:
+        return f"`{scopes[0]}`"
+    if callers.reader_or_local in called:
         return "this machine, or `read`"
     return "any" if callers.caller in called else "none"
 

@@ -42,7 +42,7 @@ def import_ams(
     async def work() -> "AmsImportResult":
         with opts.output.progress("Taking over", "sessions") as progress:
             async with AmsSource.open(url, token=token) as source, AmsImport.open(opts.settings, service) as taking:
-                return await taking.take(
+                return await taking.run(
                     source, namespace=opts.namespace, user_id=user, dry_run=dry_run, progress=progress
                 )
 

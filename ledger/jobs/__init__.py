@@ -1,9 +1,9 @@
-"""Background work as a projection of the log: what each session still has to do, and when it is due.
+"""Background work as a projection of the log: the jobs of each session, and when they are due.
 
     log ──── advance ────▶ jobs ──── claimed by a worker ────▶ events, in one append ──── advance ────▶ no job
 
-A row says only that there is something to do; what exactly, the worker reads from the log, and it appends at the
-version it has read. So a row may be lost, or taken twice, and nothing is done twice.
+A row only says that a session has work. The worker reads from the log what the work is, and appends at the version
+that it has read. So a row may be lost or claimed twice, and still nothing is done twice.
 """
 
 from ledger.jobs.backlogs import Backlogs

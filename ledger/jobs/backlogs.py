@@ -1,4 +1,4 @@
-"""Backlogs of sessions: the newest snapshot, and the few events after it."""
+"""Backlogs of sessions: the newest snapshot and the few events after it."""
 
 from collections import OrderedDict
 from typing import Final
@@ -13,13 +13,13 @@ from ledger.states.fold_results import fold_digest
 from projections.backlog import BACKLOG, Backlog
 
 _PAGE: Final = 5_000
-_EVERY: Final = 200  # events between two snapshots
+_SNAPSHOT_EVERY: Final = 200  # events between two snapshots
 _load = msgspec.json.Decoder(Backlog).decode
 _dump = msgspec.json.Encoder().encode
 
 
 class Backlogs:
-    """Reads backlogs through a cache of this process, which is brought up to date by one look-up."""
+    """Reads backlogs through a cache in this process; one query brings an item up to date."""
 
     def __init__(self, store: Store, *, capacity: int = 256) -> None:
         self._store = store
@@ -27,10 +27,10 @@ class Backlogs:
         self._cache: OrderedDict[Stream, Backlog] = OrderedDict()
 
     async def current(self, stream: Stream) -> Backlog:
-        """Return what *stream* has to do as of its newest event.
+        """Return the backlog of *stream* as of its newest event.
 
         Raises:
-            UnknownEvent: a newer release wrote in it.
+            UnknownEvent: a newer release wrote to the stream.
             LogCorrupted: an event does not parse.
         """
         backlog = self._cache.get(stream) or await self._stored(stream)
@@ -40,8 +40,8 @@ class Backlogs:
             backlog = BACKLOG.fold(map(decode, page), backlog)
             if len(page) < _PAGE:
                 break
-        if backlog.version >= last_saved + _EVERY:
-            await self._keep(stream, backlog)
+        if backlog.version >= last_saved + _SNAPSHOT_EVERY:
+            await self._save(stream, backlog)
         self._cache[stream] = backlog
         self._cache.move_to_end(stream)
         while len(self._cache) > self._capacity:
@@ -57,7 +57,7 @@ class Backlogs:
         except msgspec.MsgspecError:
             return BACKLOG.initial
 
-    async def _keep(self, stream: Stream, backlog: Backlog) -> None:
+    async def _save(self, stream: Stream, backlog: Backlog) -> None:
         snapshot = Snapshot(
             BACKLOG.name, BACKLOG.version, backlog.version, fold_digest(BACKLOG.name, BACKLOG.version), _dump(backlog)
         )

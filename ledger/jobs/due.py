@@ -1,4 +1,4 @@
-"""Which jobs a session has: pure, of its state and its backlog."""
+"""Which jobs a session has: a pure function of its state and its backlog."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -13,12 +13,12 @@ from ledger.session.views import plan_automatic
 from projections import ranges
 from projections.backlog import Backlog
 
-#: Whoever wrote starts what it is due itself; only if that did not happen for so long it is a worker's.
+#: The writing process starts a due compaction itself; after this time without a start, a worker does.
 UNSTARTED_S: Final = 5.0
 
 
 class WorkPlan(msgspec.Struct, frozen=True):
-    """How long to wait: for a session to be quiet, and for whoever took on a compaction.
+    """How long a session must be quiet, and how long a compaction may run before it counts as abandoned.
 
     With *index_all* every message becomes a record (http W-50).
     """
@@ -29,9 +29,9 @@ class WorkPlan(msgspec.Struct, frozen=True):
 
 
 def due_jobs(state: SessionState, backlog: Backlog, plan: WorkPlan) -> tuple[DueJob, ...]:
-    """Return the work that is left in a session, with the moments it is due.
+    """Return the jobs of a session, each with the time it is due.
 
-    Sessions of the working-memory API have memories made of their messages; one that has ended has no work.
+    Only sessions of the working-memory API have memories extracted. An ended session has no jobs.
     Source: http W-45, W-48 … W-50.
     """
     return tuple(_due(state, backlog, plan)) if state.opened else ()
@@ -53,7 +53,7 @@ def _due(state: SessionState, backlog: Backlog, plan: WorkPlan) -> Iterator[DueJ
 
 
 def _compaction(state: SessionState, plan: WorkPlan) -> DueJob | None:
-    """Return the compaction that nobody will do but us: its process is gone, or was before it began."""
+    """Return the compaction that a worker must do, because its process ended before it finished or started it."""
     lease = timedelta(seconds=plan.compaction_lease_s)
     started_jobs = [
         DueJob("compact", f"request {flight.request.compaction_id}", to_datetime(flight.recorded_us) + lease)
@@ -67,5 +67,5 @@ def _compaction(state: SessionState, plan: WorkPlan) -> DueJob | None:
 
 
 def _named(wanted: Ranges) -> str:
-    """Return a name for versions that any other set of them, of the same session, does not have soon again."""
+    """Return a name for these versions that differs from those of the other job rows of the session."""
     return f"{ranges.size(wanted)} of {wanted[0][0]} to {wanted[-1][1]}"

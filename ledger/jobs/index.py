@@ -1,4 +1,4 @@
-"""What there is to do in the background: a stored projection, caught up by whoever looks for work."""
+"""The jobs of all sessions as a stored projection, brought up to date by a worker that looks for work."""
 
 import logging
 from functools import cached_property
@@ -18,15 +18,15 @@ from projections.backlog import BACKLOG
 
 log = logging.getLogger("ledger")
 
-VERSION: Final = 1  # raise it when a row's meaning changes: the rows are then built anew beside the old ones
-_PAGE: Final = 500  # events whose sessions are looked at in one transaction
+VERSION: Final = 1  # raise it when the meaning of a row changes: new rows are then built beside the old ones
+_PAGE: Final = 500  # events whose sessions are read in one transaction
 
 
 class JobIndex:
-    """The jobs of one namespace; a `replay.builds.StoredProjection`."""
+    """The jobs of one namespace; a `stored_projections.builds.StoredProjection`."""
 
     name: Final = JOBS
-    keeps: Final = "what is left to do in the background, for workers"
+    keeps: Final = "the jobs of background work, for workers"
 
     def __init__(
         self, store: Store, states: States, backlogs: Backlogs, *, namespace: str, plan: WorkPlan | None = None
@@ -40,16 +40,16 @@ class JobIndex:
 
     @property
     def version(self) -> int:
-        """The meaning of the rows, which depends on whether every message becomes a record."""
+        """The version of the rows; it depends on whether every message becomes a record."""
         return VERSION * 10 + int(self._plan.index_all)
 
     @cached_property
     def code_digest(self) -> bytes:
-        """The digest of the folds, and of what makes jobs of them."""
+        """The digest of the folds and of the code that makes jobs of them."""
         return fold_digest(self.name, self.version, SESSION.name, BACKLOG.name)
 
     async def advance(self, build: int, *, limit: int) -> int | None:
-        """See `replay.builds.StoredProjection.advance`; jobs are of a session's newest state, so they may be ahead."""
+        """See `StoredProjection.advance`; jobs come from a session's newest state, so they may be ahead."""
         after, position, changed = await self._store.projections.changed_sessions(
             self._namespace_id, JOBS, build, limit=min(limit, _PAGE)
         )
@@ -57,21 +57,21 @@ class JobIndex:
         return await self._store.jobs.save(self._namespace_id, build, sessions, after=after, position=position)
 
     async def prune(self) -> int:
-        """See `replay.builds.StoredProjection.prune`."""
+        """See `StoredProjection.prune`."""
         return await self._store.jobs.prune(self._namespace_id)
 
     async def _session(self, stream: Stream) -> SessionJobs:
         try:
             state = await self._states.current(stream)
             backlog = await self._backlogs.current(stream)
-            await self._keep_snapshot(stream)
-        except Unreadable as fault:  # a release that can read it will find its work
-            log.warning("a session has no work here: %s", fault.code)
+            await self._save_due_snapshot(stream)
+        except Unreadable as fault:  # a release that can read the session will find its jobs
+            log.warning("the jobs of a session cannot be read: %s", fault.code)
             return SessionJobs(stream, ())
         return SessionJobs(stream, due_jobs(state, backlog, self._plan))
 
-    async def _keep_snapshot(self, stream: Stream) -> None:
-        """Write the snapshot that is due, if whoever wrote the session did not come to it."""
+    async def _save_due_snapshot(self, stream: Stream) -> None:
+        """Write the due snapshot, if the writer of the session did not."""
         state = self._states.snapshot_due(stream)
         if state is None:
             return

@@ -1,7 +1,4 @@
-"""The ledger as an HTTP service: routes over `ledger.memory`, and nothing of it known below.
-
-`create_app` makes the application of a `Service`, `memory-ledger serve` runs it.
-"""
+"""The ledger as an HTTP service: `create_app` makes the application of a `Service`, `memory-ledger serve` runs it."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -13,7 +10,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Service", "ServiceSettings", "create_app", "load_service_settings"]
 
-#: Loaded on first use: what needs no route needs no web framework.
+#: Loaded on first use, since the web framework is needed only for routes.
 _LATER = {
     "Service": "ledger.server.service",
     "ServiceSettings": "ledger.server.settings",

@@ -1,4 +1,4 @@
-"""The application: routers, and what becomes of a request that no route takes."""
+"""The application: its routers, and the answers to requests that fail outside of a route."""
 
 from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
@@ -15,7 +15,7 @@ from ledger.server.settings import ServiceSettings
 
 
 def create_app(service: Service, settings: ServiceSettings) -> FastAPI:
-    """Return the application of *service*; who opened the service closes it."""
+    """Return the application of *service*, which stays open when the application ends."""
     app = FastAPI(
         title="Memory Ledger",
         version=ledger.__version__,
@@ -29,21 +29,21 @@ def create_app(service: Service, settings: ServiceSettings) -> FastAPI:
     app.state.quotas = service.quotas
     app.state.metrics = Metrics() if settings.metrics else None
     app.router.routes += together(health.router, compat.router, redirects.router, native.router).routes
-    app.add_exception_handler(HTTPException, _unrouted)
-    app.add_exception_handler(LedgerError, _refused)
-    app.add_exception_handler(Exception, _crashed)
+    app.add_exception_handler(HTTPException, _answer_without_route)
+    app.add_exception_handler(LedgerError, _answer_error)
+    app.add_exception_handler(Exception, _answer_crash)
     return app
 
 
-async def _unrouted(request: Request, fault: Exception) -> Response:
+async def _answer_without_route(request: Request, fault: Exception) -> Response:
     assert isinstance(fault, HTTPException)
-    return problems.plain(fault.status_code, problems.dialect_of(request.url.path), fault.headers)
+    return problems.status_only(fault.status_code, problems.dialect_of(request.url.path), fault.headers)
 
 
-async def _refused(request: Request, fault: Exception) -> Response:
+async def _answer_error(request: Request, fault: Exception) -> Response:
     assert isinstance(fault, LedgerError)
     return problems.answer(fault, problems.dialect_of(request.url.path))
 
 
-async def _crashed(request: Request, fault: Exception) -> Response:
+async def _answer_crash(request: Request, fault: Exception) -> Response:
     return problems.answer(LedgerError(), problems.dialect_of(request.url.path))

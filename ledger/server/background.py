@@ -1,4 +1,4 @@
-"""The worker of a service that does background work itself."""
+"""The worker inside a service."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,10 +9,10 @@ from ledger.worker import Worker, load_worker_settings
 
 @asynccontextmanager
 async def background(service: Service) -> AsyncIterator[Worker | None]:
-    """Work in the background of *service* until the context ends, unless it was told not to.
+    """Run a worker in *service* while the context is open; yield None if the settings turn it off.
 
     Raises:
-        InvalidInput: ``bad_setting``, of the worker.
+        InvalidInput: ``bad_setting``: a setting of the worker is wrong.
     """
     if not service.settings.worker:
         yield None

@@ -1,6 +1,6 @@
-"""Who calls, and what they may do.
+"""The caller of a request and their permissions.
 
-Authentication is a dependency of each router, not a middleware that looks at paths (trust S-4).
+Authentication is a dependency of each router, not a middleware that compares paths (trust S-4).
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ SCOPES: Final[frozenset[Scope]] = frozenset(get_args(Scope))
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A credential's owner; *namespaces* none stands for all, *key* is what quotas are counted by."""
+    """The owner of a credential; *namespaces* None means all, quotas are counted by *key*."""
 
     actor: str
     scopes: frozenset[Scope]
@@ -28,39 +28,37 @@ class Caller:
 
     @property
     def home(self) -> str | None:
-        """The namespace of a request that names none: the only permitted one, else the default one, else none."""
+        """The namespace of a request without one: the only permitted one, else the default if permitted, else None."""
         if self.namespaces is not None and len(self.namespaces) == 1:
             return min(self.namespaces)
         return DEFAULT_NAMESPACE if self.namespaces is None or DEFAULT_NAMESPACE in self.namespaces else None
 
     def namespace(self, named: str | None) -> str:
-        """Return the namespace of a request that named *named*, or none (http W-75).
-
-        None named: `home`.
+        """Return the namespace of a request: *named*, or `home` if that is None (http W-75).
 
         Raises:
-            NotPermitted: it is not permitted, whether it exists or not (trust S-5).
-            InvalidInput: ``bad_name``, or several are permitted and none was named.
+            NotPermitted: the caller may not use it, whether it exists or not (trust S-5).
+            InvalidInput: ``bad_name``; ``namespace_needed``: several are permitted and none was named.
         """
         if named is None:
             home = self.home
             if home is None:
-                raise InvalidInput("namespace_needed", "name one of your namespaces", field="namespace")
+                raise InvalidInput("namespace_needed", "must name one of your namespaces", field="namespace")
             return home
         self.require_namespace(check_name(named, field="namespace"))
         return named
 
     def require_namespace(self, name: str) -> None:
-        """Refuse a caller whose credential is not for namespace *name*, whether it exists or not (trust S-5).
+        """Refuse a caller who may not use namespace *name*, whether it exists or not (trust S-5).
 
         Raises:
             NotPermitted: ``namespace_not_permitted``.
         """
         if self.namespaces is not None and name not in self.namespaces:
-            raise NotPermitted("namespace_not_permitted", "this credential is not for that namespace")
+            raise NotPermitted("namespace_not_permitted", "this credential is not valid for that namespace")
 
     def permits(self, scope: Scope) -> bool:
-        """Tell whether the credential has *scope*; ``admin`` includes reading and writing, nothing else does."""
+        """Return whether the credential has *scope*; ``admin`` includes ``read`` and ``write``."""
         return scope in self.scopes or (scope in {"read", "write"} and "admin" in self.scopes)
 
     def require(self, scope: Scope) -> None:
@@ -74,20 +72,20 @@ class Caller:
 
 
 class Authenticator(Protocol):
-    """Tells who calls from a request's headers."""
+    """Finds the caller by the headers of a request."""
 
     async def caller(self, request: Request) -> Caller:
-        """Return who calls.
+        """Return the caller of *request*.
 
         Raises:
-            NotAuthenticated: there is no credential, or it does not hold.
-            Unavailable: it cannot be checked now.
+            NotAuthenticated: there is no credential, or it is not valid.
+            Unavailable: the credential cannot be checked now.
         """
         ...
 
 
-class Everybody:
-    """``AUTH_MODE=none``: whoever reaches the loopback address may do everything."""
+class NoAuthentication:
+    """``AUTH_MODE=none``: everyone who can reach the loopback address may do everything."""
 
     async def caller(self, request: Request) -> Caller:
         """See `Authenticator.caller`."""
@@ -95,7 +93,7 @@ class Everybody:
 
 
 async def caller(request: Request) -> Caller:
-    """Return who calls, told once for each request: the dependency of every router.
+    """Return the caller, found once for each request: the dependency of every router.
 
     Raises:
         NotAuthenticated, Unavailable: see `Authenticator.caller`.
@@ -107,7 +105,7 @@ async def caller(request: Request) -> Caller:
         try:
             known = request.state.caller = await request.app.state.authenticator.caller(request)
         except NotAuthenticated:
-            quotas.admit(f"nobody:{_address(request)}")  # who guesses is slowed down too
+            quotas.admit(f"nobody:{_address(request)}")  # slows down guessing, too
             raise
         assert isinstance(known, Caller)
         quotas.admit(known.key)
@@ -118,8 +116,8 @@ def _address(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-async def caller_or_neighbour(request: Request) -> None:
-    """Let pass who is on this machine, or may read (trust S-12); a proxy's requests come from elsewhere.
+async def reader_or_local(request: Request) -> None:
+    """Let in requests of this machine, and callers who may read (trust S-12); proxied requests are not local.
 
     Raises:
         NotAuthenticated, NotPermitted, Unavailable: see `caller`.
@@ -132,34 +130,31 @@ async def caller_or_neighbour(request: Request) -> None:
 CallerOf: TypeAlias = Annotated[Caller, Depends(caller)]
 
 
-async def _permitted(request: Request, scope: Scope) -> Caller:
-    """Return who calls, who has *scope*; asked without a dependency of its own, each of which costs every request."""
-    known = await caller(request)
-    known.require(scope)
-    if scope != "read":
-        quotas: Quotas = request.app.state.quotas
-        quotas.admit_write(known.key)
-    return known
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """A dependency that returns a caller who has *scope*.
+
+    It calls `caller` itself, because each further dependency costs every request time.
+    """
+
+    scope: Scope
+
+    async def __call__(self, request: Request) -> Caller:
+        """Return the caller of *request*.
+
+        Raises:
+            NotAuthenticated, Unavailable, RateLimited: see `caller`.
+            NotPermitted: ``scope_needed``.
+        """
+        known = await caller(request)
+        known.require(self.scope)
+        if self.scope != "read":
+            quotas: Quotas = request.app.state.quotas
+            quotas.admit_write(known.key)
+        return known
 
 
-async def _reader(request: Request) -> Caller:
-    return await _permitted(request, "read")
-
-
-async def _writer(request: Request) -> Caller:
-    return await _permitted(request, "write")
-
-
-async def _admin(request: Request) -> Caller:
-    return await _permitted(request, "admin")
-
-
-async def _importer(request: Request) -> Caller:
-    return await _permitted(request, "import")
-
-
-#: What a route declares to get a caller who may do that.
-ReadCaller: TypeAlias = Annotated[Caller, Depends(_reader)]
-WriteCaller: TypeAlias = Annotated[Caller, Depends(_writer)]
-Admin: TypeAlias = Annotated[Caller, Depends(_admin)]
-ImportCaller: TypeAlias = Annotated[Caller, Depends(_importer)]
+#: A route declares one of these to get a caller with that scope.
+ReadCaller: TypeAlias = Annotated[Caller, Depends(Permission("read"))]
+WriteCaller: TypeAlias = Annotated[Caller, Depends(Permission("write"))]
+ImportCaller: TypeAlias = Annotated[Caller, Depends(Permission("import"))]

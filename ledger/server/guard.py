@@ -1,4 +1,4 @@
-"""What every request passes before a route sees it: sizes, times, hosts, paths.
+"""The checks that every request passes before its route: sizes, times, hosts, paths.
 
 Source: trust S-7, S-10, §9 Transport.
 """
@@ -14,15 +14,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ledger.errors import InvalidInput, LedgerError, NotFound, Unavailable
 from ledger.server import problems
-from ledger.server.observers import ObservedRequest, Observer
+from ledger.server.observers import ObservedRequest, Observers
 from ledger.server.settings import ServiceSettings
 
 _HOST: Final = re.compile(rb"(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
 _OVERRIDES: Final = frozenset({b"x-http-method-override", b"x-http-method", b"x-method-override"})
 _SMALL: Final = 64 * 1024
-#: How long what a client still sends is read and dropped, so that it gets to read why nobody wants it.
+#: How long to read and drop what a client still sends, so that it gets to read the refusal.
 _LINGER_S: Final = 2.0
-_CHECK_AGAIN_S: Final = 0.1
+_POLL_S: Final = 0.1
 _SECURITY: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"content-security-policy", b"default-src 'self'"),
@@ -36,55 +36,57 @@ _DOCS_POLICY: Final = (
 
 
 class RequestGuard:
-    """Wraps the application; also tells *observer* how each request ended."""
+    """Wraps the application; notifies *observers* of each request."""
 
-    def __init__(self, app: ASGIApp, settings: ServiceSettings, observer: Observer, stopping: asyncio.Event) -> None:
+    def __init__(self, app: ASGIApp, settings: ServiceSettings, observers: Observers, stopping: asyncio.Event) -> None:
         self._app = app
         self._settings = settings
-        self._observer = observer
+        self._observers = observers
         self._stopping = stopping
-        self._under_way = 0
+        self._active = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Carry out one request."""
         if scope["type"] != "http":
             return
-        seen = self._observer.begin(scope)
-        exchange = Exchange(scope, receive, send, self._settings, seen, self._stopping)
+        observed = self._observers.begin(scope)
+        exchange = Exchange(scope, receive, send, self._settings, observed, self._stopping)
         try:
             await self._answer(exchange)
         finally:
             exchange.end()
-            self._observer.end(seen)
+            self._observers.end(observed)
 
     async def _answer(self, exchange: "Exchange") -> None:
         dialect = problems.dialect_of(exchange.scope["path"])
         try:
             exchange.check()
-            if self._under_way >= self._settings.max_concurrency:
-                raise Unavailable("the service has as much to do as it can; try again")
-            self._under_way += 1
+            if self._active >= self._settings.max_concurrency:
+                raise Unavailable("the service is busy; try again")
+            self._active += 1
             try:
                 async with asyncio.timeout(self._settings.request_timeout_s) as deadline:
                     exchange.deadline = deadline
                     await self._app(exchange.scope, exchange.receive, exchange.send)
             finally:
-                self._under_way -= 1
+                self._active -= 1
             await exchange.close_stream()
         except TimeoutError as fault:
             if exchange.deadline is None or not exchange.deadline.expired():
-                self._observer.crashed(exchange.seen, fault)
-            await self._refuse(exchange, Unavailable("no answer in time; what was asked may have been done"), dialect)
+                self._observers.crashed(exchange.observed, fault)
+            await self._refuse(
+                exchange, Unavailable("no answer in time; the request may have been carried out"), dialect
+            )
         except LedgerError as fault:
             await self._refuse(exchange, fault, dialect)
-        except Exception as fault:  # noqa: BLE001 - told by its type only, for its text may hold content (trust P-16)
-            self._observer.crashed(exchange.seen, fault)
+        except Exception as fault:  # noqa: BLE001 - logged without its text, which may hold content (trust P-16)
+            self._observers.crashed(exchange.observed, fault)
             await self._refuse(exchange, LedgerError(), dialect)
 
     async def _refuse(self, exchange: "Exchange", fault: LedgerError, dialect: problems.Dialect) -> None:
-        exchange.seen.code = fault.code
+        exchange.observed.code = fault.code
         if exchange.started:
-            return  # half an answer cannot be taken back: uvicorn closes the connection
+            return  # an answer that has started cannot be replaced: uvicorn closes the connection
         await problems.answer(fault, dialect)(exchange.scope, exchange.receive, exchange.send)
 
 
@@ -97,11 +99,11 @@ class Exchange:
         receive: Receive,
         send: Send,
         settings: ServiceSettings,
-        seen: ObservedRequest,
+        observed: ObservedRequest,
         stopping: asyncio.Event,
     ) -> None:
         self.scope = scope
-        self.seen = seen
+        self.observed = observed
         self.started = False
         self.deadline: asyncio.Timeout | None = None
         self._receive = receive
@@ -117,10 +119,10 @@ class Exchange:
         self._closing = False
 
     def check(self) -> None:
-        """Refuse what no route should see, and decode the path once.
+        """Refuse a request that no route should get, and decode the path once.
 
         Raises:
-            InvalidInput: as trust §9 says.
+            InvalidInput, NotFound: see trust §9.
         """
         headers: list[tuple[bytes, bytes]] = self.scope["headers"]
         raw = self.scope["raw_path"]
@@ -129,7 +131,7 @@ class Exchange:
         if sum(len(name) + len(value) + 4 for name, value in headers) > self._settings.max_header_bytes:
             raise too_large("headers_too_large", "headers", self._settings.max_header_bytes)
         if any(name in _OVERRIDES for name, _ in headers):
-            raise InvalidInput("bad_request", "send the method as the method")
+            raise InvalidInput("bad_request", "send the method in the request line, not in a header")
         self._check_host([value for name, value in headers if name == b"host"])
         self._check_length(headers)
         self.scope["path"] = _decoded(raw, "path")
@@ -139,15 +141,15 @@ class Exchange:
         if self.scope["http_version"] == "1.0" and not hosts:
             return
         if len(hosts) != 1 or not _HOST.fullmatch(hosts[0]):
-            raise InvalidInput("bad_host", "send one Host header, a name or an address", field="host")
+            raise InvalidInput("bad_host", "must be sent once, with a name or an address", field="host")
         allowed = self._settings.allowed_hosts
         name = hosts[0].decode("ascii").lower()
         bare = name if name.endswith("]") else name.rpartition(":")[0] or name
         if allowed and bare not in allowed and name not in allowed:
-            raise InvalidInput("bad_host", "this service does not go by that name", field="host")
+            raise InvalidInput("bad_host", "must be a name of this service", field="host")
 
     def _check_length(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
-        """Note how much is to come; the parser has refused lengths that contradict each other already."""
+        """Check the length of the body; the parser has already refused lengths that contradict each other."""
         lengths = [value for name, value in headers if name == b"content-length"]
         chunked = any(name == b"transfer-encoding" for name, _ in headers)
         if chunked and (lengths or self.scope["http_version"] == "1.0"):
@@ -156,10 +158,10 @@ class Exchange:
         if self._length and self._length > self._settings.max_body_bytes:
             raise too_large("too_large", "the body", self._settings.max_body_bytes)
         if self._length != 0 and self.scope["method"] in {"GET", "HEAD", "TRACE"}:
-            raise InvalidInput("body_not_allowed", "this method takes no body")
+            raise InvalidInput("body_not_allowed", "send no body with this method")
 
     async def receive(self) -> Message:
-        """Hand on what came, counted, until it is too much or too late (trust I-18, I-19)."""
+        """Return the next part of the request; refuse it if it is too large or too late (trust I-18, I-19)."""
         if self._whole:
             return await self._until_disconnected()
         try:
@@ -177,23 +179,23 @@ class Exchange:
         return message
 
     async def _until_disconnected(self) -> Message:
-        """Wait until the client goes, or, for a stream, the service stops."""
-        removed = asyncio.ensure_future(self._receive())
+        """Wait until the client disconnects or, for a stream, until the service stops."""
+        disconnected = asyncio.ensure_future(self._receive())
         stopped = asyncio.ensure_future(self._stopping.wait())
         try:
-            await asyncio.wait({removed, stopped}, return_when=asyncio.FIRST_COMPLETED)
-            while not (removed.done() or self._streams):  # what is no stream may finish; it may still become one
-                await asyncio.wait({removed}, timeout=_CHECK_AGAIN_S)
+            await asyncio.wait({disconnected, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            while not (disconnected.done() or self._streams):  # other answers may finish; one may still become a stream
+                await asyncio.wait({disconnected}, timeout=_POLL_S)
         finally:
-            removed.cancel()
+            disconnected.cancel()
             stopped.cancel()
         return {"type": "http.disconnect"}
 
     async def send(self, message: Message) -> None:
-        """Hand the answer on, with the headers every answer has."""
+        """Send the answer on, with the headers that every answer has."""
         if message["type"] == "http.response.start":
             self.started = True
-            self.seen.status = message["status"]
+            self.observed.status = message["status"]
             message = {**message, "headers": [*message.get("headers", ()), *self._headers(message)]}
             if self.deadline is not None and not self.deadline.expired():
                 self.deadline.reschedule(None)
@@ -206,7 +208,7 @@ class Exchange:
         await self._send(message)
 
     async def _linger(self) -> None:
-        """Drop what still comes, for a moment: closing at once would take the answer from the client's hands."""
+        """Read and drop more input for a moment: after closing at once the client could not read the answer."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_LINGER_S):
                 while not self._whole:
@@ -214,13 +216,13 @@ class Exchange:
                     self._whole = message["type"] != "http.request" or not message.get("more_body", False)
 
     async def close_stream(self) -> None:
-        """End a stream that was stopped, so that its reader sees an end and no fault."""
+        """End a stopped stream, so that its reader sees an end and not an error."""
         if self.started and not self._ended:
             await self.send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def end(self) -> None:
-        """Note how much came."""
-        self.seen.received = self._received
+        """Record the number of bytes received."""
+        self.observed.received = self._received
 
     def _headers(self, message: Message) -> list[tuple[bytes, bytes]]:
         given = {name.lower(): value for name, value in message.get("headers", ())}
@@ -230,11 +232,11 @@ class Exchange:
             added = [(name, _DOCS_POLICY if name == b"content-security-policy" else value) for name, value in added]
         if b"cache-control" not in given:
             added.append((b"cache-control", b"no-store"))
-        added.append((b"x-request-id", self.seen.request_id.encode("ascii")))
+        added.append((b"x-request-id", self.observed.request_id.encode("ascii")))
         unread = self._length is None or self._length > _SMALL
         self._closing = not self._whole and (unread or b"connection" in given)
         if self._closing and b"connection" not in given:
-            added.append((b"connection", b"close"))  # else whatever still comes would be read to its end
+            added.append((b"connection", b"close"))  # otherwise all further input would be read
         return added
 
 
@@ -242,19 +244,20 @@ def _decoded(raw: bytes, what: str) -> str:
     """Return *raw* percent-decoded, once (trust I-36, I-37).
 
     Raises:
-        InvalidInput: ``bad_name``: it is not UTF-8, or holds a NUL or a slash that is none.
+        InvalidInput: ``bad_name``: it is not UTF-8, or contains a NUL.
+        NotFound: the path contains an encoded slash.
     """
     if what == "path" and b"%2f" in raw.lower():
         raise NotFound("Not Found")  # http W-2
     try:
         text = unquote_to_bytes(raw).decode("utf-8")
     except UnicodeDecodeError:
-        raise InvalidInput("bad_name", "is not UTF-8", field=what) from None
+        raise InvalidInput("bad_name", "must be UTF-8", field=what) from None
     if "\x00" in text:
-        raise InvalidInput("bad_name", "holds a NUL", field=what)
+        raise InvalidInput("bad_name", "must not contain a NUL", field=what)
     return text
 
 
 def too_large(code: str, what: str, limit: int) -> InvalidInput:
     """Return the refusal of something over its *limit* in bytes."""
-    return InvalidInput(code, f"{what}: at most {limit:,} bytes", limit=limit)
+    return InvalidInput(code, f"{what} must have at most {limit:,} bytes", limit=limit)

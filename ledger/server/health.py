@@ -1,4 +1,4 @@
-"""Whether the service lives, and whether it can serve. Source: http W-13, trust S-12."""
+"""Whether the service runs, and whether it can serve requests. Source: http W-13, trust S-12."""
 
 from typing import Literal
 
@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from ledger.errors import LedgerError, NotFound
-from ledger.server.callers import caller_or_neighbour
+from ledger.server.callers import reader_or_local
 from ledger.server.ledgers import ServiceOf
 from ledger.server.metrics import Metrics
 from ledger.server.routes import CompatRoute, NativeRoute, together
@@ -16,7 +16,7 @@ from ledger.stores.postgres import PostgresStore
 from ledger.stores.postgres.revisions import require_newest
 
 _open = APIRouter(route_class=CompatRoute, tags=["health"])
-_near = APIRouter(route_class=NativeRoute, tags=["health"], dependencies=[Depends(caller_or_neighbour)])
+_near = APIRouter(route_class=NativeRoute, tags=["health"], dependencies=[Depends(reader_or_local)])
 
 
 class Health(BaseModel):
@@ -26,7 +26,7 @@ class Health(BaseModel):
 
 
 class Readiness(BaseModel):
-    """Whether requests can be served, and what is in the way: a code for each check, ``ok`` if nothing."""
+    """Whether requests can be served; each check has a code, ``ok`` or that of its error."""
 
     status: Literal["ready", "not_ready"]
     checks: dict[str, str]
@@ -40,12 +40,12 @@ async def health(service: ServiceOf) -> Health:
 
 @_open.get("/healthz", status_code=204)
 async def alive() -> None:
-    """Say nothing: that there is an answer is the answer."""
+    """Return nothing: the answer itself shows that the service runs."""
 
 
 @_near.get("/readyz", responses={503: {"model": Readiness}})
 async def ready(service: ServiceOf, response: Response) -> Readiness:
-    """Say whether requests can be served, and why not."""
+    """Return whether requests can be served, and why not."""
     checks = {"service": "stopping" if service.stopping.is_set() else "ok", **await _database(service)}
     if set(checks.values()) == {"ok"}:
         return Readiness(status="ready", checks=checks)
@@ -56,15 +56,15 @@ async def ready(service: ServiceOf, response: Response) -> Readiness:
 
 @_near.get("/metrics", response_class=Response)
 async def metrics(request: Request) -> Response:
-    """Return the numbers, if they are asked for in the settings."""
-    numbers = request.app.state.metrics
-    if not isinstance(numbers, Metrics):
+    """Return the metrics, if the settings turn them on."""
+    collected = request.app.state.metrics
+    if not isinstance(collected, Metrics):
         raise NotFound("metrics are off; set MEMORY_LEDGER_METRICS=true")
-    return Response(numbers.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+    return Response(collected.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 async def _database(service: Service) -> dict[str, str]:
-    """Return the codes of what is wrong with the database: reaching it, its schema, its settings."""
+    """Return the codes of the checks of the database: reaching it, its schema, its settings."""
     store = service.store
     if not isinstance(store, PostgresStore):
         return {"database": "ok"}

@@ -1,4 +1,4 @@
-"""The ledger of a request, as a dependency."""
+"""The service, the namespace and the ledger of a request, as dependencies."""
 
 from typing import Annotated, TypeAlias
 
@@ -17,7 +17,7 @@ async def _handle(request: Request, namespace: Annotated[str | None, Query()] = 
     return service.services.handle(known.namespace(namespace), known.actor)
 
 
-#: The namespace that a request names in its query, as its caller sees it.
+#: The handle of the namespace that a request names in its query, for its caller.
 HandleOf: TypeAlias = Annotated[NamespaceHandle, Depends(_handle)]
 
 

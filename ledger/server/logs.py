@@ -1,7 +1,7 @@
 """Logs as JSON lines, without content.
 
-Only what our own code logs is written out; of other loggers' records, and of exceptions, whose texts may hold
-what a client sent, no more than where they come from. Source: trust P-16, N-13.
+Only the messages of the ledger's own loggers are written. Of other loggers' records and of exceptions, whose text
+may hold what a client sent, only the place is written. Source: trust P-16, N-13.
 """
 
 import json
@@ -39,23 +39,23 @@ class JsonLines(logging.Formatter):
 
 
 def _message(record: logging.LogRecord) -> str:
-    """Return what is said, of errors among its values only the code."""
+    """Return the message, with only the code of each error among its values."""
     values = record.args
     if isinstance(values, tuple) and values:
-        return str(record.msg) % tuple(_named(each) if isinstance(each, BaseException) else each for each in values)
+        return str(record.msg) % tuple(_code(value) if isinstance(value, BaseException) else value for value in values)
     return record.getMessage()
 
 
-def _named(fault: BaseException) -> str:
+def _code(fault: BaseException) -> str:
     return fault.code if isinstance(fault, LedgerError) else type(fault).__name__
 
 
 def configure(level: str, stream: TextIO | None = None) -> logging.Handler:
-    """Write all logs of this process to *stream* (standard error) as JSON lines; return what does."""
+    """Write all logs of this process to *stream*, by default standard error, as JSON lines; return the handler."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)  # its coming and going is said elsewhere
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)  # start and stop are announced elsewhere
     return handler

@@ -1,4 +1,4 @@
-"""Numbers for Prometheus; labels are route templates, methods and statuses, so they are few and hold no content."""
+"""Metrics for Prometheus; labels are route templates, methods and statuses, so they are few and without content."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -6,7 +6,7 @@ from ledger.server.observers import ObservedRequest
 
 
 class Metrics:
-    """The numbers of one application. Source: trust S-12."""
+    """The metrics of one application. Source: trust S-12."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -20,21 +20,21 @@ class Metrics:
             "memory_ledger_refused", "Requests refused, by the error's code.", ["code"], registry=self._registry
         )
         self._bytes = Counter("memory_ledger_received_bytes", "Bytes of bodies.", registry=self._registry)
-        self._under_way = Gauge("memory_ledger_requests_under_way", "Requests not answered.", registry=self._registry)
+        self._under_way = Gauge("memory_ledger_requests_under_way", "Requests being answered.", registry=self._registry)
 
-    def begin(self, seen: ObservedRequest) -> None:
-        """See `Watcher.begin`."""
+    def begin(self, observed: ObservedRequest) -> None:
+        """See `RequestObserver.begin`."""
         self._under_way.inc()
 
-    def end(self, seen: ObservedRequest) -> None:
-        """See `Watcher.end`."""
+    def end(self, observed: ObservedRequest) -> None:
+        """See `RequestObserver.end`."""
         self._under_way.dec()
-        self._requests.labels(seen.method, seen.route, str(seen.status)).inc()
-        self._seconds.labels(seen.method, seen.route).observe(seen.seconds)
-        self._bytes.inc(seen.received)
-        if seen.code:
-            self._refused.labels(seen.code).inc()
+        self._requests.labels(observed.method, observed.route, str(observed.status)).inc()
+        self._seconds.labels(observed.method, observed.route).observe(observed.seconds)
+        self._bytes.inc(observed.received)
+        if observed.code:
+            self._refused.labels(observed.code).inc()
 
     def text(self) -> bytes:
-        """Return the numbers as Prometheus reads them."""
+        """Return the metrics in the text format of Prometheus."""
         return generate_latest(self._registry)

@@ -1,6 +1,6 @@
-"""Wake readers when something was appended: by this process at once, by others within a poll.
+"""Wake readers after an append: at once if this process appended, after the next poll if another one did.
 
-A namespace is polled by one task while anybody waits for it, however many they are, and by none while nobody does.
+One task polls a namespace while it has listeners, however many; a namespace without listeners is not polled.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ MOST_LISTENERS = 1_000
 
 
 class Signal:
-    """Sent when a namespace has new events; a listener takes `next` first, reads, and then waits for it."""
+    """Sent when a namespace has new events; a listener takes `next`, then reads, then waits for it."""
 
     def __init__(self) -> None:
         self.listeners = 0
@@ -29,11 +29,11 @@ class Signal:
 
     @property
     def next(self) -> asyncio.Event:
-        """What is set when the signal is sent again."""
+        """The event that is set when the signal is sent again."""
         return self._next
 
     def send(self) -> None:
-        """Wake all who wait now."""
+        """Wake all current listeners."""
         sent, self._next = self._next, asyncio.Event()
         sent.set()
 
@@ -53,7 +53,7 @@ class Notifier:
         """Yield the signal of a namespace.
 
         Raises:
-            RateLimited: too many listen already.
+            RateLimited: there are too many listeners.
         """
         if self._listeners >= self._most:
             raise RateLimited(1, "streams")
@@ -72,18 +72,18 @@ class Notifier:
                 del self._signals[namespace_id]
 
     def notify(self, namespace_id: UUID) -> None:
-        """Wake those who wait for a namespace."""
+        """Wake the listeners of a namespace."""
         if namespace_id in self._signals:
             self._signals[namespace_id].send()
 
     def notify_all(self) -> None:
-        """Wake all who wait."""
+        """Wake all listeners."""
         for signal in self._signals.values():
             signal.send()
 
     async def _poll(self, namespace_id: UUID, signal: Signal) -> None:
-        """Send the signal when another process has appended; a database that is away is asked again."""
-        seen = -1
+        """Send the signal when another process has appended; retry while the database cannot be reached."""
+        known = -1
         while True:
             try:
                 info = await self._events.namespace(namespace_id)
@@ -91,14 +91,14 @@ class Notifier:
                 log.warning("a feed waits for the database: %s", fault.code)
             else:
                 last = info.last_position if info else 0
-                if last != seen:
-                    seen = last
+                if last != known:
+                    known = last
                     signal.send()
             await asyncio.sleep(self._poll_s)
 
 
 class NotifyingEventStore(EventStoreDecorator):
-    """Notifies of each append."""
+    """Sends a signal after each append."""
 
     def __init__(self, events: EventStore, notifier: Notifier) -> None:
         super().__init__(events)

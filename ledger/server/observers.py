@@ -1,6 +1,6 @@
-"""What is seen of requests from outside: logs, metrics, spans; never their content (trust P-16).
+"""What logs, metrics, spans and quotas know of requests; never their content (trust P-16).
 
-A path may hold names and a query anything, so all three know a request by its route's template.
+A path may hold names and a query anything, so they know a request by the template of its route.
 """
 
 import logging
@@ -19,12 +19,12 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 
 @dataclass(slots=True)
 class ObservedRequest:
-    """One request, as the outside may know it; *code* is that of the error it met."""
+    """The observable facts of one request; *code* is that of its error."""
 
     request_id: str
     method: str
     scope: Scope
-    began_s: float
+    started_s: float
     route: str = "none"
     status: int = 0
     code: str = ""
@@ -33,66 +33,66 @@ class ObservedRequest:
     extra: dict[str, object] = field(default_factory=dict)
 
 
-class Watcher(Protocol):
-    """Something that is told of requests."""
+class RequestObserver(Protocol):
+    """Is notified of each request."""
 
-    def begin(self, seen: ObservedRequest) -> None:
-        """Note that a request came."""
+    def begin(self, observed: ObservedRequest) -> None:
+        """Record the start of a request."""
         ...
 
-    def end(self, seen: ObservedRequest) -> None:
-        """Note how it ended."""
+    def end(self, observed: ObservedRequest) -> None:
+        """Record the end of a request."""
         ...
 
 
-class Observer:
-    """Tells each of its *watchers*."""
+class Observers:
+    """Notifies each of *observers*."""
 
-    def __init__(self, clock: Clock, *watchers: Watcher) -> None:
+    def __init__(self, clock: Clock, *observers: RequestObserver) -> None:
         self._clock = clock
-        self._watchers = watchers
+        self._observers = observers
 
     def begin(self, scope: Scope) -> ObservedRequest:
-        """Return the record of a request that came."""
+        """Record and return a new request."""
         method = scope["method"] if scope["method"] in _METHODS else "other"
-        seen = ObservedRequest(self._clock.ulid(), method, scope, time.perf_counter())
-        for watcher in self._watchers:
-            watcher.begin(seen)
-        return seen
+        observed = ObservedRequest(self._clock.ulid(), method, scope, time.perf_counter())
+        for observer in self._observers:
+            observer.begin(observed)
+        return observed
 
-    def end(self, seen: ObservedRequest) -> None:
-        """Note how a request ended."""
-        seen.seconds = time.perf_counter() - seen.began_s
-        state = seen.scope.get("state", {})
-        seen.route = state.get("route", seen.route)
-        seen.code = seen.code or state.get("code", "")
-        for watcher in self._watchers:
-            watcher.end(seen)
+    def end(self, observed: ObservedRequest) -> None:
+        """Record the end of a request."""
+        observed.seconds = time.perf_counter() - observed.started_s
+        state = observed.scope.get("state", {})
+        observed.route = state.get("route", observed.route)
+        observed.code = observed.code or state.get("code", "")
+        for observer in self._observers:
+            observer.end(observed)
 
-    def crashed(self, seen: ObservedRequest, fault: BaseException) -> None:
-        """Note an error that is none of ours."""
-        log.error("request %s crashed", seen.request_id, exc_info=fault)
+    def crashed(self, observed: ObservedRequest, fault: BaseException) -> None:
+        """Log an error that is not a `LedgerError`."""
+        log.error("request %s crashed", observed.request_id, exc_info=fault)
 
 
-class Log:
-    """A line for each request."""
+class RequestLog:
+    """Writes a log line for each request."""
 
-    def begin(self, seen: ObservedRequest) -> None:
-        """See `Watcher.begin`."""
+    def begin(self, observed: ObservedRequest) -> None:
+        """See `RequestObserver.begin`."""
 
-    def end(self, seen: ObservedRequest) -> None:
-        """See `Watcher.end`."""
+    def end(self, observed: ObservedRequest) -> None:
+        """See `RequestObserver.end`."""
         log.info(
             "request",
             extra={
                 "fields": {
-                    "request_id": seen.request_id,
-                    "method": seen.method,
-                    "route": seen.route,
-                    "status": seen.status,
-                    "code": seen.code or None,
-                    "bytes_in": seen.received,
-                    "ms": round(seen.seconds * 1000, 1),
+                    "request_id": observed.request_id,
+                    "method": observed.method,
+                    "route": observed.route,
+                    "status": observed.status,
+                    "code": observed.code or None,
+                    "bytes_in": observed.received,
+                    "ms": round(observed.seconds * 1000, 1),
                 }
             },
         )

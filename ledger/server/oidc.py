@@ -1,4 +1,4 @@
-"""JWTs of an OIDC issuer, strictly. Source: trust S-3, I-79."""
+"""Strict checks of the JWTs of an OIDC issuer. Source: trust S-3, I-79."""
 
 import asyncio
 import logging
@@ -20,16 +20,17 @@ from ledger.strict_json import parse
 
 log = logging.getLogger("ledger.server")
 
-LONGEST: Final = 4 * 1024
-KEPT_S: Final = 600.0
-#: How long keys serve on while the issuer does not answer.
+MAX_JWT_CHARACTERS: Final = 4 * 1024
+#: How long keys are used before they are fetched again; and how long at most, if the issuer does not answer.
+FRESH_S: Final = 600.0
 STALE_S: Final = 3_600.0
-FAILED_AGAIN_S: Final = 2.0
-ASKED_AGAIN_S: Final = 30.0
+#: The least time between two fetches, after a failure and after a success.
+RETRY_S: Final = 2.0
+REFETCH_S: Final = 30.0
 _LEEWAY_S: Final = 30
 _REQUIRED: Final = ["exp", "iat", "aud", "iss", "sub"]
-#: Which signatures a kind of key makes; a key never checks another (RS and HS swapped, trust I-79).
-_KINDS: Final = {
+#: The signatures of each kind of key; a key checks no others (RS and HS swapped, trust I-79).
+_ALGORITHMS: Final = {
     "RSA": frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"}),
     "EC": frozenset({"ES256", "ES384", "ES512"}),
     "OKP": frozenset({"EdDSA"}),
@@ -37,19 +38,19 @@ _KINDS: Final = {
 
 
 class Keys(Protocol):
-    """Where the keys of an issuer are."""
+    """The keys of an issuer."""
 
     async def key(self, header: Mapping[str, object]) -> "tuple[Any, list[str]] | None":
-        """Return the key for a token with *header*, and the signatures it may have; none if there is none.
+        """Return the key for a token with *header* and the permitted algorithms; None if there is no such key.
 
         Raises:
-            Unavailable: the keys cannot be read now.
+            Unavailable: the keys cannot be fetched now.
         """
         ...
 
 
 class SharedKey:
-    """One key that issuer and service share."""
+    """One key, shared by issuer and service."""
 
     def __init__(self, secret: str) -> None:
         self._secret = secret.encode()
@@ -60,54 +61,54 @@ class SharedKey:
 
 
 class PublishedKeys:
-    """The keys that an issuer publishes at *url*, and nowhere else; what a token says of a place is not followed."""
+    """The keys that an issuer publishes at *url*; URLs inside a token are never used."""
 
     def __init__(self, url: str, *, algorithms: Sequence[str], private_networks: bool) -> None:
-        unsafe = [each for each in algorithms if not any(each in kind for kind in _KINDS.values())]
+        unsafe = [name for name in algorithms if not any(name in kind for kind in _ALGORITHMS.values())]
         if unsafe or not algorithms:
-            known = ", ".join(sorted(frozenset[str]().union(*_KINDS.values())))
-            raise InvalidInput("bad_setting", f"are some of {known}", field="MEMORY_LEDGER_OIDC_ALGORITHMS")
+            known = ", ".join(sorted(frozenset[str]().union(*_ALGORITHMS.values())))
+            raise InvalidInput("bad_setting", f"must be some of {known}", field="MEMORY_LEDGER_OIDC_ALGORITHMS")
         check_url(url, private_networks=private_networks)
         self._url = url
         self._algorithms = frozenset(algorithms)
         self._private = private_networks
         self._keys: dict[str, tuple[Any, list[str]]] = {}
-        self._read_s = -math.inf
-        self._next_s = -math.inf
-        self._reading = asyncio.Lock()
+        self._fetched_s = -math.inf
+        self._next_fetch_s = -math.inf
+        self._fetching = asyncio.Lock()
 
     async def key(self, header: Mapping[str, object]) -> tuple[Any, list[str]] | None:
         """See `Keys.key`."""
         name = header.get("kid")
         if not isinstance(name, str) or len(name) > 200:
             return None
-        if self._must_read(name):
-            async with self._reading:
-                if self._must_read(name):
-                    await self._read()
-        if time.monotonic() - self._read_s > STALE_S:
-            raise Unavailable("the issuer's keys cannot be read; try again")
+        if self._must_fetch(name):
+            async with self._fetching:
+                if self._must_fetch(name):
+                    await self._fetch()
+        if time.monotonic() - self._fetched_s > STALE_S:
+            raise Unavailable("the keys of the issuer cannot be fetched; try again")
         return self._keys.get(name)
 
-    def _must_read(self, name: str) -> bool:
-        """Tell whether to ask; unknown key ids must not make us ask without end."""
+    def _must_fetch(self, name: str) -> bool:
+        """Return whether to fetch the keys; unknown key ids must not cause fetches without end."""
         now_s = time.monotonic()
-        return now_s >= self._next_s and (now_s - self._read_s > KEPT_S or name not in self._keys)
+        return now_s >= self._next_fetch_s and (now_s - self._fetched_s > FRESH_S or name not in self._keys)
 
-    async def _read(self) -> None:
+    async def _fetch(self) -> None:
         try:
             published = parse(await fetch(self._url, private_networks=self._private))["keys"]
-            found = dict(self._usable(each) for each in published if isinstance(each, dict) and "kid" in each)
+            found = dict(self._usable(key) for key in published if isinstance(key, dict) and "kid" in key)
         except (LedgerError, PyJWTError, KeyError, TypeError, ValueError) as fault:
-            log.warning("the issuer's keys cannot be read: %s", type(fault).__name__)
-            self._next_s = time.monotonic() + FAILED_AGAIN_S
+            log.warning("the keys of the issuer cannot be fetched: %s", type(fault).__name__)
+            self._next_fetch_s = time.monotonic() + RETRY_S
             return
         self._keys = {name: key for name, key in found.items() if key[1]}
-        self._read_s = time.monotonic()
-        self._next_s = self._read_s + ASKED_AGAIN_S
+        self._fetched_s = time.monotonic()
+        self._next_fetch_s = self._fetched_s + REFETCH_S
 
     def _usable(self, published: dict[str, Any]) -> tuple[str, tuple[Any, list[str]]]:
-        allowed = _KINDS.get(str(published.get("kty")), frozenset()) & self._algorithms
+        allowed = _ALGORITHMS.get(str(published.get("kty")), frozenset()) & self._algorithms
         if "alg" in published:
             allowed &= {str(published["alg"])}
         if not allowed or published.get("use", "sig") != "sig":
@@ -117,7 +118,7 @@ class PublishedKeys:
 
 
 class JwtScheme:
-    """See `authentication.Scheme`: tells who calls from a JWT."""
+    """Finds the caller by a JWT; an `authentication.Scheme`."""
 
     def __init__(self, keys: Keys, settings: ServiceSettings, clock: Clock) -> None:
         self._keys = keys
@@ -125,12 +126,12 @@ class JwtScheme:
         self._clock = clock
 
     async def caller(self, credential: str) -> Caller | None:
-        """Return who calls; none if the token does not hold.
+        """Return the caller, or None if the token is not valid.
 
         Raises:
-            Unavailable: the issuer's keys cannot be read now.
+            Unavailable: the keys of the issuer cannot be fetched now.
         """
-        if not credential or len(credential) > LONGEST or credential.count(".") != 2:
+        if not credential or len(credential) > MAX_JWT_CHARACTERS or credential.count(".") != 2:
             return None
         try:
             header = jwt.get_unverified_header(credential)
@@ -160,7 +161,7 @@ class JwtScheme:
         if expires - issued > self._settings.oidc_max_lifetime_s or expires <= issued:
             return None
         scopes = claims.get(self._settings.oidc_scopes_claim, "")
-        given = set(scopes.split()) if isinstance(scopes, str) else {each for each in scopes if isinstance(each, str)}
+        given = scopes.split() if isinstance(scopes, str) else scopes
         names = claims.get(self._settings.oidc_namespaces_claim, [])
         if not isinstance(names, list):
             return None

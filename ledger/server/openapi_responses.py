@@ -1,4 +1,4 @@
-"""What every route may answer beside what it is for, for its description (OpenAPI)."""
+"""The error answers of every route, for the OpenAPI document."""
 
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
@@ -15,10 +15,10 @@ _PROBLEM: Final = {
         "title": {"type": "string"},
         "status": {"type": "integer"},
         "detail": {"type": "string", "description": "What to do."},
-        "code": {"type": "string", "description": "Stable: what a program goes by."},
-        "field": {"type": "string", "description": "What was wrong."},
-        "limit": {"type": "integer", "description": "The bound that was passed."},
-        "current_version": {"type": "integer", "description": "Where the session is."},
+        "code": {"type": "string", "description": "Stable; use it in programs."},
+        "field": {"type": "string", "description": "The field that was refused."},
+        "limit": {"type": "integer", "description": "The limit that was passed."},
+        "current_version": {"type": "integer", "description": "The version of the session now."},
     },
 }
 _DETAIL: Final = {"type": "object", "required": ["detail"], "properties": {"detail": {"type": "string"}}}
@@ -50,6 +50,6 @@ def _answers(forms: Mapping[int, object], form: object, media_type: str) -> Open
     }
 
 
-#: The answers of our own routes to a request that is refused, and of those of the working-memory API.
+#: The error answers of the native API, and of the working-memory API.
 NATIVE: Final = _answers({}, _PROBLEM, "application/problem+json")
 COMPAT: Final = _answers({422: _FAULTS}, _DETAIL, "application/json")

@@ -1,7 +1,7 @@
-"""From our errors to answers: the only place that knows status codes.
+"""Answers to errors: the only place that knows status codes.
 
-Two forms: problem+json of RFC 9457 for our own routes, ``{"detail": …}`` for those of the working-memory API.
-Neither repeats a refused value, nor what a database said (trust N-13, P-16). Source: http W-4, W-5, W-63.
+The native API answers with problem+json of RFC 9457, the working-memory API with ``{"detail": …}``. Neither repeats
+a refused value or a message of the database (trust N-13, P-16). Source: http W-4, W-5, W-63.
 """
 
 import json
@@ -17,11 +17,11 @@ from ledger.errors import InvalidInput, LedgerError
 
 Dialect: TypeAlias = Literal["native", "compat"]
 
-#: The nearest class above an error decides.
+#: The nearest superclass of an error decides.
 STATUS: Final[dict[type[LedgerError], int]] = {
     errors.LedgerError: 500,
     errors.InvalidInput: 422,
-    errors.NotAllowed: 503,  # of the database login: the caller did nothing wrong
+    errors.NotAllowed: 503,  # the database login lacks a privilege: the caller did nothing wrong
     errors.NotAuthenticated: 401,
     errors.NotPermitted: 403,
     errors.NotFound: 404,
@@ -33,7 +33,7 @@ STATUS: Final[dict[type[LedgerError], int]] = {
     errors.LogCorrupted: 500,
 }
 
-#: Refused input that is not 422.
+#: The codes of `InvalidInput` with a status other than 422.
 STATUS_OF_CODE: Final[dict[str, int]] = {
     "invalid_json": 400,
     "invalid_encoding": 400,
@@ -57,7 +57,7 @@ STATUS_OF_CODE: Final[dict[str, int]] = {
     "bad_view": 400,
 }
 
-#: Every status that a fault may have.
+#: The title of each status of an error.
 TITLES: Final = {
     400: "Bad Request",
     401: "Unauthorized",
@@ -79,22 +79,22 @@ TITLES: Final = {
     507: "Insufficient Storage",
 }
 
-#: What our messages say to who calls the library, said to who calls the service: without the name that was sent, so
-#: that a foreign thing and one that never was are told alike (trust N-13, I-81), and without commands.
-_SAID: Final[dict[type, str]] = {
-    errors.SessionNotFound: "there is no such session",
-    errors.EntryNotFound: "the session has no such entry",
-    errors.RecordNotFound: "there is no such record",
-    errors.DuplicateEntry: "the entry id is taken by other content; choose a new id, or edit that entry",
-    errors.SessionExists: "a session of that name already holds other events; choose another name",
-    errors.CompactionInProgress: "such a compaction of this session is running; try again when it is done",
-    errors.MigrationNeeded: "the database has not the schema of this release; /readyz says more",
+#: The messages of errors whose own message is for callers of the library. These do not repeat the name that was sent,
+#: so that another caller's item and a missing one get the same answer (trust N-13, I-81), and they name no commands.
+_DETAILS: Final[dict[type, str]] = {
+    errors.SessionNotFound: "the session does not exist",
+    errors.EntryNotFound: "the session does not have this entry",
+    errors.RecordNotFound: "the record does not exist",
+    errors.DuplicateEntry: "the entry id belongs to other content; choose a new id, or edit that entry",
+    errors.SessionExists: "a session with this name already has other events; choose another name",
+    errors.CompactionInProgress: "this compaction of the session is already running; try again when it is done",
+    errors.MigrationNeeded: "the database does not have the schema of this release; see /readyz",
 }
 
-#: Answers after which nothing more can be read from the connection.
+#: The codes after which the connection cannot be used any more.
 _CLOSING: Final = frozenset({"too_large", "timeout", "bad_request", "headers_too_large", "path_too_long"})
 
-#: Pydantic's words for what is wrong, in ours (trust I-29, I-30).
+#: Our codes for the error types of pydantic (trust I-29, I-30).
 _CODES: Final = {
     "extra_forbidden": "unknown_field",
     "missing": "missing_field",
@@ -110,7 +110,7 @@ _CODES: Final = {
     "enum": "bad_value",
 }
 
-#: Paths whose faults outside of any route are told in the form of the working-memory API.
+#: The paths of the working-memory API: without a route, too, errors there have its form.
 _COMPAT_PATHS: Final = (
     "/v1/health",
     "/v1/working-memory",
@@ -122,7 +122,7 @@ _COMPAT_PATHS: Final = (
 
 
 def status_of(fault: LedgerError, dialect: Dialect = "native") -> int:
-    """Return the status of an answer to *fault*; malformed input is 422 on routes of the working-memory API.
+    """Return the status of *fault*; malformed JSON is 422 in the working-memory API.
 
     Source: http W-3.
     """
@@ -134,7 +134,7 @@ def status_of(fault: LedgerError, dialect: Dialect = "native") -> int:
 
 
 def dialect_of(path: str) -> Dialect:
-    """Return how faults of a request that met no route are told."""
+    """Return the form of errors at *path*, for requests without a route."""
     return "compat" if path.startswith(_COMPAT_PATHS) else "native"
 
 
@@ -149,7 +149,7 @@ def answer(fault: LedgerError, dialect: Dialect) -> Response:
             "status": status,
             "detail": text,
             "code": fault.code,
-            **_particulars(fault),
+            **_extensions(fault),
         }
         return _response(status, content, "application/problem+json", _headers(fault, status))
     detail: object = text
@@ -161,14 +161,14 @@ def answer(fault: LedgerError, dialect: Dialect) -> Response:
 
 
 def _detail_of(fault: LedgerError, status: int) -> str:
-    """Return what is said of *fault*: no name that was asked for, and of a fault of ours no more than its status."""
+    """Return the message of *fault*: without a requested name; for an internal error only the title of its status."""
     if status >= 500 and not isinstance(fault, errors.Unavailable):
         return TITLES[status]
-    return next((_SAID[kind] for kind in type(fault).__mro__ if kind in _SAID), str(fault))
+    return next((_DETAILS[kind] for kind in type(fault).__mro__ if kind in _DETAILS), str(fault))
 
 
 def refusal(refused: RequestValidationError, dialect: Dialect) -> Response:
-    """Return the answer to a request that has not the shape of its route; what was sent is not in it."""
+    """Return the answer to a request of the wrong shape, without the values that were sent."""
     faults = refused.errors()
     if dialect == "compat":
         detail = [
@@ -179,8 +179,8 @@ def refusal(refused: RequestValidationError, dialect: Dialect) -> Response:
     return answer(InvalidInput(_code(first), _fault_text(first), field=_place(first["loc"])), dialect)
 
 
-def plain(status: int, dialect: Dialect, headers: Mapping[str, str] | None = None) -> Response:
-    """Return an answer that says no more than its status, such as 404 where no route is (http W-2)."""
+def status_only(status: int, dialect: Dialect, headers: Mapping[str, str] | None = None) -> Response:
+    """Return an answer with no more than its status, such as 404 for a path without a route (http W-2)."""
     title = TITLES.get(status, "Error")
     if dialect == "compat":
         return _response(status, {"detail": title}, "application/json", headers or {})
@@ -189,7 +189,7 @@ def plain(status: int, dialect: Dialect, headers: Mapping[str, str] | None = Non
     return _response(status, content, "application/problem+json", headers or {})
 
 
-def _particulars(fault: LedgerError) -> dict[str, object]:
+def _extensions(fault: LedgerError) -> dict[str, object]:
     match fault:
         case InvalidInput(field=field, limit=limit):
             known: dict[str, object] = {"field": field or None, "limit": limit}
@@ -222,12 +222,12 @@ def _code(fault: Mapping[str, Any]) -> str:
 
 
 def _fault_text(fault: Mapping[str, Any]) -> str:
-    """Return pydantic's message, but not of a value error, which may hold what a client sent."""
-    return "is not a value of this field" if fault["type"] == "value_error" else str(fault["msg"])
+    """Return the message of pydantic, but not of a value error, which may hold what a client sent."""
+    return "must be a valid value" if fault["type"] == "value_error" else str(fault["msg"])
 
 
 def _place(loc: Sequence[object]) -> str:
-    """Return where a fault is; an unknown field's name is the client's own, so it is cut."""
+    """Return the path of a field; its parts are cut short, because the client chooses unknown names."""
     parts = loc[1:] if loc and loc[0] in {"body", "query", "path", "header"} else loc
     return ".".join(str(part)[:80] for part in parts)[:200]
 

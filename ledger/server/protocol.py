@@ -1,6 +1,6 @@
-"""The HTTP/1.1 protocol of uvicorn, with limits it has not: slow, endless and ambiguous requests.
+"""The HTTP/1.1 protocol of uvicorn with further limits: for slow, endless and ambiguous requests.
 
-Ambiguous lengths (trust I-22, I-23) are refused by the parser itself. Source: trust S-7, I-18 … I-23.
+The parser itself refuses ambiguous lengths (trust I-22, I-23). Source: trust S-7, I-18 … I-23.
 """
 
 import asyncio
@@ -15,12 +15,12 @@ from ledger.server import problems
 from ledger.server.guard import too_large
 from ledger.server.settings import ServiceSettings
 
-#: For the answer 408 of the application to go out.
-_LAST_WORDS_S: Final = 1.0
+#: How long the application has to send its answer 408.
+_LAST_ANSWER_S: Final = 1.0
 
 
 class GuardedProtocol(HttpToolsProtocol):
-    """One connection; a request that does not arrive whole in time ends it."""
+    """One connection; it is closed if a request does not arrive completely in time."""
 
     settings: ClassVar[ServiceSettings]
 
@@ -31,7 +31,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._head_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a connection, unless there are too many; it has as long to speak as a request to arrive."""
+        """Accept a connection, unless there are too many; its first request must arrive in time."""
         super().connection_made(transport)
         if len(self.connections) > 4 * self.settings.max_concurrency:
             transport.abort()
@@ -44,22 +44,22 @@ class GuardedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Feed the parser, as long as the head of the request keeps to its limit (trust I-21)."""
+        """Feed the parser; refuse a head that is over its limit (trust I-21)."""
         if self._arrival is None:  # the first bytes of a further request
             self._expect()
         if self._in_head:
             self._head_bytes += len(data)
         super().data_received(data)
         if self._in_head and self._head_bytes > self.settings.max_header_bytes + self.settings.max_path_bytes:
-            self._refuse(self._what_is_too_large())
+            self._refuse(self._head_refusal())
 
     def on_message_begin(self) -> None:
-        """Begin a request."""
+        """Start a request."""
         super().on_message_begin()
         self._in_head = True
 
     def on_headers_complete(self) -> None:
-        """Hand the request to the application; *path* is decoded there, from the bytes that came."""
+        """Give the request to the application, which decodes the path from its bytes."""
         self._in_head = False
         self._head_bytes = 0
         super().on_headers_complete()
@@ -71,11 +71,11 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no HTTP request, and close (trust I-22 … I-24)."""
-        self._refuse(InvalidInput("bad_request", "this is no HTTP/1.1 request that has one meaning"))
+        """Refuse what is not an HTTP request, and close (trust I-22 … I-24)."""
+        self._refuse(InvalidInput("bad_request", "this is not a valid HTTP/1.1 request"))
 
-    def _what_is_too_large(self) -> InvalidInput:
-        """Tell what a head in several pieces is refused for: the same as one that comes at once (trust I-21, I-38)."""
+    def _head_refusal(self) -> InvalidInput:
+        """Return the refusal of a large head: the same in several pieces as in one (trust I-21, I-38)."""
         if len(self.url or b"") > self.settings.max_path_bytes:
             return too_large("path_too_long", "path and query", self.settings.max_path_bytes)
         return too_large("headers_too_large", "headers", self.settings.max_header_bytes)
@@ -90,7 +90,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._arrival = None
 
     def _late(self) -> None:
-        """Close what did not arrive; a body that the application still waits for, it refuses itself."""
+        """Close the connection; if the application still waits for a body, it refuses the request itself."""
         self._arrival = None
         if self.transport.is_closing():
             return
@@ -98,14 +98,14 @@ class GuardedProtocol(HttpToolsProtocol):
             if self._in_head:  # a further request waits for its turn
                 self._expect()
             else:
-                self._arrival = self.loop.call_later(_LAST_WORDS_S, self.transport.close)
+                self._arrival = self.loop.call_later(_LAST_ANSWER_S, self.transport.close)
         elif self._in_head and self._head_bytes:
             self._refuse(InvalidInput("timeout", "the request did not arrive in time"))
         else:
             self.transport.close()
 
     def _refuse(self, fault: InvalidInput) -> None:
-        """Answer, unless an answer is under way already, and close."""
+        """Answer, unless an answer has started, and close."""
         if self.transport.is_closing():
             return
         if self.cycle is None or not self.cycle.response_started or self.cycle.response_complete:
@@ -114,7 +114,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
 
 def as_bytes(response: Response) -> bytes:
-    """Return *response* as it goes over the wire, where no application makes it."""
+    """Return *response* as bytes on the wire."""
     head = [
         f"HTTP/1.1 {response.status_code} {HTTPStatus(response.status_code).phrase}".encode(),
         *(name + b": " + value for name, value in response.raw_headers),

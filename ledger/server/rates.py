@@ -1,4 +1,4 @@
-"""Allowances that fill again as time goes by, one for each caller, in bounded memory. Source: trust S-9."""
+"""Token buckets, one for each caller, in bounded memory. Source: trust S-9."""
 
 import math
 from collections import OrderedDict
@@ -10,9 +10,9 @@ MOST_KEYS: Final = 10_000
 
 
 class Rates:
-    """An allowance of *most* for each key, that fills by *per_second*; 0 is no limit.
+    """An allowance of *most* for each key, which fills by *per_second*; 0 means no limit.
 
-    Of more keys than fit, the one that spent longest ago is forgotten.
+    If there are too many keys, the one that spent longest ago is dropped.
     """
 
     def __init__(self, what: str, *, per_second: float, most: float, most_keys: int = MOST_KEYS) -> None:
@@ -23,10 +23,10 @@ class Rates:
         self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, key: str, now_s: float) -> None:
-        """Spend one of the allowance of *key*, at *now_s* of a clock that never goes back.
+        """Spend 1 from the allowance of *key* at *now_s*, the time of a monotonic clock.
 
         Raises:
-            RateLimited: less than one is left; it says when to try again.
+            RateLimited: less than 1 is left.
         """
         self._require(key, now_s, 1)
         self.spend(key, 1, now_s)
@@ -35,12 +35,12 @@ class Rates:
         """Refuse *key* while its allowance is used up.
 
         Raises:
-            RateLimited: it is; it says when to try again.
+            RateLimited: the allowance is below 0.
         """
         self._require(key, now_s, 0)
 
     def spend(self, key: str, amount: float, now_s: float) -> None:
-        """Take *amount* of the allowance of *key*, also more than there is: it has happened."""
+        """Spend *amount* from the allowance of *key*, which may fall below 0."""
         if not self._per_second or not amount:
             return
         self._levels[key] = (self._level(key, now_s) - amount, now_s)

@@ -1,4 +1,4 @@
-"""The other slash form of the two paths that have one (http W-1)."""
+"""Redirects for the two paths that clients also use without a final slash (http W-1)."""
 
 from fastapi import Request
 from starlette.responses import Response
@@ -11,6 +11,6 @@ router = compat_router(include_in_schema=False)
 @router.get("/v1/working-memory", status_code=307)
 @router.post("/v1/long-term-memory", status_code=307)
 async def with_slash(request: Request) -> Response:
-    """Say where the route is."""
+    """Redirect to the path with a slash."""
     query = f"?{request.url.query}" if request.url.query else ""
     return Response(status_code=307, headers={"location": f"{request.url.path}/{query}"})

@@ -1,4 +1,4 @@
-"""Running the application under uvicorn."""
+"""Run the application under uvicorn."""
 
 import asyncio
 import signal
@@ -14,7 +14,7 @@ from ledger.server import logs, tracing
 from ledger.server.application import create_app
 from ledger.server.background import background
 from ledger.server.guard import RequestGuard
-from ledger.server.observers import Log, Observer, Watcher
+from ledger.server.observers import Observers, RequestLog, RequestObserver
 from ledger.server.protocol import guarded_protocol
 from ledger.server.service import Service
 from ledger.server.settings import ServiceSettings
@@ -25,36 +25,36 @@ _KEEP_ALIVE_S = 5
 
 
 class GracefulServer(uvicorn.Server):
-    """Ends streams when it is told to stop, and returns instead of raising the signal again."""
+    """Ends streams when it stops, and returns instead of raising the signal again."""
 
     def __init__(self, config: uvicorn.Config, stopping: asyncio.Event) -> None:
         super().__init__(config)
         self._stopping = stopping
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take no more connections; let accepted requests finish."""
+        """Accept no more connections; let accepted requests finish."""
         self._stopping.set()
         await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop gracefully at the first signal, at once at a second Ctrl-C; who opened the service then closes it."""
+        """Stop gracefully at the first signal, at once at a second Ctrl-C; the caller then closes the service."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = {each: signal.signal(each, self.handle_exit) for each in (signal.SIGINT, signal.SIGTERM)}
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
         finally:
-            for each, handler in before.items():
-                signal.signal(each, handler)
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 async def serve(settings: Settings, service_settings: ServiceSettings, *, say: Callable[[str], None]) -> None:
-    """Serve until a signal comes; then let accepted requests finish.
+    """Serve until a signal arrives; then let accepted requests finish.
 
     Raises:
-        Unavailable: the address cannot be listened on.
+        Unavailable: the service cannot listen on the address.
         DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: the database cannot be used.
     """
     with _listening(service_settings) as listener:
@@ -66,7 +66,7 @@ async def serve(settings: Settings, service_settings: ServiceSettings, *, say: C
         ):
             logs.configure(service_settings.log_level)
             if service_settings.auth_mode == "none":
-                say("authentication is off (AUTH_MODE=none): whoever reaches this address may do everything")
+                say("authentication is off (AUTH_MODE=none): everyone who can reach this address may do everything")
             say(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}")
             config = configuration(service, service_settings)
             await GracefulServer(config, service.stopping).serve(sockets=[listener])
@@ -84,15 +84,15 @@ def _listening(settings: ServiceSettings) -> Iterator[socket.socket]:
 
 
 def configuration(service: Service, settings: ServiceSettings) -> uvicorn.Config:
-    """Return how uvicorn runs the application of *service*."""
+    """Return the configuration of uvicorn for *service*."""
     app = create_app(service, settings)
-    watchers: list[Watcher] = [app.state.quotas, Log()]
+    observers: list[RequestObserver] = [app.state.quotas, RequestLog()]
     if app.state.metrics is not None:
-        watchers.append(app.state.metrics)
+        observers.append(app.state.metrics)
     if service.spans is not None:
-        watchers.append(tracing.Spans(service.spans))
+        observers.append(tracing.Spans(service.spans))
     return uvicorn.Config(
-        RequestGuard(app, settings, Observer(service.clock, *watchers), service.stopping),
+        RequestGuard(app, settings, Observers(service.clock, *observers), service.stopping),
         host=settings.host,
         port=settings.port,
         http=guarded_protocol(settings),

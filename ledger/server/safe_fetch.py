@@ -1,7 +1,7 @@
-"""Reading a URL that was configured, without being led elsewhere. Source: trust S-11, I-78.
+"""Fetch a configured URL safely, protected against SSRF. Source: trust S-11, I-78.
 
-The name is resolved, every address it has is looked at, and the connection goes to the address that was looked
-at: a name that changes in between gains nothing. Redirects are not followed.
+The host name is resolved, all of its addresses are checked, and the connection goes to a checked address. So a name
+that changes in between gains nothing. Redirects are not followed.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ import httpcore
 
 from ledger.errors import InvalidInput, Unavailable
 
-LARGEST: Final = 256 * 1024
+MAX_BYTES: Final = 256 * 1024
 TIMEOUT_S: Final = 5.0
 
 
@@ -23,11 +23,11 @@ async def fetch(url: str, *, private_networks: bool = False) -> bytes:
     """Return the document at *url*, of at most 256 KiB.
 
     Raises:
-        InvalidInput: ``bad_url``: it is not https, or leads into a private network.
+        InvalidInput: ``bad_url``: it is not https, or leads to a private network.
         Unavailable: it cannot be read now.
     """
     check_url(url, private_networks=private_networks)
-    backend = _Resolved(private_networks=private_networks)
+    backend = _CheckedBackend(private_networks=private_networks)
     try:
         async with (
             asyncio.timeout(TIMEOUT_S),
@@ -35,19 +35,19 @@ async def fetch(url: str, *, private_networks: bool = False) -> bytes:
             pool.stream("GET", url, headers={"Accept": "application/json"}) as answer,
         ):
             if answer.status != 200:
-                raise Unavailable(f"{_place(url)} answers {answer.status}; try again")
+                raise Unavailable(f"{_host(url)} answers {answer.status}; try again")
             document = bytearray()
-            async for piece in answer.aiter_stream():
-                document += piece
-                if len(document) > LARGEST:
-                    raise Unavailable(f"{_place(url)} answers too much")
+            async for chunk in answer.aiter_stream():
+                document += chunk
+                if len(document) > MAX_BYTES:
+                    raise Unavailable(f"{_host(url)} sends more than {MAX_BYTES:,} bytes")
             return bytes(document)
     except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError, OSError, TimeoutError) as fault:
-        raise Unavailable(f"{_place(url)} cannot be read now; try again") from fault
+        raise Unavailable(f"{_host(url)} cannot be read now; try again") from fault
 
 
 def check_url(url: str, *, private_networks: bool) -> None:
-    """Refuse a *url* that is not https; http is for private networks.
+    """Refuse a *url* that is not https; http is allowed for private networks.
 
     Raises:
         InvalidInput: ``bad_url``.
@@ -59,11 +59,11 @@ def check_url(url: str, *, private_networks: bool) -> None:
         parts, port = urlsplit(""), None
     schemes = {"https", "http"} if private_networks else {"https"}
     if parts.scheme not in schemes or not parts.hostname or parts.username is not None or port == 0:
-        raise InvalidInput("bad_url", "is an https URL without a user", field="url")
+        raise InvalidInput("bad_url", "must be an https URL without a user", field="url")
 
 
-class _Resolved(httpcore.AsyncNetworkBackend):
-    """Connects to addresses that were looked at."""
+class _CheckedBackend(httpcore.AsyncNetworkBackend):
+    """Connects only to checked addresses."""
 
     def __init__(self, *, private_networks: bool) -> None:
         self._private = private_networks
@@ -77,11 +77,11 @@ class _Resolved(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Connect to the first address of *host*, if all of them may be used."""
+        """Connect to the first address of *host*, if all of its addresses are allowed."""
         found = await asyncio.get_running_loop().getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)
-        addresses = [str(each[4][0]) for each in found]
+        addresses = [str(info[4][0]) for info in found]
         if not self._private and not all(_is_public(address) for address in addresses):
-            raise InvalidInput("bad_url", "leads into a private network", field="url")
+            raise InvalidInput("bad_url", "must not lead to a private network", field="url")
         return await self._network.connect_tcp(addresses[0], port, timeout, local_address, socket_options)
 
     async def sleep(self, seconds: float) -> None:
@@ -90,11 +90,10 @@ class _Resolved(httpcore.AsyncNetworkBackend):
 
 
 def _is_public(address: str) -> bool:
-    known = ipaddress.ip_address(address.partition("%")[0])
-    mapped = getattr(known, "ipv4_mapped", None)
-    chosen = mapped or known
-    return chosen.is_global and not chosen.is_multicast
+    parsed = ipaddress.ip_address(address.partition("%")[0])
+    parsed = getattr(parsed, "ipv4_mapped", None) or parsed
+    return parsed.is_global and not parsed.is_multicast
 
 
-def _place(url: str) -> str:
+def _host(url: str) -> str:
     return urlsplit(url).hostname or "the address"

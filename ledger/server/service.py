@@ -1,4 +1,4 @@
-"""What the routes share: the services of the application, the settings, and what wakes streams."""
+"""What all routes share: the services of the application, the settings, the notifier and the quotas."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -20,25 +20,25 @@ from ledger.stores.factory import open_store
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A running service; made by `open`, which also closes it."""
+    """A running service; `open` creates and closes it."""
 
     services: Services
     settings: ServiceSettings
     notifier: Notifier
     quotas: Quotas
     spans: Any = None
-    """What exports spans, if the service is traced."""
+    """The tracer provider, if the service is traced."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when the service takes no more requests; streams end by themselves then."""
+    """Set when the service accepts no more requests; streams then end by themselves."""
 
     @property
     def store(self) -> Store:
-        """Where everything is."""
+        """The store of the services."""
         return self.services.store
 
     @property
     def clock(self) -> Clock:
-        """The time."""
+        """The clock of the services."""
         return self.services.clock
 
     @classmethod
@@ -51,7 +51,7 @@ class Service:
         store: Store | None = None,
         clock: Clock | None = None,
     ) -> "AsyncIterator[Service]":
-        """Open the store that *settings* name, unless one is given, and what stands on it.
+        """Open the store that *settings* name, unless one is given, and the services over it.
 
         Raises:
             DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: the database cannot be used.
@@ -62,7 +62,7 @@ class Service:
         try:
             async with open_services(
                 settings,
-                store=with_events(own, observed(own.events, notifier, quotas, spans)),
+                store=with_events(own, decorated_events(own.events, notifier, quotas, spans)),
                 clock=clock,
                 summarizer_model=service_settings.generation_model,
                 reconstruct=service_settings.index_all_messages_in_long_term_memory,
@@ -74,14 +74,14 @@ class Service:
                 await own.close()
 
 
-def observed(events: EventStore, notifier: Notifier, quotas: Quotas, spans: Any = None) -> EventStore:
-    """Return *events* with what a service adds: it wakes streams, counts for quotas and, with *spans*, is traced."""
+def decorated_events(events: EventStore, notifier: Notifier, quotas: Quotas, spans: Any = None) -> EventStore:
+    """Return *events* with the additions of a service: notifications, quotas and, with *spans*, tracing."""
     counted = CountingEventStore(NotifyingEventStore(events, notifier), quotas)
     return tracing.TracedEventStore(counted, spans) if spans is not None else counted
 
 
 async def service_of(request: Request) -> Service:
-    """Return the service that *request* came to."""
+    """Return the service that received *request*."""
     service = request.app.state.service
     assert isinstance(service, Service)
     return service

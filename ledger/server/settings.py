@@ -1,4 +1,4 @@
-"""The environment of the service, read once into frozen settings.
+"""The settings of the service, read once from the environment.
 
 The variables of the working-memory API keep their names (http W-12); our own begin with ``MEMORY_LEDGER_``.
 """
@@ -24,7 +24,7 @@ def _listed(value: object) -> object:
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
 
-#: Texts separated by commas.
+#: A comma-separated list.
 CommaSeparated: TypeAlias = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)]
 
 
@@ -33,41 +33,40 @@ def _own(name: str) -> str:
 
 
 class ServiceSettings(BaseSettings):
-    """What can be set for the service; the ledger's own settings are `ledger.settings.Settings`."""
+    """The settings of the service; those of the ledger are `ledger.settings.Settings`."""
 
     model_config = SettingsConfigDict(env_ignore_empty=True, frozen=True, extra="ignore")
 
-    # http W-12, under the names that users of the working-memory API have set already
+    # http W-12: the names that users of the working-memory API already have in their environment
     summarization_threshold: Decimal = Field(default=Decimal("0.7"), gt=0, le=1)
-    """The part of a model's window that may fill before a summary is made."""
+    """How full a model's window may be before a summary is written, as a part of 1."""
     generation_model: str = "gpt-4o-mini"
     """The model that writes summaries and extracts memories."""
     progressive_summarization_prompt: str | None = None
-    """In place of the built-in one; holds ``{prev_summary}`` and ``{messages_joined}``."""
+    """Replaces the built-in prompt; must contain ``{prev_summary}`` and ``{messages_joined}``."""
     long_term_memory: bool = True
-    """False turns long-term memory off (http W-35)."""
+    """False: long-term memory is off (http W-35)."""
     index_all_messages_in_long_term_memory: bool = False
-    """True makes each message a record, and expired sessions come back (http W-22, W-50)."""
+    """True: each message becomes a record, and expired sessions are restored (http W-22, W-50)."""
     enable_working_memory_summarization: bool = True
     """False: no automatic compaction."""
     summarization_wait_seconds: float = Field(default=20, ge=0, le=600)
-    """How long a PUT waits for its compaction (http W-45), at most half of the request's time."""
+    """How long a PUT waits for its compaction (http W-45), at most half of the request timeout."""
     require_message_timestamps: bool = False
-    """True refuses messages without ``created_at``."""
+    """True: messages without ``created_at`` are refused."""
     max_future_timestamp_seconds: int = Field(default=300, ge=0)
-    """How far ahead a ``created_at`` may be (http W-16)."""
+    """How far in the future a ``created_at`` may be (http W-16)."""
     extraction_debounce_seconds: float = Field(default=30, ge=0)
-    """Quiet time before an extraction."""
+    """How long a session must be quiet before memories are extracted from it."""
     auth_mode: AuthMode = "none"
-    """Who may call (http W-74); ``none`` only on a loopback address."""
+    """How callers authenticate (http W-74); ``none`` only on a loopback address."""
 
-    # our own
     host: str = Field(default="127.0.0.1", validation_alias=_own("host"))
     """The address to listen on."""
     port: int = Field(default=8000, ge=0, le=65535, validation_alias=_own("port"))
     """The port to listen on."""
     allowed_hosts: CommaSeparated = Field(default=(), validation_alias=_own("allowed_hosts"))
-    """Names the ``Host`` header may have, without port; none: any well-formed one."""
+    """The names allowed in the ``Host`` header, without port; if empty, any valid name."""
     worker: bool = Field(default=True, validation_alias=_own("worker"))
     """Whether this process also does background work."""
     docs: bool = Field(default=False, validation_alias=_own("docs"))
@@ -75,71 +74,71 @@ class ServiceSettings(BaseSettings):
     metrics: bool = Field(default=False, validation_alias=_own("metrics"))
     """Whether ``/metrics`` is served."""
     tracing: bool = Field(default=False, validation_alias=_own("tracing"))
-    """Whether spans are exported; where to, the variables ``OTEL_…`` say."""
+    """Whether spans are exported, to the address in the ``OTEL_…`` variables."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(default="INFO", validation_alias=_own("log_level"))
-    """How much is logged; never content."""
+    """The log level; content is never logged."""
     max_body_bytes: int = Field(default=8 * 1024 * 1024, ge=1024, validation_alias=_own("max_body_bytes"))
-    """Trust N-1."""
+    """The largest request body (trust N-1)."""
     max_header_bytes: int = Field(default=16 * 1024, ge=1024, validation_alias=_own("max_header_bytes"))
-    """Trust N-1."""
+    """The largest head of a request (trust N-1)."""
     max_path_bytes: int = Field(default=4 * 1024, ge=256, validation_alias=_own("max_path_bytes"))
-    """Of path and query together, trust N-1."""
+    """The longest path and query together (trust N-1)."""
     receive_timeout_s: float = Field(default=15, gt=0, validation_alias=_own("receive_timeout_s"))
-    """For a request to arrive whole, trust N-1."""
+    """How long a request may take to arrive completely (trust N-1)."""
     request_timeout_s: float = Field(default=60, gt=0, validation_alias=_own("request_timeout_s"))
-    """For an answer to begin; streams may go on."""
+    """How long an answer may take to start; streams may continue."""
     shutdown_grace_s: int = Field(default=30, gt=0, validation_alias=_own("shutdown_grace_s"))
     """How long accepted requests may take to finish when the service stops."""
     max_concurrency: int = Field(default=256, ge=1, validation_alias=_own("max_concurrency"))
-    """Connections and requests at once; more are answered 503."""
+    """The number of requests at once; further ones get 503."""
     rate_limit_per_s: float = Field(default=0, ge=0, validation_alias=_own("rate_limit_per_s"))
-    """Requests per second of each caller, 0 without limit."""
+    """Requests per second of each caller; 0 means no limit."""
     rate_limit_burst: int = Field(default=100, ge=1, validation_alias=_own("rate_limit_burst"))
-    """How many of them may come at once."""
+    """How many requests of a caller may come in one burst."""
     event_limit_per_s: float = Field(default=0, ge=0, validation_alias=_own("event_limit_per_s"))
-    """Events per second that each caller may cause, on average over a minute; 0 without limit (trust S-9)."""
+    """Events per second that each caller may write, on average over a minute; 0 means no limit (trust S-9)."""
     body_bytes_per_day: int = Field(default=0, ge=0, validation_alias=_own("body_bytes_per_day"))
-    """Bytes of bodies that each caller may send in a day; 0 without limit (trust S-9)."""
+    """Bytes of bodies that each caller may send in a day; 0 means no limit (trust S-9)."""
     open_namespaces: int = Field(default=256, ge=1, validation_alias=_own("open_namespaces"))
-    """How many namespaces are kept warm."""
+    """How many namespaces keep their indexes in memory."""
     oidc_issuer: str | None = Field(default=None, validation_alias=_own("oidc_issuer"))
-    """The ``iss`` of JWTs."""
+    """The required ``iss`` of JWTs."""
     oidc_audience: str | None = Field(default=None, validation_alias=_own("oidc_audience"))
-    """The ``aud`` of JWTs."""
+    """The required ``aud`` of JWTs."""
     oidc_jwks_url: str | None = Field(default=None, validation_alias=_own("oidc_jwks_url"))
-    """Where the issuer's keys are: the only place they are fetched from."""
+    """The URL of the issuer's keys, which are fetched from nowhere else."""
     oidc_hmac_key: SecretStr | None = Field(default=None, validation_alias=_own("oidc_hmac_key"))
-    """A shared key in place of published ones, at least 32 bytes."""
+    """A shared key instead of published keys, at least 32 bytes."""
     oidc_algorithms: CommaSeparated = Field(default=("RS256", "ES256"), validation_alias=_own("oidc_algorithms"))
-    """Signatures that published keys may have."""
+    """The allowed signature algorithms of published keys."""
     oidc_max_lifetime_s: int = Field(default=86_400, ge=60, validation_alias=_own("oidc_max_lifetime_s"))
-    """The longest life of a JWT."""
+    """The longest lifetime of a JWT."""
     oidc_scopes_claim: str = Field(default="scope", validation_alias=_own("oidc_scopes_claim"))
-    """The claim that holds scopes: text separated by blanks, or a list."""
+    """The claim with the scopes: a list, or a text separated by spaces."""
     oidc_namespaces_claim: str = Field(
         default="memory_ledger_namespaces", validation_alias=_own("oidc_namespaces_claim")
     )
-    """The claim that holds a list of namespaces; ``*`` in it stands for all."""
+    """The claim with a list of namespaces; ``*`` in it means all."""
     oidc_private_networks: bool = Field(default=False, validation_alias=_own("oidc_private_networks"))
     """Whether the keys may come from a private or loopback address (trust S-11)."""
 
     @property
     def longest_put_wait_s(self) -> float:
-        """How long a PUT waits for its summary: so that the answer comes before the request's time is over."""
+        """How long a PUT waits for its summary: short enough to answer before the request times out."""
         return min(self.summarization_wait_seconds, self.request_timeout_s / 2)
 
     @field_validator("progressive_summarization_prompt")
     @classmethod
-    def _has_its_places(cls, prompt: str | None) -> str | None:
+    def _has_its_placeholders(cls, prompt: str | None) -> str | None:
         if prompt is not None and not all(place in prompt for place in ("{prev_summary}", "{messages_joined}")):
-            raise PydanticCustomError("bad_prompt", "must hold {{prev_summary}} and {{messages_joined}}")
+            raise PydanticCustomError("bad_prompt", "must contain {{prev_summary}} and {{messages_joined}}")
         return prompt
 
     @field_validator("allowed_hosts")
     @classmethod
     def _are_hosts(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
         if not all(re.fullmatch(r"[A-Za-z0-9.:\[\]-]+", host) for host in hosts):
-            raise PydanticCustomError("bad_host", "holds host names, separated by commas")
+            raise PydanticCustomError("bad_host", "must be host names, separated by commas")
         return tuple(host.lower() for host in hosts)
 
     @model_validator(mode="after")
@@ -154,12 +153,12 @@ class ServiceSettings(BaseSettings):
                     "oidc", "oidc needs one of MEMORY_LEDGER_OIDC_JWKS_URL and MEMORY_LEDGER_OIDC_HMAC_KEY"
                 )
         if self.oidc_hmac_key is not None and len(self.oidc_hmac_key.get_secret_value().encode()) < 32:
-            raise PydanticCustomError("oidc", "MEMORY_LEDGER_OIDC_HMAC_KEY has fewer than 32 bytes")
+            raise PydanticCustomError("oidc", "MEMORY_LEDGER_OIDC_HMAC_KEY must have at least 32 bytes")
         return self
 
 
 def load_service_settings(**overrides: object) -> ServiceSettings:
-    """Return the settings of this environment; *overrides* that are not none win.
+    """Return the settings of this environment; *overrides* that are not None win.
 
     Raises:
         InvalidInput: ``bad_setting``, naming the variable.
@@ -168,7 +167,7 @@ def load_service_settings(**overrides: object) -> ServiceSettings:
 
 
 def check_address(settings: ServiceSettings) -> None:
-    """Refuse to serve others without authentication (trust S-1, http W-74).
+    """Refuse to serve other machines without authentication (trust S-1, http W-74).
 
     Raises:
         InvalidInput: ``unsafe_address``.
@@ -176,6 +175,6 @@ def check_address(settings: ServiceSettings) -> None:
     if settings.auth_mode == "none" and settings.host.lower() not in LOOPBACK:
         raise InvalidInput(
             "unsafe_address",
-            "without authentication only a loopback address is served; set AUTH_MODE to token or oidc",
+            "must be a loopback address without authentication; set AUTH_MODE to token or oidc",
             field="host",
         )

@@ -1,4 +1,4 @@
-"""Bodies and parameters, through the one strict parser (trust N-11)."""
+"""Request bodies and parameters, parsed by the one strict parser (trust N-11)."""
 
 import re
 from email.message import Message
@@ -15,10 +15,7 @@ _DECIMAL: Final = re.compile(r"-?[0-9]{1,20}")
 
 
 class StrictBody(BaseModel):
-    """A body of our own routes: no unknown field, no value of another type (http W-3, trust I-29, I-30).
-
-    Times are text at this door: ``field: Moment``.
-    """
+    """A body of the native API: no unknown field, no value of another type (http W-3, trust I-29, I-30)."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -30,7 +27,7 @@ class LenientBody(BaseModel):
 
 
 def media_type_of(request: Request) -> str:
-    """Return the content type of *request* without parameters, in small letters; empty without one.
+    """Return the content type of *request* without parameters, in lower case; empty if there is none.
 
     Raises:
         InvalidInput: ``unsupported_encoding``, if its charset is not UTF-8.
@@ -46,7 +43,7 @@ def media_type_of(request: Request) -> str:
 
 
 async def read_body(request: Request, *, media_types: frozenset[str]) -> bytes:
-    """Return the body of *request*, which is of one of *media_types* and not compressed.
+    """Return the body of *request*, which must be of one of *media_types* and not compressed.
 
     Raises:
         InvalidInput: ``unsupported_media_type`` or ``unsupported_encoding`` (trust I-25, I-28).
@@ -61,10 +58,10 @@ async def read_body(request: Request, *, media_types: frozenset[str]) -> bytes:
 
 
 async def parse_body(request: Request, limits: JsonLimits, media_types: frozenset[str]) -> None:
-    """Put the value of a JSON body where FastAPI takes it from.
+    """Parse a JSON body and store its value where FastAPI reads it.
 
     Raises:
-        InvalidInput: it is no JSON, or over a limit.
+        InvalidInput: it is not JSON, or over a limit.
     """
     body = await read_body(request, media_types=media_types)
     if body:
@@ -72,7 +69,7 @@ async def parse_body(request: Request, limits: JsonLimits, media_types: frozense
 
 
 def check_parameters(request: Request, route: APIRoute) -> None:
-    """Refuse query parameters that *route* has not, or that come twice (trust I-41, http W-3).
+    """Refuse query parameters that *route* does not have, or that are sent twice (trust I-41, http W-3).
 
     Raises:
         InvalidInput: ``unknown_field``, or ``bad_<name>``.
@@ -81,9 +78,11 @@ def check_parameters(request: Request, route: APIRoute) -> None:
     seen: set[str] = set()
     for name, _ in request.query_params.multi_items():
         if name not in known:
-            raise InvalidInput("unknown_field", f"this route takes {', '.join(sorted(known)) or 'none'}", field="query")
+            raise InvalidInput(
+                "unknown_field", f"this route takes {', '.join(sorted(known)) or 'no parameters'}", field="query"
+            )
         if name in seen and not known[name]:
-            raise InvalidInput(f"bad_{name}", "comes twice", field=name)
+            raise InvalidInput(f"bad_{name}", "must be sent only once", field=name)
         seen.add(name)
 
 
@@ -97,7 +96,7 @@ def _parameters(route: APIRoute) -> dict[str, bool]:
             dependant = pending.pop()
             known.update({param.alias: _is_list(param.field_info.annotation) for param in dependant.query_params})
             pending.extend(dependant.dependencies)
-        route.known_parameters = known  # type: ignore[attr-defined]  # worked out once for each route
+        route.known_parameters = known  # type: ignore[attr-defined]  # computed once for each route
     assert isinstance(known, dict)
     return known
 
@@ -107,21 +106,22 @@ def _is_list(annotation: Any) -> bool:
 
 
 def whole_number(name: str, *, least: int, most: int = INT_MAX) -> BeforeValidator:
-    """Return a check that a parameter is written in plain digits and within bounds (trust I-41)."""
+    """Return a check that a parameter has only digits and is within bounds (trust I-41)."""
 
     def check(value: object) -> object:
         if isinstance(value, str):
             if not _DECIMAL.fullmatch(value):
-                raise InvalidInput(f"bad_{name}", "is a whole number", field=name)
+                raise InvalidInput(f"bad_{name}", "must be a whole number", field=name)
             value = int(value)
         if isinstance(value, int) and not least <= value <= most:
-            bounds = f"is at least {least:,}" if most == INT_MAX and value < least else f"is {least:,} to {most:,}"
+            at_least = most == INT_MAX and value < least
+            bounds = f"must be at least {least:,}" if at_least else f"must be between {least:,} and {most:,}"
             raise InvalidInput(f"bad_{name}", bounds, field=name, limit=most)
         return value
 
     return BeforeValidator(check)
 
 
-#: Parameters of lists (http W-64).
+#: The parameters of lists (http W-64).
 PageLimit: TypeAlias = Annotated[int, whole_number("limit", least=1, most=1_000), Query()]
 AfterVersion: TypeAlias = Annotated[int, whole_number("after_version", least=0), Query()]

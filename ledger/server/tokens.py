@@ -1,6 +1,6 @@
-"""What a token looks like: ``mlk_<key id>_<32 random bytes>_<checksum>``, in base 62 (trust S-2).
+"""The format of tokens: ``mlk_<key id>_<32 random bytes>_<checksum>``, in base 62 (trust S-2).
 
-The checksum lets a scanner of leaked secrets recognise one; it proves nothing.
+Scanners of leaked secrets recognise a token by its checksum, which proves nothing.
 """
 
 import re
@@ -17,7 +17,7 @@ _FORM: Final = re.compile(rf"(mlk_([0-9A-Za-z]{{{_KEY_ID}}})_[0-9A-Za-z]{{{_SECR
 
 
 def new_token() -> tuple[str, str]:
-    """Return the key id of a new token, and the token, to be shown once."""
+    """Return the key id of a new token, and the token, which is shown only once."""
     key_id = "".join(secrets.choice(_ALPHABET) for _ in range(_KEY_ID))
     secret = _base62(int.from_bytes(secrets.token_bytes(32)), _SECRET)
     body = f"mlk_{key_id}_{secret}"
@@ -25,13 +25,13 @@ def new_token() -> tuple[str, str]:
 
 
 def key_id_of(token: str) -> str | None:
-    """Return the key id in *token*; none if it has not the form of one, or a wrong checksum."""
+    """Return the key id in *token*, or None if its form or its checksum is wrong."""
     found = _FORM.fullmatch(token)
     return found[2] if found is not None and _checksum(found[1]) == found[3] else None
 
 
 def hash_of(token: str) -> bytes:
-    """Return what is kept of *token*: its 256 random bits need no slow hash."""
+    """Return the hash that is stored of *token*, whose 256 random bits need no slow hash."""
     return sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 

@@ -1,4 +1,4 @@
-"""Spans for OpenTelemetry, off unless asked for; a request and each append, without content (trust S-16)."""
+"""Spans for OpenTelemetry, off by default: one for each request and each append, without content (trust S-16)."""
 
 from importlib.util import find_spec
 from typing import Any
@@ -10,7 +10,7 @@ from ledger.stores.decorators import EventStoreDecorator
 
 
 class Spans:
-    """A span for each request, named for its route."""
+    """Makes a span for each request, named after its route."""
 
     def __init__(self, provider: Any) -> None:
         from opentelemetry.trace import SpanKind  # noqa: PLC0415 - an extra
@@ -20,41 +20,45 @@ class Spans:
         self._kind = SpanKind.SERVER
         self._parent = TraceContextTextMapPropagator()
 
-    def begin(self, seen: ObservedRequest) -> None:
-        """See `Watcher.begin`."""
+    def begin(self, observed: ObservedRequest) -> None:
+        """See `RequestObserver.begin`."""
         from opentelemetry import context, trace  # noqa: PLC0415 - an extra
 
         names = {b"traceparent", b"tracestate"}
-        carrier = {name.decode(): value.decode("latin-1") for name, value in seen.scope["headers"] if name in names}
+        carrier = {name.decode(): value.decode("latin-1") for name, value in observed.scope["headers"] if name in names}
         parent = self._parent.extract(carrier)
-        span = self._tracer.start_span(seen.method, context=parent, kind=self._kind)
-        seen.extra["span"] = span
-        seen.extra["token"] = context.attach(trace.set_span_in_context(span))
+        span = self._tracer.start_span(observed.method, context=parent, kind=self._kind)
+        observed.extra["span"] = span
+        observed.extra["token"] = context.attach(trace.set_span_in_context(span))
 
-    def end(self, seen: ObservedRequest) -> None:
-        """See `Watcher.end`."""
+    def end(self, observed: ObservedRequest) -> None:
+        """See `RequestObserver.end`."""
         from opentelemetry import context  # noqa: PLC0415 - an extra
 
-        span: Any = seen.extra["span"]
-        token: Any = seen.extra["token"]
+        span: Any = observed.extra["span"]
+        token: Any = observed.extra["token"]
         context.detach(token)
-        span.update_name(f"{seen.method} {seen.route}")
-        span.set_attribute("http.request.method", seen.method)
-        span.set_attribute("http.route", seen.route)
-        span.set_attribute("http.response.status_code", seen.status)
-        if seen.code:
-            span.set_attribute("error.type", seen.code)
+        span.update_name(f"{observed.method} {observed.route}")
+        span.set_attribute("http.request.method", observed.method)
+        span.set_attribute("http.route", observed.route)
+        span.set_attribute("http.response.status_code", observed.status)
+        if observed.code:
+            span.set_attribute("error.type", observed.code)
         span.end()
 
 
 def provider() -> Any:
-    """Return what exports spans over OTLP; the variables ``OTEL_…`` say where to.
+    """Return a tracer provider that exports over OTLP, to the address in the ``OTEL_…`` variables.
 
     Raises:
-        InvalidInput: ``bad_setting``, if the packages are not there.
+        InvalidInput: ``bad_setting``: the packages are not installed.
     """
     if find_spec("opentelemetry.sdk") is None:
-        raise InvalidInput("bad_setting", "needs: pip install 'memory-ledger[tracing]'", field="MEMORY_LEDGER_TRACING")
+        raise InvalidInput(
+            "bad_setting",
+            "run: pip install 'memory-ledger[tracing]'",
+            field="MEMORY_LEDGER_TRACING",
+        )
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
     from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
     from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
@@ -66,7 +70,7 @@ def provider() -> Any:
 
 
 class TracedEventStore(EventStoreDecorator):
-    """Gives each append a span with its number of events."""
+    """Makes a span for each append, with its number of events."""
 
     def __init__(self, events: EventStore, spans: Any) -> None:
         super().__init__(events)

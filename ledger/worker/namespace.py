@@ -1,4 +1,4 @@
-"""One namespace as a worker sees it: its sessions, what is left to do in them, its long-term memory."""
+"""One namespace for a worker: its sessions, their jobs, its long-term memory."""
 
 import logging
 from datetime import timedelta
@@ -16,12 +16,12 @@ from projections.backlog import Backlog
 log = logging.getLogger("ledger")
 
 ACTOR: Final = "worker"
-_PRUNED_EVERY: Final = timedelta(hours=1)
-_REQUESTS_KEPT_DAYS: Final = 7  # trust R-6
+_PRUNE_EVERY: Final = timedelta(hours=1)
+_KEEP_REQUESTS_DAYS: Final = 7  # trust R-6
 
 
 class WorkedNamespace:
-    """A handle of the worker's own, and the jobs of the namespace."""
+    """A handle with the worker as actor, and the jobs of the namespace."""
 
     def __init__(self, handle: NamespaceHandle, plan: WorkPlan, backlogs: Backlogs) -> None:
         self.handle = handle
@@ -38,36 +38,36 @@ class WorkedNamespace:
 
     @property
     def store(self) -> Store:
-        """Where everything is."""
+        """The store of the services."""
         return self.handle.services.store
 
     @property
     def summarizer(self) -> Summarizer:
-        """The model that makes memories, too."""
+        """The model that writes summaries and extracts memories."""
         return self.handle.services.compactor.default_summarizer
 
-    async def keep_up(self) -> None:
-        """Bring listings, search and long-term memory up to date, so that whoever reads next need not."""
+    async def catch_up(self) -> None:
+        """Bring session lists, search and long-term memory up to date, so that the next read need not."""
         services, indexes = self.handle.services, self.handle.indexes
         for projection in (indexes.sessions, indexes.texts):
             await indexes.builds.catch_up(projection)
         await services.record_indexes.catch_up([self.handle.namespace_id])
         now = services.clock.now()
         if now >= self._prune_at:
-            self._prune_at = now + _PRUNED_EVERY
-            await self.store.events.prune_requests(self.handle.namespace_id, days=_REQUESTS_KEPT_DAYS)
+            self._prune_at = now + _PRUNE_EVERY
+            await self.store.events.prune_requests(self.handle.namespace_id, days=_KEEP_REQUESTS_DAYS)
         if services.embedder is not None:
             try:
                 await indexes.finder.embed()
                 await self.handle.long_term.embed_pending()
-            except EmbedderFailed as fault:  # texts are found by their words until then
+            except EmbedderFailed as fault:  # until then search finds texts by their words
                 log.warning("embeddings are behind: %s", fault.code)
 
     async def read(self, stream: Stream) -> tuple[SessionState, Backlog]:
-        """Return a session and what is left to do there, as of one version.
+        """Return the state and the backlog of a session, both at the same version.
 
         Raises:
-            Unavailable: it was written to faster than it could be read.
+            Unavailable: the session changes faster than it can be read.
         """
 
         async def attempt(number: int) -> tuple[SessionState, Backlog]:

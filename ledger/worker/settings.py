@@ -1,4 +1,4 @@
-"""The environment of background work, read once into frozen settings.
+"""The settings of background work, read once from the environment.
 
 The variables of the working-memory API keep their names (http W-12); our own begin with ``MEMORY_LEDGER_WORKER_``.
 """
@@ -15,33 +15,33 @@ _PREFIX: Final = "MEMORY_LEDGER_WORKER_"
 
 
 class WorkerSettings(BaseSettings):
-    """What can be set for workers; the ledger's own settings are `ledger.settings.Settings`."""
+    """The settings of a worker; those of the ledger are `ledger.settings.Settings`."""
 
     model_config = SettingsConfigDict(env_ignore_empty=True, frozen=True, extra="ignore")
 
     extraction_debounce_seconds: float = Field(default=30, ge=0)
-    """How long a session is quiet before memories are made of it (http W-48)."""
+    """How long a session must be quiet before memories are extracted from it (http W-48)."""
     long_term_memory: bool = True
-    """False: no memories are made, promoted or indexed (http W-35)."""
+    """False: no memories are extracted, promoted or indexed (http W-35)."""
     index_all_messages_in_long_term_memory: bool = False
-    """True makes each message a record (http W-50)."""
+    """True: each message becomes a record (http W-50)."""
     enable_working_memory_summarization: bool = True
-    """False: no compaction is begun or taken over."""
+    """False: no compaction is started or taken over."""
     generation_model: str = "gpt-4o-mini"
-    """The model to ask where only its endpoint or key is set (http W-12)."""
+    """The model to use if only its endpoint or key is set (http W-12)."""
     concurrency: int = Field(default=4, ge=1, le=64, validation_alias=f"{_PREFIX}CONCURRENCY")
     """Jobs at once, in one process."""
     poll_s: float = Field(default=1, gt=0, le=60, validation_alias=f"{_PREFIX}POLL_S")
-    """How often a worker with nothing to do looks for work."""
+    """How often an idle worker looks for work."""
     lease_s: float = Field(default=60, gt=0, le=3600, validation_alias=f"{_PREFIX}LEASE_S")
-    """How long after its death a worker's job is taken on by another; one that lives renews its lease."""
+    """How long after a worker stops another one takes over its job; a running worker renews its lease."""
     retry_s: float = Field(default=5, gt=0, le=600, validation_alias=f"{_PREFIX}RETRY_S")
-    """The wait after a first failure; each further one doubles it, up to half an hour."""
+    """The wait after a first failure; each further failure doubles it, up to half an hour."""
     grace_s: float = Field(default=10, ge=0, le=600, validation_alias=f"{_PREFIX}GRACE_S")
-    """How long jobs that are under way may take to end when the worker stops."""
+    """How long running jobs may take to end when the worker stops."""
 
     def kinds(self, *, extracts: bool) -> tuple[JobKind, ...]:
-        """Return the kinds of jobs to do; without a model that *extracts*, messages wait for one."""
+        """Return the kinds of jobs to do; only a worker with a model *extracts*."""
         kinds: list[JobKind] = ["compact"] if self.enable_working_memory_summarization else []
         if self.long_term_memory:
             kinds += ["extract", "promote"] if extracts else ["promote"]
@@ -51,7 +51,7 @@ class WorkerSettings(BaseSettings):
 
 
 def load_worker_settings(**overrides: object) -> WorkerSettings:
-    """Return the settings of this environment; *overrides* that are not none win.
+    """Return the settings of this environment; *overrides* that are not None win.
 
     Raises:
         InvalidInput: ``bad_setting``, naming the variable.

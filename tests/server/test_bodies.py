@@ -113,11 +113,12 @@ def test_a_limit_is_a_whole_number_in_plain_digits(service: Running, limit: str)
 
 
 @pytest.mark.parametrize(
-    ("version", "told"), [("-1", "is at least 0"), ("9" * 19, "is 0 to 9,223,372,036,854,775,807")]
+    ("version", "message"),
+    [("-1", "must be at least 0"), ("9" * 19, "must be between 0 and 9,223,372,036,854,775,807")],
 )
-def test_a_number_out_of_bounds_is_told_the_bound_it_broke(service: Running, version: str, told: str) -> None:
+def test_a_number_out_of_bounds_is_refused_with_its_bound(service: Running, version: str, message: str) -> None:
     answer = asking.get(f"{service.url}/v1/sessions/s/state", params={"version": version})
-    assert (answer.status_code, answer.json()["detail"]) == (422, f"version: {told}")
+    assert (answer.status_code, answer.json()["detail"]) == (422, f"version: {message}")
 
 
 def test_a_limit_comes_once(service: Running) -> None:

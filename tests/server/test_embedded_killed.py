@@ -8,9 +8,9 @@ import psutil
 import pytest
 
 from ledger.stores.embedded import EmbeddedServer
-from tests.server.test_running import Process
 from tests.support import asking
 from tests.support.databases import server_folder
+from tests.support.service_process import ServiceProcess
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("embedded")]
 
@@ -21,7 +21,7 @@ def postmaster(folder: Path) -> psutil.Process:
 
 def test_a_killed_database_is_back_and_nothing_is_lost(tmp_path: Path) -> None:
     with server_folder() as folder:
-        process = Process(tmp_path, "", MEMORY_LEDGER_DATA_DIR=str(folder / "data"))
+        process = ServiceProcess(tmp_path, "", MEMORY_LEDGER_DATA_DIR=str(folder / "data"))
         try:
             process.wait_until_it_serves()
             entries = f"{process.url}/v1/sessions/s/entries"

@@ -1,4 +1,4 @@
-"""Every route asks who calls, but the two that need not (trust S-4)."""
+"""Every route requires a caller, except two open ones (trust S-4)."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from fastapi.routing import APIRoute, iter_route_contexts
 
 from ledger.application.services import Services
 from ledger.server import Service, create_app, load_service_settings
-from ledger.server.callers import caller, caller_or_neighbour
+from ledger.server.callers import caller, reader_or_local
 from ledger.server.notifier import Notifier
 from ledger.server.quotas import Quotas
 from ledger.server.routes import native_router
@@ -16,7 +16,7 @@ from ledger.stores.in_memory import InMemoryStore
 from tests.support import probe_routes as probe
 
 OPEN = {"/v1/health", "/healthz"}
-NEAR = {"/readyz", "/metrics"}
+LOCAL = {"/readyz", "/metrics"}
 
 
 @pytest.fixture
@@ -29,35 +29,35 @@ def app() -> FastAPI:
 
 def calls(dependant: object) -> Iterator[object]:
     yield dependant.call  # type: ignore[attr-defined]
-    for each in dependant.dependencies:  # type: ignore[attr-defined]
-        yield from calls(each)
+    for dependency in dependant.dependencies:  # type: ignore[attr-defined]
+        yield from calls(dependency)
 
 
 def unguarded(app: FastAPI) -> set[str]:
-    """Return the paths of all routes that do not ask who calls."""
+    """Return the paths of all routes that require no caller."""
     found = set()
     for context in iter_route_contexts(app.routes):
         route = context.original_route
-        asked = set(calls(context.dependant)) if isinstance(route, APIRoute) else set()
-        if not asked & {caller, caller_or_neighbour}:
+        required = set(calls(context.dependant)) if isinstance(route, APIRoute) else set()
+        if not required & {caller, reader_or_local}:
             found.add(str(context.path))
     return found
 
 
-def test_every_route_asks_who_calls(app: FastAPI) -> None:
+def test_every_route_requires_a_caller(app: FastAPI) -> None:
     assert unguarded(app) == OPEN
 
 
-def test_only_two_routes_ask_a_neighbour_nothing(app: FastAPI) -> None:
-    near = {
+def test_only_two_routes_are_open_to_local_requests(app: FastAPI) -> None:
+    local = {
         context.path
         for context in iter_route_contexts(app.routes)
-        if isinstance(context.original_route, APIRoute) and caller_or_neighbour in set(calls(context.dependant))
+        if isinstance(context.original_route, APIRoute) and reader_or_local in set(calls(context.dependant))
     }
-    assert near == NEAR
+    assert local == LOCAL
 
 
-def test_a_route_that_forgets_is_found(app: FastAPI) -> None:
+def test_a_route_without_the_dependency_is_found(app: FastAPI) -> None:
     """Negative control: also one in a router within a router, and a mounted one."""
     outer, inner = native_router(), APIRouter()
 

@@ -14,9 +14,9 @@ import psycopg
 import pytest
 
 from tests.server.test_native_hostile import HOSTILE
-from tests.server.test_running import Process
 from tests.support.databases import Server
 from tests.support.hostile_bodies import ONE_MIB, VALUES, Bad
+from tests.support.service_process import ServiceProcess
 
 pytestmark = pytest.mark.postgres
 
@@ -83,10 +83,10 @@ class Log:
 
 
 @pytest.fixture
-def process(tmp_path: Path, server: Server, fresh_database: str) -> Iterator[Process]:
+def process(tmp_path: Path, server: Server, fresh_database: str) -> Iterator[ServiceProcess]:
     """The service as it is run, in a process of its own: what the test holds is not counted."""
     with server.login("ledger_app") as login:
-        process = Process(tmp_path, server.url_of(login, fresh_database), MEMORY_LEDGER_WORKER="false")
+        process = ServiceProcess(tmp_path, server.url_of(login, fresh_database), MEMORY_LEDGER_WORKER="false")
         process.wait_until_it_serves()
         yield process
         process.process.terminate()
@@ -119,7 +119,7 @@ def ask_all(client: httpx.Client) -> dict[str, int]:
 
 
 def test_hostile_requests_leave_the_process_small_and_the_log_as_it_was(
-    process: Process, server: Server, fresh_database: str
+    process: ServiceProcess, server: Server, fresh_database: str
 ) -> None:
     log, running = Log(server, fresh_database), psutil.Process(process.process.pid)
     with httpx.Client(base_url=process.url, timeout=60) as client:

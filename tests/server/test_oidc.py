@@ -267,6 +267,6 @@ async def test_only_https_is_fetched(url: str) -> None:
 
 
 async def test_a_document_without_end_is_given_up(issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ledger.server.safe_fetch.LARGEST", 10)
+    monkeypatch.setattr("ledger.server.safe_fetch.MAX_BYTES", 10)
     with pytest.raises(Unavailable):
         await fetch(issuer.url, private_networks=True)

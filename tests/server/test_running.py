@@ -1,14 +1,7 @@
-"""How the service starts, bears load, says how it is, and stops."""
+"""The settings of the service, its load limits, its readiness and its namespaces."""
 
 import asyncio
-import os
-import signal
-import socket
-import subprocess
-import sys
 import threading
-import time
-from pathlib import Path
 
 import httpx
 import pytest
@@ -25,8 +18,6 @@ from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import Running, running
 from tests.support import asking
 from tests.support.databases import Server
-
-# settings
 
 
 @pytest.mark.parametrize(
@@ -84,9 +75,6 @@ def test_nobody_else_is_served_without_authentication(host: str, mode: str, star
             check_address(settings)
 
 
-# load
-
-
 def test_more_requests_than_fit_are_sent_away() -> None:
     """trust S-7: the others are answered all the same."""
     with running(InMemoryStore(), max_concurrency=2) as in_flight:
@@ -114,9 +102,6 @@ def test_an_answer_that_does_not_come_in_time_is_503() -> None:
             assert [next(lines) for _ in range(8)][-1] == "id: 8"
 
 
-# how it is
-
-
 def test_a_service_that_can_serve_says_so(service: Running) -> None:
     """trust S-12."""
     answer = asking.get(f"{service.url}/readyz")
@@ -141,7 +126,7 @@ def test_a_service_that_cannot_serve_says_why(server: Server, fresh_database: st
         answer = asking.get(f"{first.url}/readyz")
         assert (answer.status_code, answer.json()["checks"]["migrations"]) == (503, "migration_needed")
         mighty.execute("ALTER DATABASE " + fresh_database + " CONNECTION LIMIT 0")
-        with server.superuser(fresh_database.replace(fresh_database, "postgres")) as other:
+        with server.superuser("postgres") as other:
             other.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND application_name = %s",
                 (fresh_database, "memory-ledger"),
@@ -185,9 +170,6 @@ def test_the_description_is_off_unless_asked_for(service: Running) -> None:
     assert "HTTPValidationError" not in str(described["/v1/memory/probe"]["post"]["responses"])
 
 
-# namespaces
-
-
 async def test_many_namespaces_share_one_wiring_and_few_keep_their_indexes() -> None:
     services = Services(InMemoryStore(), open_namespaces=2)
     first = services.handle("first", "ann")
@@ -225,96 +207,3 @@ async def test_a_namespace_name_is_checked() -> None:
     await add_user_message(services.handle("a"), "s", "hello")
     assert await store.events.namespace_ids() == [namespace_id("a")]
     await services.close()
-
-
-# stopping
-
-
-class Process:
-    """``memory-ledger serve`` as a process of its own."""
-
-    def __init__(self, folder: Path, url: str, *options: str, **environment: str) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
-        known = {name: value for name, value in os.environ.items() if not name.startswith("MEMORY_LEDGER_")}
-        self.errors = folder / "errors"
-        self.said = folder / "said"
-        command = [sys.executable, "-c", "from ledger.cli import main; main()", "serve", "--port", str(self.port)]
-        with self.said.open("wb") as texts, self.errors.open("wb") as errors:
-            self.process = subprocess.Popen(
-                [*command, *options],
-                env={**known, "MEMORY_LEDGER_DATABASE_URL": url, **environment},
-                stdout=texts,
-                stderr=errors,
-            )
-        self.url = f"http://127.0.0.1:{self.port}"
-
-    def wait_until_it_serves(self) -> None:
-        for _ in range(200):
-            try:
-                asking.get(f"{self.url}/v1/health")
-            except httpx.TransportError:
-                assert self.process.poll() is None, self.errors.read_text()
-                time.sleep(0.1)
-            else:
-                return
-        raise AssertionError("it does not serve")
-
-
-def test_a_service_that_is_stopped_finishes_what_it_accepted(
-    tmp_path: Path, server: Server, shared_database: str, namespace: str
-) -> None:
-    """Accepted requests finish, streams end; the command is done then, and says at its start that all may call."""
-    with server.login("ledger_app") as login:
-        process = Process(tmp_path, server.url_of(login, shared_database))
-        try:
-            process.wait_until_it_serves()
-            stats = f"{process.url}/v1/sessions"
-            assert asking.get(stats, params={"namespace": namespace}).status_code == 200
-            process.process.send_signal(signal.SIGTERM)
-            assert process.process.wait(20) == 0
-        finally:
-            process.process.kill()
-            process.process.wait()
-    assert "authentication is off" in process.said.read_text()
-    assert "Traceback" not in process.errors.read_text()
-
-
-def test_streams_end_and_requests_finish_when_the_service_stops() -> None:
-    """Their reader sees an end and no fault."""
-    answers: list[object] = []
-    with running(InMemoryStore()) as in_flight:
-        started = threading.Event()
-
-        def follow() -> None:
-            try:
-                with asking.stream("GET", f"{in_flight.url}/v1/probe/stream") as stream:
-                    for number, _ in enumerate(stream.iter_lines()):
-                        if number == 2:
-                            started.set()
-                answers.append("ended")
-            except httpx.TransportError as fault:
-                answers.append(fault)
-
-        def ask() -> None:
-            answers.append(asking.get(f"{in_flight.url}/v1/probe/slow").status_code)
-
-        threads = [threading.Thread(target=work) for work in (follow, ask)]
-        for thread in threads:
-            thread.start()
-        assert started.wait(5)
-        time.sleep(0.2)  # for the other request to have been accepted too
-        began = time.monotonic()
-    for thread in threads:
-        thread.join(5)
-    assert sorted(map(str, answers)) == ["200", "ended"]
-    assert time.monotonic() - began < 5
-
-
-@pytest.mark.processes
-def test_serving_others_without_authentication_is_refused(tmp_path: Path) -> None:
-    """trust S-1: exit 2, one line."""
-    process = Process(tmp_path, "postgresql://nowhere/none", "--host", "0.0.0.0")
-    assert process.process.wait(20) == 2
-    assert process.errors.read_text().count("\n") == 1
-    assert "loopback" in process.errors.read_text()

@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Annotated
 
+from fastapi import Depends
 from pydantic import BaseModel, Field
 from starlette.responses import StreamingResponse
 
 from ledger.errors import DatabaseUnavailable, VersionConflict
-from ledger.server.callers import Admin, Caller, CallerOf
+from ledger.server.callers import Caller, CallerOf, Permission
 from ledger.server.routes import compat_router, native_router
 from ledger.server.strict_body import LenientBody, PageLimit, StrictBody
 
@@ -61,7 +63,7 @@ async def tell(caller: CallerOf, namespace: str | None = None) -> Who:
 
 
 @native.get("/admin")
-async def administrate(caller: Admin) -> None:
+async def administrate(caller: Annotated[Caller, Depends(Permission("admin"))]) -> None:
     pass
 
 

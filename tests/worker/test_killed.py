@@ -20,9 +20,9 @@ from ledger.events import MemoryAdded as Added
 from ledger.ports import AppendRequest, Store
 from ledger.stores.postgres import PostgresStore
 from ledger.summarizers.openai import OpenAISummarizer
-from ledger.worker import extracting
-from ledger.worker.completing import DecideCompletion, Ending
-from ledger.worker.extracting import extract
+from ledger.worker import extraction
+from ledger.worker.completion import DecideCompletion, Ending
+from ledger.worker.extraction import extract
 from ledger.worker.namespace import WorkedNamespace
 from projections import ranges
 from projections.backlog import BACKLOG
@@ -232,7 +232,7 @@ async def test_a_worker_without_the_guard_is_caught(
     await begun(scene)
     item = worked(store, namespace, model)
     before = await item.read(scene.stream)
-    monkeypatch.setattr(extracting, "complete", unguarded)
+    monkeypatch.setattr(extraction, "complete", unguarded)
     for _ in range(2):
         await extract(item, scene.stream)
         item.backlogs._cache.clear()

@@ -1,7 +1,7 @@
-"""Taking over the sessions and records of a Redis Agent Memory Server (AMS), or of another ledger, over its own API.
+"""Import the sessions and records of a Redis Agent Memory Server (AMS), or of another ledger, over its own API.
 
-    async with Source.open(url, token=None) as source, TakingOver.open(settings) as taking:
-        done = await taking.take(source)
+    async with AmsSource.open(url, token=None) as source, AmsImport.open(settings, service_settings) as ams_import:
+        result = await ams_import.run(source)
 
 Source: http §2.
 """

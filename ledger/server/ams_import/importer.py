@@ -1,7 +1,7 @@
-"""What another server keeps, brought here: each session as one write, each page of records as another.
+"""Import what another server stores: each session as one write, each page of records as another.
 
-It may be repeated: what is unchanged is left alone, what changed over there is brought up to date, and what somebody
-has gone on with here stays as it is.
+The import may be repeated. Unchanged sessions are skipped, sessions that changed in the source are updated, and
+sessions that were continued here stay as they are.
 """
 
 from collections import Counter
@@ -31,12 +31,12 @@ from ledger.session.state import SessionState
 from ledger.settings import Settings
 from ledger.summarizers.heuristic import Heuristic
 
-#: Who the events say wrote them; by it a repetition knows what nobody has gone on with.
+#: The actor of the events; a repeated import recognises by it the sessions that were not continued here.
 ACTOR: Final = "import-ams"
-#: What the server does by itself; it is no going on.
-_OWN: Final = ("compaction.", "context.rendered", "entries.extracted", "entries.indexed", "memory.promoted")
-#: What is kept with a session, and what stands for its absence.
-_KEPT: Final[JsonObject] = {
+#: The events that the server writes by itself, which do not continue a session.
+_AUTOMATIC: Final = ("compaction.", "context.rendered", "entries.extracted", "entries.indexed", "memory.promoted")
+#: The fields of a session beside its messages and memories, and their values if absent.
+_DEFAULTS: Final[JsonObject] = {
     "data": {},
     "context": None,
     "tokens": 0,
@@ -50,7 +50,7 @@ ImportProgress = Callable[[int, int], None]
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
-    """What was not taken over, and why: a session, or a record."""
+    """A session or record that was not imported, and why."""
 
     id: str
     code: str
@@ -58,7 +58,7 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AmsImportResult(msgspec.Struct, kw_only=True):
-    """What became of what the other server keeps."""
+    """The counts of an import, and the refused items."""
 
     sessions: int = 0
     messages: int = 0
@@ -69,9 +69,13 @@ class AmsImportResult(msgspec.Struct, kw_only=True):
     known_records: int = 0
     refused: list[Refusal] = msgspec.field(default_factory=list)
 
+    def refuse(self, item_id: object, fault: LedgerError) -> None:
+        """Add an item that was not imported because of *fault*."""
+        self.refused.append(Refusal(id=str(item_id), code=fault.code, message=str(fault)))
+
 
 class AmsImport:
-    """Takes sessions and records over into a store; made by `open`."""
+    """Imports sessions and records into a store; `open` creates and closes it."""
 
     def __init__(self, services: Services, settings: ServiceSettings) -> None:
         self._services = services
@@ -91,7 +95,7 @@ class AmsImport:
         async with open_services(settings, store=store, summarizer=Heuristic()) as services:
             yield cls(services, service_settings)
 
-    async def take(
+    async def run(
         self,
         source: AmsSource,
         *,
@@ -100,30 +104,31 @@ class AmsImport:
         dry_run: bool = False,
         progress: ImportProgress = lambda done, total: None,
     ) -> AmsImportResult:
-        """Take over everything, or what is of *namespace* and *user_id*; a dry run only says what would come.
+        """Import everything, or only the items of *namespace* and *user_id*; a dry run only counts.
 
-        A session is taken over whole or not at all; one that cannot be is told of, and the others go on.
+        A session is imported completely or not at all; the result lists those that were refused.
 
         Raises:
-            Unavailable: the other server, or the database, cannot be used; what is done by then stays.
-            NotAllowed: the other server wants another token.
+            Unavailable: the other server or the database cannot be used; what was imported until then stays.
+            NotAllowed: the other server needs another token.
         """
         done = AmsImportResult()
         owners: dict[str, set[tuple[str | None, str | None]]] = {}
         async for page in source.records(namespace=namespace, user_id=user_id):
-            named = [each for each in page if _is_named(each, done)]
-            for each in named:
-                if each.get("session_id") is not None:
-                    owners.setdefault(each["session_id"], set()).add((each.get("namespace"), each.get("user_id")))
-            await self._take_records(named, done, dry_run=dry_run)
+            records = [record for record in page if _has_valid_names(record, done)]
+            for record in records:
+                if record.get("session_id") is not None:
+                    owner = record.get("namespace"), record.get("user_id")
+                    owners.setdefault(record["session_id"], set()).add(owner)
+            await self._import_records(records, done, dry_run=dry_run)
         ids = await source.session_ids(namespace=namespace, user_id=user_id)
         for number, (session_id, times) in enumerate(Counter(ids).items()):
             progress(number, len(set(ids)))
             places = [(namespace, user_id), *sorted(owners.get(session_id, ()), key=repr)]
-            await self._take_session(source, session_id, times, places, done, dry_run=dry_run)
+            await self._import_session(source, session_id, times, places, done, dry_run=dry_run)
         return done
 
-    async def _take_session(
+    async def _import_session(
         self,
         source: AmsSource,
         session_id: str,
@@ -133,7 +138,7 @@ class AmsImport:
         *,
         dry_run: bool,
     ) -> None:
-        """Take over the session, or the several of that id; a server may want names that its list does not give."""
+        """Import all sessions with this id; a server may need names that its list does not show."""
         seen: set[tuple[str, str]] = set()
         for namespace, user_id in places:
             shown = None
@@ -146,14 +151,14 @@ class AmsImport:
                 continue
             seen.add(names)
             try:
-                await self._bring(session_id, shown, done, dry_run=dry_run)
+                await self._import_shown(session_id, shown, done, dry_run=dry_run)
             except (InvalidInput, PreconditionFailed) as fault:
-                done.refused.append(Refusal(id=session_id, code=fault.code, message=str(fault)))
+                done.refuse(session_id, fault)
         if len(seen) < times:
-            message = "is listed, and not found by its id alone; name its --namespace and --user"
+            message = "it is listed, but not found by its id alone; pass its --namespace and --user"
             done.refused.append(Refusal(id=session_id, code="not_found", message=message))
 
-    async def _bring(self, session_id: str, shown: JsonObject, done: AmsImportResult, *, dry_run: bool) -> None:
+    async def _import_shown(self, session_id: str, shown: JsonObject, done: AmsImportResult, *, dry_run: bool) -> None:
         sent = _body(shown)
         check_body(
             sent,
@@ -198,8 +203,8 @@ class AmsImport:
             threshold=self._settings.summarization_threshold,
         )
 
-    async def _take_records(self, page: Sequence[JsonObject], done: AmsImportResult, *, dry_run: bool) -> None:
-        """Add the records of a page that are not known; one that was changed or deleted here stays so."""
+    async def _import_records(self, page: Sequence[JsonObject], done: AmsImportResult, *, dry_run: bool) -> None:
+        """Add the unknown records of a page; a record that was changed or deleted here stays so."""
         namespaces = sorted({each.get("namespace") or DEFAULT_NAMESPACE for each in page})
         memory = self._services.long_term.over(namespaces, actor=ACTOR)
         new: list[JsonObject] = []
@@ -210,30 +215,30 @@ class AmsImport:
                 else:
                     new.append({**each, "namespace": each.get("namespace") or DEFAULT_NAMESPACE})
             except InvalidInput as fault:
-                done.refused.append(Refusal(id=str(each.get("id")), code=fault.code, message=str(fault)))
+                done.refuse(each.get("id"), fault)
         if dry_run:
             done.records += len(new)
             return
         try:
             await memory.create(new, deduplicate=False)
             done.records += len(new)
-        except InvalidInput:  # one of them is wrong: the others are taken by themselves
+        except InvalidInput:  # one of them is wrong: add each by itself
             for each in new:
                 try:
                     await memory.create([each], deduplicate=False)
                     done.records += 1
                 except InvalidInput as fault:
-                    done.refused.append(Refusal(id=str(each.get("id")), code=fault.code, message=str(fault)))
+                    done.refuse(each.get("id"), fault)
 
 
-def _is_named(record: JsonObject, done: AmsImportResult) -> bool:
-    """Tell whether the names in *record* are names; note that it is refused if they are not."""
+def _has_valid_names(record: JsonObject, done: AmsImportResult) -> bool:
+    """Return whether the names in *record* are valid; add it to the refused items if not."""
     try:
         for name in ("namespace", "user_id", "session_id"):
             if record.get(name) is not None:
                 check_name(record[name], field=name, may_be_empty=True)
     except InvalidInput as fault:
-        done.refused.append(Refusal(id=str(record.get("id")), code=fault.code, message=str(fault)))
+        done.refuse(record.get("id"), fault)
         return False
     return True
 
@@ -246,24 +251,24 @@ async def _is_known(memory: LongTermMemory, record_id: Any) -> bool:
 
 
 async def _continued(handle: NamespaceHandle, session_id: str, user_id: str) -> bool:
-    """Tell whether anybody but this command has written to the session."""
+    """Return whether anyone but this import has written to the session."""
     after: int | None = 0
     while after is not None:
         try:
             page = await get_log(handle, session_id, after_version=after, limit=_LOG_PAGE, user_id=user_id)
         except SessionNotFound:
             return False
-        if any(event.actor != ACTOR and not event.type.startswith(_OWN) for event in page.events):
+        if any(event.actor != ACTOR and not event.type.startswith(_AUTOMATIC) for event in page.events):
             return True
         after = page.next_after
     return False
 
 
 def _body(shown: JsonObject) -> WorkingMemoryBody:
-    """Return a session that was read as the body that would write it.
+    """Return a session of the source as the body of a PUT.
 
     Raises:
-        InvalidInput: ``bad_session``: it is none, or keeps to no rule of ours.
+        InvalidInput: ``bad_session``: it is not a session, or breaks a rule of this server.
     """
     try:
         return WorkingMemoryBody.model_validate(shown)
@@ -276,15 +281,13 @@ def _body(shown: JsonObject) -> WorkingMemoryBody:
 
 
 def _same(ours: JsonObject, theirs: JsonObject) -> bool:
-    """Tell whether two servers show one session: what was said, and all that was kept with it."""
+    """Return whether both servers show the same session: its messages, memories and other fields."""
     data = {name: value for name, value in (theirs.get("data") or {}).items() if value is not None}
-    stored_fields = {name: theirs.get(name) or absent for name, absent in _KEPT.items()}
-    return {name: ours[name] for name in _KEPT} == {**stored_fields, "data": data} and _identity_of(
-        ours
-    ) == _identity_of(theirs)
+    expected = {**{name: theirs.get(name) or default for name, default in _DEFAULTS.items()}, "data": data}
+    return all(ours[name] == expected[name] for name in _DEFAULTS) and _items(ours) == _items(theirs)
 
 
-def _identity_of(shown: JsonObject) -> list[tuple[object, ...]]:
+def _items(shown: JsonObject) -> list[tuple[object, ...]]:
     messages = [(each.get("id"), each.get("role"), each.get("content")) for each in shown.get("messages") or ()]
     memories = [(each.get("id"), each.get("text"), each.get("memory_type")) for each in shown.get("memories") or ()]
     return [*messages, *memories]

@@ -1,4 +1,4 @@
-"""Reading a server of the working-memory API: bounded in time and bytes, and believing nothing. Source: http §2."""
+"""Read a server of the working-memory API, which is not trusted: time and bytes are limited. Source: http §2."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -13,12 +13,12 @@ from ledger.errors import InvalidInput, NotAllowed, Unavailable
 from ledger.strict_json import TRANSCRIPT, parse
 
 TIMEOUT_S: Final = 60.0
-PAGE: Final = 100  # the most that such a server lists at once
+PAGE: Final = 100  # the most items that such a server lists at once
 MOST_PAGES: Final = 100_000
 
 
 class AmsSource:
-    """A server to read from; made by `open`, which also closes it."""
+    """A server to read from; `open` creates and closes it."""
 
     def __init__(self, pool: httpcore.AsyncConnectionPool, url: str, token: str | None, timeout_s: float) -> None:
         self._pool = pool
@@ -33,84 +33,84 @@ class AmsSource:
     async def open(
         cls, url: str, *, token: str | None = None, timeout_s: float = TIMEOUT_S
     ) -> "AsyncIterator[AmsSource]":
-        """Open the server at *url*; each of its answers has to be there within *timeout_s*.
+        """Open the server at *url*; each answer must arrive within *timeout_s* seconds.
 
         Raises:
             InvalidInput: ``bad_url`` or ``bad_token``.
         """
         check_url(url)
         if token is not None and not (token.isascii() and token.isprintable() and token.strip()):
-            raise InvalidInput("bad_token", "is printable ASCII", field="--token")
+            raise InvalidInput("bad_token", "must be printable ASCII", field="--token")
         async with httpcore.AsyncConnectionPool() as pool:
             yield cls(pool, url, token, timeout_s)
 
     async def session_ids(self, *, namespace: str | None, user_id: str | None) -> list[str]:
-        """Return the ids of its sessions, those of two users twice.
+        """Return the ids of its sessions; an id that two users have is listed twice.
 
         Raises:
-            Unavailable: it cannot be read.
-            NotAllowed: it wants another token.
+            Unavailable: the server cannot be read.
+            NotAllowed: the server needs another token.
         """
         found: list[str] = []
         for page in range(MOST_PAGES):
             names = {"namespace": namespace, "user_id": user_id, "limit": str(PAGE), "offset": str(page * PAGE)}
             listed = self._expected(*await self._ask("GET", "/v1/working-memory/", names))
             ids = listed.get("sessions")
-            if not isinstance(ids, list) or not all(isinstance(each, str) for each in ids):
-                raise self._unlike("lists no sessions")
+            if not isinstance(ids, list) or not all(isinstance(name, str) for name in ids):
+                raise self._bad_server("does not list sessions")
             found.extend(ids)
             if len(ids) < PAGE:
                 return found
-        raise self._unlike("lists sessions without end")
+        raise self._bad_server("lists sessions without end")
 
     async def session(self, session_id: str, *, namespace: str | None, user_id: str | None) -> dict[str, Any] | None:
-        """Return a session as the server shows it; none if these names do not find it.
+        """Return a session in the shape of the server, or None if it is not found by these names.
 
         Raises:
-            Unavailable: it cannot be read.
-            NotAllowed: it wants another token.
+            Unavailable: the server cannot be read.
+            NotAllowed: the server needs another token.
         """
         names = {"namespace": namespace, "user_id": user_id}
         status, shown = await self._ask("GET", f"/v1/working-memory/{quote(session_id, safe='')}", names)
         if status == 404:
             return None
         found = self._expected(status, shown)
-        return None if found.get("new_session") is True else found  # so say releases that know no 404
+        return None if found.get("new_session") is True else found  # from releases without 404
 
     async def records(self, *, namespace: str | None, user_id: str | None) -> AsyncIterator[Sequence[dict[str, Any]]]:
-        """Yield its long-term memory page by page; nothing if it has none.
+        """Yield its long-term memory page by page; nothing if that is off.
 
         Raises:
-            Unavailable: it cannot be read.
-            NotAllowed: it wants another token.
+            Unavailable: the server cannot be read.
+            NotAllowed: the server needs another token.
         """
         filters = {
             name: {"eq": value} for name, value in (("namespace", namespace), ("user_id", user_id)) if value is not None
         }
         offset = 0
         for _ in range(MOST_PAGES):
-            asked = {**filters, "limit": PAGE, "offset": offset, "recency_boost": False}
-            status, answer = await self._ask("POST", "/v1/long-term-memory/search", {}, asked)
-            if status == 422:  # some releases want a text
-                status, answer = await self._ask("POST", "/v1/long-term-memory/search", {}, {**asked, "text": ""})
+            search = {**filters, "limit": PAGE, "offset": offset, "recency_boost": False}
+            status, answer = await self._ask("POST", "/v1/long-term-memory/search", {}, search)
+            if status == 422:  # some releases require a text
+                status, answer = await self._ask("POST", "/v1/long-term-memory/search", {}, {**search, "text": ""})
             if status in {400, 404, 501} and offset == 0:
-                return  # long-term memory is turned off
+                return  # long-term memory is off
             shown = self._expected(status, answer)
             page, following = shown.get("memories"), shown.get("next_offset")
-            if not isinstance(page, list) or not all(isinstance(each, dict) for each in page):
-                raise self._unlike("lists no memories")
+            if not isinstance(page, list) or not all(isinstance(item, dict) for item in page):
+                raise self._bad_server("does not list memories")
             yield page
             if following is None or not page:
                 return
             if type(following) is not int or following <= offset:
-                raise self._unlike("lists memories without end")
+                raise self._bad_server("lists memories without end")
             offset = following
-        raise self._unlike("lists memories without end")
+        raise self._bad_server("lists memories without end")
 
     async def _ask(
         self, method: str, path: str, names: Mapping[str, str | None], body: object = None
     ) -> tuple[int, object]:
-        """Return status and content of an answer; what is not JSON is none."""
+        """Return status and content of an answer; the content is None if it is not JSON."""
         query = urlencode({name: value for name, value in names.items() if value is not None})
         content = None if body is None else msgspec.json.encode(body)
         headers: Any = self._headers if body is None else [*self._headers, ("Content-Type", "application/json")]
@@ -122,14 +122,16 @@ class AmsSource:
                 ) as answer,
             ):
                 received = bytearray()
-                async for piece in answer.aiter_stream():
-                    received += piece
+                async for chunk in answer.aiter_stream():
+                    received += chunk
                     if len(received) > TRANSCRIPT.size:
-                        raise self._unlike(f"answers more than {TRANSCRIPT.size:,} bytes")
+                        raise self._bad_server(f"answers more than {TRANSCRIPT.size:,} bytes")
         except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError, OSError) as fault:
-            raise Unavailable(f"{self._url} cannot be read ({type(fault).__name__}); nothing is half done") from fault
+            raise Unavailable(
+                f"{self._url} cannot be read ({type(fault).__name__}); nothing is half imported"
+            ) from fault
         if answer.status in {401, 403}:
-            raise NotAllowed(f"{self._url} answers {answer.status}; give a token that may read, with --token")
+            raise NotAllowed(f"{self._url} answers {answer.status}; pass a token with read access with --token")
         try:
             return answer.status, parse(bytes(received), TRANSCRIPT)
         except InvalidInput:
@@ -137,17 +139,17 @@ class AmsSource:
 
     def _expected(self, status: int, content: object) -> dict[str, Any]:
         if status != 200:
-            raise Unavailable(f"{self._url} answers {status}; run this again once it answers")
+            raise Unavailable(f"{self._url} answers {status}; run this again later")
         if not isinstance(content, dict):
-            raise self._unlike("answers no JSON object")
+            raise self._bad_server("does not answer with a JSON object")
         return content
 
-    def _unlike(self, what: str) -> Unavailable:
-        return Unavailable(f"{self._url} {what}: it is no server of the working-memory API")
+    def _bad_server(self, what: str) -> Unavailable:
+        return Unavailable(f"{self._url} {what}: it is not a server of the working-memory API")
 
 
 def check_url(url: str) -> None:
-    """Refuse what is not the address of an HTTP server.
+    """Refuse a *url* that is not the address of an HTTP server.
 
     Raises:
         InvalidInput: ``bad_url``.
@@ -161,4 +163,6 @@ def check_url(url: str) -> None:
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username is not None or not usable:
         plain = False
     if not plain or parts.query or parts.fragment:
-        raise InvalidInput("bad_url", "is an http or https URL without a user, e.g. http://localhost:8000", field="URL")
+        raise InvalidInput(
+            "bad_url", "must be an http or https URL without a user, for example http://localhost:8000", field="URL"
+        )

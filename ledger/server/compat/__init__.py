@@ -1,4 +1,4 @@
-"""The working-memory API, wire-compatible: its published client runs against it unchanged. Source: http §2."""
+"""The working-memory API, compatible on the wire: its published client works unchanged. Source: http §2."""
 
 from ledger.server.compat import long_term_memory, not_implemented, prompts, working_memory
 from ledger.server.routes import together

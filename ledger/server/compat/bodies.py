@@ -1,4 +1,4 @@
-"""What clients send, read leniently: unknown fields are ignored, numbers may be text. Source: http W-3, W-16, W-29."""
+"""The bodies of requests, parsed leniently: unknown fields are ignored. Source: http W-3, W-16, W-29."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final, Literal, Self, TypeAlias
@@ -15,12 +15,12 @@ from ledger.session.drafts import check_content
 from ledger.session.merge.command import Body, BodyMemory, BodyMessage
 
 MOST_MESSAGES: Final = 10_000
-#: What stands around it in an event fits beside it (trust N-5).
+#: Leaves room for the rest of the event (trust N-5).
 _LARGEST_FIELD: Final = PAYLOAD_BYTES - METADATA_BYTES
 
 
 def _in_utc(moment: datetime) -> datetime:
-    """Return *moment* in UTC; one without offset is (http W-6)."""
+    """Return *moment* in UTC, which is assumed if there is no offset (http W-6)."""
     try:
         return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except OverflowError:
@@ -34,7 +34,7 @@ def _fits(name: str) -> str:
 
 
 def _no_flag(value: object) -> object:
-    """Refuse true and false for a number; text is taken for one (http W-3)."""
+    """Refuse true and false as numbers; text is accepted (http W-3)."""
     if isinstance(value, bool):
         raise ValueError("is a whole number")
     return value
@@ -49,7 +49,7 @@ Strategy: TypeAlias = Literal["discrete", "summary", "preferences", "custom"]
 
 
 class MessageBody(LenientBody):
-    """A message of a body."""
+    """A message in a body."""
 
     role: str = Field(min_length=1, max_length=255)
     content: str
@@ -59,7 +59,7 @@ class MessageBody(LenientBody):
     discrete_memory_extracted: Flag = "f"
 
     def message(self) -> BodyMessage:
-        """Return it as the ledger takes it."""
+        """Return the body in the types of the merge."""
         return BodyMessage(
             role=self.role,
             content=self.content,
@@ -71,7 +71,7 @@ class MessageBody(LenientBody):
 
 
 class RecordBody(LenientBody):
-    """A memory or record as sent; the server's own fields in it are ignored."""
+    """A memory or record in a body; the fields that the server sets are ignored."""
 
     id: str | None = None
     text: str | None = None
@@ -92,7 +92,7 @@ class RecordBody(LenientBody):
     metadata: JsonObject = Field(default_factory=dict)
 
     def fields(self) -> MemoryFields:
-        """Return what it says."""
+        """Return the fields of the memory."""
         return MemoryFields(
             text=self.text or "",
             memory_type=self.memory_type,
@@ -112,13 +112,13 @@ class RecordBody(LenientBody):
         )
 
     def sent(self) -> frozenset[str]:
-        """Return which of the fields were there with a value."""
+        """Return the names of the fields that were sent with a value."""
         named = {"extracted" if name == "discrete_memory_extracted" else name for name in self.model_fields_set}
         given = {name for name in named if getattr(self, _WIRE.get(name, name)) is not None}
         return frozenset(given - {"id", "created_at", "persisted_at"})
 
     def memory(self) -> BodyMemory:
-        """Return it as the ledger takes it."""
+        """Return the body in the types of the merge."""
         return BodyMemory(fields=self.fields(), id=self.id, sent=self.sent(), persisted_at=self.persisted_at)
 
 
@@ -126,10 +126,10 @@ _WIRE: Final = {"extracted": "discrete_memory_extracted"}
 
 
 def check_records(records: list[RecordBody], what: str = "Memory") -> None:
-    """Refuse records that say nothing or whose lists cannot be told apart again.
+    """Refuse records without text, and lists whose items contain the separator.
 
     Raises:
-        ValueError: the first fault.
+        ValueError: with the first fault.
     """
     for index, record in enumerate(records):
         if record.text is None or not record.text.strip():
@@ -137,7 +137,7 @@ def check_records(records: list[RecordBody], what: str = "Memory") -> None:
         if record.id is not None and not record.id.strip():
             raise ValueError(f"{what} at index {index} has empty id")
         for name in ("topics", "entities", "extracted_from"):
-            if any("," in each for each in getattr(record, name) or ()):
+            if any("," in item for item in getattr(record, name) or ()):
                 raise ValueError(f"{what} at index {index} has a comma in {name}")
 
 
@@ -148,7 +148,7 @@ class StrategyBody(LenientBody):
     config: JsonObject = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _custom_says_how(self) -> Self:
+    def _custom_has_a_prompt(self) -> Self:
         prompt = self.config.get("custom_prompt")
         if self.strategy == "custom" and not (isinstance(prompt, str) and prompt.strip()):
             raise ValueError("the strategy custom needs config.custom_prompt")
@@ -156,7 +156,7 @@ class StrategyBody(LenientBody):
 
 
 class WorkingMemoryBody(LenientBody):
-    """The body of a PUT; ``{}`` is one."""
+    """The body of a PUT; ``{}`` is valid."""
 
     messages: list[MessageBody] = Field(default_factory=list, max_length=MOST_MESSAGES)
     memories: list[RecordBody] = Field(default_factory=list, max_length=MOST_MESSAGES)
@@ -172,22 +172,22 @@ class WorkingMemoryBody(LenientBody):
     @model_validator(mode="before")
     @classmethod
     def _without_nulls(cls, sent: Any) -> Any:
-        """Take a null list for an empty one, as absent ones are."""
+        """Treat null lists as empty, like absent ones."""
         if isinstance(sent, dict):
             return {name: value for name, value in sent.items() if value is not None or name not in _LISTS}
         return sent
 
     @model_validator(mode="after")
-    def _memories_say_something(self) -> Self:
+    def _memories_have_text(self) -> Self:
         check_records(self.memories)
         return self
 
     def body(self) -> Body:
-        """Return it as the ledger takes it."""
+        """Return the body in the types of the merge."""
         strategy = self.long_term_memory_strategy
         return Body(
-            messages=tuple(each.message() for each in self.messages),
-            memories=tuple(each.memory() for each in self.memories),
+            messages=tuple(message.message() for message in self.messages),
+            memories=tuple(memory.memory() for memory in self.memories),
             data=self.data or {},
             context=self.context or "",
             tokens=self.tokens,
@@ -201,10 +201,10 @@ _LISTS: Final = frozenset({"messages", "memories", "tokens"})
 
 
 def check_body(sent: WorkingMemoryBody, *, now: datetime, future_s: int, timestamps: bool) -> None:
-    """Refuse what has the right shape and makes no sense, or cannot be kept (http W-3, W-4).
+    """Refuse values of the right shape that are not valid or cannot be stored (http W-3, W-4).
 
     Raises:
-        InvalidInput: the first fault, with its place.
+        InvalidInput: with the first fault and its field.
     """
     _check_messages(sent.messages, now=now, future_s=future_s, timestamps=timestamps)
     _check_limits(sent)
@@ -212,7 +212,7 @@ def check_body(sent: WorkingMemoryBody, *, now: datetime, future_s: int, timesta
 
 
 def _check_limits(sent: WorkingMemoryBody) -> None:
-    """Refuse what the log or a record could not hold: the limits of all doors hold here too (trust N-3, N-5)."""
+    """Refuse what is too large for an event or a record, as in every other interface (trust N-3, N-5)."""
     for index, message in enumerate(sent.messages):
         check_content(message.content, field=f"messages.{index}.content")
     for index, memory in enumerate(sent.memories):
@@ -228,7 +228,7 @@ def _check_limits(sent: WorkingMemoryBody) -> None:
 
 
 def _check_messages(messages: list[MessageBody], *, now: datetime, future_s: int, timestamps: bool) -> None:
-    """Refuse moments that cannot be, ids that come twice, and blank messages."""
+    """Refuse impossible times, duplicate ids and blank messages."""
     latest = now + timedelta(seconds=future_s)
     for index, message in enumerate(messages):
         field = f"messages.{index}.created_at"
@@ -245,10 +245,10 @@ def _check_messages(messages: list[MessageBody], *, now: datetime, future_s: int
 
 
 def _check_ids(ids: list[str | None], field: str) -> None:
-    """Refuse an id that is listed twice: only one of the two could be kept."""
+    """Refuse duplicate ids, since only one of the items could be stored."""
     seen: set[str] = set()
     for index, name in enumerate(ids):
-        if name is not None and name in seen:
+        if name in seen:
             raise InvalidInput("duplicate_id", "another one before it has this id", field=f"{field}.{index}.id")
         if name is not None:
             seen.add(name)

@@ -1,4 +1,4 @@
-"""The limit in tokens that a request names, and the memory config of new sessions. Source: http W-12, W-39."""
+"""The token limit of a request, and the memory config of new sessions. Source: http W-12, W-39."""
 
 from decimal import Decimal
 from typing import Annotated, Final, TypeAlias
@@ -14,34 +14,34 @@ from projections.config import MemoryConfig
 from projections.model_windows import NAMED
 from projections.strategies.progressive import DEFAULT_WINDOW, LARGEST_WINDOW
 
-_KEPT: Final = Decimal("0.4")
+_KEEP_RATIO: Final = Decimal("0.4")
 
 
 class ContextLimit(msgspec.Struct, frozen=True):
-    """What a request says of the model: its window in tokens, its name, both, or neither."""
+    """The model of a request: its window in tokens, its name, both, or neither."""
 
     context_window: int | None = None
     model_name: str | None = None
 
     @property
     def given(self) -> bool:
-        """Whether the request says anything of the model."""
+        """Whether the request names a window or a model."""
         return self.context_window is not None or self.model_name is not None
 
     @property
     def tokens(self) -> int:
-        """The limit L: the window, else that of the model, else 16,000."""
+        """The limit in tokens: the window, else that of the model, else 16,000."""
         if self.context_window is not None:
             return self.context_window
         return NAMED.get(self.model_name or "", DEFAULT_WINDOW)
 
 
-#: A window in tokens as clients name it; 0 and less is none.
+#: A window in tokens from a client; 0 and less mean none.
 ContextWindow: TypeAlias = Annotated[int, Field(le=LARGEST_WINDOW)]
 
 
 def limit_of(model_name: str | None, context_window_max: int | None) -> ContextLimit:
-    """Return the limit that a request names.
+    """Return the token limit of a request.
 
     Raises:
         InvalidInput: ``unknown_model`` (http W-42).
@@ -66,7 +66,7 @@ def new_session_config(settings: ServiceSettings) -> MemoryConfig:
     threshold = settings.summarization_threshold
     own: dict[str, object] = {
         "threshold": str(threshold),
-        "keep_ratio": str(min(_KEPT, threshold / 2) if threshold <= _KEPT else _KEPT),
+        "keep_ratio": str(min(_KEEP_RATIO, threshold / 2) if threshold <= _KEEP_RATIO else _KEEP_RATIO),
         "generation_model": settings.generation_model,
         "enabled": settings.enable_working_memory_summarization,
     }

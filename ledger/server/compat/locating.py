@@ -1,4 +1,4 @@
-"""Finding a session whose names are only partly given. Source: http W-14, W-22, W-75."""
+"""Find a session if a request gives only some of its names. Source: http W-14, W-22, W-75."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -16,7 +16,7 @@ from ledger.session.state import SessionState
 
 
 class FoundSession(msgspec.Struct, frozen=True):
-    """A session that was found, and its state; *expired* if it is only there because it comes back (http W-22)."""
+    """A session and its state; *expired* if it is found only because it can be restored (http W-22)."""
 
     namespace: str
     user_id: str
@@ -26,7 +26,7 @@ class FoundSession(msgspec.Struct, frozen=True):
 
 
 class Locator:
-    """Looks sessions up for one request of a caller; the state of each is read once."""
+    """Finds sessions for one request; the state of each is read once."""
 
     def __init__(self, service: Service, caller: Caller) -> None:
         self._service = service
@@ -34,10 +34,10 @@ class Locator:
         self._states: dict[tuple[str, str, str], SessionState] = {}
 
     async def permitted(self, named: str | None = None) -> list[str]:
-        """Return the namespaces to look in: the one that is named, or all that the caller may see.
+        """Return the namespaces to search: *named*, or all that the caller may use.
 
         Raises:
-            NotPermitted: the named one is not among them.
+            NotPermitted: the caller may not use *named*.
         """
         if named is not None:
             return [self._caller.namespace(named)]
@@ -46,16 +46,16 @@ class Locator:
         return await namespace_names(self._service.services)
 
     async def find(self, session_id: str, *, namespace: str | None, user_id: str | None) -> FoundSession | None:
-        """Return the session that the names mean; none if there is none, or several it could be."""
+        """Return the session that the names identify, or None if no session or several match."""
         try:
             return await self.find_one(session_id, namespace=namespace, user_id=user_id)
         except SeveralSessions:
             return None
 
     async def find_one(self, session_id: str, *, namespace: str | None, user_id: str | None) -> FoundSession | None:
-        """Return the session that the names mean: the exact triple, else the only one the given parts match.
+        """Return the session with exactly these names, else the only one that matches the given names, else None.
 
-        Live ones go first; expired ones are looked for where they come back.
+        Live sessions win over expired ones, which count only if they can be restored.
 
         Raises:
             SeveralSessions: several match.
@@ -68,11 +68,11 @@ class Locator:
         for expired in (False, True):
             if expired and exact is not None:
                 return exact
-            those = [place for place in candidates if place.expired == expired]
-            if len(those) > 1:
+            matches = [place for place in candidates if place.expired == expired]
+            if len(matches) > 1:
                 raise SeveralSessions
-            if those:
-                return those[0]
+            if matches:
+                return matches[0]
         return None
 
     async def find_target(
@@ -84,9 +84,10 @@ class Locator:
         namespace: str | None,
         user_id: str | None,
     ) -> tuple[str, str, SessionState | None]:
-        """Return namespace, user and, if it was read, state of the session that a PUT of *body* writes.
+        """Return namespace, user and, if it was read, state of the session that a PUT of *body* writes to.
 
-        It is the exact triple, unless no such session lives and the body proves to know just one other.
+        It is the session with exactly these names, unless that is not live and the body proves that its writer has
+        read exactly one other session.
         """
         exact = self._caller.namespace(namespace), user_id or ""
         if namespace is not None and user_id is not None:
@@ -104,13 +105,10 @@ class Locator:
     async def _candidates(
         self, session_id: str, *, namespace: str | None, user_id: str | None
     ) -> Sequence[FoundSession]:
-        """Return the sessions with this id that match the parts that are given."""
+        """Return the sessions with this id that match the given names."""
         names = {namespace_id(name): name for name in await self.permitted(namespace)}
         found = await self._service.store.events.find_sessions(list(names), session_id, user_id=user_id)
-        places = [
-            await self._look(names[session_location.namespace_id], session_location.user_id, session_id)
-            for session_location in found
-        ]
+        places = [await self._look(names[location.namespace_id], location.user_id, session_id) for location in found]
         return [place for place in places if place is not None]
 
     async def _look(self, namespace: str, user_id: str, session_id: str) -> FoundSession | None:
@@ -123,7 +121,7 @@ class Locator:
         return FoundSession(namespace, user_id, session_id, state, expired)
 
     async def _state(self, namespace: str, user_id: str, session_id: str) -> SessionState:
-        """Return a session's state, which is read once."""
+        """Return the state of a session, which is read once."""
         key = namespace, user_id, session_id
         if key not in self._states:
             handle = self._service.services.handle(namespace, self._caller.actor)

@@ -27,7 +27,7 @@ _FilterName = Annotated[str | None, Query()]
 
 
 def check_enabled(service: Service) -> None:
-    """Refuse what needs long-term memory where it is turned off.
+    """Refuse a request if long-term memory is off.
 
     Raises:
         InvalidInput: ``long_term_memory_disabled`` (http W-35).
@@ -37,10 +37,10 @@ def check_enabled(service: Service) -> None:
 
 
 async def memory_for(service: Service, caller: Caller) -> LongTermMemory:
-    """Return the long-term memory that *caller* may see.
+    """Return the long-term memory of the namespaces that *caller* may use.
 
     Raises:
-        InvalidInput: it is turned off.
+        InvalidInput: it is off.
     """
     check_enabled(service)
     return service.services.long_term.over(await Locator(service, caller).permitted(), actor=caller.actor)
@@ -54,23 +54,23 @@ MemoryOf: TypeAlias = Annotated[LongTermMemory, Depends(_memory)]
 
 
 def search_for(caller: Caller, sent: JsonObject) -> RecordSearch:
-    """Return the search that *sent* asks for.
+    """Return the search in the body *sent*.
 
     Raises:
-        InvalidInput: see `questions.record_search`.
-        NotPermitted: it names a namespace that *caller* may not see (http W-75).
+        InvalidInput: see `record_search`.
+        NotPermitted: it names a namespace that *caller* may not use (http W-75).
     """
-    asked = record_search(sent)
-    for condition in asked.conditions:
+    search = record_search(sent)
+    for condition in search.conditions:
         if isinstance(condition, Tag) and condition.field == "namespace" and condition.operator in {"eq", "any", "all"}:
             for name in condition.values:
                 caller.require_namespace(name)
-    return asked
+    return search
 
 
 @router.post("/v1/long-term-memory/")
 async def create(sent: Annotated[dict[str, Any], JsonBody()], caller: WriteCaller, memory: MemoryOf) -> AcknowledgedOut:
-    """Add records, or edit those whose ids are known; the next read sees them."""
+    """Create records, or edit those with known ids; the next read sees them."""
     # http W-26
     records = sent.get("memories")
     if not isinstance(records, list):
@@ -87,7 +87,7 @@ async def search(
     memory: MemoryOf,
     optimize_query: Annotated[bool, Query()] = False,
 ) -> Response:
-    """Find records by words, by meaning, and by filters, which are never relaxed."""
+    """Find records by words, by meaning and by strict filters."""
     # http W-30 … W-34
     return _json((await memory.search(search_for(caller, sent))).as_json())
 
@@ -104,13 +104,13 @@ async def forget(
     dry_run: Annotated[bool | None, Query()] = None,
     user_agent: Annotated[str, Header()] = "",
 ) -> ForgottenOut:
-    """Delete what a policy does not keep, or say what would go."""
+    """Delete records by a policy, or with `dry_run` list what would be deleted."""
     # http W-28
     caller.require("read")  # the answer names records
-    if dry_run is None:  # which an old client leaves out exactly when it is false
+    if dry_run is None:  # an old client leaves it out exactly when it is false
         dry_run = _OLD_CLIENT.match(user_agent) is None
     done = await memory.forget(
-        sent.get("policy"),  # type: ignore[arg-type]  # what is no policy is refused there
+        sent.get("policy"),  # type: ignore[arg-type]  # checked there
         namespace=None if namespace is None else caller.namespace(namespace),
         user_id=user_id,
         session_id=session_id,
@@ -125,7 +125,7 @@ async def forget(
 async def compact(
     caller: WriteCaller, memory: MemoryOf, namespace: _FilterName = None, user_id: _FilterName = None
 ) -> AcknowledgedOut:
-    """Merge the records that say the same."""
+    """Merge records with the same content."""
     # http W-28
     within = None if namespace is None else caller.namespace(namespace)
     remaining = await memory.compact(namespace=within, user_id=user_id)
@@ -136,7 +136,7 @@ async def compact(
 async def delete(
     caller: WriteCaller, memory: MemoryOf, memory_ids: Annotated[list[str] | None, Query()] = None
 ) -> AcknowledgedOut:
-    """Delete records; their history stays, and they can be restored."""
+    """Delete records; their history stays and they can be restored."""
     # http W-27
     deleted = await memory.delete(memory_ids or [])
     return AcknowledgedOut(status=f"ok, deleted {deleted} memories")
@@ -156,7 +156,7 @@ async def get(memory_id: str, caller: ReadCaller, memory: MemoryOf) -> Response:
 async def patch(
     memory_id: str, sent: Annotated[dict[str, Any], JsonBody()], caller: WriteCaller, memory: MemoryOf
 ) -> Response:
-    """Change fields of a record; nulls change nothing."""
+    """Change fields of a record; null values change nothing."""
     # http W-27
     caller.require("read")  # the answer is the whole record
     if sent.get("namespace") is not None:
@@ -168,9 +168,9 @@ async def patch(
 
 
 def _placed(record: Any, caller: Caller) -> Any:
-    """Return *record* with the namespace it goes to, which the caller must be permitted (http W-75)."""
+    """Return *record* with its namespace, which the caller must be permitted to use (http W-75)."""
     if not isinstance(record, dict) or not isinstance(record.get("namespace"), str | None):
-        return record  # refused where records are read
+        return record  # refused by `create` and `patch`
     return {**record, "namespace": caller.namespace(record.get("namespace"))}
 
 

@@ -1,4 +1,4 @@
-"""The shapes of answers, as OpenAPI shows them; `shapes` makes them."""
+"""The shapes of answers for the OpenAPI document; `shapes` makes the answers."""
 
 from datetime import datetime
 from typing import Any
@@ -7,13 +7,13 @@ from pydantic import BaseModel
 
 
 class AcknowledgedOut(BaseModel):
-    """It was done."""
+    """The request was carried out."""
 
     status: str
 
 
 class SessionsOut(BaseModel):
-    """A page of session ids, and how many there are in all."""
+    """A page of session ids, and the number of all sessions."""
 
     sessions: list[str]
     total: int
@@ -57,7 +57,7 @@ class RecordOut(BaseModel):
 
 
 class StrategyOut(BaseModel):
-    """How memories are extracted."""
+    """The extraction strategy."""
 
     strategy: str
     config: dict[str, Any]
@@ -84,7 +84,7 @@ class WorkingMemoryOut(BaseModel):
 
 
 class FoundRecordOut(RecordOut):
-    """A record that a search found, and how near it is."""
+    """A record that a search found, and its distance."""
 
     dist: float
     score: float | None
@@ -92,7 +92,7 @@ class FoundRecordOut(RecordOut):
 
 
 class RecordPageOut(BaseModel):
-    """A page of records; *total* counts all that match."""
+    """A page of records; *total* is the number of all matches."""
 
     memories: list[FoundRecordOut]
     total: int
@@ -100,7 +100,7 @@ class RecordPageOut(BaseModel):
 
 
 class ForgottenOut(BaseModel):
-    """What was forgotten, or would be."""
+    """The records that were deleted, or would be."""
 
     scanned: int
     deleted: int

@@ -1,4 +1,4 @@
-"""Summary views and their tasks: a later stage, 501 until then. Source: http §2.4."""
+"""Summary views and their tasks, which are not implemented yet. Source: http §2.4."""
 
 from starlette.responses import JSONResponse
 
@@ -9,7 +9,7 @@ router = compat_router(tags=["summary views"])
 
 
 async def _not_yet(caller: CallerOf) -> JSONResponse:
-    """Answer that there are no summary views yet."""
+    """Answer 501: summary views are not implemented yet."""
     return JSONResponse({"detail": "Summary views are not implemented yet"}, 501)
 
 

@@ -1,4 +1,4 @@
-"""The prompt: what to send to a model, from a session and from long-term memory. Source: http §2.2."""
+"""Prompts for a model, from a session and from long-term memory. Source: http §2.2."""
 
 from typing import Annotated, Any
 
@@ -22,7 +22,7 @@ router = compat_router(tags=["prompt"])
 
 
 class SessionBody(LenientBody):
-    """The session of a prompt, by its names, and the model it is for."""
+    """The names of the session, and the model of the prompt."""
 
     session_id: str = Field(min_length=1)
     namespace: str | None = None
@@ -32,7 +32,7 @@ class SessionBody(LenientBody):
 
 
 class PromptBody(LenientBody):
-    """What is asked, and where to look for what is known of it."""
+    """The query, and the sources of context for it."""
 
     query: str
     session: SessionBody | None = None
@@ -40,7 +40,7 @@ class PromptBody(LenientBody):
 
 
 class PromptText(BaseModel):
-    """The text of a message, as models take it."""
+    """The text of a message, in the form of model APIs."""
 
     type: str = "text"
     text: str
@@ -56,7 +56,7 @@ class PromptMessage(BaseModel):
 
 
 class PromptOut(BaseModel):
-    """Messages for a model, and the records among them."""
+    """Messages for a model, and the records that they contain."""
 
     messages: list[PromptMessage]
     long_term_memories: list[dict[str, Any]] | None
@@ -69,13 +69,13 @@ async def prompt(
     service: ServiceOf,
     optimize_query: Annotated[bool, Query()] = False,
 ) -> PromptOut:
-    """Return what to send to a model: the summary, the messages, what is known, and the query."""
+    """Return the messages for a model: the summary, the messages, the records found, and the query."""
     # http W-24
     if sent.session is None and (sent.long_term_search is None or sent.long_term_search is False):
         raise InvalidInput("nothing_asked", "Either session or long_term_search must be provided")
     messages: list[PromptMessage] = []
     if sent.session is not None:
-        messages += await _of_session(sent.session, caller, service)
+        messages += await _session_messages(sent.session, caller, service)
     found: list[JsonObject] | None = None
     if sent.long_term_search is not None and sent.long_term_search is not False:
         memory = await memory_for(service, caller)
@@ -85,18 +85,18 @@ async def prompt(
 
 
 def _search(sent: PromptBody) -> JsonObject:
-    """Return what to ask long-term memory: always the query, within what the session names. Source: http W-25."""
+    """Return the search in long-term memory: the query, filtered by the names of the session. Source: http W-25."""
     if not isinstance(sent.long_term_search, dict):
-        asked: JsonObject = {"limit": 20}
+        search: JsonObject = {"limit": 20}
         if sent.session is not None:
-            asked["session_id"] = {"ne": sent.session.session_id}
+            search["session_id"] = {"ne": sent.session.session_id}
     else:
-        asked = dict(sent.long_term_search)
+        search = dict(sent.long_term_search)
     for name in ("user_id", "namespace"):
         value = getattr(sent.session, name, None)
-        if value is not None and asked.get(name) is None:
-            asked[name] = {"eq": value}
-    return {**asked, "text": sent.query}
+        if value is not None and search.get(name) is None:
+            search[name] = {"eq": value}
+    return {**search, "text": sent.query}
 
 
 def _memories_text(found: list[JsonObject]) -> str:
@@ -105,8 +105,8 @@ def _memories_text(found: list[JsonObject]) -> str:
     return f"## Long term memories related to the user's query\n {known}"
 
 
-async def _of_session(sent: SessionBody, caller: ReadCaller, service: ServiceOf) -> list[PromptMessage]:
-    """Return summary and messages of a session; nothing of one that is not there (http W-23)."""
+async def _session_messages(sent: SessionBody, caller: ReadCaller, service: ServiceOf) -> list[PromptMessage]:
+    """Return the summary and messages of a session; none if it does not exist (http W-23)."""
     limit: ContextLimit = limit_of(sent.model_name, sent.context_window_max)
     place = await Locator(service, caller).find(sent.session_id, namespace=sent.namespace, user_id=sent.user_id)
     if place is None:

@@ -1,4 +1,4 @@
-"""What clients are answered: every documented key, nulls included. Source: http W-6 … W-9, W-18, W-29, W-40."""
+"""The contents of answers: every documented key, also if it is null. Source: http W-6 … W-9, W-18, W-29, W-40."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -21,19 +21,19 @@ from projections.truncation import newest, newest_within, versions_without
 from projections.usage import context_usage, fitting, most_recent
 from projections.working_memory import Memory
 
-#: The published client takes no message that was said later than this after now.
+#: The published client refuses messages with a time later than now plus this.
 _FURTHEST_AHEAD: Final = timedelta(seconds=300)
 
 
 class View(msgspec.Struct, frozen=True):
-    """The messages that are served, and what was left out of them, if anything."""
+    """The messages of an answer, and the view of a model if some were left out."""
 
     entries: tuple[Entry, ...]
     served: ServedView | None = None
 
 
 def view_of(state: SessionState, limit: ContextLimit, *, recent: int | None = None) -> View:
-    """Return the messages a reader gets: the newest *recent* by when they were said, as many as fit the limit.
+    """Return the messages of an answer: the newest *recent* by their own time, as many as fit the limit.
 
     Source: http W-17, W-43, W-55.
     """
@@ -50,7 +50,7 @@ def view_of(state: SessionState, limit: ContextLimit, *, recent: int | None = No
 
 
 def etag_of(state: SessionState, view: View) -> str:
-    """Return the ETag: the version, and the key of the view if messages were left out."""
+    """Return the ETag: the version and, if messages were left out, the key of the view."""
     return f'"{state.version}"' if view.served is None else f'"{state.version}.{view.served.key}"'
 
 
@@ -64,7 +64,7 @@ def working_memory(
     user_id: str,
     threshold: Any,
 ) -> JsonObject:
-    """Return a session as the working-memory API shows it."""
+    """Return a session in the shape of the working-memory API."""
     extraction = state.working.extraction
     used, until = _percentages(view.entries, limit, threshold)
     return {
@@ -87,7 +87,7 @@ def working_memory(
 
 
 def message(entry: Entry, state: SessionState) -> JsonObject:
-    """Return an entry as a message; one of the native API by its role and text."""
+    """Return an entry as a message, also one that the native API wrote."""
     flags = state.working.flags
     return {
         "role": entry.role,
@@ -100,7 +100,7 @@ def message(entry: Entry, state: SessionState) -> JsonObject:
 
 
 def _created_at(entry: Entry) -> datetime:
-    """Return when an entry was said, as far as its client may claim; clients refuse to read what is in the future."""
+    """Return the time of an entry as its client set it, unless clients would refuse it as too far in the future."""
     recorded = to_datetime(entry.recorded_us)
     return entry.moment if entry.moment - recorded <= _FURTHEST_AHEAD else recorded
 

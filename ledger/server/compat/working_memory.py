@@ -1,4 +1,4 @@
-"""Routes of working memory. Source: http §2.1."""
+"""The routes of working memory. Source: http §2.1."""
 
 import re
 from typing import Annotated, Final
@@ -42,7 +42,7 @@ async def list_sessions(
     namespace: _Name = None,
     user_id: _Name = None,
 ) -> SessionsOut:
-    """List sessions that live, the newest first; an id that two users have comes twice."""
+    """List live sessions, the newest first; an id that two users have is listed twice."""
     # http W-15
     names = await Locator(service, caller).permitted(namespace)
     total, rows = await live_sessions(service.services, names, user_id=user_id, limit=offset + limit)
@@ -63,7 +63,7 @@ async def get_session(
     namespace: _Name = None,
     recent_messages_limit: Annotated[int | None, Query(ge=-(2**31), le=2**31)] = None,
 ) -> Response:
-    """Return a session; messages that its model's window cannot hold are left out, oldest first."""
+    """Return a session; messages that do not fit into the model's window are left out, oldest first."""
     # http W-17
     place = await Locator(service, caller).find(session_id, namespace=namespace, user_id=user_id)
     if place is None:
@@ -91,7 +91,7 @@ async def put_session(
     if_none_match: Annotated[str | None, Header()] = None,
     idempotency_key: Annotated[str | None, Header()] = None,
 ) -> Response:
-    """Bring a session to what the body says, as far as its writer knew what that changes."""
+    """Write a session: a three-way merge of the body, what its writer had read, and what is stored."""
     # http W-16, W-51
     caller.require("read")  # the answer is the whole session
     settings = service.settings
@@ -144,7 +144,7 @@ async def delete_session(
     namespace: _Name = None,
     if_match: Annotated[str | None, Header()] = None,
 ) -> AcknowledgedOut:
-    """End a session's life; its history stays, and so do records of long-term memory."""
+    """End a session; its history and the records of long-term memory stay."""
     # http W-19
     when = _precondition(if_match, None)
     place = await Locator(service, caller).find_one(session_id, namespace=namespace, user_id=user_id)
@@ -165,7 +165,7 @@ async def delete_session(
 
 
 def _precondition(if_match: str | None, if_none_match: str | None) -> Precondition:
-    """Return what the headers demand (http W-52).
+    """Return the precondition in the headers (http W-52).
 
     Raises:
         PreconditionFailed: no version could match.

@@ -7,8 +7,8 @@ import pytest
 from agent_memory_client import MemoryAPIClient
 from agent_memory_client.models import ClientMemoryRecord, MemoryMessage, MemoryStrategyConfig, WorkingMemory
 
-from tests.server.compat.test_working_memory import put, said, texts
 from tests.server.conftest import Running
+from tests.support.working_memory import a_message, put, texts
 
 pytestmark = pytest.mark.filterwarnings("ignore:get_working_memory is deprecated:DeprecationWarning")
 
@@ -86,9 +86,9 @@ async def test_a_namespace_is_no_user_and_colons_mean_nothing__B8(service: Runni
     """http W-2, W-14."""
     with httpx.Client(base_url=service.url, timeout=30) as api:
         name = f"alice-{namespace[-8:]}"
-        api.put("/v1/working-memory/s:1", json={"namespace": name, "messages": [said("of the namespace")]})
-        api.put("/v1/working-memory/s:1", json={"user_id": name, "messages": [said("of the user")]})
-        api.put(f"/v1/working-memory/{name}:s:1", json={"messages": [said("of neither")]})
+        api.put("/v1/working-memory/s:1", json={"namespace": name, "messages": [a_message("of the namespace")]})
+        api.put("/v1/working-memory/s:1", json={"user_id": name, "messages": [a_message("of the user")]})
+        api.put(f"/v1/working-memory/{name}:s:1", json={"messages": [a_message("of neither")]})
         assert texts(api.get("/v1/working-memory/s:1", params={"namespace": name})) == ["of the namespace"]
         assert texts(api.get("/v1/working-memory/s:1", params={"user_id": name})) == ["of the user"]
         assert texts(api.get(f"/v1/working-memory/{name}:s:1")) == ["of neither"]
@@ -98,25 +98,25 @@ def test_a_put_of_many_known_messages_and_a_new_one_writes_one_event__B10(
     api: httpx.Client, service: Running, namespace: str, session: str
 ) -> None:
     """http W-73: two thousand here; the slow run takes all ten thousand."""
-    messages = [said(f"text {number}", id=f"m{number}") for number in range(2_000)]
+    messages = [a_message(f"text {number}", id=f"m{number}") for number in range(2_000)]
     first = put(api, session, messages=messages)
     assert first.status_code == 200, first.text
     version = int(first.headers["etag"].strip('"'))
-    second = put(api, session, messages=[*messages, said("new", id="n")])
+    second = put(api, session, messages=[*messages, a_message("new", id="n")])
     assert int(second.headers["etag"].strip('"')) == version + 1
-    again = put(api, session, messages=[*messages, said("new", id="n")])
+    again = put(api, session, messages=[*messages, a_message("new", id="n")])
     assert again.headers["etag"] == second.headers["etag"], "the same PUT again is no event"
 
 
 def test_an_etag_guards_a_write(api: httpx.Client, session: str) -> None:
     """http W-9, W-52."""
     path = f"/v1/working-memory/{session}"
-    created = api.put(path, json={"messages": [said("a", id="a")]}, headers={"If-None-Match": "*"})
+    created = api.put(path, json={"messages": [a_message("a", id="a")]}, headers={"If-None-Match": "*"})
     etag = created.headers["etag"]
     assert created.status_code == 200
     assert api.put(path, json={}, headers={"If-None-Match": "*"}).status_code == 412
     assert api.get(path, headers={"If-None-Match": etag}).status_code == 304
-    strict = api.put(path, json={"messages": [said("b", id="b")]}, headers={"If-Match": etag})
+    strict = api.put(path, json={"messages": [a_message("b", id="b")]}, headers={"If-Match": etag})
     assert texts(strict) == ["b"]
     stale = api.put(path, json={"messages": []}, headers={"If-Match": etag})
     assert (stale.status_code, texts(api.get(path))) == (412, ["b"])
@@ -128,13 +128,17 @@ def test_a_view_with_messages_left_out_can_be_written_back(api: httpx.Client, se
     """http W-9, W-55: by its ETag, by its stamp, and by its first message alone."""
     path = f"/v1/working-memory/{session}"
     for proof in ("etag", "stamp", "first"):
-        api.put(path, json={"messages": [said(f"text {n}", id=f"m{n}") for n in range(6)]}, headers={"If-Match": "*"})
+        api.put(
+            path,
+            json={"messages": [a_message(f"text {n}", id=f"m{n}") for n in range(6)]},
+            headers={"If-Match": "*"},
+        )
         if proof == "etag":
-            api.put(path, json={"messages": [said(f"text {n}", id=f"m{n}") for n in range(6)]})
+            api.put(path, json={"messages": [a_message(f"text {n}", id=f"m{n}") for n in range(6)]})
         view = api.get(path, params={"recent_messages_limit": 3})
         body = view.json()
         assert (texts(body), "." in view.headers["etag"]) == (["text 3", "text 4", "text 5"], True)
-        body["messages"].append(said("new", id=f"new-{proof}"))
+        body["messages"].append(a_message("new", id=f"new-{proof}"))
         headers = {"If-Match": view.headers["etag"]} if proof == "etag" else {}
         if proof == "first":
             body = {"messages": body["messages"]}
@@ -148,7 +152,7 @@ def test_a_put_can_be_repeated_under_a_key(api: httpx.Client, session: str) -> N
     path, key = f"/v1/working-memory/{session}", {"Idempotency-Key": "k1"}
     body = {"messages": [{"role": "user", "content": "no id", "created_at": "2026-01-01T00:00:00Z"}]}
     first = api.put(path, json=body, headers=key)
-    api.put(path, json={"messages": [said("replaces it", id="x")]})
+    api.put(path, json={"messages": [a_message("replaces it", id="x")]})
     again = api.put(path, json=body, headers=key)
     assert (again.status_code, again.headers.get("idempotent-replayed")) == (200, "true")
     assert again.json()["messages"] == first.json()["messages"]
@@ -160,21 +164,21 @@ def test_a_put_can_be_repeated_under_a_key(api: httpx.Client, session: str) -> N
 def test_a_native_append_vouches_for_what_was_there_at_its_version(api: httpx.Client, session: str) -> None:
     """http W-54: who lists what was appended at a version knew what was there then; without a version, only itself."""
     path, native = f"/v1/working-memory/{session}", f"/v1/sessions/{session}/entries"
-    put(api, session, messages=[said("a", id="a")])
+    put(api, session, messages=[a_message("a", id="a")])
     blind = {"entries": [{"role": "user", "content": "blind", "entry_id": "n1"}]}
     assert api.post(native, json=blind).status_code == 201
-    put(api, session, messages=[said("blind", id="n1")])
+    put(api, session, messages=[a_message("blind", id="n1")])
     assert texts(api.get(path)) == ["a", "blind"]
     version = int(api.get(path).headers["etag"].strip('"'))
     seeing = {"entries": [{"role": "user", "content": "seeing", "entry_id": "n2"}], "expected_version": version}
     assert api.post(native, json=seeing).status_code == 201
-    put(api, session, messages=[said("seeing", id="n2")])
+    put(api, session, messages=[a_message("seeing", id="n2")])
     assert texts(api.get(path)) == ["seeing"]
 
 
 def test_what_a_reader_has_already_is_not_sent_again(api: httpx.Client, session: str) -> None:
     """http W-9: on both APIs."""
-    put(api, session, messages=[said("a", id="a")])
+    put(api, session, messages=[a_message("a", id="a")])
     for path in (f"/v1/working-memory/{session}", f"/v1/sessions/{session}/state", f"/v1/sessions/{session}/stats"):
         etag = api.get(path).headers["etag"]
         same = api.get(path, headers={"If-None-Match": f'"0", {etag}'})
@@ -185,7 +189,7 @@ def test_what_a_reader_has_already_is_not_sent_again(api: httpx.Client, session:
 
 def test_an_id_that_is_listed_twice_is_refused(api: httpx.Client, session: str) -> None:
     """Only one of the two could be kept."""
-    answer = put(api, session, messages=[said("first", id="x"), said("second", id="x")])
+    answer = put(api, session, messages=[a_message("first", id="x"), a_message("second", id="x")])
     assert (answer.status_code, answer.json()["detail"][0]["type"]) == (422, "duplicate_id")
     answer = put(api, session, memories=[{"id": "m", "text": "one"}, {"id": "m", "text": "two"}])
     assert answer.status_code == 422

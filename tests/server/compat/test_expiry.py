@@ -7,9 +7,9 @@ import httpx
 import pytest
 
 from ledger.clock import SystemClock
-from tests.server.compat.test_working_memory import put, said, texts
 from tests.server.conftest import Running, running
 from tests.support.databases import Server
+from tests.support.working_memory import a_message, put, texts
 
 
 class MovedClock(SystemClock):
@@ -52,7 +52,7 @@ def test_expiry_follows_from_the_clock__C15(
     """http W-20: reads and other sessions renew nothing, a PUT does, also one that changes nothing."""
     path = f"/v1/working-memory/{session}"
     with client(forgetful, namespace) as api:
-        body = {"messages": [said("a", id="a")], "ttl_seconds": 100}
+        body = {"messages": [a_message("a", id="a")], "ttl_seconds": 100}
         put(api, session, **body)
         clock.ahead = timedelta(seconds=60)
         assert texts(api.get(path)) == ["a"]
@@ -62,14 +62,14 @@ def test_expiry_follows_from_the_clock__C15(
         assert (answer.status_code, answer.json()) == (404, {"detail": f"Session {session} not found"})
         assert session not in api.get("/v1/working-memory/").json()["sessions"]
         assert api.delete(path).status_code == 200
-        assert texts(put(api, session, messages=[said("b", id="b")])) == ["b"], "another life"
+        assert texts(put(api, session, messages=[a_message("b", id="b")])) == ["b"], "another life"
         assert api.get(path).json()["ttl_seconds"] is None
 
 
 def test_a_put_without_changes_renews_the_lifetime__C15(forgetful: Running, namespace: str, session: str) -> None:
     """http W-20: by one event."""
     with client(forgetful, namespace) as api:
-        body = {"messages": [said("a", id="a")], "ttl_seconds": 100}
+        body = {"messages": [a_message("a", id="a")], "ttl_seconds": 100}
         first, second = put(api, session, **body), put(api, session, **body)
         versions = [int(answer.headers["etag"].strip('"')) for answer in (first, second)]
         assert versions[1] == versions[0] + 1
@@ -84,7 +84,12 @@ def test_what_expired_comes_back_exactly__C19_B6(
         put(
             api,
             session,
-            messages=[said("same"), said("same"), said("other", role="narrator"), said("same", role="assistant")],
+            messages=[
+                a_message("same"),
+                a_message("same"),
+                a_message("other", role="narrator"),
+                a_message("same", role="assistant"),
+            ],
             memories=[{"id": "f1", "text": "likes tea", "topics": ["tea"]}],
             data={"k": {"deep": [1, 2]}},
             context="what came before",
@@ -100,7 +105,7 @@ def test_what_expired_comes_back_exactly__C19_B6(
         prompt = api.post("/v1/memory/prompt", json={"query": "and?", "session": {"session_id": session}}).json()
         roles = [each["role"] for each in prompt["messages"]]
         assert roles == ["system", "user", "user", "assistant", "assistant", "user"]
-        resumed = put(api, session, **{**after.json(), "messages": [*after.json()["messages"], said("new")]})
+        resumed = put(api, session, **{**after.json(), "messages": [*after.json()["messages"], a_message("new")]})
         assert texts(resumed) == [*texts(before), "new"]
         clock.ahead = timedelta()  # what was written now, by the clock of the database, lives now
         assert "x-memory-reconstructed" not in api.get(path).headers
@@ -112,10 +117,10 @@ def test_live_ones_go_first_and_what_was_deleted_stays_so__C19(
     """http W-21, W-22."""
     path = f"/v1/working-memory/{session}"
     with client(remembering, namespace) as api:
-        put(api, session, messages=[said("expired")], ttl_seconds=100, user_id="ada")
+        put(api, session, messages=[a_message("expired")], ttl_seconds=100, user_id="ada")
         clock.ahead = timedelta(days=1)
         assert texts(api.get(path)) == ["expired"]
-        put(api, session, messages=[said("live")], user_id="bob")
+        put(api, session, messages=[a_message("live")], user_id="bob")
         assert texts(api.get(path)) == ["live"]
         assert texts(api.get(path, params={"user_id": "ada"})) == ["expired"]
         assert api.delete(path, params={"user_id": "ada"}).status_code == 200

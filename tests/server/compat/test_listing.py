@@ -2,13 +2,16 @@
 
 from typing import Any
 
+import httpx
 import pytest
+from agent_memory_client import MemoryAPIClient
 
 from ledger.application.services import Indexes
 from ledger.errors import VersionConflict
 from tests.server.conftest import Running, running
 from tests.support import asking
 from tests.support.databases import Server
+from tests.support.working_memory import a_message, put, texts
 
 pytestmark = pytest.mark.postgres
 
@@ -55,3 +58,51 @@ def test_a_namespace_without_events_is_no_trouble(server: Server, fresh_database
         refused = asking.post(f"{in_flight.url}/v1/sessions/s/entries", params={"namespace": "empty"}, json=entry)
         assert refused.json()["code"] == VersionConflict.code
         assert listed(in_flight) == {"sessions": [], "total": 0}
+
+
+async def test_lists_have_pages_filters_a_total_and_an_order__C16(
+    client: MemoryAPIClient, api: httpx.Client, namespace: str
+) -> None:
+    """http W-15."""
+    for number in range(5):
+        put(api, f"s{number}", user_id="ada" if number % 2 else None, messages=[a_message("a")])
+    put(api, "s0", messages=[a_message("b")])
+    assert (await client.list_sessions(limit=10)).sessions == ["s0", "s4", "s3", "s2", "s1"]
+    page = await client.list_sessions(limit=2, offset=1)
+    assert (page.sessions, page.total) == (["s4", "s3"], 5)
+    named = api.get("/v1/working-memory/", params={"user_id": "ada"}).json()
+    assert named == {"sessions": ["s3", "s1"], "total": 2}
+    everywhere = httpx.get(f"{api.base_url}/v1/working-memory/", params={"limit": 100}, timeout=30).json()
+    assert everywhere["total"] >= 5
+    await client.delete_working_memory("s4")
+    assert "s4" not in (await client.list_sessions()).sessions
+
+
+async def test_a_session_is_found_by_its_id_if_only_one_can_be_meant__C17(
+    service, namespace: str, session: str
+) -> None:
+    """http W-14."""
+    with httpx.Client(base_url=service.url, timeout=30) as api:
+        path = f"/v1/working-memory/{session}"
+        api.put(path, json={"user_id": "ada", "namespace": namespace, "messages": [a_message("hers")]})
+        assert texts(api.get(path)) == ["hers"]
+        assert texts(api.get(path, params={"user_id": "ada"})) == ["hers"]
+        assert api.get(path, params={"user_id": "bob"}).status_code == 404
+        assert api.get(path, params={"namespace": f"{namespace}-other"}).status_code == 404
+        api.put(path, json={"user_id": "bob", "namespace": namespace, "messages": [a_message("his")]})
+        assert api.get(path).status_code == 404, "two could be meant"
+        assert api.delete(path).status_code == 409
+        assert texts(api.get(path, params={"user_id": "bob"})) == ["his"]
+        assert api.delete(path, params={"user_id": "bob"}).status_code == 200
+        assert texts(api.get(path)) == ["hers"]
+
+
+@pytest.mark.parametrize(("limit", "kept"), [(2, ["b", "c"]), (0, ["c", "a", "b"]), (-1, ["c", "a", "b"])])
+def test_the_most_recent_messages_by_their_own_time__C18(
+    api: httpx.Client, session: str, limit: int, kept: list[str]
+) -> None:
+    """http W-17: three times that are not sorted."""
+    stamps = {"c": "2026-01-03T00:00:00Z", "a": "2026-01-01T00:00:00Z", "b": "2026-01-02T00:00:00Z"}
+    put(api, session, messages=[a_message(text, created_at=at) for text, at in stamps.items()])
+    answer = api.get(f"/v1/working-memory/{session}", params={"recent_messages_limit": limit})
+    assert texts(answer) == kept if limit > 0 else sorted(texts(answer)) == ["a", "b", "c"]

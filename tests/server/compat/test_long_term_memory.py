@@ -7,9 +7,9 @@ from agent_memory_client.exceptions import MemoryNotFoundError
 from agent_memory_client.filters import MemoryType, Topics
 from agent_memory_client.models import ClientMemoryRecord, ForgetPolicy, MemoryTypeEnum, WorkingMemory
 
-from tests.server.compat.test_working_memory import put, said
 from tests.server.conftest import running
 from tests.support.databases import Server
+from tests.support.working_memory import a_message, put
 
 pytestmark = pytest.mark.filterwarnings("ignore:get_working_memory is deprecated:DeprecationWarning")
 
@@ -148,7 +148,7 @@ async def test_a_prompt_has_its_parts_in_order__C20(
         api,
         session,
         context="They met in May.",
-        messages=[said("hi"), said("hello", role="assistant"), said("r", role="tool")],
+        messages=[a_message("hi"), a_message("hello", role="assistant"), a_message("r", role="tool")],
     )
     prompt = await known.memory_prompt(
         query="Where is the bicycle?",

@@ -15,9 +15,9 @@ from ledger.errors import DatabaseUnavailable
 from ledger.stores.in_memory import InMemoryStore
 from projections.model_windows import NAMED
 from tests.faults.intercepted_store import InterceptedStore
-from tests.server.compat.test_working_memory import put, said, texts
 from tests.server.conftest import Running, running
 from tests.support.wire import connected, head
+from tests.support.working_memory import a_message, put, texts
 
 pytestmark = [
     pytest.mark.postgres,
@@ -27,9 +27,9 @@ pytestmark = [
 
 def test_the_stamp_is_the_second_of_the_last_write_and_the_version__W_7(api: httpx.Client, session: str) -> None:
     """Neither reads nor what a body says of it move it."""
-    first = put(api, session, messages=[said("a")]).json()
+    first = put(api, session, messages=[a_message("a")]).json()
     claimed = {"created_at": "2001-01-01T00:00:00Z", "updated_at": "2001-01-01T00:00:00Z"}
-    second = put(api, session, **{**first, **claimed, "messages": [*first["messages"], said("b")]}).json()
+    second = put(api, session, **{**first, **claimed, "messages": [*first["messages"], a_message("b")]}).json()
     version = api.get(f"/v1/sessions/{session}/stats").json()["version"]
     assert second["last_accessed"] == f"{second['updated_at'][:19]}.{version:06}Z"
     assert second["created_at"] == first["created_at"]
@@ -39,11 +39,11 @@ def test_the_stamp_is_the_second_of_the_last_write_and_the_version__W_7(api: htt
 
 def test_a_connection_proves_nothing_and_there_are_no_cookies__W_10(api: httpx.Client, session: str) -> None:
     """The same client reads everything, and then writes without saying so: what it omits stays."""
-    item = put(api, session, messages=[said("a", id="a")])
-    put(api, session, messages=[said("a", id="a"), said("b", id="b")])
+    item = put(api, session, messages=[a_message("a", id="a")])
+    put(api, session, messages=[a_message("a", id="a"), a_message("b", id="b")])
     read = api.get(f"/v1/working-memory/{session}")
     assert texts(read) == ["a", "b"]
-    assert texts(put(api, session, messages=[said("a", id="a")])) == ["a", "b"]
+    assert texts(put(api, session, messages=[a_message("a", id="a")])) == ["a", "b"]
     assert not any("set-cookie" in answer.headers for answer in (item, read))
     stamped = {**read.json(), "messages": read.json()["messages"][:1]}
     assert texts(put(api, session, **stamped)) == ["a"], "a stamp does prove it"
@@ -69,7 +69,7 @@ def test_summary_views_come_later(api: httpx.Client, rule: str, method: str, pat
 
 def test_only_the_models_that_are_named_pass_and_have_their_windows__W_42(api: httpx.Client, session: str) -> None:
     """http W-42: by the percentage that 1,000 counted tokens or so are of each."""
-    answers = put(api, session, messages=[said("word " * 700)]).json()["messages"]
+    answers = put(api, session, messages=[a_message("word " * 700)]).json()["messages"]
     assert len(answers) == 1
     assert len(NAMED) == 35
     sizes = {}
@@ -82,7 +82,7 @@ def test_only_the_models_that_are_named_pass_and_have_their_windows__W_42(api: h
 
 
 def test_a_put_is_one_write_and_the_same_again_is_none__W_51(api: httpx.Client, session: str) -> None:
-    body = {"messages": [said("a", id="a"), said("b", id="b")], "data": {"k": 1}, "context": "before"}
+    body = {"messages": [a_message("a", id="a"), a_message("b", id="b")], "data": {"k": 1}, "context": "before"}
     first = put(api, session, **body)
     events = api.get(f"/v1/sessions/{session}/events").json()
     assert len({event["recorded_at"] for event in events["events"]}) == 1
@@ -135,7 +135,7 @@ def test_a_client_that_goes_away_left_all_or_nothing(
     service: Running, namespace: str, session: str, part: float
 ) -> None:
     """Trust I-50: and the retry is safe."""
-    messages = [said(f"text {n}", id=f"m{n}") for n in range(200)]
+    messages = [a_message(f"text {n}", id=f"m{n}") for n in range(200)]
     body = json.dumps({"messages": messages, "namespace": namespace}).encode()
     lines = ("Content-Type: application/json", f"Content-Length: {len(body)}")
     with connected(service) as sock:

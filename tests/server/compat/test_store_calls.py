@@ -8,8 +8,8 @@ import pytest
 
 from ledger.stores.in_memory import InMemoryStore
 from tests.faults.intercepted_store import InterceptedStore
-from tests.server.compat.test_working_memory import said
 from tests.server.conftest import running
+from tests.support.working_memory import a_message
 
 ONE_READ = ["read_stream"]
 
@@ -46,7 +46,7 @@ def calls_of_put(
     return list(store.calls)
 
 
-A, B, C = (said(name, id=name) for name in "abc")
+A, B, C = (a_message(name, id=name) for name in "abc")
 
 
 def test_a_first_put_reads_once_and_looks_for_namesakes(served: tuple[Counting, httpx.Client], session: str) -> None:
@@ -60,7 +60,7 @@ def test_a_put_of_a_known_session_reads_its_state_once(served: tuple[Counting, h
     assert calls_of_put(served, session, messages=[A, B]) == ONE_READ
     assert calls_of_put(served, session, messages=[A, B], data={"k": 1}) == [*ONE_READ, "append"]
     assert calls_of_put(served, session, messages=[A, B, C]) == [*ONE_READ, "find_items", "append"]
-    assert calls_of_put(served, session, user="", messages=[A, B, C, said("d")]) == [*ONE_READ, "append"]
+    assert calls_of_put(served, session, user="", messages=[A, B, C, a_message("d")]) == [*ONE_READ, "append"]
 
 
 def test_an_omission_asks_for_the_views_unless_the_body_replaces_everything(
@@ -74,6 +74,6 @@ def test_an_omission_asks_for_the_views_unless_the_body_replaces_everything(
 def test_a_session_found_by_its_stamp_is_read_once(served: tuple[Counting, httpx.Client], session: str) -> None:
     calls_of_put(served, session, user="bob", messages=[A])
     shown = served[1].get(f"/v1/working-memory/{session}", params={"user_id": "bob"}).json()
-    sent = {**shown, "user_id": None, "messages": [*shown["messages"], said("new")]}
+    sent = {**shown, "user_id": None, "messages": [*shown["messages"], a_message("new")]}
     exact = ["load", "read_stream"]  # the triple without a user, which is not there
     assert calls_of_put(served, session, **sent) == [*exact, "find_sessions", *ONE_READ, "append"]

@@ -6,10 +6,10 @@ import httpx
 import pytest
 
 from ledger.settings import Settings
-from tests.server.compat.test_working_memory import put, said, texts
 from tests.server.conftest import Running, running
 from tests.support.databases import Server
 from tests.support.model_endpoint import Endpoint, hang, raw, says, serving, status
+from tests.support.working_memory import a_message, put, texts
 
 #: "user: ", 37 words and a number are 41 tokens.
 WORDS = " ".join(["word"] * 37)
@@ -50,7 +50,7 @@ def api(summarizing: Running, namespace: str) -> Iterator[httpx.Client]:
 
 
 def many(count: int, start: int = 0) -> list[dict]:
-    return [said(f"{WORDS} {number:03}", id=f"m{number}") for number in range(start, start + count)]
+    return [a_message(f"{WORDS} {number:03}", id=f"m{number}") for number in range(start, start + count)]
 
 
 def put_within(api: httpx.Client, session: str, window: int, messages: list[dict], **body) -> dict:
@@ -167,7 +167,7 @@ def test_a_session_deleted_while_it_is_summarised_stays_deleted__B3(
         assert endpoint.arrived.wait(10)
         assert client.delete(f"/v1/working-memory/{session}").status_code == 200
         endpoint.released.set()
-        put(client, session, messages=[said("another life")])
+        put(client, session, messages=[a_message("another life")])
         assert texts(client.get(f"/v1/working-memory/{session}")) == ["another life"]
         assert client.get(f"/v1/working-memory/{session}").json()["context"] is None
 

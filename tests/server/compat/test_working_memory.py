@@ -8,39 +8,10 @@ from agent_memory_client import MemoryAPIClient
 from agent_memory_client.exceptions import MemoryNotFoundError, MemoryServerError
 from agent_memory_client.models import MemoryMessage, MemoryStrategyConfig, WorkingMemory
 
+from tests.support.working_memory import KEYS, a_message, put, texts
+
 #: The client warns of its own method.
 pytestmark = pytest.mark.filterwarnings("ignore:get_working_memory is deprecated:DeprecationWarning")
-
-KEYS = {
-    "messages",
-    "memories",
-    "data",
-    "context",
-    "user_id",
-    "tokens",
-    "session_id",
-    "namespace",
-    "long_term_memory_strategy",
-    "ttl_seconds",
-    "last_accessed",
-    "created_at",
-    "updated_at",
-    "context_percentage_total_used",
-    "context_percentage_until_summarization",
-}
-
-
-def said(content: str, role: str = "user", **fields) -> dict:
-    return {"role": role, "content": content, "created_at": "2026-01-01T00:00:00Z", **fields}
-
-
-def put(api: httpx.Client, session: str, **body) -> httpx.Response:
-    return api.put(f"/v1/working-memory/{session}", json=body)
-
-
-def texts(answer: httpx.Response | dict) -> list[str]:
-    body = answer.json() if isinstance(answer, httpx.Response) else answer
-    return [message["content"] for message in body["messages"]]
 
 
 async def test_health_is_whole_milliseconds__C1(client: MemoryAPIClient) -> None:
@@ -75,14 +46,19 @@ async def test_unknown_fields_are_ignored_and_the_id_of_the_path_wins__C5(api: h
     """http W-3, W-16, trust N-12."""
     answer = api.put(
         f"/v1/working-memory/{session}?nonsense=1",
-        json={"session_id": "another", "new_session": True, "unsaved": 1, "messages": [said("hi", colour="red")]},
+        json={
+            "session_id": "another",
+            "new_session": True,
+            "unsaved": 1,
+            "messages": [a_message("hi", colour="red")],
+        },
     )
     assert (answer.status_code, answer.json()["session_id"]) == (200, session)
 
 
 async def test_exactly_the_documented_keys_nulls_included__C6(api: httpx.Client, session: str) -> None:
     """http W-8, W-18."""
-    answer = put(api, session, data=None, messages=[said("hi")]).json()
+    answer = put(api, session, data=None, messages=[a_message("hi")]).json()
     assert answer.keys() == KEYS
     assert answer["data"] == {}
     assert {key for key, value in answer.items() if value is None} >= {"context", "user_id", "ttl_seconds"}
@@ -95,10 +71,10 @@ async def test_exactly_the_documented_keys_nulls_included__C6(api: httpx.Client,
 @pytest.mark.parametrize(
     ("messages", "warned"),
     [
-        ([said("a")], False),
+        ([a_message("a")], False),
         ([{"role": "user", "content": "a"}], True),
         ([], False),
-        ([said("a"), {"role": "user", "content": "b"}], True),
+        ([a_message("a"), {"role": "user", "content": "b"}], True),
     ],
     ids=["stamped", "unstamped", "empty", "mixed"],
 )
@@ -111,7 +87,7 @@ def test_unstamped_messages_are_warned_of__C7(api: httpx.Client, session: str, m
 @pytest.mark.parametrize("content", ["", "  \n"])
 def test_a_blank_message_is_refused_by_its_id__C8(api: httpx.Client, session: str, content: str) -> None:
     """http W-16."""
-    answer = put(api, session, messages=[said("hi"), said(content, id="m2")])
+    answer = put(api, session, messages=[a_message("hi"), a_message(content, id="m2")])
     assert answer.status_code == 400
     assert answer.json() == {"detail": "Message content cannot be empty (message ID: m2)"}
     assert api.get(f"/v1/working-memory/{session}").status_code == 404, "a refused request stores nothing"
@@ -124,7 +100,11 @@ def soon(seconds: float) -> str:
 @pytest.mark.parametrize(
     ("body", "query", "says"),
     [
-        ({"messages": [said("a", created_at="2099-01-01T00:00:00Z")]}, {}, "cannot be more than 300 seconds in"),
+        (
+            {"messages": [a_message("a", created_at="2099-01-01T00:00:00Z")]},
+            {},
+            "cannot be more than 300 seconds in",
+        ),
         ({"memories": [{"id": "m", "text": "x", "topics": ["a,b"]}]}, {}, "comma in topics"),
         ({"memories": [{"id": "m", "text": "x", "entities": ["a,b"]}]}, {}, "comma in entities"),
         ({"memories": [{"id": "m", "text": "x", "extracted_from": ["a,b"]}]}, {}, "comma in extracted_from"),
@@ -154,7 +134,7 @@ def test_what_makes_no_sense_is_422_and_stores_nothing__C9(
 
 def test_a_time_within_the_tolerance_passes__C9(api: httpx.Client, session: str) -> None:
     """http W-16."""
-    assert put(api, session, messages=[said("a", created_at=soon(299))]).status_code == 200
+    assert put(api, session, messages=[a_message("a", created_at=soon(299))]).status_code == 200
 
 
 @pytest.mark.parametrize("limit", ["0", "101", "-1", "x"])
@@ -168,7 +148,7 @@ def test_missing_ids_become_ulids_and_given_ones_come_back__C10(api: httpx.Clien
     answer = put(
         api,
         session,
-        messages=[said("a"), said("b", id="mine: ü")],
+        messages=[a_message("a"), a_message("b", id="mine: ü")],
         memories=[{"text": "x"}, {"text": "y", "id": "also/mine"}],
     ).json()
     assert len(answer["messages"][0]["id"]) == len(answer["memories"][0]["id"]) == 26
@@ -189,7 +169,7 @@ async def test_percentages__C11(client: MemoryAPIClient, api: httpx.Client, sess
     assert shown(context_window_max=1000) == (0.0, 0.0)
     assert shown(context_window_max=0) == shown(context_window_max=-5) == (None, None)
     # "user: " and 98 words are 100 tokens
-    put(api, session, messages=[said(" ".join(["word"] * 98))])
+    put(api, session, messages=[a_message(" ".join(["word"] * 98))])
     used, until = shown(context_window_max=1000)
     assert (used, round(until, 4)) == (10.0, 14.2857)
     assert shown(context_window_max=1000, model_name="gpt-4") == (used, until)
@@ -201,7 +181,7 @@ async def test_percentages__C11(client: MemoryAPIClient, api: httpx.Client, sess
 def test_what_the_window_cannot_hold_is_left_out_and_kept__C12(api: httpx.Client, session: str) -> None:
     """http W-43."""
     words = " ".join(["word"] * 98)
-    put(api, session, messages=[said(f"{n} {words}") for n in range(5)])
+    put(api, session, messages=[a_message(f"{n} {words}") for n in range(5)])
     path = f"/v1/working-memory/{session}"
     some = api.get(path, params={"context_window_max": 250}).json()
     assert [text.partition(" ")[0] for text in texts(some)] == ["3", "4"]
@@ -213,57 +193,9 @@ async def test_a_lifetime_ends_by_the_clock_alone__C15(
     client: MemoryAPIClient, api: httpx.Client, session: str
 ) -> None:
     """http W-20: the clock of this service cannot be set; see test_expiry for what is renewed."""
-    answer = put(api, session, ttl_seconds=3600, messages=[said("a")]).json()
+    answer = put(api, session, ttl_seconds=3600, messages=[a_message("a")]).json()
     assert answer["ttl_seconds"] == 3600
     assert (await client.get_working_memory(session)).ttl_seconds == 3600
-
-
-async def test_lists_have_pages_filters_a_total_and_an_order__C16(
-    client: MemoryAPIClient, api: httpx.Client, namespace: str
-) -> None:
-    """http W-15."""
-    for number in range(5):
-        put(api, f"s{number}", user_id="ada" if number % 2 else None, messages=[said("a")])
-    put(api, "s0", messages=[said("b")])
-    assert (await client.list_sessions(limit=10)).sessions == ["s0", "s4", "s3", "s2", "s1"]
-    page = await client.list_sessions(limit=2, offset=1)
-    assert (page.sessions, page.total) == (["s4", "s3"], 5)
-    named = api.get("/v1/working-memory/", params={"user_id": "ada"}).json()
-    assert named == {"sessions": ["s3", "s1"], "total": 2}
-    everywhere = httpx.get(f"{api.base_url}/v1/working-memory/", params={"limit": 100}, timeout=30).json()
-    assert everywhere["total"] >= 5
-    await client.delete_working_memory("s4")
-    assert "s4" not in (await client.list_sessions()).sessions
-
-
-async def test_a_session_is_found_by_its_id_if_only_one_can_be_meant__C17(
-    service, namespace: str, session: str
-) -> None:
-    """http W-14."""
-    with httpx.Client(base_url=service.url, timeout=30) as api:
-        path = f"/v1/working-memory/{session}"
-        api.put(path, json={"user_id": "ada", "namespace": namespace, "messages": [said("hers")]})
-        assert texts(api.get(path)) == ["hers"]
-        assert texts(api.get(path, params={"user_id": "ada"})) == ["hers"]
-        assert api.get(path, params={"user_id": "bob"}).status_code == 404
-        assert api.get(path, params={"namespace": f"{namespace}-other"}).status_code == 404
-        api.put(path, json={"user_id": "bob", "namespace": namespace, "messages": [said("his")]})
-        assert api.get(path).status_code == 404, "two could be meant"
-        assert api.delete(path).status_code == 409
-        assert texts(api.get(path, params={"user_id": "bob"})) == ["his"]
-        assert api.delete(path, params={"user_id": "bob"}).status_code == 200
-        assert texts(api.get(path)) == ["hers"]
-
-
-@pytest.mark.parametrize(("limit", "kept"), [(2, ["b", "c"]), (0, ["c", "a", "b"]), (-1, ["c", "a", "b"])])
-def test_the_most_recent_messages_by_their_own_time__C18(
-    api: httpx.Client, session: str, limit: int, kept: list[str]
-) -> None:
-    """http W-17: three times that are not sorted."""
-    stamps = {"c": "2026-01-03T00:00:00Z", "a": "2026-01-01T00:00:00Z", "b": "2026-01-02T00:00:00Z"}
-    put(api, session, messages=[said(text, created_at=at) for text, at in stamps.items()])
-    answer = api.get(f"/v1/working-memory/{session}", params={"recent_messages_limit": limit})
-    assert texts(answer) == kept if limit > 0 else sorted(texts(answer)) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(
@@ -311,7 +243,7 @@ def test_a_delete_holds_to_its_version(api: httpx.Client, session: str) -> None:
     """http W-52, for the one route that ends a session."""
     path = f"/v1/working-memory/{session}"
     assert api.delete(path, headers={"if-match": "*"}).status_code == 412
-    stale = put(api, session, messages=[said("hello")]).headers["etag"]
+    stale = put(api, session, messages=[a_message("hello")]).headers["etag"]
     now = put(api, session, context="c").headers["etag"]
     assert api.delete(path, headers={"if-match": stale}).status_code == 412
     assert api.get(path).status_code == 200

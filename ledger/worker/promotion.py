@@ -1,4 +1,7 @@
-"""From a session to long-term memory: its memories, and with INDEX_ALL… its messages too. Source: http W-49, W-50."""
+"""Records of long-term memory from a session: its memories and, if configured, its messages.
+
+Source: http W-49, W-50.
+"""
 
 from typing import Final
 
@@ -10,14 +13,14 @@ from ledger.ids import Stream
 from ledger.long_term_memory import Promotion
 from ledger.session.commands import MarkIndexed, PromoteMemory
 from ledger.session.state import SessionState
-from ledger.worker.completing import Ending, JobResult, complete
+from ledger.worker.completion import Ending, JobResult, complete
 from ledger.worker.namespace import WorkedNamespace
 from projections import backlog as backlogs
 from projections import ranges
 from projections.backlog import Backlog
 from projections.entries import Entry
 
-#: In one append: further ones are the next attempt's.
+#: The limits of one append; the rest waits for the next attempt.
 MOST_MEMORIES: Final = 500
 MOST_MESSAGES: Final = 1_000
 
@@ -25,7 +28,7 @@ MESSAGE: Final = "message"
 
 
 async def promote(worked: WorkedNamespace, stream: Stream) -> Ending:
-    """Make records of the oldest memories that are none yet, as they read now or did when they were removed."""
+    """Store the oldest memories that have no record yet as records, with their current or last text."""
     _, read = await worked.read(stream)
     wanted = read.unpromoted[:MOST_MEMORIES]
     memories = await _memories(worked, stream, wanted)
@@ -54,7 +57,7 @@ async def promote(worked: WorkedNamespace, stream: Stream) -> Ending:
 
 
 async def index(worked: WorkedNamespace, stream: Stream) -> Ending:
-    """Make a record of each of the oldest messages that are none yet."""
+    """Store the oldest messages that have no record yet as records."""
     _, read = await worked.read(stream)
     entries = await read_entries(worked.store, stream, backlogs.first(read.unindexed, MOST_MESSAGES))
     if not entries:
@@ -74,7 +77,7 @@ async def index(worked: WorkedNamespace, stream: Stream) -> Ending:
 async def _memories(
     worked: WorkedNamespace, stream: Stream, wanted: tuple[int, ...]
 ) -> dict[int, tuple[str, MemoryFields]]:
-    """Return the memories added at the versions *wanted*, by version: id, and what they said last."""
+    """Return the memories added at the versions *wanted*, by version: id and last fields."""
     found: dict[int, tuple[str, MemoryFields]] = {}
     for event in await read_items(worked.store, stream, ranges.ranges_of(wanted), MemoryAdded):
         match event.payload:

@@ -8,7 +8,7 @@ from ledger.events import MemoryEdited, MemoryFields, MemoryRemoved
 from ledger.long_term_memory import LongTermMemory
 from ledger.ports import Store
 from ledger.states.states import States
-from ledger.worker.promoting import promote
+from ledger.worker.promotion import promote
 from tests.support.worker_scene import Scene, work, worked
 
 

@@ -1,4 +1,4 @@
-"""Memories out of messages: asked of a model, checked, and stored with the note that they were made.
+"""Extraction of memories from messages: a model finds them, its answer is checked, records and mark are stored.
 
 Source: http W-48.
 """
@@ -14,26 +14,26 @@ from ledger.ids import Stream
 from ledger.long_term_memory import Promotion
 from ledger.session.commands import MarkExtracted
 from ledger.session.state import SessionState
-from ledger.worker.completing import Ending, JobResult, complete
+from ledger.worker.completion import Ending, JobResult, complete
 from ledger.worker.namespace import WorkedNamespace
 from projections import backlog as backlogs
 from projections import ranges
 from projections.backlog import Backlog
 from projections.entries import Entry
 
-#: Of one question to the model: further messages are the next attempt's.
+#: The limits of one model call; later messages wait for the next attempt.
 MOST_MESSAGES: Final = 100
 MOST_CHARACTERS: Final = 40_000
 
 
 async def extract(worked: WorkedNamespace, stream: Stream) -> Ending:
-    """Make memories of the oldest messages that none were made of yet.
+    """Extract memories from the oldest messages that have not been through extraction.
 
-    No transaction is open, and no connection is held, while the model is asked (trust M-1, P-15). Messages that are
-    edited or withdrawn meanwhile make the attempt late; ones that are added do not concern it (http B2).
+    No transaction is open and no connection is in use during the model call (trust M-1, P-15). If messages are edited
+    or removed meanwhile, the attempt is late; added messages do not matter (http B2).
 
     Raises:
-        SummarizerFailed: the model gave nothing usable; nothing was written.
+        SummarizerFailed: the model returned nothing usable; nothing was written.
     """
     state, read = await worked.read(stream)
     entries = await _oldest(worked, stream, read.unextracted)
@@ -41,7 +41,7 @@ async def extract(worked: WorkedNamespace, stream: Stream) -> Ending:
         return "done"
     covered = ranges.ranges_of(entry.version for entry in entries)
     extraction = state.working.extraction
-    found, output = await _asked(worked, [entry for entry in entries if entry.content.strip()], extraction)
+    found, output = await _ask_model(worked, [entry for entry in entries if entry.content.strip()], extraction)
     write_id = worked.handle.services.clock.ulid()
     promotions = tuple(
         Promotion(
@@ -68,10 +68,10 @@ async def extract(worked: WorkedNamespace, stream: Stream) -> Ending:
     return await complete(worked, stream, decide_extraction, write_id=write_id)
 
 
-async def _asked(
+async def _ask_model(
     worked: WorkedNamespace, entries: Sequence[Entry], extraction: Extraction
 ) -> tuple[tuple[ExtractedMemory, ...], tuple[ModelOutput, ...]]:
-    """Return what the model finds in *entries*, and its own words."""
+    """Return the memories that the model finds in *entries*, and its raw answer."""
     if not entries:
         return (), ()
     model = worked.summarizer
@@ -88,7 +88,7 @@ async def _asked(
 
 
 async def _oldest(worked: WorkedNamespace, stream: Stream, wanted: Ranges) -> list[Entry]:
-    """Return the first of the entries *wanted* that go into one question, at least one, as they read now."""
+    """Return the first of the *wanted* entries that fit into one model call, with their current text; at least one."""
     read = await read_entries(worked.store, stream, backlogs.first(wanted, MOST_MESSAGES))
     taken: list[Entry] = []
     characters = 0
@@ -101,7 +101,7 @@ async def _oldest(worked: WorkedNamespace, stream: Stream, wanted: Ranges) -> li
 
 
 def _fields(memory: ExtractedMemory, stream: Stream, extraction: Extraction, entries: Sequence[Entry]) -> MemoryFields:
-    """Return a memory as a record, with where it comes from (http W-29)."""
+    """Return a memory as the fields of a record, with its source (http W-29)."""
     return MemoryFields(
         text=memory.text,
         memory_type=memory.memory_type,

@@ -1,6 +1,6 @@
-"""How a job ends: one append of everything it came to, at the version of the session it was decided on.
+"""How a job ends: one append of its whole result, at the version of the session it was decided on.
 
-That version is the guard. Whoever ends the same job a second time, or after the session was cleared, finds the
+That version is the guard. A worker that ends the same job a second time, or after the session was cleared, finds the
 backlog changed and appends nothing (http W-48).
 """
 
@@ -20,38 +20,38 @@ from ledger.session.state import SessionState
 from ledger.worker.namespace import ACTOR, WorkedNamespace
 from projections.backlog import Backlog
 
-#: How an attempt ended: it is *done*, or was *late*: what it had read has changed since.
+#: How an attempt ended. *late*: what it had read has changed since.
 Ending: TypeAlias = Literal["done", "late"]
 
 
 class JobResult(msgspec.Struct, frozen=True):
-    """What a job came to: records of long-term memory, and commands to the session they come from."""
+    """The result of a job: records of long-term memory, and commands to the session they come from."""
 
     promotions: tuple[Promotion, ...]
     commands: tuple[Command, ...]
 
 
-#: What a job comes to in a session as it is now; none if it is late.
+#: Decides the result of a job for the session as it is now; returns None if the job is late.
 DecideCompletion: TypeAlias = Callable[[SessionState, Backlog], JobResult | None]
 
 
 async def complete(
-    worked: WorkedNamespace, stream: Stream, result_of_backlog: DecideCompletion, *, write_id: str
+    worked: WorkedNamespace, stream: Stream, decide_result: DecideCompletion, *, write_id: str
 ) -> Ending:
-    """Append what a job came to, all or nothing, and at once.
+    """Append the result of a job in one request: all of it or nothing.
 
     Raises:
-        Unavailable: other writers kept coming first, or the store is away.
+        Unavailable: other writers were faster on every attempt, or the store cannot be reached.
     """
     services = worked.handle.services
 
     async def attempt(number: int) -> Ending:
         state, backlog = await worked.read(stream)
-        created = result_of_backlog(state, backlog)
-        events = [event for command in created.commands for event in decide(state, command)] if created else []
-        if created is None or not events:
+        result = decide_result(state, backlog)
+        events = [event for command in result.commands for event in decide(state, command)] if result else []
+        if result is None or not events:
             return "late"
-        records = await _records(worked, stream, created.promotions, write_id)
+        records = await _records(worked, stream, result.promotions, write_id)
         session = stream_write(stream, events, expected_version=state.version, clock=services.clock, actor=ACTOR)
         await services.store.events.append(AppendRequest(writes=(*records, session)))
         return "done"

@@ -1,0 +1,17 @@
+"""Compactions whose process ended before it finished or started them. Source: R-CMP-10, http W-45."""
+
+from ledger.ids import Stream
+from ledger.worker.completion import Ending
+from ledger.worker.namespace import ACTOR, WorkedNamespace
+
+
+async def compact(worked: WorkedNamespace, stream: Stream) -> Ending:
+    """Record abandoned compactions as such, start the due ones, and wait until they end.
+
+    The compactor records request and outcome, each at the version it was decided on. If two workers do the same, the
+    later result is discarded (trust M-2).
+    """
+    services = worked.handle.services
+    await services.compactor.evaluate(stream, await services.states.current(stream), actor=ACTOR)
+    await services.compactor.settle(stream)
+    return "done"

@@ -1,0 +1,184 @@
+"""Importing from servers that misbehave, and from sessions and records that cannot be stored."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import httpx
+import pytest
+
+from ledger.errors import InvalidInput, LedgerError, NotAllowed, Unavailable
+from ledger.stores.in_memory import InMemoryStore
+from tests.server.conftest import running
+from tests.support.ams_imports import FULL, import_from
+
+pytestmark = pytest.mark.postgres
+
+
+class Fake(BaseHTTPRequestHandler):
+    """Answers a path with the status and body that the function of the test returns."""
+
+    protocol_version = "HTTP/1.1"
+    answer: Callable[[str], tuple[int, bytes]]
+
+    def do_GET(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        status, body = type(self).answer(self.path)
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Location", "http://127.0.0.1:1/")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_POST(self) -> None:
+        self.do_GET()
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def fake(answer: Callable[[str], tuple[int, bytes]]) -> Iterator[str]:
+    handler = type("Handler", (Fake,), {"answer": staticmethod(answer)})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.handle_error = lambda *args: None  # type: ignore[method-assign]  # for a reader that closes early
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+NOTHING = (200, b'{"memories": [], "total": 0, "next_offset": null}')
+
+
+def sessions(*bodies: bytes) -> Callable[[str], tuple[int, bytes]]:
+    def answer(path: str) -> tuple[int, bytes]:
+        if "long-term" in path:
+            return NOTHING
+        name = path.partition("?")[0].removeprefix("/v1/working-memory/")
+        if not name:
+            return 200, json.dumps({"sessions": [f"s{n}" for n in range(len(bodies))], "total": len(bodies)}).encode()
+        return 200, bodies[int(name[1:])]
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (lambda path: (500, b"oops"), Unavailable),
+        (lambda path: (307, b""), Unavailable),
+        (lambda path: (200, b"<html>"), Unavailable),
+        (lambda path: (200, b"[]"), Unavailable),
+        (lambda path: (200, b'{"memories": 5}'), Unavailable),
+        (lambda path: (200, b'{"memories": [{"id": "a", "text": "b"}], "next_offset": 0}'), Unavailable),
+        (lambda path: (401, b"{}"), NotAllowed),
+        (lambda path: (200, b"[" * 3_000_000 + b"]"), Unavailable),
+        (lambda path: (200, b'{"memories":"' + b"x" * 13_000_000 + b'"}'), Unavailable),
+        (lambda path: NOTHING if "long" in path else (200, b'{"sessions": [1]}'), Unavailable),
+        (lambda path: NOTHING if "long" in path else (503, b""), Unavailable),
+    ],
+    ids=["500", "redirect", "html", "list", "wrong", "endless", "401", "deep", "huge", "ids", "away"],
+)
+def test_a_server_that_answers_nonsense_is_one_clear_error(
+    answer: Callable[[str], tuple[int, bytes]], error: type[LedgerError]
+) -> None:
+    with fake(answer) as url, pytest.raises(error, match="127"):
+        import_from(InMemoryStore(), url)
+
+
+def test_a_server_that_hangs_or_is_not_there_is_one_clear_error() -> None:
+    released = threading.Event()
+
+    def hang(path: str) -> tuple[int, bytes]:
+        released.wait(20)
+        return 200, b"{}"
+
+    with fake(hang) as url:
+        try:
+            with pytest.raises(Unavailable, match="TimeoutError"):
+                import_from(InMemoryStore(), url, timeout_s=0.3)
+        finally:
+            released.set()
+    with pytest.raises(Unavailable, match="cannot be read"):
+        import_from(InMemoryStore(), "http://127.0.0.1:1")
+
+
+@pytest.mark.parametrize(
+    "url", ["file:///etc/passwd", "http://", "http://u:p@x", "x", "http://h:0", "http://h/?a", "http://h/ b"]
+)
+def test_only_http_addresses_are_read(url: str) -> None:
+    with pytest.raises(InvalidInput, match="http or https"):
+        import_from(InMemoryStore(), url)
+
+
+def test_a_session_that_cannot_be_stored_is_listed_and_nothing_of_it_is_stored() -> None:
+    fine = json.dumps({**FULL, "session_id": "s0"}).encode()
+    blank = json.dumps({**FULL, "messages": [*FULL["messages"], {"role": "user", "content": " "}]}).encode()
+    late = json.dumps({"messages": [{"role": "user", "content": "x", "created_at": "2999-01-01T00:00:00Z"}]}).encode()
+    comma = json.dumps({"memories": [{"id": "a", "text": "b", "topics": ["a,b"]}]}).encode()
+    shape = json.dumps({"messages": {"a": 1}}).encode()
+    target = InMemoryStore()
+    with fake(sessions(fine, blank, late, comma, shape)) as url:
+        done = import_from(target, url)
+    assert (done.sessions, done.messages) == (1, 2)
+    assert [(refusal.id, refusal.code) for refusal in done.refused] == [
+        ("s1", "blank_message"),
+        ("s2", "future_timestamp"),
+        ("s3", "bad_session"),
+        ("s4", "bad_session"),
+    ]
+    with running(target, worker=False) as there:
+        assert httpx.get(f"{there.url}/v1/working-memory/").json()["sessions"] == ["s0"]
+
+
+def test_a_bad_record_does_not_stop_the_others() -> None:
+    page = {
+        "memories": [
+            {"id": "a", "text": "one"},
+            {"id": "", "text": "two"},
+            {"id": "c", "text": " "},
+            {"id": "d", "text": "four"},
+        ]
+    }
+
+    def answer(path: str) -> tuple[int, bytes]:
+        return (200, json.dumps(page).encode()) if "long-term" in path else (200, b'{"sessions": [], "total": 0}')
+
+    with fake(answer) as url:
+        done = import_from(InMemoryStore(), url)
+    assert (done.records, [refusal.id for refusal in done.refused]) == (2, ["", "c"])
+
+
+@pytest.mark.parametrize("name", ["namespace", "user_id", "session_id"])
+def test_records_and_sessions_with_bad_names_are_refused(name: str) -> None:
+    page = {"memories": [{"id": "a", "text": "one", name: {"x": []}}, {"id": "b", "text": "two"}]}
+    listed = sessions(json.dumps({**FULL, name: ["x"]}).encode())
+
+    def answer(path: str) -> tuple[int, bytes]:
+        return (200, json.dumps(page).encode()) if "long-term" in path else listed(path)
+
+    with fake(answer) as url:
+        done = import_from(InMemoryStore(), url)
+    refused = ["a"] if name == "session_id" else ["a", "s0"]  # the id in the path counts
+    assert (done.records, [refusal.id for refusal in done.refused]) == (1, refused)
+
+
+def test_a_session_that_is_found_only_by_its_names_is_found_through_its_records() -> None:
+    def answer(path: str) -> tuple[int, bytes]:
+        if "long-term" in path:
+            return 200, b'{"memories": [{"id": "a", "text": "b", "session_id": "s", "user_id": "mia"}]}'
+        if path.startswith("/v1/working-memory/?"):
+            return 200, b'{"sessions": ["s", "t"]}'
+        if path.endswith("/s?user_id=mia"):
+            return 200, json.dumps({**FULL, "user_id": "mia"}).encode()
+        return 404, b'{"detail": "not found"}'
+
+    with fake(answer) as url:
+        done = import_from(InMemoryStore(), url)
+    assert (done.sessions, [(refusal.id, refusal.code) for refusal in done.refused]) == (1, [("t", "not_found")])
