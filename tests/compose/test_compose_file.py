@@ -120,7 +120,7 @@ def test_the_example_names_every_variable_with_its_default() -> None:
     assert example() == {**defaults, **models, **filled, **passwords}
 
 
-def test_every_command_is_one_of_ours() -> None:
+def test_every_command_exists() -> None:
     for service in SERVICES.values():
         for words in re.findall(r"memory-ledger ([a-z -]+)", str(service.get("command", ""))):
             command: Any = WHOLE
@@ -143,7 +143,7 @@ def required() -> Iterator[str]:
         yield Requirement(line).name
 
 
-def test_the_image_has_what_the_tests_had() -> None:
+def test_the_image_has_the_packages_of_the_tests() -> None:
     """`make lock-image` writes the lock files of the image; but for the embedded PostgreSQL they have all it needs."""
     for name in ("requirements-service.lock", "requirements-build.lock"):
         assert pins(name).items() <= pins("requirements.lock").items(), name

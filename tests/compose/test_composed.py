@@ -74,7 +74,7 @@ def test_the_worker_works(project: Composed) -> None:
     assert (state["State"]["Running"], state["RestartCount"]) == (True, 0)
 
 
-async def test_it_serves_nobody_without_a_token(project: Composed) -> None:
+async def test_it_serves_no_caller_without_a_token(project: Composed) -> None:
     """trust S-1, http W-74."""
     with pytest.raises(MemoryServerError, match="valid token"):
         await contents(project, "none")

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("pgbouncer")]
 
 @dataclass(frozen=True)
 class Proving:
-    """A server with a certificate for localhost, and one that somebody else made for it."""
+    """A server with a certificate for localhost, and one from another authority."""
 
     server: Server
     certificate: Path
@@ -54,13 +54,15 @@ def proving(server: Server) -> Iterator[Proving]:
             yield Proving(item, own, others)
 
 
-async def test_a_server_that_is_who_it_should_be_is_used(proving: Proving, shared_database: str) -> None:
+async def test_a_server_with_a_trusted_certificate_is_used(proving: Proving, shared_database: str) -> None:
     store = await PostgresStore.open(proving.target(shared_database, "localhost", proving.certificate))
     await store.close()
 
 
 @pytest.mark.parametrize(("host", "trusted"), [("127.0.0.1", "certificate"), ("localhost", "others")])
-async def test_another_one_is_not(proving: Proving, shared_database: str, host: str, trusted: str) -> None:
-    """Neither under a name it has no certificate for, nor with one that nobody we trust has made."""
+async def test_a_server_without_a_trusted_certificate_is_refused(
+    proving: Proving, shared_database: str, host: str, trusted: str
+) -> None:
+    """The certificate must be for the name, and from a trusted authority."""
     with pytest.raises(DatabaseUnavailable):
         await PostgresStore.open(proving.target(shared_database, host, getattr(proving, trusted)))

@@ -131,7 +131,7 @@ def test_a_repeated_import_that_does_not_compare_is_noticed(
         assert here.get("/v1/sessions/s/state").json()[changed] != before[changed]
 
 
-def test_the_command_says_what_it_did(service: Running, api: httpx.Client, cli: Cli, namespace: str) -> None:  # noqa: F811
+def test_the_command_reports_its_result(service: Running, api: httpx.Client, cli: Cli, namespace: str) -> None:  # noqa: F811
     name = f"s-{secrets.token_hex(4)}"
     put(api, name, FULL)
     there = cli.elsewhere(namespace)

@@ -85,14 +85,14 @@ def sessions(*bodies: bytes) -> Callable[[str], tuple[int, bytes]]:
     ],
     ids=["500", "redirect", "html", "list", "wrong", "endless", "401", "deep", "huge", "ids", "away"],
 )
-def test_a_server_that_answers_nonsense_is_one_clear_error(
+def test_nonsense_answers_raise_one_clear_error(
     answer: Callable[[str], tuple[int, bytes]], error: type[LedgerError]
 ) -> None:
     with fake(answer) as url, pytest.raises(error, match="127"):
         import_from(InMemoryStore(), url)
 
 
-def test_a_server_that_hangs_or_is_not_there_is_one_clear_error() -> None:
+def test_a_server_that_hangs_or_is_away_raises_one_clear_error() -> None:
     released = threading.Event()
 
     def hang(path: str) -> tuple[int, bytes]:

@@ -30,7 +30,7 @@ async def test_a_service_promotes_memories_by_itself(namespace: str, monkeypatch
     assert await scene.texts() == ["Mia lives in Oslo"]
 
 
-async def test_a_service_that_was_told_not_to_does_not(namespace: str) -> None:
+async def test_a_service_without_a_worker_does_no_background_work(namespace: str) -> None:
     store, settings = InMemoryStore(), Settings()
     async with (
         Service.open(settings, load_service_settings(worker=False), store=store) as service,

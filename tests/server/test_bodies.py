@@ -40,9 +40,7 @@ def post(service: Running, body: bytes, path: str = "/v1/probe", **headers: str)
         (b"nonsense", 400, "invalid_json"),
     ],
 )
-def test_our_own_routes_take_exactly_what_they_know(
-    service: Running, body: bytes, status: int, code: str | None
-) -> None:
+def test_native_routes_refuse_unknown_fields(service: Running, body: bytes, status: int, code: str | None) -> None:
     answer = post(service, body)
     assert answer.status_code == status, answer.text
     assert answer.json().get("code") == code
@@ -71,7 +69,7 @@ def test_json_with_a_charset_is_json(service: Running) -> None:
     assert post(service, b"{}", **{"content-type": "Application/JSON; charset=UTF-8"}).status_code == 200
 
 
-def test_the_working_memory_api_ignores_what_it_does_not_know(service: Running) -> None:
+def test_the_working_memory_api_ignores_unknown_fields(service: Running) -> None:
     """http W-3, C5."""
     answer = post(service, b'{"nonsense":1,"count":"5"}', "/v1/memory/probe?nonsense=2")
     assert (answer.status_code, answer.json()) == (200, {"role": "user", "count": 5})
@@ -86,7 +84,7 @@ def test_what_is_malformed_is_422_there(service: Running, body: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", ["tokens", "ttl_seconds"])
-def test_a_number_is_no_flag_there(service: Running, name: str) -> None:
+def test_a_number_is_not_accepted_as_a_flag_there(service: Running, name: str) -> None:
     """http W-3: it may come as text."""
     session = f"{service.url}/v1/working-memory/numbers-{name}"
     assert asking.put(session, json={name: True}).status_code == 422
@@ -142,7 +140,7 @@ def test_a_store_that_is_away_is_503_with_a_time_to_come_back(service: Running, 
     assert answer.headers["retry-after"] == "1"
 
 
-def test_a_crash_says_nothing(service: Running) -> None:
+def test_the_answer_to_a_crash_has_no_details(service: Running) -> None:
     """trust P-16."""
     answer = asking.get(f"{service.url}/v1/probe/crash?text=geheim")
     assert (answer.status_code, answer.json()["code"]) == (500, "ledger_error")

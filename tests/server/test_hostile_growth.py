@@ -141,7 +141,7 @@ def test_hostile_requests_leave_the_process_small_and_the_log_as_it_was(
     assert large - small < MOST_GROWN
 
 
-def test_a_process_that_keeps_what_it_is_sent_is_caught() -> None:
+def test_a_process_that_holds_what_it_receives_is_noticed() -> None:
     """Negative control of the measure: a megabyte kept for each request shows long before the list is through."""
     running = psutil.Process()
     small = running.memory_info().rss

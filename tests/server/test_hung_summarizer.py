@@ -95,7 +95,7 @@ def test_the_99th_centile_of_appends_is_that_of_the_baseline(api: httpx.Client, 
     assert statistics.median(ratios) <= 1.1
 
 
-def test_a_message_that_leaves_is_noticed(api: httpx.Client, endpoint: Endpoint) -> None:
+def test_a_lost_message_is_noticed(api: httpx.Client, endpoint: Endpoint) -> None:
     """Negative control: the model answers, and what it summarised leaves the window."""
     opened(api, endpoint)
     endpoint.released.set()

@@ -128,7 +128,7 @@ def pages(api: httpx.Client, session: str) -> str:
     return cursor
 
 
-def test_a_cursor_is_taken_only_where_it_was_given(api: httpx.Client, session: str) -> None:
+def test_a_cursor_is_valid_only_for_its_list(api: httpx.Client, session: str) -> None:
     """trust I-42."""
     cursor = pages(api, session)
     assert len(api.get("/v1/sessions", params={"limit": 2, "cursor": cursor}).json()["sessions"]) == 1
@@ -144,7 +144,7 @@ def test_a_cursor_is_taken_only_where_it_was_given(api: httpx.Client, session: s
         assert (answer.status_code, answer.json()["code"]) == (400, "bad_cursor"), params
 
 
-def test_a_cursor_without_a_code_would_be_taken_anywhere(
+def test_a_cursor_without_a_code_would_be_valid_everywhere(
     api: httpx.Client, session: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Negative control: the checks above meet a server whose cursors say nothing of where they come from."""

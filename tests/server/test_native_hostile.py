@@ -160,7 +160,7 @@ STORED: Final = {
 
 
 @pytest.mark.parametrize("rule", STORED)
-def test_what_only_looks_hostile_is_stored_as_it_is(api: httpx.Client, session: str, rule: str) -> None:
+def test_content_that_only_looks_hostile_is_stored_unchanged(api: httpx.Client, session: str, rule: str) -> None:
     value, written = STORED[rule]
     raw = {"role": "user", "content": value if isinstance(value, str) else "x", "data": {"v": value}, "entry_id": "m"}
     say(api, session, [raw])
@@ -207,7 +207,7 @@ ROUTES: Final = [
 
 
 @pytest.mark.parametrize(("method", "path", "body"), ROUTES, ids=[f"{item[0]} {item[1]}" for item in ROUTES])
-def test_another_s_session_answers_as_one_that_is_not_there(
+def test_a_session_of_another_namespace_answers_like_a_missing_one(
     service: Running, api: httpx.Client, session: str, method: str, path: str, body: Any
 ) -> None:
     """trust I-81: the same words, whatever other namespaces and users hold."""

@@ -34,7 +34,7 @@ def test_a_patch_takes_the_media_type_of_merge_patches_and_conditions(api: httpx
     assert api.patch(path, json=[1]).status_code == 422
 
 
-def test_what_was_done_to_a_session_is_undone(api: httpx.Client, session: str) -> None:
+def test_a_session_can_be_restored(api: httpx.Client, session: str) -> None:
     """http W-70, B9."""
     say(api, session)
     state = api.get(f"/v1/sessions/{session}/state").json()

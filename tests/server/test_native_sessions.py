@@ -95,7 +95,7 @@ def test_state_and_context_go_back_in_time(api: httpx.Client, session: str) -> N
     assert both.status_code == 422
 
 
-def test_numbers_say_where_everything_went(api: httpx.Client, session: str) -> None:
+def test_stats_count_entries_by_what_became_of_them(api: httpx.Client, session: str) -> None:
     """http W-69."""
     say(api, session)
     api.delete(f"/v1/sessions/{session}/entries/m-2")
@@ -107,7 +107,7 @@ def test_numbers_say_where_everything_went(api: httpx.Client, session: str) -> N
     assert (stats["memories"], stats["promoted_memories"]) == (0, 0)
 
 
-def test_a_compaction_is_made_once_for_a_key(api: httpx.Client, session: str) -> None:
+def test_a_compaction_runs_once_for_an_idempotency_key(api: httpx.Client, session: str) -> None:
     """http W-69, W-64, trust I-51."""
     long = [{"role": "user", "content": f"word {number} " * 200, "entry_id": f"m-{number}"} for number in range(6)]
     small = {"maxEntries": 50, "recentWindow": 2, "minEntriesToCompress": 2}
@@ -151,7 +151,7 @@ def test_a_config_is_put_whole_and_begins_a_session(api: httpx.Client, session: 
     assert (bad.status_code, bad.json()["code"], bad.json()["field"]) == (422, "bad_config", "window.type")
 
 
-def test_a_diff_says_what_changed_and_what_another_config_would(api: httpx.Client, session: str) -> None:
+def test_a_diff_shows_what_changed_and_what_another_config_would_change(api: httpx.Client, session: str) -> None:
     """http W-72."""
     say(api, session)
     api.patch(f"/v1/sessions/{session}/entries/m-1", json={"content": "Book a table for three"})
@@ -210,7 +210,7 @@ def test_what_a_model_saw_and_what_an_entry_reached_are_shown(api: httpx.Client,
     assert (reached["versions"], reached["summaries"]) == ([2], [])
 
 
-def test_what_was_said_is_found(api: httpx.Client, session: str) -> None:
+def test_search_finds_texts_of_a_session(api: httpx.Client, session: str) -> None:
     say(api, session)
     found = api.post("/v1/search", json={"query": "table"}).json()["results"]
     assert [(result["session_id"], result["entry"]["entry_id"]) for result in found] == [(session, "m-1")]
@@ -238,14 +238,14 @@ def test_sessions_are_listed_in_pages(api: httpx.Client, session: str) -> None:
     assert api.get("/v1/sessions", params={"user_id": "alice"}).json() == {"sessions": [], "next_cursor": None}
 
 
-def test_a_user_s_session_is_another_than_nobody_s(api: httpx.Client, session: str) -> None:
+def test_sessions_with_and_without_a_user_are_different(api: httpx.Client, session: str) -> None:
     """http W-63: the triple is exact."""
     say(api, session)
     assert api.get(f"/v1/sessions/{session}/stats", params={"user_id": "alice"}).status_code == 404
     assert api.get(f"/v1/sessions/{session}/stats", params={"user_id": ""}).status_code == 200
 
 
-def test_a_fork_shares_history_and_goes_on_by_itself(api: httpx.Client, session: str) -> None:
+def test_a_fork_shares_history_and_then_changes_alone(api: httpx.Client, session: str) -> None:
     """http W-70."""
     say(api, session)
     body = {"session_id": f"{session}-fork", "version": 2}

@@ -47,7 +47,7 @@ async def following(
         yield events(answer.aiter_lines())
 
 
-async def test_a_stream_gives_what_was_and_then_what_comes(
+async def test_a_stream_sends_past_events_and_then_new_ones(
     service: Running, api: httpx.Client, namespace: str, session: str
 ) -> None:
     say(api, session)
@@ -72,7 +72,7 @@ async def test_a_stream_gives_what_was_and_then_what_comes(
 
 
 @pytest.mark.parametrize(("params", "last"), [({"after_version": 2}, None), ({"after_version": 1}, 2)])
-async def test_a_stream_goes_on_after_what_the_reader_has(
+async def test_a_stream_continues_after_the_last_event_of_the_reader(
     service: Running, api: httpx.Client, namespace: str, session: str, params: dict[str, int], last: int | None
 ) -> None:
     say(api, session)
@@ -81,7 +81,7 @@ async def test_a_stream_goes_on_after_what_the_reader_has(
         assert (await anext(stream))[0] == 3
 
 
-def test_a_place_that_is_none_is_refused(api: httpx.Client, session: str) -> None:
+def test_a_bad_last_event_id_is_refused(api: httpx.Client, session: str) -> None:
     say(api, session)
     path = f"/v1/sessions/{session}/events/stream"
     for bad in ("-1", "x", "1.0", "9" * 30):
@@ -140,7 +140,7 @@ async def test_a_reader_that_is_cut_twenty_times_misses_nothing_of_eight_writers
     assert came == list(range(1, total + 1))
 
 
-async def test_a_stream_that_skips_what_came_while_it_read_would_be_noticed(
+async def test_a_stream_that_skips_events_during_a_read_is_noticed(
     service: Running, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Negative control: a reader of every other page."""
@@ -159,7 +159,7 @@ async def test_a_stream_that_skips_what_came_while_it_read_would_be_noticed(
     assert came != list(range(1, 8))
 
 
-async def test_a_quiet_stream_says_that_it_lives_and_holds_no_connection(
+async def test_a_quiet_stream_sends_keep_alives_and_holds_no_connection(
     service: Running, api: httpx.Client, namespace: str, session: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server_sent_events, "COMMENT_S", 0.2)
@@ -197,7 +197,7 @@ async def test_streams_end_when_the_service_stops(server: Server, shared_databas
             assert all(not line or line.startswith(":") for line in rest)
 
 
-async def test_there_are_no_more_streams_than_the_bound(
+async def test_the_number_of_streams_is_limited(
     service: Running, api: httpx.Client, namespace: str, session: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     say(api, session)

@@ -119,7 +119,7 @@ def swapped(public: bytes) -> str:
     return f"{unsigned}.{base64.urlsafe_b64encode(signature).decode().rstrip('=')}"
 
 
-def test_a_good_token_says_who_calls(service: Running) -> None:
+def test_a_valid_token_identifies_its_caller(service: Running) -> None:
     for token in (signed(), signed(CURVE, "ES256", "ec")):
         assert get(service, token).json() == {
             "actor": "auth0|ann",
@@ -131,7 +131,7 @@ def test_a_good_token_says_who_calls(service: Running) -> None:
     assert (everywhere["namespaces"], everywhere["scopes"]) == (None, ["admin"])
 
 
-def test_a_token_without_namespaces_has_none(service: Running) -> None:
+def test_a_token_without_namespaces_is_valid_for_none(service: Running) -> None:
     answer = get(service, signed(memory_ledger_namespaces=None))
     assert answer.json()["code"] == "namespace_needed"
 

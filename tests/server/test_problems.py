@@ -35,7 +35,7 @@ def test_every_leaf_has_a_status_of_its_family(kind: type[LedgerError]) -> None:
     assert status in FAMILIES[family]
 
 
-def test_a_leaf_without_family_is_noticed() -> None:
+def test_an_error_without_a_status_is_noticed() -> None:
     """Negative control."""
 
     class Stray(LedgerError):
@@ -75,7 +75,7 @@ def test_a_place_in_a_list_is_a_number() -> None:
         errors.CompactionInProgress("secret"),
     ],
 )
-def test_a_name_that_was_sent_is_not_repeated(fault: LedgerError) -> None:
+def test_an_answer_does_not_repeat_a_requested_name(fault: LedgerError) -> None:
     """trust N-13, I-81; what the library says, which calls it, does."""
     assert b"secret" not in problems.answer(fault, "native").body
     assert "secret" in str(fault)

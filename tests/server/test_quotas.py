@@ -37,7 +37,7 @@ def test_a_caller_that_asks_too_often_waits() -> None:
 
 
 @pytest.mark.postgres
-def test_who_guesses_tokens_is_slowed_down(server: Server, shared_database: str) -> None:
+def test_guessing_tokens_is_rate_limited(server: Server, shared_database: str) -> None:
     """trust S-9: by the address, and not those who know theirs."""
     with running(
         server.target(shared_database), auth_mode="token", rate_limit_per_s=0.1, rate_limit_burst=3
@@ -46,7 +46,7 @@ def test_who_guesses_tokens_is_slowed_down(server: Server, shared_database: str)
     assert [answer.status_code for answer in answers] == [401, 401, 401, 429, 429]
 
 
-def test_who_writes_too_many_events_may_only_read_for_a_while() -> None:
+def test_a_caller_who_writes_too_many_events_may_only_read_for_a_while() -> None:
     """The request that goes over is carried out, so nothing is half-written; the allowance is that of a minute."""
     with running(InMemoryStore(), event_limit_per_s=0.5) as in_flight:
         over = add(in_flight, *["hello"] * 40)
@@ -89,7 +89,7 @@ def test_an_import_is_counted_and_a_repeated_request_is_not() -> None:
     assert refused(late, "events", least_s=30, most_s=50)
 
 
-def test_who_sends_too_many_bytes_may_only_read_for_the_rest_of_the_day() -> None:
+def test_a_caller_who_sends_too_many_bytes_may_only_read_that_day() -> None:
     with running(InMemoryStore(), body_bytes_per_day=10_000) as in_flight:
         assert add(in_flight, "x" * 12_000).status_code == 201
         assert refused(add(in_flight, "more"), "bytes", least_s=10_000, most_s=86_400)
@@ -97,7 +97,7 @@ def test_who_sends_too_many_bytes_may_only_read_for_the_rest_of_the_day() -> Non
 
 
 @pytest.mark.postgres
-def test_one_caller_uses_up_nothing_of_another(server: Server, shared_database: str, namespace: str) -> None:
+def test_callers_have_separate_allowances(server: Server, shared_database: str, namespace: str) -> None:
     keeper = Keeper(server.database(shared_database))
     with running(server.target(shared_database), auth_mode="token", event_limit_per_s=0.1) as in_flight:
         mine, theirs = keeper.add("write", namespaces=(namespace,)), keeper.add("write", namespaces=(namespace,))
@@ -114,7 +114,7 @@ def test_events_that_are_not_counted_are_noticed(monkeypatch: pytest.MonkeyPatch
         assert not refused(add(in_flight, "more"), "events", least_s=10, most_s=25)
 
 
-def test_rates_are_kept_apart_and_in_bounded_memory() -> None:
+def test_rates_are_separate_and_in_bounded_memory() -> None:
     rates = Rates("requests", per_second=1, most=2, most_keys=100)
     for number in range(10_000):
         rates.take(f"key {number}", 0.0)
@@ -127,7 +127,7 @@ def test_rates_are_kept_apart_and_in_bounded_memory() -> None:
     rates.take("one", 1.6)
 
 
-def test_what_costs_nothing_makes_nobody_forgotten() -> None:
+def test_free_requests_drop_no_key() -> None:
     rates = Rates("bytes", per_second=0.001, most=10, most_keys=100)
     rates.spend("one", 30, 0.0)
     for number in range(1_000):

@@ -65,7 +65,7 @@ def test_settings_have_the_names_and_defaults_of_the_working_memory_api(monkeypa
     ("127.0.0.1", "none", True), ("::1", "none", True), ("localhost", "none", True),
     ("0.0.0.0", "none", False), ("::", "none", False), ("10.1.2.3", "none", False), ("0.0.0.0", "token", True),
 ])  # fmt: skip
-def test_nobody_else_is_served_without_authentication(host: str, mode: str, starts: bool) -> None:
+def test_other_machines_are_not_served_without_authentication(host: str, mode: str, starts: bool) -> None:
     """trust S-1, http W-74."""
     settings = load_service_settings(host=host, auth_mode=mode)
     if starts:
@@ -75,7 +75,7 @@ def test_nobody_else_is_served_without_authentication(host: str, mode: str, star
             check_address(settings)
 
 
-def test_more_requests_than_fit_are_sent_away() -> None:
+def test_requests_over_the_limit_get_503() -> None:
     """trust S-7: the others are answered all the same."""
     with running(InMemoryStore(), max_concurrency=2) as in_flight:
         answers: list[httpx.Response] = []
@@ -102,7 +102,7 @@ def test_an_answer_that_does_not_come_in_time_is_503() -> None:
             assert [next(lines) for _ in range(8)][-1] == "id: 8"
 
 
-def test_a_service_that_can_serve_says_so(service: Running) -> None:
+def test_a_service_that_can_serve_is_ready(service: Running) -> None:
     """trust S-12."""
     answer = asking.get(f"{service.url}/readyz")
     assert answer.status_code == 200
@@ -119,7 +119,7 @@ def test_readiness_is_for_neighbours_and_callers(server: Server, shared_database
             assert asking.get(f"{in_flight.url}{path}", headers={header: "1.2.3.4"}).status_code == 401
 
 
-def test_a_service_that_cannot_serve_says_why(server: Server, fresh_database: str) -> None:
+def test_a_service_that_cannot_serve_reports_why(server: Server, fresh_database: str) -> None:
     """trust S-12, http W-5."""
     with running(server.target(fresh_database)) as first, server.superuser(fresh_database) as mighty:
         mighty.execute("UPDATE ledger.alembic_version SET version_num = '0000'")
@@ -189,7 +189,7 @@ async def test_many_namespaces_share_one_wiring_and_few_keep_their_indexes() -> 
         await get_events(first, "s")
 
 
-async def test_indexes_that_embed_are_kept() -> None:
+async def test_indexes_that_embed_stay_open() -> None:
     services = Services(InMemoryStore(), open_namespaces=1)
     busy, never = services.indexes("busy"), asyncio.Event()
     busy.finder._embedding = asyncio.create_task(never.wait())  # type: ignore[assignment]

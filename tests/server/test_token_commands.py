@@ -28,7 +28,7 @@ def guarded(server: Server, shared_database: str) -> Iterator[Running]:
         yield in_flight
 
 
-def test_a_token_is_made_shown_once_listed_and_revoked(cli: Cli, guarded: Running) -> None:
+def test_a_token_is_created_shown_once_listed_and_revoked(cli: Cli, guarded: Running) -> None:
     """trust S-2."""
     created = cli.json("token", "add", "ann", "--scope", "read", "--days", "3")
     token, key_id = created["token"], created["key_id"]
@@ -74,7 +74,7 @@ def test_a_token_may_be_for_several_namespaces_or_all(cli: Cli, guarded: Running
         ["revoke", "unknown"],
     ],
 )
-def test_what_makes_no_sense_is_refused(cli: Cli, arguments: list[str]) -> None:
+def test_bad_arguments_are_refused(cli: Cli, arguments: list[str]) -> None:
     ran = cli.try_("token", *arguments)
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
 
@@ -109,9 +109,7 @@ def test_the_database_keeps_no_token(cli: Cli, server: Server, shared_database: 
 
 
 @pytest.mark.parametrize("arguments", [["serve"], ["token", "add", "ann"]])
-def test_a_command_says_which_packages_it_needs(
-    cli: Cli, arguments: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_names_the_packages_it_needs(cli: Cli, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("ledger.cli.serve", "ledger.cli.tokens"):
         monkeypatch.setattr(f"{module}.find_spec", lambda name: None)
     ran = cli.try_(*arguments)

@@ -51,7 +51,7 @@ def test_a_token_is_recognised_by_its_form() -> None:
     assert token.encode() not in hash_of(token)
 
 
-def test_a_token_says_who_calls(guarded: Running, keeper: Keeper) -> None:
+def test_a_token_identifies_its_caller(guarded: Running, keeper: Keeper) -> None:
     """http W-74, W-75."""
     token = keeper.add("read", namespaces=("ours",))
     for headers in ({"authorization": f"Bearer {token}"}, {"authorization": f"bearer {token}"}, {"x-api-key": token}):
@@ -59,7 +59,7 @@ def test_a_token_says_who_calls(guarded: Running, keeper: Keeper) -> None:
         assert answer.json() == {"actor": "agent", "scopes": ["read"], "namespaces": ["ours"], "namespace": "ours"}
 
 
-def test_a_token_is_for_its_namespaces_alone(guarded: Running, keeper: Keeper) -> None:
+def test_a_token_is_valid_only_for_its_namespaces(guarded: Running, keeper: Keeper) -> None:
     """http W-75, trust S-5: whether the namespace exists or not."""
     token = keeper.add("read", namespaces=("ours", "theirs"))
     assert get(guarded, "/v1/probe/who?namespace=theirs", token).json()["namespace"] == "theirs"
@@ -87,7 +87,7 @@ def test_tenants_do_not_see_each_other(guarded: Running, keeper: Keeper, namespa
     assert (there.status_code, there.content) == (nowhere.status_code, nowhere.content)
 
 
-def test_a_token_has_its_scopes_alone(guarded: Running, keeper: Keeper) -> None:
+def test_a_token_has_only_its_scopes(guarded: Running, keeper: Keeper) -> None:
     reader, admin = keeper.add("read"), keeper.add("admin")
     assert get(guarded, "/v1/probe/admin", reader).status_code == 403
     assert get(guarded, "/v1/probe/admin", reader).json()["code"] == "scope_needed"
@@ -96,7 +96,7 @@ def test_a_token_has_its_scopes_alone(guarded: Running, keeper: Keeper) -> None:
     assert get(guarded, "/v1/sessions", keeper.add("write")).status_code == 403
 
 
-def test_who_may_only_write_is_not_shown_what_is_there(guarded: Running, keeper: Keeper, namespace: str) -> None:
+def test_a_caller_who_may_only_write_sees_nothing_stored(guarded: Running, keeper: Keeper, namespace: str) -> None:
     """trust S-2: a PUT and a patch of data answer with the whole, so they need both scopes; an append does not."""
     headers = {"x-api-key": keeper.add("write", namespaces=(namespace,))}
     texts = {"entries": [{"role": "user", "content": "hello"}]}
@@ -118,7 +118,7 @@ def test_who_may_only_write_is_not_shown_what_is_there(guarded: Running, keeper:
     assert [answer.status_code for answer in refused] == [403, 403, 403]
 
 
-def test_a_filter_names_only_what_is_permitted(guarded: Running, keeper: Keeper, namespace: str) -> None:
+def test_a_filter_may_name_only_permitted_namespaces(guarded: Running, keeper: Keeper, namespace: str) -> None:
     """http W-75; what is excluded is not named."""
     headers = {"x-api-key": keeper.add("read", namespaces=(namespace,))}
     statuses = {}
@@ -213,7 +213,7 @@ async def spread(tokens: dict[str, str]) -> float:
     return max(best.values()) - min(best.values())
 
 
-async def test_a_token_that_is_dearer_to_refuse_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_token_that_takes_longer_to_refuse_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: a slow hash, but only of what has the form of a token."""
 
     def hash_of(token: str) -> bytes:
@@ -234,18 +234,18 @@ async def test_a_token_that_is_dearer_to_refuse_is_noticed(monkeypatch: pytest.M
         {"x-api-key": ""},
     ],
 )
-def test_no_credential_is_refused_like_a_wrong_one(guarded: Running, headers: dict[str, str]) -> None:
+def test_a_missing_credential_is_refused_like_a_wrong_one(guarded: Running, headers: dict[str, str]) -> None:
     answer = asking.get(f"{guarded.url}/v1/probe/who", headers=headers)
     assert (answer.status_code, answer.json()["code"]) == (401, "not_authenticated")
     assert answer.headers["www-authenticate"].startswith("Bearer")
 
 
-def test_two_credentials_are_none(guarded: Running, keeper: Keeper) -> None:
+def test_two_credentials_are_refused(guarded: Running, keeper: Keeper) -> None:
     token = keeper.add("read")
     assert get(guarded, "/v1/probe/who", token, **{"x-api-key": token}).status_code == 401
 
 
-def test_nobody_unknown_has_a_body_read(guarded: Running) -> None:
+def test_the_body_of_an_unknown_caller_is_not_read(guarded: Running) -> None:
     """trust S-4: 401 comes before 422."""
     answer = asking.post(f"{guarded.url}/v1/probe", content=b"nonsense", headers={"content-type": "application/json"})
     assert answer.status_code == 401

@@ -100,7 +100,7 @@ def test_slow_headers_are_closed_in_time(hasty: Running) -> None:
     assert time.monotonic() - began < 3
 
 
-def test_a_connection_that_says_nothing_is_closed(hasty: Running) -> None:
+def test_a_silent_connection_is_closed(hasty: Running) -> None:
     """trust I-20."""
     with connected(hasty) as sock:
         assert sock.recv(1) == b""
@@ -138,7 +138,7 @@ def test_a_request_with_two_meanings_is_refused(service: Running, lines: tuple[s
 
 
 @pytest.mark.parametrize("host", ["x/evil?a", "", "a b", "ü", "a:b", "[::1", "evil@good", None])
-def test_a_host_that_is_none_is_refused(service: Running, host: str | None) -> None:
+def test_a_bad_host_is_refused(service: Running, host: str | None) -> None:
     """trust I-24."""
     answer = asked(service, host=host)
     assert (answer.status, answer.code) == (400, "bad_host")
@@ -187,7 +187,7 @@ def test_a_slash_in_an_id_of_the_working_memory_api_is_its_404(service: Running)
         assert (answer.status, answer.json) == (404, {"detail": "Not Found"})
 
 
-def test_the_other_slash_form_is_told_where_to_go(service: Running) -> None:
+def test_the_other_slash_form_is_redirected(service: Running) -> None:
     """http W-1, C24."""
     answer = asked(service, path="/v1/working-memory?limit=5&namespace=a")
     assert (answer.status, answer.headers["location"]) == (307, "/v1/working-memory/?limit=5&namespace=a")
@@ -206,7 +206,9 @@ def test_the_other_slash_form_is_told_where_to_go(service: Running) -> None:
         ("BREW", (), {400}),
     ],
 )
-def test_methods_are_what_they_say(service: Running, method: str, lines: tuple[str, ...], statuses: set[int]) -> None:
+def test_a_method_cannot_be_overridden(
+    service: Running, method: str, lines: tuple[str, ...], statuses: set[int]
+) -> None:
     """trust I-82."""
     with connected(service) as sock:
         sock.sendall(head(method, STATS, *lines) + (b"{}" if "Content-Length: 2" in lines else b""))
@@ -233,7 +235,7 @@ def test_a_connection_lives_on_after_a_refusal(service: Running) -> None:
             assert answer.status == status
 
 
-def test_errors_say_neither_values_nor_the_database(api: httpx.Client) -> None:
+def test_errors_show_neither_values_nor_messages_of_the_database(api: httpx.Client) -> None:
     """trust N-13."""
     answer = api.get("/v1/sessions/geheim%01/stats", params={"user_id": "geheim"})
     assert answer.status_code == 422

@@ -106,7 +106,7 @@ def test_logs_hold_no_content_whatever_happens(root: logging.Logger) -> None:
     assert any(frame.startswith("crash:") for frame in crashed[0]["at"])
 
 
-def test_errors_among_the_values_of_a_line_are_told_by_their_code() -> None:
+def test_errors_among_the_values_of_a_log_line_are_shown_by_their_code() -> None:
     record = logging.LogRecord("ledger", 30, "x.py", 1, "by words: %s, %s", (EmbedderFailed(MARKER), "kept"), None)
     assert json.loads(logs.JsonLines().format(record))["event"] == "by words: embedder_failed, kept"
 
@@ -145,7 +145,7 @@ def test_a_request_and_an_append_are_spans_without_content(
     assert MARKER not in "".join(span.to_json() for span in spans.get_finished_spans())
 
 
-def test_no_spans_are_made_unless_asked_for(spans: InMemorySpanExporter) -> None:
+def test_there_are_no_spans_by_default(spans: InMemorySpanExporter) -> None:
     with running(InMemoryStore()) as in_flight:
         asking.get(f"{in_flight.url}/v1/sessions/s/stats")
     assert spans.get_finished_spans() == ()

@@ -17,7 +17,7 @@ async def never(prompt: str) -> str:
     return ""
 
 
-async def test_what_a_dead_process_began_is_ended_by_a_worker_after_the_lease(
+async def test_a_worker_ends_the_compaction_of_a_dead_process_after_the_lease(
     store: Store, namespace: str, endpoint: Endpoint, model: OpenAISummarizer
 ) -> None:
     endpoint.answers(says("The only summary."))
@@ -32,7 +32,7 @@ async def test_what_a_dead_process_began_is_ended_by_a_worker_after_the_lease(
     await dead._handle.services.compactor.close(grace_s=0)
 
 
-async def test_within_its_lease_a_compaction_is_left_to_who_began_it(store: Store, namespace: str) -> None:
+async def test_a_worker_leaves_a_compaction_alone_within_its_lease(store: Store, namespace: str) -> None:
     alive = ledger_over(store, namespace=namespace, config=SMALL)
     alive.set_summarizer(None, never)
     await talk(alive)
@@ -41,14 +41,14 @@ async def test_within_its_lease_a_compaction_is_left_to_who_began_it(store: Stor
     await alive._handle.services.compactor.close(grace_s=0)
 
 
-async def test_what_nobody_began_is_begun_by_a_worker_after_a_while(
+async def test_a_worker_starts_a_due_compaction_that_was_not_started(
     store: Store, namespace: str, endpoint: Endpoint, model: OpenAISummarizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     endpoint.answers(says("The only summary."))
     dead = ledger_over(store, namespace=namespace, config=SMALL)
     dead._handle.services.compactor.evaluate = _nothing  # type: ignore[method-assign]
     await talk(dead)
-    assert await work(store, namespace, model) == 0, "whoever wrote may still begin it"
+    assert await work(store, namespace, model) == 0, "the writer may still start it"
     monkeypatch.setattr("ledger.jobs.due.UNSTARTED_S", 0.0)
     await talk(dead, 1, first=TRIGGER + 1)
     assert await work(store, namespace, model) == 1

@@ -11,7 +11,7 @@ from tests.support.model_endpoint import Behaviour, Endpoint, echo, raw, says, s
 from tests.support.worker_scene import OSLO, TRIP, Scene, finds, work
 
 
-async def test_memories_become_records_that_say_where_they_come_from(
+async def test_memories_become_records_with_their_source(
     scene: Scene, store: Store, namespace: str, endpoint: Endpoint, model: OpenAISummarizer
 ) -> None:
     endpoint.answers(finds(OSLO, TRIP))
@@ -39,7 +39,7 @@ async def test_memories_become_records_that_say_where_they_come_from(
     assert await scene.flags() == [True, True]
 
 
-async def test_what_was_extracted_is_not_asked_about_again(
+async def test_extracted_messages_are_not_extracted_again(
     scene: Scene, store: Store, namespace: str, endpoint: Endpoint, model: OpenAISummarizer
 ) -> None:
     endpoint.answers(finds(OSLO), finds())
@@ -72,7 +72,7 @@ async def test_a_session_is_left_alone_until_it_is_quiet(
     assert await scene.flags() == [False]
 
 
-async def test_sessions_of_other_profiles_have_no_memories_made_of_them(
+async def test_no_memories_are_extracted_from_sessions_of_other_profiles(
     scene: Scene, store: Store, namespace: str, model: OpenAISummarizer
 ) -> None:
     await scene.ledger.update_config("s", {"profile": "none"}, user_id="mia")
@@ -110,7 +110,7 @@ async def test_each_strategy_asks_in_its_own_way(
     assert (record.extraction_strategy, record.extraction_strategy_config) == (strategy, config)
 
 
-async def test_what_is_said_stays_between_fences_that_nobody_can_guess(
+async def test_messages_stay_between_fences_that_cannot_be_guessed(
     scene: Scene, store: Store, namespace: str, endpoint: Endpoint, model: OpenAISummarizer
 ) -> None:
     """trust M-4, I-54."""
@@ -172,7 +172,7 @@ async def test_a_bad_answer_loses_nothing_and_the_job_is_tried_again(
     assert await scene.texts() == ["Mia lives in Oslo"]
 
 
-async def test_nothing_worth_remembering_is_an_answer(
+async def test_an_answer_without_memories_is_valid(
     scene: Scene, store: Store, namespace: str, endpoint: Endpoint, model: OpenAISummarizer
 ) -> None:
     endpoint.answers(finds())
@@ -217,7 +217,7 @@ async def test_messages_added_during_an_extraction_survive_it_with_their_flags_r
 
 
 @pytest.mark.parametrize("end", [True, False], ids=["deleted", "cleared"])
-async def test_what_was_deleted_or_cleared_during_an_extraction_stays_so(
+async def test_a_session_deleted_or_cleared_during_an_extraction_stays_so(
     end: bool, scene: Scene, endpoint: Endpoint, model: OpenAISummarizer
 ) -> None:
     """http B3."""
@@ -245,7 +245,7 @@ async def test_a_message_edited_during_an_extraction_is_read_anew(
     assert await scene.texts() == ["Mia lives in Oslo"]
 
 
-async def test_messages_that_were_summarised_before_are_extracted_all_the_same(
+async def test_messages_that_were_summarised_before_are_still_extracted(
     scene: Scene, store: Store, namespace: str, endpoint: Endpoint, model: OpenAISummarizer
 ) -> None:
     await scene.say("I moved to Oslo", *("words " * 2_000 for _ in range(6)))

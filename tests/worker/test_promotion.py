@@ -12,7 +12,7 @@ from ledger.worker.promotion import promote
 from tests.support.worker_scene import Scene, work, worked
 
 
-async def test_a_memory_becomes_a_record_and_says_since_when(scene: Scene, store: Store, namespace: str) -> None:
+async def test_a_memory_becomes_a_record_and_has_its_time(scene: Scene, store: Store, namespace: str) -> None:
     await scene.say("hello")
     await scene.choose("custom", custom_prompt="Only allergies: {message}")
     version = await scene.note("m1", "Mia lives in Oslo", topics=("home",))
@@ -143,7 +143,7 @@ async def test_a_message_takes_no_id_from_another_record(scene: Scene, store: St
     assert len(await scene.memory.history("2")) == 1
 
 
-async def test_without_long_term_memory_nothing_goes_there(scene: Scene, store: Store, namespace: str) -> None:
+async def test_without_long_term_memory_nothing_is_promoted(scene: Scene, store: Store, namespace: str) -> None:
     """http W-35."""
     await scene.say("hello")
     await scene.note("m1", "Mia lives in Oslo")

@@ -1,4 +1,4 @@
-"""Our own API: time travel and audit over sessions. Source: http §5."""
+"""The native API: time travel and audit of sessions. Source: http §5."""
 
 from ledger.server.native import (
     audit,

@@ -14,7 +14,7 @@ from ledger.shapes.base import Shape
 
 router = native_router(prefix="/v1/sessions/{session_id}", tags=["proof"])
 
-#: The layer of a finding that is about what is read, not about the log; trust §6 counts from 1.
+#: The layer of a finding about reads, not about the log; trust §6 counts from 1.
 _PROJECTION = 0
 
 
@@ -26,7 +26,7 @@ class HeadShape(Shape):
 
 
 class FindingShape(Shape):
-    """A thing that is not as it was written; *layer* is that of the proof that failed, 0 the projection's."""
+    """A difference from what was written; *layer* is that of the failed proof, 0 for reads."""
 
     version: int | None
     position: int | None
@@ -56,7 +56,7 @@ async def verify(session: SessionOf, caller: ReadCaller, response: Response) -> 
     verdict: str = report.verdict
     if report.ok and not await session.ledger.matches_replay(**session.names):
         verdict = "TAMPERED"
-        problem = "reads answer something else than a replay"
+        problem = "reads do not agree with a replay"
         findings.append(FindingShape(version=report.checked, position=None, layer=_PROJECTION, problem=problem))
     tag(response, newest.version)
     return VerdictShape(
@@ -71,13 +71,13 @@ async def verify(session: SessionOf, caller: ReadCaller, response: Response) -> 
 async def seen(
     session: SessionOf, caller: ReadCaller, service: ServiceOf, version: VersionOf = None, at: AtTime = None
 ) -> SeenShape:
-    """Show what the model was shown: the newest context recorded up to then, else what it would have been."""
+    """Return what the model saw: the newest context recorded up to that point, else what it would have been."""
     found = await session.ledger.seen(**session.names, **when(version, never_future(service, at)))
     return SeenShape.model_validate(found)
 
 
 @router.get("/entries/{entry_id}/derived", operation_id="derived")
 async def derived(session: SessionOf, entry_id: EntryIdParameter, caller: ReadCaller) -> DerivedShape:
-    """Show every summary and recorded context that an entry reached."""
+    """Return every summary and recorded context that an entry reached."""
     name = check_entry_id(entry_id, field="entry_id")
     return DerivedShape.model_validate(await session.ledger.derived(entry_id=name, **session.names))

@@ -1,4 +1,4 @@
-"""What changed between two points, or would be different under another config (http W-72)."""
+"""Compare two points of a session, or two memory configs (http W-72)."""
 
 from typing import Annotated, Any, Literal
 
@@ -62,7 +62,7 @@ def _points(body: DiffRequest, service: Service) -> tuple[Point | None, Point | 
         raise InvalidInput("bad_value", "give before and after, or what_if", field="what_if")
     if tries:
         if not isinstance(body.what_if, dict | list):
-            raise InvalidInput("wrong_type", "is a memory config", field="what_if")
+            raise InvalidInput("wrong_type", "must be a memory config", field="what_if")
         return body.version, body.what_if
     if body.version is not None or body.on_miss is not None:
         raise InvalidInput("unknown_field", "goes with what_if", field="version")
@@ -73,5 +73,5 @@ def _point(point: PointInTime | None, service: Service, field: str) -> Point | N
     if point is None:
         return None
     if point.version is not None and point.at is not None:
-        raise InvalidInput("bad_version", "give a version or a moment, not both", field=field)
+        raise InvalidInput("bad_version", "must have a version or a time, not both", field=field)
     return point.version if point.at is None else never_future(service, point.at)

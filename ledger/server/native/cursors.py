@@ -1,7 +1,7 @@
-"""Opaque places in a list: whoever changes one, or takes it to another list, is told so (http W-64, trust I-42).
+"""Opaque cursors of lists: a changed cursor, or one of another list, is refused (http W-64, trust I-42).
 
-A cursor gives no right: the list it is used on checks who asks. Its key is made of the identity of the ledger it
-came from, so it holds in every process and after a restart, and in no other ledger.
+A cursor gives no permission: its list checks the caller. Its key is derived from the id of the ledger, so it is
+valid in every process and after a restart, but in no other ledger.
 """
 
 import base64
@@ -21,7 +21,7 @@ _MOST_CHARACTERS: Final = 512
 
 
 class Cursors:
-    """The cursors of one list: *filters* are all parameters that choose what is in it."""
+    """The cursors of one list; *filters* are all parameters that select its items."""
 
     def __init__(self, ledger_id: UUID, name: str, namespace: str, filters: dict[str, str | None]) -> None:
         self._key = sha256(b"mledger/cursor/1\n" + ledger_id.bytes).digest()
@@ -40,11 +40,11 @@ class Cursors:
         try:
             raw = base64.b64decode(cursor[:_MOST_CHARACTERS] + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
         except (binascii.Error, ValueError):
-            raise _bad() from None
+            raise bad_cursor() from None
         mac, place = raw[:_MAC_BYTES], raw[_MAC_BYTES:]
-        # compared as text too: the last character of a cursor has bits that no byte has
+        # the text is compared too: the last character has bits that are in no byte
         if not hmac.compare_digest(mac, self._mac(place)) or self.make(place) != cursor:
-            raise _bad()
+            raise bad_cursor()
         return place
 
     def _mac(self, place: bytes) -> bytes:
@@ -52,10 +52,11 @@ class Cursors:
 
 
 async def cursors_of(store: Store, name: str, namespace: str, filters: dict[str, str | None]) -> Cursors | None:
-    """Return the cursors of a list in *namespace*; none if nothing was ever appended there."""
+    """Return the cursors of a list in *namespace*; or None if the namespace has no events."""
     info = await store.events.namespace(namespace_id(namespace))
     return None if info is None else Cursors(info.ledger_id, name, namespace, filters)
 
 
-def _bad() -> InvalidInput:
-    return InvalidInput("bad_cursor", "is none of this list; begin without one", field="cursor")
+def bad_cursor() -> InvalidInput:
+    """Return the refusal of a cursor that is not of the list."""
+    return InvalidInput("bad_cursor", "must be a cursor of this list; start without a cursor", field="cursor")

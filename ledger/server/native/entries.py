@@ -1,4 +1,4 @@
-"""Entries: added, shown with their history, edited, removed (http W-65)."""
+"""Add, show, edit and remove entries (http W-65)."""
 
 from typing import Annotated, Any, Final, TypeAlias
 
@@ -20,7 +20,7 @@ from ledger.strict_json import INT_MAX
 
 router = native_router(prefix="/v1/sessions/{session_id}/entries", tags=["entries"])
 
-#: How an entry is described; what it may hold is checked where all doors check it, in `ledger.session.drafts`.
+#: The schema of an entry for the OpenAPI document; `ledger.session.drafts` checks the values.
 _ENTRY_SCHEMA: Final[JsonObject] = {
     "type": "object",
     "properties": {
@@ -51,12 +51,12 @@ _ENTRY_SCHEMA: Final[JsonObject] = {
 }
 
 Draft: TypeAlias = Annotated[dict[str, Any], WithJsonSchema(_ENTRY_SCHEMA)]
-ExpectedVersion: TypeAlias = Annotated[int, Field(ge=0, le=INT_MAX, description="0: the session is to be new.")]
+ExpectedVersion: TypeAlias = Annotated[int, Field(ge=0, le=INT_MAX, description="0: the session must be new.")]
 EntryIdParameter: TypeAlias = Annotated[str, Path(description="The entry's id.", examples=["m-1"])]
 
 
 class NewEntries(StrictBody):
-    """1 to 1,000 entries, all added or none."""
+    """1 to 1,000 entries; all are added or none."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -76,7 +76,7 @@ class NewEntries(StrictBody):
 
 
 class NewContent(StrictBody):
-    """The text that an entry is to have."""
+    """The new text of an entry."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"content": "Book a table for three"}]})
 
@@ -84,7 +84,7 @@ class NewContent(StrictBody):
 
 
 class AtVersion(Shape):
-    """The version that the session came to."""
+    """The new version of the session."""
 
     version: int
 
@@ -97,7 +97,7 @@ async def add(
     _check_roles(caller, body.entries)
     guard = await conditions.guard(session, body.expected_version)
     if not 1 <= len(body.entries) <= BATCH_ENTRIES:
-        raise InvalidInput("batch_size", f"1 to {BATCH_ENTRIES} entries", field="entries", limit=BATCH_ENTRIES)
+        raise InvalidInput("batch_size", f"must have 1 to {BATCH_ENTRIES} items", field="entries", limit=BATCH_ENTRIES)
     with conditions.hold():
         added = await session.ledger.add_entries(
             session.session_id,
@@ -129,7 +129,7 @@ async def edit(
     conditions: ConditionsOf,
     response: Response,
 ) -> AtVersion:
-    """Replace the text of an active entry; the old one stays in history."""
+    """Replace the text of an active entry; the old text stays in its history."""
     check_entry_id(entry_id, field="entry_id")
     entry = (await session.state()).window.newest(entry_id)
     if entry is not None and entry.pinned:
@@ -146,7 +146,7 @@ async def edit(
 async def remove(
     session: SessionOf, entry_id: EntryIdParameter, caller: WriteCaller, conditions: ConditionsOf, response: Response
 ) -> AtVersion:
-    """Withdraw an active entry; it stays in history."""
+    """Remove an active entry from the window; its history stays."""
     check_entry_id(entry_id, field="entry_id")
     await session.state()
     with conditions.hold():
@@ -163,6 +163,6 @@ def _check_roles(caller: Caller, entries: list[dict[str, Any]]) -> None:
 
 
 def _require_system(caller: Caller) -> None:
-    """Refuse a caller who may not speak as the system (trust I-32)."""
+    """Refuse a caller who may not write as the system (trust I-32)."""
     if not caller.permits("system"):
         raise NotPermitted("role_not_allowed", "the role system needs a credential with the scope 'system'")

@@ -1,4 +1,4 @@
-"""Forking a session within its namespace (http W-70)."""
+"""Fork a session within its namespace (http W-70)."""
 
 from typing import Annotated
 
@@ -19,7 +19,7 @@ router = native_router(prefix="/v1/sessions/{session_id}", tags=["managing"])
 
 
 class NewFork(StrictBody):
-    """The new session, of the same user unless another is named; and from where on it goes by itself, else now."""
+    """The new session, by default of the same user, and the point of the fork, by default now."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"session_id": "support-42-again", "version": 3}]})
 
@@ -53,7 +53,7 @@ async def fork(
 ) -> ForkShape:
     """Begin a session that shares this one's history up to a version, by reference; both go on by themselves."""
     if body.version is not None and body.at is not None:
-        raise InvalidInput("bad_version", "give a version or a moment, not both", field="at")
+        raise InvalidInput("bad_version", "must not be sent together with version", field="at")
     if conditions.if_match:
         await conditions.require(session)
     forked = await session.ledger.fork(

@@ -1,4 +1,4 @@
-"""The history of a record of long-term memory, and undoing what was done to it (http W-71)."""
+"""Show the history of a record of long-term memory, and restore a revision (http W-71)."""
 
 from typing import Annotated
 
@@ -23,9 +23,9 @@ class Revisions(Shape):
 
 
 class BackTo(StrictBody):
-    """Which revision to bring back; the names are needed only where it was live in several places.
+    """The revision to restore; the names are needed only if it was live in several places.
 
-    An empty ``user_id`` stands for no user.
+    An empty ``user_id`` means no user.
     """
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"revision": 2}]})

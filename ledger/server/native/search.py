@@ -1,4 +1,4 @@
-"""Searching what was ever said in a namespace."""
+"""Search the entries and summaries of a namespace."""
 
 from typing import Annotated, Any
 
@@ -15,14 +15,14 @@ router = native_router(tags=["search"])
 
 
 class Search(StrictBody):
-    """Words, and where to look for them. A body, for what is searched for belongs into no log of addresses."""
+    """A query and its filters; a body, so that queries do not appear in logs of URLs."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"query": "table for two", "top_k": 3}]})
 
     query: Annotated[str, Field(max_length=10_000)]
     session_id: str | None = None
     user_id: str | None = None
-    collection: str | None = Field(default=None, description="A knowledge base, in place of entries and summaries.")
+    collection: str | None = Field(default=None, description="A knowledge base to search instead.")
     top_k: Annotated[int, Field(ge=1, le=MOST_FOUND)] = 10
     around: Annotated[int, Field(ge=0, le=MOST_AROUND)] = 1
     include_erased: bool = False

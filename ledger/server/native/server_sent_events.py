@@ -1,7 +1,7 @@
-"""Events as they come: server-sent events of a session, or of a whole namespace (http W-67).
+"""Server-sent events of a session or of a whole namespace (http W-67).
 
-Each is sent at least once and in order; who was cut off goes on from the last id that arrived. A stream holds no
-connection to the database while it waits.
+Each event is sent at least once and in order; a reader that was cut off continues from the last id it received. A
+stream holds no database connection while it waits.
 """
 
 import asyncio
@@ -33,10 +33,10 @@ COMMENT_S: Final = 15.0
 _PAGE: Final = 100
 _PLACE: Final = re.compile(r"[0-9]{1,19}")
 
-#: Reads what comes after a place; told apart by what its ids count.
+#: Reads the events after a place, which is a version or a position.
 Read: TypeAlias = Callable[[int], Awaitable[Sequence[LoggedEvent]]]
 LastEventId: TypeAlias = Annotated[
-    str | None, Header(description="The id of the last event that arrived; wins over the parameter.", examples=["7"])
+    str | None, Header(description="The id of the last event that arrived; replaces the parameter.", examples=["7"])
 ]
 
 _STREAMS: Final[dict[int | str, dict[str, Any]]] = {
@@ -72,7 +72,7 @@ async def of_session(
     after_version: AfterVersion = 0,
     last_event_id: LastEventId = None,
 ) -> EventStream:
-    """Follow a session: its events after a version, and then each as it is recorded."""
+    """Follow a session: its events after a version, then each new one."""
     await session.state()
     after = _place(last_event_id, after_version)
 
@@ -91,7 +91,7 @@ async def of_namespace(
     after: Annotated[int, whole_number("after", least=0), Query(description="A position; not included.")] = 0,
     last_event_id: LastEventId = None,
 ) -> EventStream:
-    """Follow a namespace: all its events after a position, in position order, and then each as it is recorded."""
+    """Follow a namespace: its events after a position, in order, then each new one."""
 
     async def read(place: int) -> Sequence[LoggedEvent]:
         return await ledger.get_feed(after=place, limit=_PAGE)
@@ -103,16 +103,16 @@ def _place(last_event_id: str | None, after: int) -> int:
     if last_event_id is None:
         return after
     if not _PLACE.fullmatch(last_event_id) or int(last_event_id) > INT_MAX:
-        raise InvalidInput("bad_last_event_id", "is the id of an event of this stream", field="last-event-id")
+        raise InvalidInput("bad_last_event_id", "must be the id of an event of this stream", field="last-event-id")
     return int(last_event_id)
 
 
 async def _follow(service: Service, namespace: str, read: Read, place: str, after: int) -> EventStream:
-    """Return the stream of what *read* gives after *after*, the *place* of each event being its id.
+    """Return a stream of the events that *read* returns after *after*; the id of each is its field *place*.
 
     Raises:
         RateLimited: too many streams are open.
-        Unavailable: the first events cannot be read; a fault later on ends the stream, and its reader comes again.
+        Unavailable: the first events cannot be read. A later error ends the stream, and its reader reconnects.
     """
     open_streams = AsyncExitStack()
     signal = await open_streams.enter_async_context(service.notifier.listen(namespace_id(namespace)))
@@ -148,7 +148,7 @@ async def _lines(
         if not page and not await _notified(notified, service.stopping):
             yield b": waiting\n\n"
             continue
-        notified = signal.next  # before reading, so that what is appended meanwhile is noticed
+        notified = signal.next  # taken before the read, so that an append during it is noticed
         try:
             page = await read(after)
         except LedgerError:
@@ -156,7 +156,7 @@ async def _lines(
 
 
 async def _notified(notified: asyncio.Event, stopping: asyncio.Event) -> bool:
-    """Wait for new events or the end of the service; return false if neither comes before a keep-alive is due."""
+    """Wait for new events or the stop of the service; return False when a keep-alive is due first."""
     waiting = [asyncio.ensure_future(each.wait()) for each in (notified, stopping)]
     try:
         done, _ = await asyncio.wait(waiting, timeout=COMMENT_S, return_when=asyncio.FIRST_COMPLETED)

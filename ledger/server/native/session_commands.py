@@ -1,4 +1,4 @@
-"""Compacting, clearing, configuring (http W-69)."""
+"""Compact, clear and configure sessions (http W-69)."""
 
 from typing import Annotated, Any, Final
 
@@ -30,20 +30,20 @@ class CompactRequest(StrictBody):
 
     key: Annotated[str, Field(max_length=128)] | None = None
     keep_tokens: Annotated[int, Field(ge=0, le=INT_MAX)] | None = Field(
-        default=None, description="How much of the end stays, where the strategy keeps by tokens."
+        default=None, description="How many tokens at the end stay, if the strategy counts tokens."
     )
     model: Annotated[str, Field(min_length=1, max_length=256)] | None = None
     dry_run: bool = False
-    force: bool = Field(default=False, description="Compact also where the config asks for more entries.")
+    force: bool = Field(default=False, description="Compact even if the config requires more entries.")
 
 
 class UnderWay(Shape):
-    """A compaction that goes on in the background."""
+    """A compaction that continues in the background."""
 
     compaction_id: str
 
 
-#: Any shape of a memory config (R-CFG); what is in it is checked where all doors check it.
+#: Any shape of a memory config (R-CFG); the ledger checks its contents.
 ConfigInput = Annotated[
     Any, WithJsonSchema({"anyOf": [{"type": "object"}, {"type": "array"}], "description": "A memory config."})
 ]
@@ -60,7 +60,7 @@ class NewConfig(StrictBody):
 
 
 class ConfigShape(Shape):
-    """The memory config of a session, whole, and what the working-memory API keeps beside it."""
+    """The whole memory config of a session, and its settings of the working-memory API."""
 
     config: JsonObject
     ttl_seconds: int | None
@@ -79,7 +79,7 @@ class ConfigShape(Shape):
 
 
 _COMPACTS: Final[dict[int | str, dict[str, Any]]] = {
-    202: {"model": UnderWay, "description": "It goes on in the background."}
+    202: {"model": UnderWay, "description": "It continues in the background."}
 }
 
 
@@ -124,7 +124,7 @@ async def compact(
 
 @router.post("/clear", operation_id="clear")
 async def clear(session: SessionOf, caller: WriteCaller, conditions: ConditionsOf, response: Response) -> AtVersion:
-    """Empty window and summaries; the session stays live, and config, data, memories and lifetime stay."""
+    """Clear window and summaries; the session stays live, with its config, data, memories and lifetime."""
     with conditions.hold():
         version = await session.ledger.clear_session(**session.names, **await conditions.guard(session))
     if not version:
@@ -135,7 +135,7 @@ async def clear(session: SessionOf, caller: WriteCaller, conditions: ConditionsO
 
 @router.get("/config", operation_id="get_config")
 async def show_config(session: SessionOf, caller: ReadCaller, response: Response) -> ConfigShape:
-    """Show the memory config."""
+    """Return the memory config."""
     state = await session.state()
     tag(response, state.version)
     return ConfigShape.of(state, state.version)
@@ -145,7 +145,7 @@ async def show_config(session: SessionOf, caller: ReadCaller, response: Response
 async def put_config(
     session: SessionOf, body: NewConfig, caller: WriteCaller, conditions: ConditionsOf, response: Response
 ) -> ConfigShape:
-    """Put a whole memory config in place; a session that is not there begins with it, unless `If-Match` is sent."""
+    """Replace the memory config; a session that does not exist is created, unless `If-Match` is sent."""
     with conditions.hold():
         done = await session.ledger.update_config(
             config=body.config, replace=True, **session.names, **await conditions.guard(session)

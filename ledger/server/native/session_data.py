@@ -1,4 +1,4 @@
-"""What a session keeps beside its window, and bringing a past state back (http W-66, W-70)."""
+"""Change the data of a session, and restore a past state (http W-66, W-70)."""
 
 from typing import Annotated, Any
 
@@ -27,7 +27,7 @@ class DataShape(Shape):
 
 
 class Back(StrictBody):
-    """What to bring back."""
+    """The version to restore."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"version": 3}]})
 
@@ -54,7 +54,7 @@ async def patch_data(
 async def restore(
     session: SessionOf, body: Back, caller: WriteCaller, conditions: ConditionsOf, response: Response
 ) -> AtVersion:
-    """Bring back what the session was at a version, also after its end, by new events."""
+    """Restore the session to a version by new events, also after its end."""
     with conditions.hold():
         version = await session.ledger.restore(version=body.version, **session.names, **await conditions.guard(session))
     tag(response, version, replayed=version.replayed)

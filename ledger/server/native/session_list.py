@@ -13,7 +13,7 @@ from ledger.names import check_name
 from ledger.ports.session_index import IndexedSession, LifeStatus
 from ledger.server.callers import ReadCaller
 from ledger.server.ledgers import LedgerOf, ServiceOf
-from ledger.server.native.cursors import cursors_of
+from ledger.server.native.cursors import bad_cursor, cursors_of
 from ledger.server.routes import native_router
 from ledger.server.strict_body import PageLimit
 from ledger.shapes.base import Shape
@@ -25,7 +25,7 @@ _PLACE = struct.Struct(">q16s")
 
 
 class SessionPage(Shape):
-    """A page of sessions, the one written to last first."""
+    """A page of sessions, the last written first."""
 
     sessions: tuple[SessionShape, ...]
     next_cursor: str | None = Field(description="Goes on after this page; null at the end.")
@@ -37,21 +37,21 @@ async def list_sessions(
     caller: ReadCaller,
     service: ServiceOf,
     namespace: Annotated[str | None, Query()] = None,
-    user_id: Annotated[str | None, Query(description="Only the sessions of this user; empty: of nobody.")] = None,
+    user_id: Annotated[str | None, Query(description="Only sessions of this user; if empty, of no user.")] = None,
     status: Annotated[str | None, Query(json_schema_extra={"enum": ["live", "expired", "ended"]})] = None,
     limit: PageLimit = 100,
     cursor: Annotated[str | None, Query(description="The `next_cursor` of the page before.")] = None,
 ) -> SessionPage:
-    """List sessions, newest first."""
-    namespace_id = caller.namespace(namespace)
+    """List sessions, the last written first."""
+    name = caller.namespace(namespace)
     if user_id is not None:
         check_name(user_id, field="user_id", may_be_empty=True)
     wanted = _status(status)
-    cursors = await cursors_of(service.store, "sessions", namespace_id, {"user_id": user_id, "status": wanted})
+    cursors = await cursors_of(service.store, "sessions", name, {"user_id": user_id, "status": wanted})
     after = None
     if cursor is not None:
         if cursors is None:
-            raise InvalidInput("bad_cursor", "is none of this list; begin without one", field="cursor")
+            raise bad_cursor()
         moment, stream = _PLACE.unpack(cursors.read(cursor))
         after = (to_datetime(moment), UUID(bytes=stream))
     rows = await ledger.list_sessions(user_id=user_id, status=wanted, after=after, limit=limit)
@@ -61,7 +61,7 @@ async def list_sessions(
         more = bool(await ledger.list_sessions(user_id=user_id, status=wanted, after=place, limit=1))
     now = service.clock.now()
     return SessionPage(
-        sessions=tuple(SessionShape.of(row, namespace=namespace_id, now=now) for row in rows),
+        sessions=tuple(SessionShape.of(row, namespace=name, now=now) for row in rows),
         next_cursor=cursors.make(_place(rows[-1])) if more and cursors is not None else None,
     )
 
@@ -69,7 +69,7 @@ async def list_sessions(
 def _status(status: str | None) -> LifeStatus | None:
     if status is None or status in {"live", "expired", "ended"}:
         return status  # type: ignore[return-value]  # one of them
-    raise InvalidInput("bad_value", "is live, expired or ended", field="status")
+    raise InvalidInput("bad_value", "must be live, expired or ended", field="status")
 
 
 def _place(row: IndexedSession) -> bytes:

@@ -1,4 +1,4 @@
-"""What a session is, or was: state, context, numbers (http W-68, W-69)."""
+"""Read the state, the context and the statistics of a session, now or in the past (http W-68, W-69)."""
 
 from typing import Annotated, TypeAlias, TypedDict
 
@@ -30,7 +30,7 @@ VersionOf: TypeAlias = Annotated[
 ]
 AtTime: TypeAlias = Annotated[
     str | None,
-    Query(description="As it was at this moment: ISO 8601 with an offset.", examples=["2026-01-31T09:30:00Z"]),
+    Query(description="As it was at this time: ISO 8601 with an offset.", examples=["2026-01-31T09:30:00Z"]),
 ]
 
 
@@ -81,13 +81,13 @@ async def context(
     at: AtTime = None,
     model_name: Annotated[str | None, Query(description="A model whose window is known.", examples=["gpt-4o"])] = None,
     context_window_max: Annotated[
-        int | None, whole_number("context_window_max", least=1), Query(description="Wins over the model's window.")
+        int | None, whole_number("context_window_max", least=1), Query(description="Replaces the window of the model.")
     ] = None,
     format: Annotated[str, Query(json_schema_extra={"enum": ["messages", "text"]})] = "messages",
 ) -> ContextShape:
-    """Show what a model is given, or would have been given then; the oldest units are left out if it is too much."""
+    """Return the context for a model, now or in the past; the oldest units are left out if it is too long."""
     if format not in {"messages", "text"}:
-        raise InvalidInput("bad_value", "is messages or text", field="format")
+        raise InvalidInput("bad_value", "must be messages or text", field="format")
     limit = context_window_max if context_window_max is not None else _window(model_name)
     found = await session.ledger.get_state(**session.names, **when(version, never_future(service, at)))
     looks_back = version is not None or at is not None
@@ -125,19 +125,19 @@ class PointInTime(TypedDict, total=False):
 
 
 def when(version: int | None, at: str | None) -> PointInTime:
-    """Return the point in time that a request asks for; now, if for none."""
+    """Return the point in time of a request; empty for now."""
     asked: PointInTime = {}
     if version is not None:
         asked["version"] = version
     if at is not None:
         asked["at"] = at
     if len(asked) == 2:
-        raise InvalidInput("bad_version", "give a version or a moment, not both", field="at")
+        raise InvalidInput("bad_version", "must not be sent together with version", field="at")
     return asked
 
 
 def _window(model_name: str | None) -> int | None:
-    """Return the window of a model that was named.
+    """Return the window of a named model, or None without a name.
 
     Raises:
         InvalidInput: ``unknown_model``.
@@ -146,5 +146,5 @@ def _window(model_name: str | None) -> int | None:
         return None
     found = window_tokens(model_name)
     if found is None:
-        raise InvalidInput("unknown_model", "its window is not known; send context_window_max", field="model_name")
+        raise InvalidInput("unknown_model", "is not known; send context_window_max", field="model_name")
     return found

@@ -1,4 +1,4 @@
-"""Which session a request is about, and under what conditions it writes (http W-63, W-64)."""
+"""The session of a request, and the conditions of a write (http W-63, W-64)."""
 
 import re
 from collections.abc import Iterator
@@ -33,31 +33,31 @@ class Names(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class RequestedSession:
-    """A session of the request's namespace, which may have no events."""
+    """A session in the namespace of the request; it may not exist."""
 
     handle: NamespaceHandle
     names: Names
 
     @property
     def ledger(self) -> MemoryLedger:
-        """The ledger of its namespace."""
+        """The ledger of the namespace."""
         return MemoryLedger(self.handle)
 
     @property
     def stream(self) -> Stream:
-        """Its place in the store."""
+        """The stream of the session."""
         return self.handle.stream(**self.names)
 
     @property
     def session_id(self) -> str:
-        """Its name."""
+        """The id of the session."""
         return self.names["session_id"]
 
     async def state(self) -> SessionState:
-        """Return its state now.
+        """Return the state now.
 
         Raises:
-            SessionNotFound: it has no events.
+            SessionNotFound: the session does not exist.
         """
         return await self.ledger.get_state(**self.names)
 
@@ -65,7 +65,7 @@ class RequestedSession:
 async def _session(
     session_id: Annotated[str, Path(description="The session's id.", examples=["support-42"])],
     handle: HandleOf,
-    user_id: Annotated[str | None, Query(description="Whose session; of nobody without it.")] = None,
+    user_id: Annotated[str | None, Query(description="The user of the session, if it has one.")] = None,
 ) -> RequestedSession:
     user = None if user_id is None else check_name(user_id, field="user_id", may_be_empty=True)
     return RequestedSession(handle, {"session_id": check_name(session_id, field="session_id"), "user_id": user})
@@ -75,7 +75,7 @@ SessionOf: TypeAlias = Annotated[RequestedSession, Depends(_session)]
 
 
 class Guarded(TypedDict, total=False):
-    """What a write of the library takes beside the names; see `ledger.results.Guard`."""
+    """The conditions of a write in the library; see `ledger.results.Guard`."""
 
     idempotency_key: str | None
     expected_version: int | None
@@ -83,26 +83,26 @@ class Guarded(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class WriteConditions:
-    """The headers of a write; *versions* are those that ``If-Match`` names, none stands for any."""
+    """The conditional headers of a write; *versions* are those of ``If-Match``, None means any."""
 
     key: str | None
     if_match: bool
     versions: frozenset[int] | None
 
     async def guard(self, session: RequestedSession, expected_version: int | None = None) -> Guarded:
-        """Return the conditions as the library takes them; *expected_version* is the body's.
+        """Return the conditions for the library; *expected_version* is from the body.
 
         Raises:
-            PreconditionFailed: ``If-Match`` names no version, or there is no live session.
+            PreconditionFailed: ``If-Match`` and *expected_version* differ, or there is no live session.
         """
         if not self.if_match:
             return {"idempotency_key": self.key, "expected_version": expected_version}
         if self.versions is not None and expected_version not in {None, *self.versions}:
-            raise PreconditionFailed("If-Match and expected_version name different versions")
+            raise PreconditionFailed("If-Match and expected_version must name the same version")
         try:
             state = await session.state()
         except SessionNotFound:
-            raise PreconditionFailed("there is no such session") from None
+            raise PreconditionFailed("the session does not exist") from None
         if self.versions is None:
             if not state.opened:
                 raise PreconditionFailed("the session has ended")
@@ -111,14 +111,14 @@ class WriteConditions:
             if not state.opened:
                 raise PreconditionFailed("the session has ended")
             return {"idempotency_key": self.key, "expected_version": state.version}
-        # let the store say so, which first looks whether the request was carried out before
+        # the store refuses it, but first checks whether the request was carried out before
         return {"idempotency_key": self.key, "expected_version": max(self.versions, default=INT_MAX)}
 
     async def require(self, session: RequestedSession) -> None:
-        """Refuse unless *session* is at the version that ``If-Match`` names, for a write to another session.
+        """Refuse a write to another session unless *session* is at the version of ``If-Match``.
 
         Raises:
-            PreconditionFailed: it is not.
+            PreconditionFailed: it is at another version.
         """
         guard = await self.guard(session)
         if guard.get("expected_version") not in {None, (await session.state()).version}:
@@ -126,7 +126,7 @@ class WriteConditions:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Tell a version that is not the one of ``If-Match`` as 412, not as 409.
+        """Turn a version conflict with ``If-Match`` into 412 instead of 409.
 
         Raises:
             PreconditionFailed: the session is at another version.
@@ -155,12 +155,12 @@ async def _conditions(
     parts = [part.strip() for part in if_match.split(",")]
     found = [_ETAG.fullmatch(part) for part in parts]
     if len(parts) > _MOST_ETAGS or not all(found):
-        raise InvalidInput("bad_if_match", 'is an ETag such as "7", or *', field="if-match")
+        raise InvalidInput("bad_if_match", 'must be an ETag such as "7", or *', field="if-match")
     versions = frozenset(
         int(match[2]) for match in found if match and not match[1] and int(match[2])
     )  # weak ones match nothing
     if any(version > INT_MAX for version in versions):
-        raise InvalidInput("bad_if_match", "no version is that high", field="if-match")
+        raise InvalidInput("bad_if_match", "must name an existing version", field="if-match")
     return WriteConditions(key, if_match=True, versions=versions)
 
 
@@ -168,19 +168,19 @@ ConditionsOf: TypeAlias = Annotated[WriteConditions, Depends(_conditions)]
 
 
 def tag(response: Response, version: int, *, replayed: bool = False) -> None:
-    """Say on *response* which version the session is at, and whether the answer is that of a first attempt."""
+    """Set the headers for the version of the session, and for a repeated answer."""
     response.headers["etag"] = f'"{version}"'
     if replayed:
         response.headers["idempotent-replayed"] = "true"
 
 
 def never_future(service: Service, at: str | None) -> str | None:
-    """Return *at*, a moment as the library takes it, unless it is yet to come (trust I-43).
+    """Return *at* unless it is in the future (trust I-43).
 
     Raises:
         InvalidInput: ``bad_time``.
     """
     moment = check_time(at, "at")
     if moment is not None and moment > service.clock.now():
-        raise InvalidInput("bad_time", "is yet to come", field="at")
+        raise InvalidInput("bad_time", "must not be in the future", field="at")
     return at

@@ -1,4 +1,4 @@
-"""Taking a session along: its whole history as one of our own files (http W-70, trust E-12)."""
+"""Export and import the whole history of a session as an export file (http W-70, trust E-12)."""
 
 import io
 from collections.abc import AsyncIterator
@@ -20,12 +20,12 @@ router = native_router(prefix="/v1/sessions/{session_id}", tags=["transfer"])
 LINES: Final = "application/jsonl"
 _MEDIA_TYPES: Final = frozenset({LINES, "application/x-ndjson"})
 _EXPORTS: Final[dict[int | str, dict[str, Any]]] = {
-    200: {"description": "A header, the events, and a trailer, a line each.", "content": {LINES: {}}},
+    200: {"description": "A header, the events and a trailer, one line each.", "content": {LINES: {}}},
 }
 _BODY: Final[dict[str, Any]] = {
     "requestBody": {
         "required": True,
-        "content": {LINES: {"schema": {"type": "string", "description": "What an export gave, every byte of it."}}},
+        "content": {LINES: {"schema": {"type": "string", "description": "An export file, unchanged."}}},
     }
 }
 
@@ -40,14 +40,14 @@ class ImportedShape(Shape):
 
 
 class LinesResponse(StreamingResponse):
-    """An answer of lines, each JSON."""
+    """An answer of JSON lines."""
 
     media_type = LINES
 
 
 @router.get("/export", responses=_EXPORTS, response_class=LinesResponse, operation_id="export_session")
 async def export(session: SessionOf, caller: ReadCaller, response: Response) -> LinesResponse:
-    """Export every event of the session, each with its hash; a file that was changed is not taken back."""
+    """Export every event of the session with its hash; a changed file cannot be imported."""
     lines = session.ledger.export_file(**session.names)
     first = await anext(lines)
 
@@ -62,19 +62,19 @@ async def export(session: SessionOf, caller: ReadCaller, response: Response) -> 
 @router.post(
     "/import",
     status_code=201,
-    responses={200: {"model": ImportedShape, "description": "It was there already."}},
+    responses={200: {"model": ImportedShape, "description": "All events were already stored."}},
     openapi_extra=_BODY,
     operation_id="import_session",
 )
 async def import_(session: SessionOf, caller: ImportCaller, request: Request, response: Response) -> ImportedShape:
-    """Copy the one session of an export here: all of it or nothing, and not twice; larger files by the command line."""
+    """Import the one session of an export file, completely or not at all; larger files need the command line."""
     body = await read_body(request, media_types=_MEDIA_TYPES)
     before = await _version(session)
     try:
         done = await session.ledger.import_file(lambda: io.BytesIO(body), **session.names)
     except ImportRefused as refused:
-        if refused.code in STATUS_OF_CODE:  # of a line, not of the request
-            raise ImportRefused("bad_line", "is not as it was written", line=refused.line, byte=refused.byte) from None
+        if refused.code in STATUS_OF_CODE:  # the code of a line, not of the request
+            raise ImportRefused("bad_line", "must be as exported", line=refused.line, byte=refused.byte) from None
         raise
     version = await _version(session)
     if version == before:

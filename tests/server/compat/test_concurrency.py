@@ -82,7 +82,7 @@ async def test_every_data_and_memory_method_keeps_the_rest__B7(
     assert "f3" in [memory["id"] for memory in api.get(f"/v1/working-memory/{session}").json()["memories"]]
 
 
-async def test_a_namespace_is_no_user_and_colons_mean_nothing__B8(service: Running, namespace: str) -> None:
+async def test_namespaces_and_users_are_separate_and_colons_mean_nothing__B8(service: Running, namespace: str) -> None:
     """http W-2, W-14."""
     with httpx.Client(base_url=service.url, timeout=30) as api:
         name = f"alice-{namespace[-8:]}"
@@ -176,7 +176,7 @@ def test_a_native_append_vouches_for_what_was_there_at_its_version(api: httpx.Cl
     assert texts(api.get(path)) == ["seeing"]
 
 
-def test_what_a_reader_has_already_is_not_sent_again(api: httpx.Client, session: str) -> None:
+def test_an_answer_that_the_reader_has_is_304(api: httpx.Client, session: str) -> None:
     """http W-9: on both APIs."""
     put(api, session, messages=[a_message("a", id="a")])
     for path in (f"/v1/working-memory/{session}", f"/v1/sessions/{session}/state", f"/v1/sessions/{session}/stats"):

@@ -75,7 +75,7 @@ def test_a_put_without_changes_renews_the_lifetime__C15(forgetful: Running, name
         assert versions[1] == versions[0] + 1
 
 
-def test_what_expired_comes_back_exactly__C19_B6(
+def test_an_expired_session_is_restored_exactly__C19_B6(
     remembering: Running, clock: MovedClock, namespace: str, session: str
 ) -> None:
     """http W-22: order, equal messages, roles, summary, data, memories, strategy; and nothing is written by reading."""
@@ -111,7 +111,7 @@ def test_what_expired_comes_back_exactly__C19_B6(
         assert "x-memory-reconstructed" not in api.get(path).headers
 
 
-def test_live_ones_go_first_and_what_was_deleted_stays_so__C19(
+def test_live_sessions_win_and_deleted_ones_stay_deleted__C19(
     remembering: Running, clock: MovedClock, namespace: str, session: str
 ) -> None:
     """http W-21, W-22."""

@@ -23,7 +23,7 @@ def listed(running: Running, **query: Any) -> dict[str, Any]:
     return found
 
 
-def test_who_names_no_namespace_is_shown_all_and_each_is_looked_up_only_when_it_changed(
+def test_without_a_namespace_all_are_listed_and_each_is_read_only_after_a_change(
     server: Server, fresh_database: str
 ) -> None:
     looked_up: list[str] = []
@@ -52,7 +52,7 @@ def test_who_names_no_namespace_is_shown_all_and_each_is_looked_up_only_when_it_
         assert looked_up == ["n1"]
 
 
-def test_a_namespace_without_events_is_no_trouble(server: Server, fresh_database: str) -> None:
+def test_a_namespace_without_events_is_listed_as_empty(server: Server, fresh_database: str) -> None:
     with running(server.target(fresh_database)) as in_flight:
         entry = {"entries": [{"role": "user", "content": "hello"}], "expected_version": 3}
         refused = asking.post(f"{in_flight.url}/v1/sessions/s/entries", params={"namespace": "empty"}, json=entry)
@@ -78,9 +78,7 @@ async def test_lists_have_pages_filters_a_total_and_an_order__C16(
     assert "s4" not in (await client.list_sessions()).sessions
 
 
-async def test_a_session_is_found_by_its_id_if_only_one_can_be_meant__C17(
-    service, namespace: str, session: str
-) -> None:
+async def test_a_session_is_found_by_its_id_if_only_one_matches__C17(service, namespace: str, session: str) -> None:
     """http W-14."""
     with httpx.Client(base_url=service.url, timeout=30) as api:
         path = f"/v1/working-memory/{session}"

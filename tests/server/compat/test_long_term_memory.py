@@ -94,7 +94,7 @@ async def test_forget_dry_and_real__C22(known: MemoryAPIClient, api: httpx.Clien
     assert api.post("/v1/long-term-memory/forget", json={}).status_code == 422
 
 
-async def test_records_that_say_the_same_are_merged__C22(
+async def test_records_with_the_same_content_are_merged__C22(
     client: MemoryAPIClient, api: httpx.Client, namespace: str
 ) -> None:
     """http W-26, W-28."""
@@ -125,7 +125,7 @@ async def test_records_that_say_the_same_are_merged__C22(
         ("/v1/memory/prompt", {}, 422, "required"),
     ],
 )
-def test_what_makes_no_sense_is_refused__C22(api: httpx.Client, path: str, body: dict, status: int, says: str) -> None:
+def test_invalid_requests_are_refused__C22(api: httpx.Client, path: str, body: dict, status: int, says: str) -> None:
     """http W-4, W-23, W-31, W-33."""
     answer = api.post(path, json=body)
     assert answer.status_code == status, answer.text
@@ -169,9 +169,7 @@ async def test_a_prompt_has_its_parts_in_order__C20(
     assert "bicycle" in hydrated["messages"][0]["content"]["text"]
 
 
-async def test_a_missing_session_is_an_empty_one_and_no_hits_are_null__C20(
-    client: MemoryAPIClient, namespace: str
-) -> None:
+async def test_a_missing_session_is_empty_and_no_hits_are_null__C20(client: MemoryAPIClient, namespace: str) -> None:
     """http W-23, W-24."""
     prompt = await client.memory_prompt(
         query="x", session_id="unknown", namespace=namespace, long_term_search={"namespace": {"eq": namespace}}

@@ -81,7 +81,7 @@ def test_only_the_models_that_are_named_pass_and_have_their_windows__W_42(api: h
         assert api.get(f"/v1/working-memory/{session}", params={"model_name": unknown}).status_code == 422
 
 
-def test_a_put_is_one_write_and_the_same_again_is_none__W_51(api: httpx.Client, session: str) -> None:
+def test_a_put_is_one_write_and_a_repeated_put_writes_nothing__W_51(api: httpx.Client, session: str) -> None:
     body = {"messages": [a_message("a", id="a"), a_message("b", id="b")], "data": {"k": 1}, "context": "before"}
     first = put(api, session, **body)
     events = api.get(f"/v1/sessions/{session}/events").json()
@@ -131,7 +131,7 @@ async def test_a_store_that_is_cut_off_costs_no_message__B4(cut: tuple[Cut, Runn
 
 
 @pytest.mark.parametrize("part", [0.5, 1.0], ids=["half of it", "all of it"])
-def test_a_client_that_goes_away_left_all_or_nothing(
+def test_a_request_of_a_client_that_disconnects_is_done_completely_or_not_at_all(
     service: Running, namespace: str, session: str, part: float
 ) -> None:
     """Trust I-50: and the retry is safe."""

@@ -106,7 +106,7 @@ def test_many_random_requests_get_documented_answers(service: Running, operation
     assert fuzz(service, operation, 300, random=True)
 
 
-def test_what_the_client_sends_names_routes_that_are_there() -> None:
+def test_the_client_uses_only_routes_that_exist() -> None:
     assert SENT.keys() <= {operation.label for operation in OPERATIONS}
 
 

@@ -45,7 +45,7 @@ def test_what_is_too_large_for_an_event_is_refused(
         ({"extraction_strategy_config": {"a": "x" * 20_000}}, "extraction_strategy_config"),
     ],
 )
-def test_a_memory_says_only_what_a_record_may_say(
+def test_a_memory_has_the_limits_of_a_record(
     api: httpx.Client, session: str, fields: dict[str, Any], field: str
 ) -> None:
     """What a session holds is promoted, and a record that cannot be kept would stand in the way of all.

@@ -30,7 +30,7 @@ def cut() -> Iterator[tuple[Victim, Running]]:
         victim.start()
 
 
-async def test_a_client_whose_read_fails_is_told_so_and_loses_no_message__B4(cut: tuple[Victim, Running]) -> None:
+async def test_a_failed_read_is_reported_and_loses_no_message__B4(cut: tuple[Victim, Running]) -> None:
     """http W-5, W-54: what is read as absent would be created anew, and then written over."""
     victim, service = cut
     config = MemoryClientConfig(base_url=service.url, timeout=30)

@@ -21,7 +21,7 @@ async def test_health_is_whole_milliseconds__C1(client: MemoryAPIClient) -> None
     assert now > 1_700_000_000_000
 
 
-async def test_a_session_that_is_not_there_is_404_with_its_text__C2(
+async def test_a_missing_session_is_404_with_its_text__C2(
     client: MemoryAPIClient, api: httpx.Client, session: str
 ) -> None:
     """http W-17."""
@@ -31,7 +31,7 @@ async def test_a_session_that_is_not_there_is_404_with_its_text__C2(
         await client.get_working_memory(session)
 
 
-async def test_deleting_what_is_not_there_is_ok__C3(client: MemoryAPIClient, session: str) -> None:
+async def test_deleting_a_missing_session_is_ok__C3(client: MemoryAPIClient, session: str) -> None:
     """http W-19."""
     assert (await client.delete_working_memory(session)).status == "ok"
 
@@ -120,7 +120,7 @@ def soon(seconds: float) -> str:
         ([], {}, "valid"),
     ],
 )
-def test_what_makes_no_sense_is_422_and_stores_nothing__C9(
+def test_invalid_values_are_422_and_store_nothing__C9(
     api: httpx.Client, session: str, body: object, query: dict, says: str
 ) -> None:
     """http W-4, W-16."""
@@ -178,7 +178,7 @@ async def test_percentages__C11(client: MemoryAPIClient, api: httpx.Client, sess
     assert answer.context_percentage_total_used == 10.0
 
 
-def test_what_the_window_cannot_hold_is_left_out_and_kept__C12(api: httpx.Client, session: str) -> None:
+def test_messages_over_the_window_are_left_out_and_stay_stored__C12(api: httpx.Client, session: str) -> None:
     """http W-43."""
     words = " ".join(["word"] * 98)
     put(api, session, messages=[a_message(f"{n} {words}") for n in range(5)])
@@ -251,7 +251,7 @@ def test_a_delete_holds_to_its_version(api: httpx.Client, session: str) -> None:
     assert api.get(path).status_code == 404
 
 
-async def test_a_time_that_is_far_ahead_is_no_trouble_for_the_client(
+async def test_the_client_can_read_a_message_with_a_time_far_ahead(
     client: MemoryAPIClient, api: httpx.Client, session: str
 ) -> None:
     """Trust I-44: what a native client claims is stored; the published one refuses to read such a time."""
@@ -263,7 +263,7 @@ async def test_a_time_that_is_far_ahead_is_no_trouble_for_the_client(
     assert [message.content for message in stored.messages] == ["x", "y"]
 
 
-async def test_a_message_keeps_what_the_client_said_of_it(client: MemoryAPIClient, session: str) -> None:
+async def test_a_message_keeps_the_fields_that_the_client_set(client: MemoryAPIClient, session: str) -> None:
     """http W-6, W-18."""
     at = datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC)
     sent = MemoryMessage(role="narrator", content="Once upon a time", id="m1", created_at=at)
