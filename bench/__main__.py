@@ -1,6 +1,6 @@
-"""Runs the workloads on an embedded PostgreSQL of their own and writes docs/benchmarks.md.
+"""Run the workloads on a temporary embedded PostgreSQL and write docs/benchmarks.md.
 
-With names, ``python -m bench NAME …``, it runs only those workloads and leaves the file alone.
+``python -m bench NAME …`` runs only these workloads and does not write the file.
 """
 
 import asyncio
@@ -37,12 +37,12 @@ _WORKLOADS: dict[str, Callable[[Setting], Awaitable[list[Result]]]] = {
 }
 _INTRODUCTION = """# Benchmarks
 
-Each line sets Memory Ledger beside plain psycopg on a single table, on the same server, in the same run, the two
-taking turns; the figure is the median over the rounds of ours divided by the peer's. The peer does the least that
-is durable: no chain, no idempotency, no expected version, no row security, no projections. Over HTTP, clients and
-service share one process, as the library's callers do.
+Each line compares Memory Ledger with plain psycopg on a single table, on the same server, in the same run, in turns.
+The figure is ours divided by the peer's, as the median over the rounds. The peer does the least that is durable:
+no chain, no idempotency, no expected version, no row security, no projections. Over HTTP, clients and service share
+one process, as the library's callers do.
 
-`make bench` makes this file. Ratios carry over between machines, times do not, so there are none here.
+`make bench` writes this file. It has ratios only, because times differ between machines.
 """
 
 
@@ -75,7 +75,7 @@ def _markdown(results: list[Result]) -> str:
 
 
 def main() -> None:
-    """Run the workloads named, or all."""
+    """Run the workloads that are named, or all."""
     names = sys.argv[1:] or list(_WORKLOADS)
     if unknown := set(names) - set(_WORKLOADS):
         sys.exit(f"no workload {', '.join(sorted(unknown))}; there are {', '.join(_WORKLOADS)}")

@@ -18,11 +18,11 @@ _CPU_GOAL_US = 150.0
 
 
 async def one_client(setting: Setting) -> list[Result]:
-    """One client, one entry at a time, its session in place."""
+    """One client that appends one entry at a time to an existing session."""
     async with setting.store() as store, setting.plain() as plain:
         ledger = ledger_over(store, fresh_namespace())
         stream = Stream.of(fresh_namespace(), "one")
-        place, session = itertools.count(), plain_session("one")
+        sequence, session = itertools.count(), plain_session("one")
 
         async def library() -> None:
             await ledger.add_entries("one", [setting.draft()])
@@ -31,7 +31,7 @@ async def one_client(setting: Setting) -> list[Result]:
             await store.events.append(request(stream, [setting.new_event()]))
 
         async def peer() -> None:
-            await plain.insert(session, next(place), setting.row())
+            await plain.insert(session, next(sequence), setting.row())
 
         contenders = {"library": library, "store": stored, "plain": peer}
         medians = await interleaved(contenders, rounds=_ROUNDS, each=300)
@@ -42,7 +42,7 @@ async def one_client(setting: Setting) -> list[Result]:
 
 
 async def many_clients(setting: Setting) -> list[Result]:
-    """Clients at once, each on its own session; the peer commits every event by itself, on 16 connections."""
+    """Concurrent clients, each on its own session; the peer commits each event alone, on 16 connections."""
     results = []
     for clients, each, goal in ((8, 100, None), (256, 10, 5.0)):
         async with setting.store() as store, setting.plain() as plain:
@@ -58,7 +58,7 @@ async def many_clients(setting: Setting) -> list[Result]:
 async def _gains(
     setting: Setting, store: PostgresStore, plain: PlainTable, clients: int, each: int, turn: int
 ) -> tuple[float, float]:
-    """Return how many times more events than the peer the store and the library take in the same time."""
+    """Return the throughput of the store and of the library, as multiples of the peer's."""
     ledger = ledger_over(store, "bench-many")
     streams = [Stream.of("bench-store", f"client-{client}") for client in range(clients)]
     events = [[setting.new_event() for _ in range(each)] for _ in streams]
@@ -74,8 +74,8 @@ async def _gains(
             await ledger.add_entries(f"client-{client}", [draft])
 
     async def peer(client: int) -> None:
-        for place, row in enumerate(rows[client], start=turn * each):
-            await plain.insert(plain_session(f"client-{client}"), place, row)
+        for seq, row in enumerate(rows[client], start=turn * each):
+            await plain.insert(plain_session(f"client-{client}"), seq, row)
 
     taken = await _all(peer, clients)
     return taken / await _all(stored, clients), taken / await _all(library, clients)
@@ -123,7 +123,7 @@ async def as_sessions_grow(setting: Setting) -> list[Result]:
             return lambda: ledger.add_entries(f"length-{length}", [setting.draft()])
 
         contenders = {str(length): appending(length) for length in (10, 1_000, 10_000)}
-        # few enough that the session of 10 stays short
+        # few, so that the session of 10 stays short
         medians = await interleaved(contenders, rounds=_ROUNDS, each=30)
         return [
             at_most("append at length 1,000 against 10: latency", ratio(medians, "1000", "10"), None),
@@ -132,7 +132,7 @@ async def as_sessions_grow(setting: Setting) -> list[Result]:
 
 
 async def library_overhead(setting: Setting) -> list[Result]:
-    """The processor time of an append without a database, on the in-memory store; the one absolute figure."""
+    """The CPU time of an append on the in-memory store: the only absolute figure."""
     ledger = ledger_over(InMemoryStore(), "cpu")
     await fill(setting, ledger, "one", 100)
     figures = []

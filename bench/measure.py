@@ -1,4 +1,4 @@
-"""Interleaved measuring: each round runs every contender in turn, so that noise meets all of them alike."""
+"""Interleaved measurement: each round runs every contender in turn, so that noise affects all of them equally."""
 
 import statistics
 import time
@@ -8,7 +8,7 @@ import msgspec
 
 
 class Result(msgspec.Struct, frozen=True):
-    """A line of the table: ours against its peer, and what was aimed at."""
+    """A line of the table: our figure divided by the peer's, and the goal."""
 
     workload: str
     ratio: float
@@ -21,7 +21,7 @@ Work = Callable[[], Awaitable[object]]
 
 
 async def interleaved(contenders: Mapping[str, Work], *, rounds: int, each: int) -> dict[str, list[float]]:
-    """Return each contender's median seconds per call, one figure a round."""
+    """Return each contender's median seconds per call, one figure per round."""
     medians: dict[str, list[float]] = {name: [] for name in contenders}
     for work in contenders.values():
         await work()  # warm

@@ -1,4 +1,4 @@
-"""The peer: what a careful engineer writes with psycopg and one table, doing the least that is durable."""
+"""The peer: careful code with psycopg and one table, which does the least that is durable."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _INSERT = "INSERT INTO plain_entries (session_id, seq, type, payload) VALUES (%s
 
 
 class PlainTable:
-    """One table of entries, each inserted in a transaction of its own unless told otherwise."""
+    """One table of entries; `insert` commits each alone."""
 
     def __init__(self, connections: Sequence[psycopg.AsyncConnection[Any]]) -> None:
         self._connections = connections
@@ -32,7 +32,7 @@ class PlainTable:
 
     @classmethod
     async def open(cls, url: str, *, connections: int = 16) -> "PlainTable":
-        """Make the table and open the connections."""
+        """Create the table and open the connections."""
         opened = [await psycopg.AsyncConnection.connect(url, autocommit=True) for _ in range(connections)]
         await opened[0].execute("DROP TABLE IF EXISTS plain_entries")
         await opened[0].execute(_TABLE)
@@ -75,7 +75,7 @@ class PlainTable:
         return count
 
     async def bytes_on_disk(self, table: str = "plain_entries") -> int:
-        """Return the size of *table*, whose pages vacuum has settled, with its indexes."""
+        """Return the size of *table* and its indexes after a vacuum."""
         name = sql.Identifier(*table.split("."))
         await self._connections[0].execute(sql.SQL("VACUUM {}").format(name))
         cursor = await self._connections[0].execute("SELECT pg_total_relation_size(%s::regclass)", (table,))

@@ -1,4 +1,4 @@
-"""Workloads that read, and what the log takes on disk."""
+"""Workloads that read, and the size of the log on disk."""
 
 import msgspec
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ _LOG = ("ledger.events", "ledger.payloads")
 async def window(setting: Setting) -> list[Result]:
     """The context of 5,000 entries, against the indexed SELECT of the same rows.
 
-    Warm: this process has read the session before. Cold: it has not, and starts from the snapshot.
+    Warm: this process has read the session before. Cold: it starts from the snapshot.
     """
     async with setting.store() as store, setting.plain() as plain:
         namespace = fresh_namespace()
@@ -138,7 +138,7 @@ async def _fold_all(store: Store, namespace: str) -> dict[bytes, SessionState]:
 
 
 async def disk(setting: Setting) -> list[Result]:
-    """Bytes on disk for each entry, indexes and snapshots included, added one by one, at several lengths."""
+    """Bytes on disk per entry, with indexes and snapshots, for entries added one by one, at several lengths."""
     results = []
     for length, sessions in ((10, 300), (100, 30), (1_000, 3), (10_000, 1)):
         async with setting.store() as store, setting.plain() as plain:

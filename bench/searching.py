@@ -19,16 +19,16 @@ _BATCH = 1_000
 _VOCABULARY = 30_000
 _WORDS = 60
 
-#: What one writes by hand: words joined by OR, ranked by how densely they stand.
+#: SQL as written by hand: words joined by OR, ranked by density.
 _BARE = """
 SELECT id FROM bare_texts WHERE vector @@ %s::tsquery ORDER BY ts_rank_cd(vector, %s::tsquery) DESC LIMIT 10
 """
 
 
 async def search(setting: Setting) -> list[Result]:
-    """A question of seven words to 100,000 entries, against the same in SQL by hand; the first index build apart.
+    """A query of seven words over 100,000 entries, against handwritten SQL; the first index build is measured apart.
 
-    Words are as frequent as in language (Zipf), so that every question has some that stand nearly everywhere.
+    Words are as frequent as in language (Zipf), so that every query has some that occur nearly everywhere.
     """
     texts = _texts(random.Random(7))
     namespace = fresh_namespace()
@@ -95,7 +95,7 @@ def _texts(chance: random.Random) -> Iterator[str]:
 
 
 def _question(chance: random.Random) -> list[str]:
-    """Return three words that stand nearly everywhere, three common ones and a rare one."""
+    """Return three words that occur nearly everywhere, three common ones and a rare one."""
     picks = [chance.randrange(8) for _ in range(3)]
     picks += [chance.randrange(50, 2_000) for _ in range(3)]
     return [f"word{number}" for number in (*picks, chance.randrange(5_000, 20_000))]

@@ -1,4 +1,4 @@
-"""Workloads over HTTP: clients and service in one process, so that no contender has more processors than another."""
+"""Workloads over HTTP, with clients and service in one process, so that all contenders have the same CPUs."""
 
 import asyncio
 import itertools
@@ -27,7 +27,7 @@ _EACH: Final = 50
 
 
 class Connection:
-    """A client that costs next to nothing: it sends and reads over one connection kept open."""
+    """A client with little overhead: it sends and reads over one open connection."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -39,7 +39,7 @@ class Connection:
         return cls(*await asyncio.open_connection("127.0.0.1", port))
 
     async def ask(self, method: str, path: str, body: object = None) -> bytes:
-        """Send a request, and return the body of its answer, which is of class 2xx."""
+        """Send a request and return the body of the answer, which must be 2xx."""
         sent = b"" if body is None else msgspec.json.encode(body)
         lines = [f"{method} {path} HTTP/1.1", "Host: localhost"]
         if body is not None:
@@ -52,7 +52,7 @@ class Connection:
         return answer
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._writer.close()
         await self._writer.wait_closed()
 
@@ -127,7 +127,7 @@ async def long_sessions(setting: Setting) -> list[Result]:
                 "window": route("GET", "/v1/working-memory/{}", "&context_window_max=1000"),
             }
             contenders = {f"{name} {length}": of(length) for name, of in routes.items() for length in lengths}
-            medians = await interleaved(contenders, rounds=_ROUNDS, each=15)  # few: the session of 10 stays short
+            medians = await interleaved(contenders, rounds=_ROUNDS, each=15)  # few: one stays short
             await client.close()
     title = "over HTTP, at length 5,000 against 10: latency"
     return [
@@ -141,7 +141,7 @@ async def long_sessions(setting: Setting) -> list[Result]:
 
 
 async def http_clients(setting: Setting) -> list[Result]:
-    """8 clients appending at once: over HTTP, by the library, and to a bare route that does one durable INSERT."""
+    """8 clients that append at once: over HTTP, by the library, and to a bare route with one durable INSERT."""
     async with setting.store() as store, setting.plain() as plain:
         namespace = fresh_namespace()
         ledger = ledger_over(store, namespace)

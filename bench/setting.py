@@ -1,4 +1,4 @@
-"""What every workload starts from: a database with both contenders on it, and the same texts for both."""
+"""The start of every workload: a database with both contenders, and the same texts for both."""
 
 import itertools
 import secrets
@@ -23,11 +23,11 @@ from ledger.stores.postgres import PostgresStore, Target
 from ledger.tokenizers import entry_event
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "coding_agent.jsonl"
-TOKENIZER = "approximate"  # counting is not what is compared
+TOKENIZER = "approximate"  # token counting is not compared
 
 
 class Setting:
-    """A database, and an endless supply of entries taken from the example transcript."""
+    """A database, and an endless supply of entries from the example transcript."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -46,11 +46,11 @@ class Setting:
         return entry_event(self.draft(), write_id=clock.ulid(), entry_id=clock.ulid(), tokenizer=TOKENIZER)
 
     def new_event(self) -> NewEvent:
-        """Return the next entry as what the store takes."""
+        """Return the next entry as an event for the store."""
         return new_event(self.event(), self._clock, "")
 
     def row(self) -> bytes:
-        """Return the next entry as the peer stores it: the same text, and as little around it as one can do with."""
+        """Return the next entry as the peer stores it: the same text, and as little else as possible."""
         draft = self.draft()
         return msgspec.json.encode({"id": secrets.token_hex(13), "role": draft.role, "content": draft.content})
 
@@ -74,18 +74,18 @@ class Setting:
 
 
 def ledger_over(store: Store, namespace: str) -> MemoryLedger:
-    """Return the whole library over *store*, compressing nothing."""
+    """Return a ledger over *store* that compacts nothing."""
     services = Services(store, config={"profile": "none", "tokenizer": TOKENIZER})
     return MemoryLedger(services.handle(namespace))
 
 
 def fresh_namespace() -> str:
-    """Return a name not used before."""
+    """Return a new name."""
     return f"bench-{secrets.token_hex(6)}"
 
 
 def request(stream: Stream, events: list[NewEvent]) -> AppendRequest:
-    """Return *events* for one stream as a request, at whatever version it has."""
+    """Return a request to append *events* to one stream at any version."""
     return AppendRequest(writes=(StreamWrite(stream=stream, events=tuple(events)),))
 
 
@@ -95,7 +95,7 @@ def plain_session(name: str) -> UUID:
 
 
 async def fill(setting: Setting, ledger: MemoryLedger, session: str, entries: int) -> None:
-    """Make *session* that long, in batches."""
+    """Fill *session* up to a length, in batches."""
     while entries:
         count = min(entries, 1_000)
         await ledger.add_entries(session, [setting.draft() for _ in range(count)])

@@ -1,6 +1,6 @@
-"""Looking whether the promises of trust §1 can hold on a database: what it is, who we are, what guards the log.
+"""Check whether the promises of trust §1 hold on a database: its version, the login, what protects the log.
 
-A check *fails* where the ledger would not start; it is *weaker* where the ledger starts, and a promise rests on less
+A check *fails* if the ledger would not start; it is *weaker* if the ledger starts, but a promise has less protection
 than it should. Source: trust V-9.
 """
 
@@ -15,7 +15,7 @@ from ledger.stores.postgres.revisions import migrations_dir, newest_revision
 
 Level: TypeAlias = Literal["ok", "weaker", "fails"]
 
-#: The newest minor release of each PostgreSQL with the fixes we count on (trust S-14).
+#: The oldest minor release of each PostgreSQL with the fixes that the ledger needs (trust S-14).
 _FLOORS = {15: 150_018, 16: 160_014, 17: 170_010, 18: 180_004}
 _LOG = ("events", "payloads")
 _CACHES = (
@@ -40,7 +40,7 @@ _CALLED_BY_THE_APPLICATION = (
     "search",
     "search_records",
 )
-#: The condition of the policies (trust D-7), as every PostgreSQL from 15 on writes it out.
+#: The condition of the policies (trust D-7), as every PostgreSQL from 15 on prints it.
 _NAMESPACE_IS_SET = (
     "(array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), "
     "','::text))::uuid[] AS string_to_array), namespace_id) IS NOT NULL)"
@@ -48,7 +48,7 @@ _NAMESPACE_IS_SET = (
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One thing looked at, what was found, and whether a promise depends on it."""
+    """One thing that was checked, how it came out, and what was found."""
 
     name: str
     level: Level
@@ -59,7 +59,7 @@ _NO_SCHEMA: Final = Check("schema", "fails", "none; run `memory-ledger db upgrad
 
 
 async def examine(url: str, *, embedded: bool) -> list[Check]:
-    """Return what was found on the database at *url*, entered as the application enters it."""
+    """Return the checks of the database at *url*, after logging in like the application."""
     role: dict[str, Any] = {"options": "-c role=ledger_app"} if embedded else {}
     try:
         connection = await psycopg.AsyncConnection.connect(url, autocommit=True, row_factory=dict_row, **role)
@@ -68,9 +68,9 @@ async def examine(url: str, *, embedded: bool) -> list[Check]:
     async with connection:
         examination = _Examination(connection, embedded=embedded)
         checks: list[Check] = []
-        for check in examination.looks():
-            checks += await check()
-            if checks[-1] == _NO_SCHEMA:  # then nothing guards it either
+        for examine_part in examination.parts():
+            checks += await examine_part()
+            if checks[-1] == _NO_SCHEMA:  # so there is nothing else to check
                 break
         return checks
 
@@ -80,7 +80,7 @@ class _Examination:
         self._connection = connection
         self._embedded = embedded
 
-    def looks(self) -> list[Any]:
+    def parts(self) -> list[Any]:
         return [
             self.version,
             self.durability,
@@ -98,7 +98,7 @@ class _Examination:
         major = row["n"] // 10_000
         floor = _FLOORS.get(major)
         if major < 15:
-            return [Check("PostgreSQL", "fails", f"{major} is too old; 15 or newer is needed")]
+            return [Check("PostgreSQL", "fails", f"{major} is too old; it must be 15 or newer")]
         fixed = floor is None or row["n"] >= floor
         found = row["text"].split(",")[0]
         return [
@@ -116,23 +116,18 @@ class _Examination:
 
     async def schema(self) -> list[Check]:
         row = await self._one("""
-            SELECT current_user AS role, to_regnamespace('ledger') IS NOT NULL AS there,
+            SELECT current_user AS role, to_regnamespace('ledger') IS NOT NULL AS present,
                 coalesce(has_schema_privilege(to_regnamespace('ledger'), 'USAGE'), false) AS usable
         """)
-        if not row["there"]:
+        if not row["present"]:
             return [_NO_SCHEMA]
         if not row["usable"]:
             return [Check("schema", "fails", f"{row['role']} may not use it; GRANT ledger_app TO {row['role']}")]
         row = await self._one("SELECT version_num AS revision FROM ledger.alembic_version")
         needed = newest_revision()
-        same = row["revision"] == needed
-        return [
-            Check(
-                "schema",
-                "ok" if same else "fails",
-                f"revision {row['revision']}" + ("" if same else f", {needed} is needed"),
-            )
-        ]
+        if row["revision"] == needed:
+            return [Check("schema", "ok", f"revision {needed}")]
+        return [Check("schema", "fails", f"revision {row['revision']}; it must be {needed}")]
 
     async def login(self) -> list[Check]:
         rows = await self._all(
@@ -150,12 +145,12 @@ class _Examination:
             what = (
                 "is superuser or bypasses row security" if row["mighty"] else "owns the schema, or may become its owner"
             )
-            found = f"{row['name']} {what}: its guards stop mistakes only, and it could drop the policies of namespaces"
+            found = f"{row['name']} {what}: guards stop only its mistakes, and it could drop the policies of namespaces"
             if not (row["mighty"] or row["owner"]):
                 continue
             if self._embedded and not row["acts"]:
                 checks.append(Check("login", "weaker", f"{found}; one machine, one user"))
-            elif row["avoidable"]:  # then the ledger does not start (trust D-10)
+            elif row["avoidable"]:  # so the ledger does not start (trust D-10)
                 checks.append(Check("role", "fails", f"{found}; log in as a member of ledger_app"))
             else:
                 checks.append(Check("role", "weaker", found))
@@ -180,8 +175,8 @@ class _Examination:
             """,
             list(_LOG),
         )
-        guarded = "UPDATE, DELETE and TRUNCATE end in a trigger that always fires"
-        bare = "only grants protect the log: a trigger is missing, disabled, conditional or another"
+        guarded = "a trigger refuses UPDATE, DELETE and TRUNCATE"
+        bare = "only grants protect the log: a trigger is missing, disabled, conditional or another one"
         return [_guard(f"append-only {row['name']}", guarded, "" if row["guarded"] else bare) for row in rows]
 
     async def row_security(self) -> list[Check]:
@@ -224,10 +219,8 @@ class _Examination:
             for row in rows
             if not row["owned"] or (row["definer"] and not row["pinned"]) or not any(row["body"] in sql for sql in ours)
         ]
-        changed = (
-            f"the log and its proofs rest on functions with another owner, search_path or body: {', '.join(faults)}"
-        )
-        return [_guard("functions", f"{len(rows)}, as they were made, owned and pinned", changed if faults else "")]
+        changed = f"the log relies on functions with another owner, search_path or body: {', '.join(faults)}"
+        return [_guard("functions", f"{len(rows)}, all unchanged", changed if faults else "")]
 
     async def grants(self) -> list[Check]:
         rows = await self._all(
@@ -255,10 +248,8 @@ class _Examination:
             list(_CACHES),
             list(_CALLED_BY_THE_APPLICATION),
         )
-        wide = (
-            f"only triggers protect the log, for there are grants beyond ours: {', '.join(row['what'] for row in rows)}"
-        )
-        return [_guard("grants", "reading, appending, and writing caches", wide if rows else "")]
+        wide = f"only triggers protect the log: there are other grants: {', '.join(row['what'] for row in rows)}"
+        return [_guard("grants", "only to read, to append and to write caches", wide if rows else "")]
 
     async def cascades(self) -> list[Check]:
         rows = await self._all(
@@ -269,8 +260,8 @@ class _Examination:
             """,
             list(_LOG),
         )
-        weakness = f"a change elsewhere could reach the log by {', '.join(row['name'] for row in rows)}"
-        return [_guard("cascades", "none reach the log", weakness if rows else "")]
+        weakness = f"a change of another table could change the log by {', '.join(row['name'] for row in rows)}"
+        return [_guard("cascades", "none changes the log", weakness if rows else "")]
 
     async def _one(self, query: str, *values: object) -> dict[str, Any]:
         return (await self._all(query, *values))[0]
@@ -280,5 +271,5 @@ class _Examination:
 
 
 def _guard(name: str, sound: str, weakness: str) -> Check:
-    """Return the check of something that guards a promise: *sound* unless it has a *weakness*."""
+    """Return the check of a guard: *sound* unless it has a *weakness*."""
     return Check(name, "weaker" if weakness else "ok", weakness or sound)

@@ -1,14 +1,14 @@
-"""Proving the log: every hash recomputed from payload bytes, every place checked against its neighbours.
+"""Prove the log: recompute every hash from the stored bytes and check every event against its neighbours.
 
-The layers are those of trust §6 that need nothing outside the database: 1 the chain of each stream, 2 the
-stored heads, 3 the positions and their counter. They detect partial edits; who can rewrite everything can
-also rewrite this (trust L-1).
+The layers are those of trust §6 that need only the database: 1 the chain of each stream, 2 the stored heads, 3 the
+positions and their counter. They detect partial edits, not a rewrite of everything (trust L-1).
 """
 
 import struct
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from hashlib import sha256
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal
 from uuid import UUID
 
 import msgspec
@@ -23,15 +23,9 @@ from ledger.ids import Stream, namespace_id
 from ledger.paging import namespace_pages, stream_pages
 from ledger.ports import NamespaceInfo, Store, StreamHead
 
-LogVerdict: TypeAlias = Literal["OK-CHAINED", "CANNOT VERIFY", "TAMPERED"]
-Proof: TypeAlias = Literal["chained", "signed", "witnessed"]
-
-EXIT_CODES: Final[dict[str, int]] = {"OK-CHAINED": 0, "CANNOT VERIFY": 20, "TAMPERED": 40}
-NOT_ENOUGH_EXIT: Final = 12  # trust V-4: chained, but more was required
-
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is not as it was written: what, and where."""
+    """One problem, and where it is."""
 
     problem: str
     layer: int
@@ -44,27 +38,27 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Verdict first, then how many events were checked, then what was found."""
+    """The verdict, the number of events checked, and the problems."""
 
-    verdict: LogVerdict
+    verdict: Literal["OK-CHAINED", "CANNOT VERIFY", "TAMPERED"]
     checked: int
     findings: tuple[Finding, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was found."""
+        """Whether there are no problems."""
         return self.verdict == "OK-CHAINED"
 
 
 class _OriginOnly(msgspec.Struct):
-    """What the payload of an opening says of where it comes from."""
+    """The fields of an opening's payload that name its origin."""
 
     forked_from: ForkedFrom | None = None
     imported_from: ImportedFrom | None = None
 
 
 class _ItemOnly(msgspec.Struct):
-    """The one field of a payload that the store keeps a copy of; which one, its type says."""
+    """The fields of a payload of which the store has a copy, one for each type of event."""
 
     entry_id: str | None = None
     memory_id: str | None = None
@@ -73,8 +67,8 @@ class _ItemOnly(msgspec.Struct):
 
 _item_only = msgspec.json.Decoder(_ItemOnly)
 _origin_only = msgspec.json.Decoder(_OriginOnly)
-#: Type → the field that names what the event is about. A promotion has two: it is about the memory.
-_FILED: Final = {
+#: Type → the field with the event's item. A promotion has two; its item is the memory.
+_ITEM_FIELDS: Final = {
     name: next(field for field in ("entry_id", "memory_id", "record_id") if field in cls.__struct_fields__)
     for name, cls in EVENT_TYPES.items()
     if {"entry_id", "memory_id", "record_id"} & set(cls.__struct_fields__)
@@ -82,10 +76,7 @@ _FILED: Final = {
 
 
 class Auditor:
-    """Checks events as they come, in position order; says what it found at the end.
-
-    Of the streams *in_part* only what others were forked from comes.
-    """
+    """Checks events in position order; of the streams *in_part* it gets only the events that forks inherit."""
 
     def __init__(self, namespace: str, heads: list[StreamHead], *, in_part: Collection[UUID] = ()) -> None:
         self._namespace = namespace
@@ -96,7 +87,7 @@ class Auditor:
             for head in heads
             if head.parent_id is not None and head.parent_version is not None
         }
-        #: The hashes that forks go on from, as they come by; none yet.
+        #: The hashes that forks continue from, filled in as the events come.
         self._points: dict[tuple[UUID, int], bytes | None] = {
             (owner_of(parent_id, version, self._parents), version): None
             for parent_id, version in self._parents.values()
@@ -111,16 +102,16 @@ class Auditor:
     def check(self, event: StoredEvent) -> None:
         """Check *event* against its own bytes and against the event before it in its stream (layer 1)."""
         self.checked += 1
-        begins = event.stream_id not in self._ends
-        version, previous = self._beginning(event.stream_id) if begins else self._ends[event.stream_id]
+        is_first = event.stream_id not in self._ends
+        version, previous = self._origin_of(event.stream_id) if is_first else self._ends[event.stream_id]
         self._ends[event.stream_id] = (event.version, event.hash)
         if (event.stream_id, event.version) in self._points:
             self._points[event.stream_id, event.version] = event.hash
         if event.version != version + 1:
-            gap = f"version {version + 1} is missing" if event.version > version else f"it stands after {version}"
+            gap = f"version {version + 1} is missing" if event.version > version else f"it comes after {version}"
             self._found(f"{gap}; the event is numbered {event.version}", 1, event)
-            return  # without its predecessor the hash cannot be followed
-        is_fork = begins and event.stream_id in self._parents
+            return  # without its predecessor the hash cannot be checked
+        is_fork = is_first and event.stream_id in self._parents
         if event.payload is not None and (is_fork or event.type == SessionOpened.type):
             self._check_origin(event, self._parents[event.stream_id] if is_fork else None)
         if event.payload is None:
@@ -144,7 +135,7 @@ class Auditor:
             self._found(f"position {missing} is missing before it", 3, event)
 
     def check_heads(self) -> None:
-        """Check that each stream has a head and ends where it says (layer 2)."""
+        """Check that each stream has a head and that the head is its newest event (layer 2)."""
         for stream_id, (version, _) in self._ends.items():
             if stream_id not in self._heads:
                 self._found_at("the stream has no head", 2, stream_id, version)
@@ -163,16 +154,16 @@ class Auditor:
             self._found_at(f"the counter is at {counter}, the newest event at position {last}", 3, None, None)
 
     def check_beyond_counter(self, events: list[StoredEvent], counter: int) -> None:
-        """Check that no event has a position to which the counter has not come (layer 3)."""
+        """Check that no position is beyond the counter (layer 3)."""
         for event in events:
             if event.position > counter:
-                self._found(f"it stands beyond the counter, which is at {counter}", 3, event)
+                self._found(f"its position is beyond the counter, which is at {counter}", 3, event)
 
     def check_beyond_head(self, events: list[StoredEvent], head: int) -> None:
-        """Check that no event has a version to which the head has not come (layer 2)."""
+        """Check that no version is beyond the head (layer 2)."""
         for event in events:
             if event.version > head:
-                self._found(f"it stands beyond the head, which is at {head}", 2, event)
+                self._found(f"its version is beyond the head, which is at {head}", 2, event)
 
     def check_name(self, info: NamespaceInfo) -> None:
         """Check that the namespace has the name that gives its id (layer 3)."""
@@ -193,63 +184,55 @@ class Auditor:
             if Stream.of(self._namespace, head.session_id, head.user_id).stream_id != head.stream_id:
                 self._found_at("its id does not follow from its names", 2, head.stream_id, None)
 
-    def _beginning(self, stream_id: UUID) -> tuple[int, bytes | None]:
-        """Return what the first event of a stream follows: nothing, or what a fork goes on from."""
+    def _origin_of(self, stream_id: UUID) -> tuple[int, bytes | None]:
+        """Return version and hash that the first event of a stream follows: zero, or where it was forked."""
         if stream_id not in self._parents:
             return 0, ZERO_HASH
         parent_id, version = self._parents[stream_id]
         return version, self._points[owner_of(parent_id, version, self._parents), version]
 
     def _check_origin(self, event: StoredEvent, parent: tuple[UUID, int] | None) -> None:
-        """Check that the head of a fork says of its *parent* what the first event does (layer 2).
+        """Check that head and first event of a fork name the same *parent* (layer 2).
 
-        Of other streams no event says that they are forks, but in a copy, which brought its whole history along.
+        No other stream has an event that names a parent, except a copy of a fork with its whole history.
         """
         assert event.payload is not None
         if event.type == SessionOpened.type and event.schema_version > SessionOpened.schema_version:
-            return  # what a newer release wrote is its affair
+            return  # of a newer release
         try:
             opened = _origin_only.decode(stored_json(event.codec, event.payload))
         except (LedgerError, msgspec.MsgspecError):
             self._unreadable += 1
-            self._found("its payload cannot be read, so not where it was forked", 1, event)
+            self._found("its payload cannot be read, so its origin cannot be checked", 1, event)
             return
-        origin, named = opened.forked_from, None
-        if origin is not None:
-            named = (Stream.of(self._namespace, origin.session_id, origin.user_id).stream_id, origin.version)
+        origin = opened.forked_from
+        named = origin and (Stream.of(self._namespace, origin.session_id, origin.user_id).stream_id, origin.version)
         is_copy = origin is not None and opened.imported_from is not None and origin.version == event.version - 1
         if named != parent and not (parent is None and is_copy):
-            self._found("it was not forked where its head says", 2, event)
+            self._found("its head names another origin", 2, event)
 
     def _check_item(self, event: StoredEvent) -> None:
-        """Check that an event is filed under the item its payload names; what a newer release wrote is its affair."""
+        """Check that the stored item id is the one in the payload, unless a newer release wrote the event."""
         known = EVENT_TYPES.get(event.type)
         if known is None or event.schema_version > known.schema_version:
             return
         assert event.payload is not None
         item_id = None
-        if event.type in _FILED:
-            try:
-                item_id = getattr(_item_only.decode(stored_json(event.codec, event.payload)), _FILED[event.type])
-            except (LedgerError, msgspec.MsgspecError):
-                item_id = None
+        if event.type in _ITEM_FIELDS:
+            with suppress(LedgerError, msgspec.MsgspecError):
+                item_id = getattr(_item_only.decode(stored_json(event.codec, event.payload)), _ITEM_FIELDS[event.type])
             if item_id is None:
                 self._unreadable += 1
-                self._found("its payload cannot be read, so not what it is about", 1, event)
+                self._found("its payload cannot be read, so its item cannot be checked", 1, event)
                 return
         if item_id != event.item_id:
-            self._found("it is filed under another item than its payload names", 1, event)
+            self._found("its payload names another item", 1, event)
 
     def _found(self, problem: str, layer: int, event: StoredEvent) -> None:
         self._found_at(problem, layer, event.stream_id, event.version, event.position)
 
     def _found_at(
-        self,
-        problem: str,
-        layer: int,
-        stream_id: UUID | None,
-        version: int | None,
-        position: int | None = None,
+        self, problem: str, layer: int, stream_id: UUID | None, version: int | None, position: int | None = None
     ) -> None:
         head = self._heads.get(stream_id) if stream_id else None
         self.findings.append(
@@ -271,15 +254,14 @@ async def verify_namespace(
 ) -> VerifyReport:
     """Check a whole namespace: every event, every head, every position. *progress* gets (checked, all).
 
-    What is appended while it reads is left to the next run.
+    Events that are appended meanwhile are left to the next run.
     """
     namespace_uuid = namespace_id(namespace)
-    overview = await store.events.overview(namespace_uuid)
-    info, heads = overview or (NamespaceInfo(namespace, namespace_uuid, 0), [])
+    info, heads = await store.events.overview(namespace_uuid) or (NamespaceInfo(namespace, namespace_uuid, 0), [])
     auditor = Auditor(namespace, heads)
     auditor.check_name(info)
     beyond = await store.events.read_namespace(namespace_uuid, after=info.last_position)
-    if beyond:  # appended since, or put where the counter never came to
+    if beyond:  # appended since, or inserted beyond the counter
         later = await store.events.namespace(namespace_uuid)
         auditor.check_beyond_counter(beyond, later.last_position if later else 0)
     last = 0
@@ -295,15 +277,14 @@ async def verify_namespace(
 
 
 async def verify_session(store: Store, stream: Stream) -> VerifyReport:
-    """Check one session: its chain, that of its parents up to where it was forked, and its head."""
+    """Check one session: its chain, the chain of its parents up to where it was forked, and its head."""
     own, *parents = await store.events.lineage(stream) or [StreamHead(stream.stream_id, "", "", 0, ZERO_HASH)]
-    version = own.version
     head = replace(own, user_id=stream.user_id, session_id=stream.session_id)
     auditor = Auditor(stream.namespace, [head, *parents], in_part={parent.stream_id for parent in parents})
-    beyond = await store.events.read_stream(stream, after=version, limit=1_000)
+    beyond = await store.events.read_stream(stream, after=own.version, limit=1_000)
     if beyond:
         auditor.check_beyond_head(beyond, (await store.events.head(stream))[0])
-    async for page in stream_pages(store, stream, until=version):
+    async for page in stream_pages(store, stream, until=own.version):
         for event in page:
             auditor.check(event)
     auditor.check_heads()
@@ -311,8 +292,8 @@ async def verify_session(store: Store, stream: Stream) -> VerifyReport:
 
 
 def _follows(event: StoredEvent, previous: bytes) -> bool:
-    """Tell whether the hash of *event* is that of its frame; values that fit into none are no writer's."""
+    """Return whether *event* has the hash of its fields and *previous*."""
     try:
         return event_hash(event, previous) == event.hash
-    except struct.error:
+    except struct.error:  # a value that no writer could have hashed
         return False

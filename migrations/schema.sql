@@ -65,12 +65,12 @@ DECLARE
     v_versions bigint[];   -- per head: its version as locked, later that of its newest event
     v_hashes bytea[];      -- per head: the hash of that event
     v_plain boolean;       -- no head is closed, and all have the names they were sent with
-    v_accepted integer[];  -- indexes of the accepted events; null is all
+    v_accepted integer[];  -- indexes of the accepted events; null means all
     v_count integer := cardinality(e_event_id);
     v_clock timestamptz;
     v_prefix bytea;
     v_digest bytea;
-    n_version bigint[];    -- per event: what it was given
+    n_version bigint[];    -- per event: its version
     n_position bigint[];
     n_digest bytea[];
     n_hash bytea[];
@@ -82,7 +82,7 @@ BEGIN
             USING ERRCODE = '42501';
     END IF;
 
-    -- (1) lock the heads in the order of their ids; make the missing ones and lock again
+    -- (1) lock the heads in the order of their ids; create the missing ones and lock again
     LOOP
         SELECT
             array_agg(locked.version),
@@ -105,9 +105,9 @@ BEGIN
         ON CONFLICT DO NOTHING;
     END LOOP;
 
-    -- (2) and (3): retries, expected versions and sizes, where there is something to check
+    -- (2) and (3): retries, expected versions and sizes, if there is something to check
     IF NOT v_plain OR w_expected IS NOT NULL OR r_request_id IS NOT NULL OR r_retry IS NOT NULL
-        OR w_parent_id IS NOT NULL OR v_count > 32000 THEN -- MAX_EVENTS of append_checked
+        OR w_parent_id IS NOT NULL OR v_count > 32000 THEN -- EVENTS_PER_APPEND
         v_accepted := '{}';
         FOR request, event, code, replayed, version, "position", event_id, recorded_us, hash, stream_id IN
             SELECT * FROM append_checked(
@@ -122,7 +122,7 @@ BEGIN
             END IF;
         END LOOP;
         v_count := cardinality(v_accepted);
-        -- losers, and writes that only guard, leave nothing behind, not even an empty stream
+        -- refused requests, and writes that only check a version, leave nothing, not even an empty stream
         IF v_count < cardinality(e_event_id) OR 0 = ANY (w_events) THEN
             DELETE FROM streams s
             USING unnest(h_stream_id) WITH ORDINALITY AS u (stream_id, head)
@@ -196,7 +196,7 @@ BEGIN
         RETURN NEXT;
     END LOOP;
 
-    -- (7) the events and their bytes; by subscripts, for unnest would start a scan for each array
+    -- (7) the events and their bytes; by subscripts, because unnest would start a scan for each array
     WITH bytes AS (
         INSERT INTO payloads (namespace_id, "position", bytes)
         SELECT p_namespace_id, n_position[k], e_bytes[k]
@@ -214,13 +214,13 @@ BEGIN
     FROM generate_series(1, cardinality(e_event_id)) AS k
     WHERE n_version[k] IS NOT NULL;
 
-    -- (8) the heads, one by one so that each finds its index, and what else is noted
+    -- (8) the heads, one by one so that each uses the index, and what is stored beside the log
     FOR i IN 1 .. cardinality(h_stream_id) LOOP
         UPDATE streams s SET version = v_versions[i], head_hash = v_hashes[i]
         WHERE s.namespace_id = p_namespace_id AND s.stream_id = h_stream_id[i] AND s.version <> v_versions[i];
     END LOOP;
     IF r_request_id IS NOT NULL OR w_config_digest IS NOT NULL OR w_expires_at IS NOT NULL OR w_ended IS NOT NULL THEN
-        PERFORM append_noted(
+        PERFORM append_metadata(
             p_namespace_id, v_clock, h_stream_id, r_request_id, r_request_hash, r_writes, w_head, w_config_digest,
             w_expires_at, w_ended, w_events, n_position
         );
@@ -242,13 +242,13 @@ CREATE FUNCTION ledger.append_checked(p_namespace_id uuid, h_stream_id uuid[], h
 #variable_conflict use_column
 DECLARE
     c_max_events CONSTANT integer := 32000;
-    v_refusals text[];  -- per head: why it takes nothing
+    v_refusals text[];  -- per head: why it accepts nothing
     v_earlier record;
     v_first bigint;     -- position of the first event of an earlier attempt …
-    v_stored integer;   -- … and how many it wrote: the state it was decided on may have been another
+    v_stored integer;   -- … and how many it wrote: it may have been decided on another state
     v_events integer;
-    v_anchor integer;   -- of several streams a request is noted under the lowest (trust R-6) …
-    v_written integer;  -- … and its first event is in the first it writes to
+    v_anchor integer;   -- a request to several streams is stored under the lowest id (trust R-6) …
+    v_written integer;  -- … and its first event is in its first stream
     h integer;
     w integer := 0;     -- writes before the current request
     e integer := 0;     -- events before the current request
@@ -377,16 +377,16 @@ $$;
 ALTER FUNCTION ledger.append_forked(p_namespace_id uuid, h_stream_id uuid[], w_head integer[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], p_accepted integer[]) OWNER TO ledger_owner;
 
 --
--- Name: append_noted(uuid, timestamp with time zone, uuid[], uuid[], bytea[], integer[], integer[], bytea[], timestamp with time zone[], boolean[], integer[], bigint[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+-- Name: append_metadata(uuid, timestamp with time zone, uuid[], uuid[], bytea[], integer[], integer[], bytea[], timestamp with time zone[], boolean[], integer[], bigint[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE FUNCTION ledger.append_noted(p_namespace_id uuid, p_clock timestamp with time zone, h_stream_id uuid[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_events integer[], n_position bigint[]) RETURNS void
+CREATE FUNCTION ledger.append_metadata(p_namespace_id uuid, p_clock timestamp with time zone, h_stream_id uuid[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_events integer[], n_position bigint[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ledger', 'pg_temp'
     AS $$
 DECLARE
     v_events integer;
-    v_anchor integer; -- of several streams a request is noted under the lowest (trust R-6)
+    v_anchor integer; -- a request to several streams is stored under the lowest id (trust R-6)
     v_id uuid;
     w integer := 0; -- writes before the current request
     e integer := 0; -- events before the current request
@@ -422,7 +422,7 @@ END
 $$;
 
 
-ALTER FUNCTION ledger.append_noted(p_namespace_id uuid, p_clock timestamp with time zone, h_stream_id uuid[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_events integer[], n_position bigint[]) OWNER TO ledger_owner;
+ALTER FUNCTION ledger.append_metadata(p_namespace_id uuid, p_clock timestamp with time zone, h_stream_id uuid[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_events integer[], n_position bigint[]) OWNER TO ledger_owner;
 
 --
 -- Name: create_namespace(uuid, text); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
@@ -616,7 +616,7 @@ CREATE FUNCTION ledger.search(p_projection_version integer, p_language text, p_q
 DECLARE
     c_candidates CONSTANT bigint := 2000;
     c_words CONSTANT integer := 32;
-    v_spaces uuid[] := string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[];
+    v_namespaces uuid[] := string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[];
     v_total double precision;
     v_average double precision;
     v_lexemes tsquery[];
@@ -627,14 +627,14 @@ DECLARE
 BEGIN
     SELECT sum(t.pieces), sum(t.words)::double precision / nullif(sum(t.pieces), 0) INTO v_total, v_average
         FROM search_terms t
-        WHERE t.namespace_id = ANY (v_spaces) AND t.projection_version = p_projection_version AND t.lexeme = '';
+        WHERE t.namespace_id = ANY (v_namespaces) AND t.projection_version = p_projection_version AND t.lexeme = '';
     IF v_total IS NULL THEN
         RETURN;
     END IF;
     WITH known AS (
         SELECT w.lexeme, sum(t.pieces)::double precision AS pieces
         FROM unnest(tsvector_to_array(to_tsvector(p_language::regconfig, p_query))) AS w (lexeme)
-        JOIN search_terms t ON t.namespace_id = ANY (v_spaces) AND t.projection_version = p_projection_version
+        JOIN search_terms t ON t.namespace_id = ANY (v_namespaces) AND t.projection_version = p_projection_version
             AND t.lexeme = w.lexeme
         GROUP BY w.lexeme
         ORDER BY pieces, w.lexeme
@@ -671,7 +671,7 @@ BEGIN
                 CROSS JOIN LATERAL (SELECT ts_rank(v.vector, w.lexeme) * 16.4493406685::double precision AS h) AS f
                 WHERE f.h > 0.01
             ) AS s
-            WHERE e.namespace_id = ANY (v_spaces) AND e.projection_version = p_projection_version
+            WHERE e.namespace_id = ANY (v_namespaces) AND e.projection_version = p_projection_version
                 AND e.vector @@ v_any AND e.kind = ANY (p_kinds)
                 AND (p_include_erased OR NOT e.erased)
                 AND (p_stream_id IS NULL OR e.stream_id = p_stream_id)
@@ -680,7 +680,7 @@ BEGIN
             ORDER BY s.score DESC, CASE e.kind WHEN 'knowledge' THEN e."position" ELSE -e."position" END, e.piece
             LIMIT p_limit;
         EXIT WHEN v_any = v_all OR FOUND;
-        v_any := v_all; -- nothing in this scope has the rare words
+        v_any := v_all; -- no piece in this scope has the rare words
     END LOOP;
 END
 $$;
@@ -692,7 +692,7 @@ ALTER FUNCTION ledger.search(p_projection_version integer, p_language text, p_qu
 -- Name: search_records(uuid[], integer[], text, text, integer); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE FUNCTION ledger.search_records(p_spaces uuid[], p_builds integer[], p_language text, p_query text, p_words integer) RETURNS TABLE(namespace_id uuid, stream_id uuid, record_id text, score double precision)
+CREATE FUNCTION ledger.search_records(p_namespaces uuid[], p_builds integer[], p_language text, p_query text, p_words integer) RETURNS TABLE(namespace_id uuid, stream_id uuid, record_id text, score double precision)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'ledger', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
@@ -709,9 +709,9 @@ DECLARE
 BEGIN
     SELECT count(*) INTO v_total
         FROM records r
-        JOIN unnest(p_spaces, p_builds) AS b (space, build) ON r.namespace_id = b.space
+        JOIN unnest(p_namespaces, p_builds) AS b (namespace, build) ON r.namespace_id = b.namespace
             AND r.projection_version = b.build
-        WHERE r.live AND b.space = ANY (v_permitted);
+        WHERE r.live AND b.namespace = ANY (v_permitted);
     WITH asked AS (
         SELECT '''' || replace(replace(w.lexeme, '\', '\\'), '''', '''''') || '''' AS word
         FROM unnest(tsvector_to_array(to_tsvector(p_language::regconfig, p_query))) AS w (lexeme)
@@ -723,9 +723,9 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT count(*)::double precision AS found
             FROM records r
-            JOIN unnest(p_spaces, p_builds) AS b (space, build) ON r.namespace_id = b.space
+            JOIN unnest(p_namespaces, p_builds) AS b (namespace, build) ON r.namespace_id = b.namespace
                 AND r.projection_version = b.build
-            WHERE r.live AND b.space = ANY (v_permitted) AND r.vector @@ a.word::tsquery
+            WHERE r.live AND b.namespace = ANY (v_permitted) AND r.vector @@ a.word::tsquery
         ) AS n
     )
     SELECT array_agg(c.word::tsquery), array_agg(c.weight), sum(c.weight), string_agg(c.word, ' | ')::tsquery
@@ -737,17 +737,17 @@ BEGIN
     RETURN QUERY
         SELECT r.namespace_id, r.stream_id, r.record_id::text, least(s.found / v_all, 1.0::double precision)
         FROM records r
-        JOIN unnest(p_spaces, p_builds) AS b (space, build) ON r.namespace_id = b.space
+        JOIN unnest(p_namespaces, p_builds) AS b (namespace, build) ON r.namespace_id = b.namespace
             AND r.projection_version = b.build
         CROSS JOIN LATERAL (
             SELECT sum(w.weight) AS found FROM unnest(v_words, v_weights) AS w (word, weight) WHERE r.vector @@ w.word
         ) AS s
-        WHERE r.live AND b.space = ANY (v_permitted) AND r.vector @@ v_any;
+        WHERE r.live AND b.namespace = ANY (v_permitted) AND r.vector @@ v_any;
 END
 $$;
 
 
-ALTER FUNCTION ledger.search_records(p_spaces uuid[], p_builds integer[], p_language text, p_query text, p_words integer) OWNER TO ledger_owner;
+ALTER FUNCTION ledger.search_records(p_namespaces uuid[], p_builds integer[], p_language text, p_query text, p_words integer) OWNER TO ledger_owner;
 
 
 
@@ -1829,10 +1829,10 @@ REVOKE ALL ON FUNCTION ledger.append_forked(p_namespace_id uuid, h_stream_id uui
 
 
 --
--- Name: FUNCTION append_noted(p_namespace_id uuid, p_clock timestamp with time zone, h_stream_id uuid[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_events integer[], n_position bigint[]); Type: ACL; Schema: ledger; Owner: ledger_owner
+-- Name: FUNCTION append_metadata(p_namespace_id uuid, p_clock timestamp with time zone, h_stream_id uuid[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_events integer[], n_position bigint[]); Type: ACL; Schema: ledger; Owner: ledger_owner
 --
 
-REVOKE ALL ON FUNCTION ledger.append_noted(p_namespace_id uuid, p_clock timestamp with time zone, h_stream_id uuid[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_events integer[], n_position bigint[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION ledger.append_metadata(p_namespace_id uuid, p_clock timestamp with time zone, h_stream_id uuid[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_events integer[], n_position bigint[]) FROM PUBLIC;
 
 
 --
@@ -1898,11 +1898,11 @@ GRANT ALL ON FUNCTION ledger.search(p_projection_version integer, p_language tex
 
 
 --
--- Name: FUNCTION search_records(p_spaces uuid[], p_builds integer[], p_language text, p_query text, p_words integer); Type: ACL; Schema: ledger; Owner: ledger_owner
+-- Name: FUNCTION search_records(p_namespaces uuid[], p_builds integer[], p_language text, p_query text, p_words integer); Type: ACL; Schema: ledger; Owner: ledger_owner
 --
 
-REVOKE ALL ON FUNCTION ledger.search_records(p_spaces uuid[], p_builds integer[], p_language text, p_query text, p_words integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ledger.search_records(p_spaces uuid[], p_builds integer[], p_language text, p_query text, p_words integer) TO ledger_app;
+REVOKE ALL ON FUNCTION ledger.search_records(p_namespaces uuid[], p_builds integer[], p_language text, p_query text, p_words integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.search_records(p_namespaces uuid[], p_builds integer[], p_language text, p_query text, p_words integer) TO ledger_app;
 
 
 --

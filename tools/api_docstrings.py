@@ -1,7 +1,7 @@
-"""A griffe extension for the Python API page: operations look like methods, and docstrings cite no rules.
+"""A griffe extension for the Python API page: bound functions become methods, and docstrings cite no rules.
 
-`MemoryLedger` binds functions of `ledger.application` as class attributes. On the page such an attribute is a method:
-the function without its first parameter, the handle.
+`MemoryLedger` binds functions of `ledger.application` as class attributes. The page shows such an attribute as a
+method: the function without its first parameter, the handle.
 """
 
 import importlib
@@ -16,7 +16,7 @@ _FACADES = (("memory", "MemoryLedger"), ("long_term_memory", "LongTermMemory"))
 
 
 class ApiDocstrings(griffe.Extension):
-    """Cleans docstrings, and shows bound functions as methods."""
+    """Cleans docstrings and shows bound functions as methods."""
 
     def on_instance(self, *, obj: griffe.Object, **_: Any) -> None:
         """Clean the docstring of *obj*."""
@@ -24,14 +24,14 @@ class ApiDocstrings(griffe.Extension):
             obj.docstring.value = without_rules(obj.docstring.value)
 
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
-        """Replace the bound functions of facades by methods."""
+        """Replace bound functions of the facades by methods."""
         for module, name in _FACADES:
             if pkg.name == "ledger" and module in pkg.members and name in pkg[module].members:
                 bind(pkg, pkg[module][name], getattr(importlib.import_module(f"ledger.{module}"), name))
 
 
 def bind(pkg: griffe.Module, cls: griffe.Class, real: type) -> None:
-    """Make methods of the attributes of *cls* that, in the *real* class, are bound functions of *pkg*."""
+    """Replace the attributes of *cls* that are bound functions of *pkg* in the *real* class by methods."""
     for name, member in list(cls.members.items()):
         bound = getattr(getattr(real, name, None), "__wrapped__", None)
         if isinstance(member, griffe.Attribute) and bound is not None:

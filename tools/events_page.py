@@ -1,4 +1,4 @@
-"""Writes docs/events.md from the event structs: ``python -m tools.events_page``. A test compares the two."""
+"""Write docs/events.md from the event structs: ``python -m tools.events_page``. A test compares the two."""
 
 import inspect
 import re
@@ -77,7 +77,7 @@ def events_markdown() -> str:
 
 
 def _line(cls: type) -> tuple[int, int]:
-    """Return where *cls* stands in the source: of the modules in reading order, and in its own."""
+    """Return the position of *cls* in the source: the module's in reading order, and the line."""
     return _MODULES.index(cls.__module__.rpartition(".")[2]), inspect.getsourcelines(cls)[1]
 
 
@@ -98,7 +98,7 @@ def _fields(cls: Any) -> str:
 
 
 def _hints(cls: Any) -> dict[str, str]:
-    """Return the fields' types as they are written in the source, which names the vocabularies."""
+    """Return the fields' types as spelled in the source, with the names of the vocabularies."""
     written = dict(re.findall(r"^    (\w+): ([^=\n]+?)(?: = .*)?$", inspect.getsource(cls), re.MULTILINE))
     return {name: f"`{written.get(name, 'str')}`".replace("|", "\\|") for name in get_type_hints(cls)}
 

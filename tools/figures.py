@@ -1,7 +1,7 @@
-"""Draws what each strategy shows of a session, and makes the table of it: ``python -m tools.figures``.
+"""Draw what each strategy shows of a session, and write the table of it: ``python -m tools.figures``.
 
-The pictures are docs/figures/*.png, each with a digest of what it was drawn from; the table is in
-docs/strategies/README.md. A test compares both with the code.
+The pictures are docs/figures/*.png, each with a digest of its data; the table is in docs/strategies/README.md. A test
+compares both with the code.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ _NAMES: Final = {SHOWN: "in the window", BEHIND: "behind a summary that is shown
 
 
 def draw(found: Raster, full: Raster) -> Figure:
-    """Return the picture of *found*: the raster above, tokens below, those of *full* for comparison."""
+    """Return the picture of *found*: the raster above, its tokens below, with those of *full* for comparison."""
     figure = Figure(figsize=(7, 4.1), dpi=150, layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2.4, 1))
     rows = list(zip(*found.calls, strict=True))
@@ -65,7 +65,7 @@ def draw(found: Raster, full: Raster) -> Figure:
 
 
 def table(found: Mapping[str, Raster]) -> str:
-    """Return the lines of the table: a strategy each, by what it shows and what its summaries cost."""
+    """Return the table: for each strategy, what it shows and what its summaries cost."""
     lines = [
         "| strategy | median shown | all shown | in window | behind summaries | compactions | model calls | tokens |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
@@ -81,7 +81,7 @@ def table(found: Mapping[str, Raster]) -> str:
 
 
 def main() -> None:
-    """Draw one picture for each strategy, and put the table into its page."""
+    """Draw a picture for each strategy, and write the table into its page."""
     TARGET.mkdir(exist_ok=True)
     found = all_rasters()
     for strategy, raster in found.items():

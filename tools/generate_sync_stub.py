@@ -30,13 +30,13 @@ _RENAMED: Final = {"AsyncIterator": "Iterator"}
 
 
 class Stub:
-    """The stub of one class at a time, and the imports of all."""
+    """Builds the stubs of several classes, and collects their imports."""
 
     def __init__(self) -> None:
         self.imports: dict[str, str] = {}
 
     def of(self, cls: type, source: type) -> str:
-        """Return the stub of *cls*, whose methods wait for those of *source*."""
+        """Return the stub of *cls*, the sync version of *source*."""
         lines = [f"class {cls.__name__}:"]
         for name, attribute in vars(cls).items():
             if name.startswith("_"):

@@ -1,4 +1,4 @@
-"""What each strategy shows of one session: examples/coding_agent.jsonl under each of examples/configs/*.json."""
+"""Compute what each strategy shows of examples/coding_agent.jsonl, under each of examples/configs/*.json."""
 
 import asyncio
 from collections.abc import Mapping
@@ -26,12 +26,12 @@ ROOT: Final = Path(__file__).parents[1]
 SESSION: Final = ROOT / "examples" / "coding_agent.jsonl"
 CONFIGS: Final = ROOT / "examples" / "configs"
 
-#: What is with an entry at a model call: not said yet, neither shown nor summarised, behind a shown summary, shown.
+#: The state of an entry at a model call: not there yet, neither shown nor summarised, behind a shown summary, shown.
 AHEAD, LEFT_OUT, BEHIND, SHOWN = range(4)
 
 
 class Raster(msgspec.Struct, frozen=True):
-    """At each model call, in order: what is with each entry of the session, oldest first, and the tokens shown."""
+    """For each model call, in order: the state of each entry, oldest first, and the tokens shown."""
 
     calls: tuple[tuple[int, ...], ...]
     tokens: tuple[int, ...]
@@ -41,7 +41,7 @@ class Raster(msgspec.Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """Tell one raster from another."""
+        """A digest of all fields."""
         return sha256(msgspec.json.encode(self)).hexdigest()
 
 
@@ -54,7 +54,7 @@ async def recorded() -> tuple[RecordedEvent, ...]:
 
 
 def raster(strategy: str, events: tuple[RecordedEvent, ...]) -> Raster:
-    """Return what the example config of *strategy* shows at each model call; summaries are estimated in length."""
+    """Return what the example config of *strategy* shows at each model call; the length of summaries is estimated."""
     config = memory_config.load(parse((CONFIGS / f"{strategy}.json").read_bytes()))
     follower = Follower(events, config)
     windows: list[tuple[int, Window]] = []
@@ -71,7 +71,7 @@ def raster(strategy: str, events: tuple[RecordedEvent, ...]) -> Raster:
     for now, window in windows:
         shown = {entry.version for entry in window.entries}
         behind = {version for summary in window.summaries for version in standing[summary.summary_id]}
-        calls.append(tuple(_place(version, now, shown, behind) for version in versions))
+        calls.append(tuple(_state(version, now, shown, behind) for version in versions))
     return Raster(
         calls=tuple(calls),
         tokens=tuple(window.tokens for _, window in windows),
@@ -81,7 +81,7 @@ def raster(strategy: str, events: tuple[RecordedEvent, ...]) -> Raster:
     )
 
 
-def _place(version: int, now: int, shown: set[int], behind: set[int]) -> int:
+def _state(version: int, now: int, shown: set[int], behind: set[int]) -> int:
     if version > now:
         return AHEAD
     return SHOWN if version in shown else BEHIND if version in behind else LEFT_OUT

@@ -1,4 +1,4 @@
-"""Writes the table of routes in docs/http-api.md: ``python -m tools.routes_page``. A test compares the two."""
+"""Write the table of routes in docs/http-api.md: ``python -m tools.routes_page``. A test compares the two."""
 
 import re
 from collections.abc import Iterator
@@ -70,7 +70,7 @@ def _answers(route: APIRoute) -> list[str]:
 
 
 def main() -> None:
-    """Put the table into its page."""
+    """Write the table into its page."""
     before, _, rest = TARGET.read_text().partition(BEGIN)
     TARGET.write_text(f"{before}{BEGIN}{routes_markdown()}\n{END}{rest.partition(END)[2]}")
 

@@ -1,4 +1,4 @@
-"""Takes the citations of the specification out of texts that users read."""
+"""Remove citations of the specification from texts that users read."""
 
 import re
 

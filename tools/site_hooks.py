@@ -1,7 +1,7 @@
-"""Hooks of the documentation site (mkdocs.yml): pages link to files of the repository, so the site has copies of them.
+"""Hooks of the documentation site (mkdocs.yml): copy the files of the repository that pages link to.
 
-A link that leaves ``docs/`` is right for a reader of the repository. In the site it leads to a copy under
-``project/``, so that the site is complete on its own.
+A link out of ``docs/`` works in the repository. In the site it leads to a copy under ``project/``, so that the site is
+complete.
 """
 
 import posixpath
@@ -42,7 +42,7 @@ def on_files(files: Files, *, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
-    """Point links at the copies, drop the mark of blocks that do not run, and write bars in code as they are."""
+    """Point links at the copies, remove the mark of blocks that do not run, and unescape bars in code."""
     here = page.file.src_uri
     source = here.removeprefix(f"{FOLDER}/") if here.startswith(f"{FOLDER}/") else f"docs/{here}"
 
@@ -68,5 +68,5 @@ def on_post_build(*, config: Any) -> None:
 
 
 def foreign(html: str) -> list[str]:
-    """Return the addresses from which a page loads scripts, styles, pictures or frames; links are none of these."""
+    """Return the addresses from which a page loads scripts, styles, pictures or frames; links do not count."""
     return re.findall(r"<(?:script|link|img|iframe)\b[^>]*?(?:src|href)=\"?((?:https?:)?//[^\"\s>]+)", html)

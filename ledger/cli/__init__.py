@@ -1,4 +1,4 @@
-"""The command ``memory-ledger``; what is imported here, ``--help`` waits for."""
+"""The command ``memory-ledger``. Imports here delay ``--help``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TERMINATED: Final = 143
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM came: it ends a command as Ctrl-C does."""
+    """A SIGTERM, which ends a command as Ctrl-C does."""
 
 
 def exit_code_of(interruption: KeyboardInterrupt) -> int:
@@ -32,9 +32,9 @@ def exit_code_of(interruption: KeyboardInterrupt) -> int:
 
 
 def main() -> None:
-    """Run the command line; it may be interrupted while it is still being loaded."""
+    """Run the command line; an interruption works even while it is loading."""
     if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # an output may know fewer characters than people use
+        sys.stdout.reconfigure(errors="backslashreplace")  # its encoding may lack characters
     match sys.argv[1:]:
         case [] | ["-h" | "--help"] as arguments:
             _answer(help_text(), 0 if arguments else REFUSED)
@@ -47,17 +47,17 @@ def main() -> None:
 def _answer(text: str, code: int) -> NoReturn:
     try:
         print(text, end="", flush=True)
-    except BrokenPipeError:  # whoever read it has seen enough
+    except BrokenPipeError:  # the reader stopped reading
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
 
 
 def _run() -> None:
-    import signal  # noqa: PLC0415 - the help needs none
+    import signal  # noqa: PLC0415 - not needed for the help
 
     signal.signal(signal.SIGTERM, _terminate)
     try:
-        gc.disable()  # while all is loaded that stays, there is nothing to collect
+        gc.disable()  # loading creates no garbage
         from ledger.cli.app import app  # noqa: PLC0415 - loads Typer
 
         gc.freeze()

@@ -1,4 +1,4 @@
-"""Commands that add: ``add``, one entry from the command line or a batch from a file."""
+"""The command ``add``: one entry from the command line, or a batch from a file."""
 
 from typing import Annotated, Any
 
@@ -15,7 +15,7 @@ from ledger.strict_json import BODY, parse
 @command(app)
 def add(
     session: SessionArgument,
-    text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="What was said; - reads standard input.")] = None,
+    text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The content; - reads standard input.")] = None,
     role: Annotated[str, typer.Option(help="user, assistant or system.")] = "user",
     kind: Annotated[str | None, typer.Option(help="message (the default), tool_call, tool_result, context …")] = None,
     tool: Annotated[str | None, typer.Option(metavar="NAME", help="The tool of a call or result.")] = None,
@@ -24,11 +24,12 @@ def add(
         str | None, typer.Option("--file", metavar="FILE", help="A JSON list of entries, added as one batch; or -.")
     ] = None,
     key: Annotated[
-        str | None, typer.Option("--idempotency-key", metavar="KEY", help="Makes a repetition harmless.")
+        str | None,
+        typer.Option("--idempotency-key", metavar="KEY", help="A repetition with this key adds nothing."),
     ] = None,
     user: UserOption = None,
 ) -> None:
-    """Add an entry to a session, or a batch of entries; a new session is opened by its first one."""
+    """Add an entry, or a batch of entries, to a session; the first one starts a new session."""
     opts = options()
     entries = _entries(text, role, kind, tool, call_id, file)
 
@@ -43,7 +44,7 @@ def add(
     def show() -> None:
         for entry in added.entries:
             known = " (was there already)" if entry.known or added.replayed else ""
-            orphan = "; no call with its id is known" if entry.orphan else ""
+            orphan = "; there is no call with its id" if entry.orphan else ""
             opts.output.say(f"{session} version {entry.version}: {entry.kind}, {entry.tokens} tokens{known}{orphan}")
 
     opts.output.result(added, show)
@@ -57,7 +58,7 @@ def _entries(
     if file is not None:
         entries = parse(read_bounded(file, limit=BODY.size))
         if not isinstance(entries, list):
-            raise InvalidInput("wrong_type", "is a JSON list of entries", field="--file")
+            raise InvalidInput("wrong_type", "must be a JSON list of entries", field="--file")
         return entries
     content = read_bounded("-", limit=BODY.size).decode(errors="surrogateescape") if text == "-" else text
     named = {"tool_name": tool, "tool_call_id": call_id, "kind": kind}

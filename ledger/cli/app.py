@@ -1,4 +1,4 @@
-"""The application: options every command has, errors as one line, signals as exit codes.
+"""The application: the options of every command, errors as one line, signals as exit codes.
 
 Exit codes: 0 done; 1 the database or a model is not available; 2 refused; 3 and 4 of ``doctor``; 10 to 41 of
 ``verify`` (trust §12); 130 interrupted; 143 terminated.
@@ -30,7 +30,7 @@ R = TypeVar("R")
 
 UNAVAILABLE: Final = 1
 
-#: What Typer raises when arguments make no sense; of its public names only a subclass leads there.
+#: What Typer raises for wrong arguments; only a subclass of it is public.
 _UsageError: Final = cast(type[Exception], typer.BadParameter.__mro__[1])
 
 _JSON = Annotated[bool, typer.Option("--json", help=OPTIONS["--json"])]
@@ -40,31 +40,31 @@ _NAMESPACE = Annotated[str | None, typer.Option("--namespace", metavar="NAME", h
 
 
 class Options:
-    """What the common options said, before or after the command's name, and where to print."""
+    """The common options, given before or after the command's name, and the output."""
 
     def __init__(self) -> None:
         self._given: dict[str, Any] = {}
         self._output: Output | None = None
 
     def note(self, **given: Any) -> None:
-        """Keep what was given; an empty name is given too, and will be refused."""
+        """Store the options that were given; an empty name counts as given and is refused later."""
         self._given.update({name: value for name, value in given.items() if value is not None and value is not False})
 
     @property
     def output(self) -> Output:
-        """Where to print."""
+        """The output to print to."""
         if self._output is None:
             self._output = Output(json=self._given.get("json", False))
         return self._output
 
     @property
     def namespace(self) -> str | None:
-        """The namespace that was named; none if it is only the usual one."""
+        """The namespace that was given; None if it is the default."""
         return self._given.get("namespace")
 
     @property
     def settings(self) -> Settings:
-        """The environment's settings with the options over them; events say that the command wrote them."""
+        """The environment's settings, overridden by the options; the actor of events is ``cli`` by default."""
         given = {name: value for name, value in self._given.items() if name != "json"}
         return load_settings(**given, actor=os.environ.get("MEMORY_LEDGER_ACTOR") or "cli")
 
@@ -73,7 +73,7 @@ _current: ContextVar[Options] = ContextVar("options")
 
 
 class _Loaded(Mapping[str, Any]):
-    """The commands and groups of the table as click has them; to read one imports its module, and no other."""
+    """The commands and groups for click; reading one imports only its module."""
 
     def __getitem__(self, name: str) -> Any:
         for full, module in modules().items():
@@ -96,7 +96,7 @@ class _Loaded(Mapping[str, Any]):
 
 
 class _Commands(TyperGroup):
-    """All commands; what is wrong with their arguments is said as any other error is, in one line (trust N-13)."""
+    """All commands; wrong arguments are reported like any other error, in one line (trust N-13)."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**{**attributes, "commands": _Loaded()})
@@ -111,7 +111,7 @@ class _Commands(TyperGroup):
         try:
             code = super().main(given, *others, **{**extra, "standalone_mode": False})
         except _UsageError as fault:
-            if type(fault).__name__ != "NoArgsIsHelpError":  # that one has shown the help
+            if type(fault).__name__ != "NoArgsIsHelpError":  # it has shown the help
                 options().output.error(_as_ours(fault))
             code = REFUSED
         sys.exit(code or 0)
@@ -136,9 +136,9 @@ def _group(name: str, summary: str) -> typer.Typer:
 
 
 db = _group("db", "The database: start, stop, status, upgrade, login, restore, prune.")
-projections = _group("projections", "What is kept in tables beside the log: list, status, rebuild.")
-jobs = _group("jobs", "What is left to do in the background: list, retry.")
-token = _group("token", "Tokens that callers of the service show: add, list, revoke.")
+projections = _group("projections", "The tables that are computed from the log: list, status, rebuild.")
+jobs = _group("jobs", "Background work: list, retry.")
+token = _group("token", "API tokens of the service: add, list, revoke.")
 _groups: Final = {"db": db, "projections": projections, "jobs": jobs, "token": token}
 
 
@@ -162,7 +162,7 @@ def _root(
 def command(group: typer.Typer, name: str | None = None) -> Callable[[F], F]:
     """Register a function as a command of *group* that also takes the common options.
 
-    Errors of ours become one line on standard error and an exit code.
+    Our errors become one line on standard error and an exit code.
     """
 
     def register(function: F) -> F:
@@ -199,12 +199,12 @@ def command(group: typer.Typer, name: str | None = None) -> Callable[[F], F]:
 
 
 def options() -> Options:
-    """Return the options of the command that runs."""
+    """Return the options of the running command."""
     return _current.get()
 
 
 def run(work: Callable[[], Awaitable[R]]) -> R:
-    """Run *work* to its end; an interruption cancels what is under way first."""
+    """Run *work*; an interruption cancels it."""
     return anyio.run(work)
 
 
@@ -216,7 +216,7 @@ def _execute(work: Callable[[], None]) -> int:
     except LedgerError as fault:
         options().output.error(fault)
         return UNAVAILABLE if isinstance(fault, Unavailable) else REFUSED
-    except BrokenPipeError:  # whoever read our output has seen enough
+    except BrokenPipeError:  # the reader stopped reading
         _drop_output()
     except KeyboardInterrupt as interruption:
         print(file=sys.stderr)
@@ -229,6 +229,6 @@ def _execute(work: Callable[[], None]) -> int:
 
 
 def _drop_output() -> None:
-    """Let what was not printed yet go nowhere."""
-    with suppress(OSError):  # it may be no file
+    """Discard what is not printed yet."""
+    with suppress(OSError):  # it may not be a file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

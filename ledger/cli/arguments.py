@@ -22,7 +22,7 @@ SessionArgument: TypeAlias = Annotated[str, typer.Argument(metavar="SESSION", he
 UserOption: TypeAlias = Annotated[str | None, typer.Option("--user", metavar="NAME", help="The session's user.")]
 AtOption: TypeAlias = Annotated[
     str | None,
-    typer.Option("--at", metavar="VERSION|TIMESTAMP", help="As it was then; a timestamp needs an offset, e.g. Z."),
+    typer.Option("--at", metavar="VERSION|TIMESTAMP", help="Look back; a timestamp needs an offset, e.g. Z."),
 ]
 
 
@@ -43,7 +43,7 @@ async def opened(options: Options) -> AsyncIterator[MemoryLedger]:
 
 
 def when(at: str | None, user: str | None) -> When:
-    """Return ``--at`` and ``--user`` as the library takes them.
+    """Return ``--at`` and ``--user`` as arguments of the library.
 
     Raises:
         InvalidInput: *at* is neither a version nor a timestamp with an offset.
@@ -59,10 +59,10 @@ def when(at: str | None, user: str | None) -> When:
 
 
 def point(text: str, name: str) -> int | datetime:
-    """Return a version, or a timestamp with an offset; *name* is that of the argument.
+    """Return a version, or a timestamp with an offset; *name* is the argument's.
 
     Raises:
-        InvalidInput: it is neither.
+        InvalidInput: *text* is neither.
     """
     return int(text) if text.isascii() and text.isdigit() else timestamp(text, name)
 
@@ -71,7 +71,7 @@ def config_in(file: str) -> MemoryConfig:
     """Return the memory config in a JSON *file* (``-`` is standard input), of any accepted shape.
 
     Raises:
-        InvalidInput: it cannot be read, or is none; the field is the file's name and the JSON path of the fault.
+        InvalidInput: *file* cannot be read, or is not a config; the field is its name and the JSON path of the error.
     """
     try:
         return memory_config.load(parse(read_bounded(file, limit=BODY.size)))
@@ -84,15 +84,14 @@ def config_in(file: str) -> MemoryConfig:
 
 
 def timestamp(text: str, name: str = "--at") -> datetime:
-    """Return an ISO 8601 timestamp with an offset; *name* is that of the argument.
+    """Return an ISO 8601 timestamp with an offset; *name* is the argument's.
 
     Raises:
-        InvalidInput: it is none.
+        InvalidInput: *text* is not such a timestamp.
     """
     with suppress(InvalidInput):
         moment = check_time(text, name)
         if moment is not None:
             return moment
-    raise InvalidInput(
-        "bad_time", "is neither a version nor a timestamp with an offset, e.g. 2026-01-31T09:00:00Z", field=name
-    )
+    message = "must be a version or a timestamp with an offset, e.g. 2026-01-31T09:00:00Z"
+    raise InvalidInput("bad_time", message, field=name)

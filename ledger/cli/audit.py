@@ -1,4 +1,4 @@
-"""Commands that explain an agent: seen, derived."""
+"""The commands ``seen`` and ``derived``."""
 
 from typing import Annotated
 
@@ -13,19 +13,19 @@ from ledger.events import Ranges
 from ledger.shapes.auditing import DerivedShape, SeenShape
 from projections.timeline import spans
 
-_DIFFERS = 40  # as `verify` says of what is not as it was written
+_DIFFERS = 40  # as `verify` for a tampered log
 _VERDICTS = {
-    "proved": ("proved: its digests are those that were recorded", "bold green"),
-    "differs": ("DIFFERS: its digests are not those that were recorded", "bold red"),
+    "proved": ("proved: its digests are the recorded ones", "bold green"),
+    "differs": ("DIFFERS: its digests are not the recorded ones", "bold red"),
     "not_recorded": ("not recorded: this is what would have been shown", "yellow"),
 }
 
 
 @command(app)
 def seen(session: SessionArgument, user: UserOption = None, at: AtOption = None) -> None:
-    """Show what the model saw, prove it by its recorded digest, and say where each line came from.
+    """Show what the model saw, prove it by its recorded digest, and name each line's source.
 
-    Exit code 40 if what is shown is not what was recorded.
+    Exit code 40 if it differs from what was recorded.
     """
     opts = options()
 
@@ -45,7 +45,7 @@ def derived(
     entry: Annotated[str, typer.Argument(metavar="ENTRY", help="An entry's id, or its version.")],
     user: UserOption = None,
 ) -> None:
-    """List everything an entry reached: summaries, through any number of them, and recorded contexts."""
+    """List what an entry reached: summaries, directly or through others, and contexts."""
     opts = options()
 
     async def work() -> Derived:
@@ -94,12 +94,12 @@ def _print_derived(output: Output, found: Derived) -> None:
             f"  context v{context.version} of version {context.rendered_version}: {_how(context.how, context.via)}"
         )
     if not found.summaries and not found.contexts:
-        output.say("  It reached no summary, and no context that was recorded.")
+        output.say("  It reached no summary and no recorded context.")
 
 
 def _how(how: str, via: tuple[str, ...]) -> str:
     """Return in words how something was reached."""
-    words = {"covers": "stands for it", "task": "its prompt named it as the task", "shows": "shows it"}
+    words = {"covers": "covers it", "task": "its prompt named it as the task", "shows": "shows it"}
     return words.get(how) or f"via {', '.join(via)}"
 
 

@@ -1,4 +1,4 @@
-"""The command ``backtest``: memory configs tried on many recorded sessions."""
+"""The command ``backtest``."""
 
 import os
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from projections.config import MemoryConfig
 
 _PAGE = 1_000
 _GAP = 2  # blanks between columns
-_NAME = 32  # longer names are folded
+_NAME = 32  # longer names are wrapped
 
 
 @command(app)
@@ -34,32 +34,32 @@ def backtest(
         list[str] | None, typer.Option("--config", metavar="FILE", help="A memory config to try; repeat for more.")
     ] = None,
     sessions: Annotated[
-        str, typer.Option("--sessions", metavar="GLOB", help="Which sessions, by their ids, e.g. 'support-*'.")
+        str, typer.Option("--sessions", metavar="GLOB", help="Only sessions with such an id, e.g. 'support-*'.")
     ] = "*",
     questions: Annotated[
         str | None,
         typer.Option("--questions", metavar="FILE", help="Questions with known evidence, one JSON object a line."),
     ] = None,
     exact: Annotated[
-        bool, typer.Option("--exact", help="Leave out evidence that stands nowhere word for word.")
+        bool, typer.Option("--exact", help="Leave out evidence that no entry contains word for word.")
     ] = False,
     summaries: Annotated[
         Literal["heuristic", "estimate"],
-        typer.Option(help="Who writes summaries: the heuristic, or models as recorded, else estimated in length."),
+        typer.Option(help="Write summaries with the heuristic, or take recorded ones and estimate the others' length."),
     ] = "heuristic",
     model: Annotated[
         str | None,
-        typer.Option("--model", metavar="NAME", help="Whose price an estimate takes where a config names no model."),
+        typer.Option("--model", metavar="NAME", help="The model to price estimates, for configs that name none."),
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="So many processes; as many as there are cores unless given.")] = (
+    jobs: Annotated[int, typer.Option(min=1, help="Number of processes; by default one per core.")] = (
         os.cpu_count() or 1
     ),
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Write a report here; an interrupted run goes on here.")
+        Path | None, typer.Option("--out", metavar="DIR", help="Write a report here, or resume an interrupted run.")
     ] = None,
     user: UserOption = None,
 ) -> None:
-    """Try memory configs on recorded sessions: tokens shown, summaries needed, evidence kept; writes no event."""
+    """Try memory configs on recorded sessions and compare tokens, summaries and evidence shown."""
     opts = options()
     plan = Plan(
         configs=_configs(config or []),
@@ -70,7 +70,7 @@ def backtest(
         model=model or opts.settings.summarizer_model,
     )
     if out is not None:
-        _make(out)
+        _create(out)
     found = run(lambda: _sessions(opts, sessions, user))
     if not found:
         where = "here" if sessions == "*" else "with such an id"
@@ -79,12 +79,12 @@ def backtest(
         measured = run_all(found, plan, jobs=jobs, kept_in=out / KEPT if out else None, progress=progress)
     report = report_of(measured, plan, found)
     files = write(report, plan, out) if out else []
-    value = {**report_value(report), "out": str(out) if out else None, "import_export": files}
+    value = {**report_value(report), "out": str(out) if out else None, "files": files}
     opts.output.result(value, lambda: _show(opts, report, out))
 
 
 def _configs(files: list[str]) -> tuple[tuple[str, MemoryConfig], ...]:
-    """Return the configs by the names of their files; the second of a name gets a number."""
+    """Return the configs by file name; a name that repeats gets a number."""
     if not files:
         raise InvalidInput("missing_field", "give at least one memory config", field="--config")
     named: dict[str, MemoryConfig] = {}
@@ -109,7 +109,7 @@ def _questions(file: str) -> list[Question]:
 
 @contextmanager
 def _named(file: str) -> Iterator[None]:
-    """Let a refusal of what is in *file* name it."""
+    """Name *file* in errors about its content."""
     try:
         yield
     except ImportRefused as fault:
@@ -118,7 +118,7 @@ def _named(file: str) -> Iterator[None]:
 
 
 async def _sessions(opts: Options, pattern: str, user: str | None) -> list[BacktestSession]:
-    """Return the sessions whose ids match *pattern*, by id; one of a user who was not asked for carries the name."""
+    """Return the sessions whose ids match *pattern*, by id; without *user* their names contain their users."""
     found: list[BacktestSession] = []
     async with opened(opts) as ledger:
         rows, last = [], None
@@ -134,11 +134,12 @@ async def _sessions(opts: Options, pattern: str, user: str | None) -> list[Backt
     return found
 
 
-def _make(folder: Path) -> None:
+def _create(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
-        raise InvalidInput("no_folder", f"cannot be made: {os.strerror(fault.errno or 0)}", field=str(folder)) from None
+        message = f"cannot be created: {os.strerror(fault.errno or 0)}"
+        raise InvalidInput("no_folder", message, field=str(folder)) from None
 
 
 def _show(opts: Options, report: BacktestReport, out: Path | None) -> None:
@@ -153,7 +154,7 @@ def _show(opts: Options, report: BacktestReport, out: Path | None) -> None:
 
 
 def _parts(report: BacktestReport, room: int) -> list[list[str]]:
-    """Return the columns of as few tables, of about as many columns, as have room, so that no number is cut."""
+    """Return the columns of the fewest tables, of similar width, that fit without cutting a number."""
     rows = [cells(row) for row in report.rows]
     first, *others = (name for name, _ in columns(report.rows))
 

@@ -1,4 +1,4 @@
-"""The table of all commands, which the help is made of; quick to import, so that ``--help`` is quick."""
+"""The table of all commands, from which the help is built; it imports nothing, so that ``--help`` is quick."""
 
 from __future__ import annotations
 
@@ -6,115 +6,91 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: By section of the help: each command's name, its module in this package, and the first line of its docstring.
+#: Section of the help → command → its module in this package, and the first line of its docstring.
 COMMANDS = {
     "Write": {
-        "add": (
-            "add",
-            "Add an entry to a session, or a batch of entries; a new session is opened by its first one.",
-        ),
-        "compress": ("session_commands", "Compact now: old entries leave the window, a summary stands for them."),
-        "clear": ("session_commands", "Empty window and summaries; history, which never goes, keeps all of it."),
-        "config": ("session_commands", "Print a session's memory config, after changing it if asked to."),
-        "adopt": ("what_if", "Let a whole memory config be the session's from now on; what is covered stays so."),
-        "fork": ("session_commands", "Begin a session as another one is, or was; from there both go on by themselves."),
+        "add": ("add", "Add an entry, or a batch of entries, to a session; the first one starts a new session."),
+        "compress": ("session_commands", "Compact now: old entries leave the window, and a summary replaces them."),
+        "clear": ("session_commands", "Empty the window and the summaries; the history keeps everything."),
+        "config": ("session_commands", "Print a session's memory config, or change it first with --set or --file."),
+        "adopt": ("what_if", "Set a session's whole memory config; entries that are summarized stay summarized."),
+        "fork": ("session_commands", "Start a new session from another one, as it is now or was earlier."),
     },
     "Read": {
-        "sessions": ("session_reads", "List the sessions: versions, entries, what is active, summaries, tokens."),
-        "show": (
-            "session_reads",
-            "Show the transcript: what is in the window, and which summary stands for what is not.",
-        ),
+        "sessions": ("session_reads", "List the sessions with their versions, entries, summaries and tokens."),
+        "show": ("session_reads", "Show the transcript: what is in the window, and which summary covers the rest."),
         "context": ("session_reads", "Print what the model is shown."),
         "timeline": ("session_reads", "List the events in order: what happened, when, and to what."),
         "stats": ("session_reads", "Count entries, summaries and tokens."),
-        "search": ("search", "Find what was ever said: in the window, covered by summaries, and in the summaries."),
+        "search": ("search", "Search everything that was ever said, in the window or not, and the summaries."),
     },
     "Explain and prove": {
-        "seen": (
-            "audit",
-            "Show what the model saw, prove it by its recorded digest, and say where each line came from.",
-        ),
-        "derived": (
-            "audit",
-            "List everything an entry reached: summaries, through any number of them, and recorded contexts.",
-        ),
-        "diff": (
-            "what_if",
-            "Tell what the model was, or would be, shown on one side and not on the other, and at which price.",
-        ),
+        "seen": ("audit", "Show what the model saw, prove it by its recorded digest, and name each line's source."),
+        "derived": ("audit", "List what an entry reached: summaries, directly or through others, and contexts."),
+        "diff": ("what_if", "Compare what the model was, or would be, shown at two versions or configs, and the cost."),
         "what-if": (
             "what_if",
-            "Tell what the model would be shown under another config, or had an entry never been; writes nothing.",
+            "Show what the model would see under another config or without an entry; writes nothing.",
         ),
         "backtest": (
             "backtest",
-            "Try memory configs on recorded sessions: tokens shown, summaries needed, evidence kept; writes no event.",
+            "Try memory configs on recorded sessions and compare tokens, summaries and evidence shown.",
         ),
-        "verify": ("verify", "Recompute every hash and check every place; say what is not as it was written."),
+        "verify": ("verify", "Recompute every hash and check every position; list what is not as it was written."),
     },
     "Move": {
         "import": (
             "import_export",
-            "Record transcripts of other systems, or copy exports; what is there already is left alone.",
+            "Record transcripts of other systems, or copy exports; what exists already is skipped.",
         ),
         "import-ams": (
             "import_ams",
-            "Take over the sessions and long-term memory of a Redis Agent Memory Server, through its API.",
+            "Import the sessions and long-term memory of a Redis Agent Memory Server from its API.",
         ),
-        "export": ("import_export", "Write a session, or all of them, to a file; it appears whole or not at all."),
+        "export": (
+            "import_export",
+            "Write a session, or all of them, to a file, which appears complete or not at all.",
+        ),
     },
     "Run": {
-        "demo": (
-            "demo",
-            "Run the main job on an example transcript, on an embedded PostgreSQL that is thrown away afterwards.",
-        ),
-        "serve": ("serve", "Serve the working-memory API and our own over HTTP, until interrupted."),
-        "worker": (
-            "worker",
-            "Do background work until interrupted: in every namespace, unless --namespace names one.",
-        ),
+        "demo": ("demo", "Show the main job on an example transcript, in a temporary embedded PostgreSQL."),
+        "serve": ("serve", "Serve the working-memory API and the native API over HTTP, until interrupted."),
+        "worker": ("worker", "Do background work until interrupted: in every namespace, unless --namespace names one."),
         "doctor": ("doctor", "Check settings, roles, guards and versions; say which promise is weaker here, and why."),
     },
     "Background jobs": {
-        "jobs list": (
-            "worker",
-            "List what is left to do in the background of a namespace, and what became of it so far.",
-        ),
-        "jobs retry": ("worker", "Let what was given up in a namespace be tried again."),
+        "jobs list": ("worker", "List the jobs of a namespace that are left to do, with their attempts and errors."),
+        "jobs retry": ("worker", "Retry the dead jobs of a namespace."),
     },
     "Stored projections": {
-        "projections list": ("projections", "List the stored projections there are: name, version, what each is for."),
+        "projections list": ("projections", "List the stored projections: name, version and what each is for."),
         "projections status": (
             "projections",
-            "Tell of each build how far it is, whether readers use it, and whether this release's code made it.",
+            "Show each build: its progress, whether readers use it, and whether this code built it.",
         ),
         "projections rebuild": (
             "projections",
-            "Build stored projections anew from the log; readers use the old build until the new one is whole.",
+            "Build stored projections again from the log; readers use the old build until it is done.",
         ),
     },
     "Database": {
-        "db start": ("database", "Start the embedded server, making its database if there is none."),
+        "db start": ("database", "Start the embedded server, and create its database if there is none."),
         "db stop": ("database", "Stop the embedded server; the next command that needs it starts it again."),
-        "db status": ("database", "Tell whether the embedded server runs, where, and which PostgreSQL it is."),
+        "db status": ("database", "Show whether the embedded server runs, where, and its PostgreSQL version."),
         "db upgrade": ("database", "Bring the schema to the newest revision; needs a login that may act as its owner."),
         "db login": (
             "database",
-            "Make a login for the application, with the password in MEMORY_LEDGER_LOGIN_PASSWORD, or change that.",
+            "Create the application's login or change its password, to MEMORY_LEDGER_LOGIN_PASSWORD.",
         ),
-        "db restore": (
-            "database",
-            "Put an exported namespace back, every byte as it was, where nothing of that name is.",
-        ),
-        "db prune": ("database", "Forget requests that nobody will repeat any more; no event is touched."),
+        "db restore": ("database", "Restore an exported namespace, byte for byte; one of that name must not exist."),
+        "db prune": ("database", "Delete old idempotency keys; no event changes."),
     },
     "Tokens of the service": {
-        "token add": ("tokens", "Make a token and show it, this once; needs the login that migrates."),
-        "token list": ("tokens", "List the tokens, without their secrets; needs the login that migrates."),
+        "token add": ("tokens", "Create a token and show it once; needs the login that migrates."),
+        "token list": ("tokens", "List the tokens without their secrets; needs the login that migrates."),
         "token revoke": (
             "tokens",
-            "Revoke a token; within five seconds no service takes it any more. Needs the login that migrates.",
+            "Revoke a token, within five seconds in every service; needs the login that migrates.",
         ),
     },
 }
@@ -123,7 +99,7 @@ COMMANDS = {
 OPTIONS = {
     "--json": "Print JSON with documented, stable keys.",
     "--database-url URL": "A PostgreSQL server of your own.",
-    "--data-dir DIR": "Where the embedded server keeps its files.",
+    "--data-dir DIR": "The folder of the embedded server's files.",
     "--namespace NAME": "Isolates and orders sessions.",
     "--version": "Print the version and exit.",
     "-h, --help": "Show this message and exit.",
@@ -131,7 +107,7 @@ OPTIONS = {
 _HEAD = """\
 Usage: memory-ledger [OPTIONS] COMMAND [ARGS]...
 
-The memory of AI agents, kept the way a bank keeps money: nothing is ever overwritten.
+The memory of AI agents as a log of events: nothing is ever overwritten.
 `memory-ledger COMMAND --help` lists the arguments and options of a command.
 """
 _COLUMN = 22
@@ -156,7 +132,7 @@ def help_text() -> str:
 
 
 def _row(name: str, text: str) -> Iterator[str]:
-    """Yield *text* beside *name*, in lines that are not too long (`textwrap` takes longer to import than all this)."""
+    """Yield *text* beside *name*, wrapped (`textwrap` would take longer to import than all this)."""
     line = f"  {name}".ljust(_COLUMN)
     for word in text.split():
         if len(line) + len(word) >= _WIDTH:

@@ -1,4 +1,4 @@
-"""Commands about the database: start, stop, status, upgrade, login, restore, prune."""
+"""The commands ``db start``, ``stop``, ``status``, ``upgrade``, ``login``, ``restore`` and ``prune``."""
 
 from typing import Annotated
 
@@ -11,20 +11,21 @@ from ledger.errors import InvalidInput
 from ledger.ids import namespace_id
 from ledger.names import check_name
 from ledger.stores.embedded import EmbeddedServer
-from ledger.stores.factory import open_store, prepare
+from ledger.stores.factory import open_store, prepare, ready_url
 from ledger.stores.postgres import PostgresStore
 
 
 def _server(opts: Options) -> EmbeddedServer:
     settings = opts.settings
     if settings.database_url is not None:
-        raise InvalidInput("not_embedded", "this starts and stops only the embedded server", field="--database-url")
+        message = "must not be given: this command is for the embedded server only"
+        raise InvalidInput("not_embedded", message, field="--database-url")
     return EmbeddedServer(settings.data_dir)
 
 
 @command(db)
 def start() -> None:
-    """Start the embedded server, making its database if there is none."""
+    """Start the embedded server, and create its database if there is none."""
     opts = options()
     server = _server(opts)
     prepare(server)
@@ -43,7 +44,7 @@ def stop() -> None:
 
 @command(db)
 def status() -> None:
-    """Tell whether the embedded server runs, where, and which PostgreSQL it is."""
+    """Show whether the embedded server runs, where, and its PostgreSQL version."""
     opts = options()
     found = _server(opts).status()
 
@@ -62,12 +63,7 @@ def upgrade() -> None:
     from ledger.stores.postgres.migration import upgrade as migrate  # noqa: PLC0415 - Alembic, needed once
 
     opts = options()
-    url = opts.settings.database_url
-    if url is None:
-        server = _server(opts)
-        prepare(server)
-        url = server.url
-    before, after = migrate(url)
+    before, after = migrate(ready_url(opts.settings))
     text = f"revision {after}, as before" if before == after else f"revision {before or 'none'} → {after}"
     opts.output.result({"before": before, "after": after}, lambda: opts.output.say(text))
 
@@ -76,42 +72,40 @@ def upgrade() -> None:
 def login(
     name: Annotated[str, typer.Argument(metavar="LOGIN", help="The login's name.")],
 ) -> None:
-    """Make a login for the application, with the password in MEMORY_LEDGER_LOGIN_PASSWORD, or change that."""
-    from ledger.stores.postgres.login import make_login  # noqa: PLC0415 - rare
+    """Create the application's login or change its password, to MEMORY_LEDGER_LOGIN_PASSWORD."""
+    from ledger.stores.postgres.login import create_login  # noqa: PLC0415 - rare
 
     opts = options()
     settings = opts.settings
     if settings.database_url is None:
-        raise InvalidInput("embedded", "the embedded server has no logins; name a server", field="--database-url")
+        message = "must be given: the embedded server has no logins"
+        raise InvalidInput("embedded", message, field="--database-url")
     if settings.login_password is None:
-        raise InvalidInput("bad_password", "is not set", field="MEMORY_LEDGER_LOGIN_PASSWORD")
-    new = make_login(settings.database_url, check_name(name, field="LOGIN"), settings.login_password.get_secret_value())
-    text = f"login {safe(name)} made" if new else f"login {safe(name)} has the password now"
+        raise InvalidInput("bad_password", "must be set to the new password", field="MEMORY_LEDGER_LOGIN_PASSWORD")
+    password = settings.login_password.get_secret_value()
+    new = create_login(settings.database_url, check_name(name, field="LOGIN"), password)
+    text = f"login {safe(name)} created" if new else f"password of login {safe(name)} changed"
     opts.output.result({"login": name, "made": new}, lambda: opts.output.say(text))
 
 
 @command(db)
 def restore(file: Annotated[str, typer.Argument(metavar="FILE", help="An export of a whole namespace.")]) -> None:
-    """Put an exported namespace back, every byte as it was, where nothing of that name is."""
-    from ledger.transfer.restoring import restore as put_back  # noqa: PLC0415 - rare
+    """Restore an exported namespace, byte for byte; one of that name must not exist."""
+    from ledger.transfer.restoring import restore as restore_namespace  # noqa: PLC0415 - rare
 
     opts = options()
-    url = opts.settings.database_url
-    if url is None:
-        server = _server(opts)
-        prepare(server)
-        url = server.url
+    url = ready_url(opts.settings)
     with spooled(file) as spool, opts.output.progress("Restoring", "events") as progress:
-        done = put_back(url, lambda: lines(spool), progress=progress)
+        done = restore_namespace(url, lambda: lines(spool), progress=progress)
     text = f"{done.events:,} events of {done.sessions:,} sessions restored into namespace {done.namespace}"
     opts.output.result(done, lambda: opts.output.say(text))
 
 
 @command(db)
 def prune(
-    days: Annotated[int, typer.Option(min=1, help="Forget idempotency keys older than so many days.")] = 7,
+    days: Annotated[int, typer.Option(min=1, help="Delete idempotency keys older than this many days.")] = 7,
 ) -> None:
-    """Forget requests that nobody will repeat any more; no event is touched."""
+    """Delete old idempotency keys; no event changes."""
     opts = options()
     settings = opts.settings
     namespace_uuid = namespace_id(check_name(settings.namespace, field="namespace"))
@@ -125,4 +119,4 @@ def prune(
             await store.close()
 
     count = run(work)
-    opts.output.result({"pruned": count}, lambda: opts.output.say(f"{count:,} requests forgotten"))
+    opts.output.result({"pruned": count}, lambda: opts.output.say(f"{count:,} idempotency keys deleted"))

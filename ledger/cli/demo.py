@@ -1,4 +1,4 @@
-"""The command that shows what this is: a real-looking session recorded, compacted, revisited, copied and proved."""
+"""The command ``demo``: record a realistic session, compact it, travel back, copy it, and prove it."""
 
 import shutil
 import tempfile
@@ -31,7 +31,7 @@ _CONFIG: Final = {"maxEntries": 50, "recentWindow": 15}
 _SESSION: Final = "coding-agent"
 _COPY: Final = "coding-agent-copy"
 _NAMESPACE: Final = "demo"
-#: What the developer says first, and how the question begins that she asks about it at the end of the day.
+#: The beginnings of the developer's first message, and of her question about it at the end of the day.
 _RULES, _QUESTION = "Morning. Four things", "Tomasz is at the door"
 _OTHERS: Final[dict[str, dict[str, Any]]] = {
     "full": {"profile": "none"},
@@ -43,10 +43,10 @@ _NEXT: Final = "memory-ledger add SESSION TEXT, memory-ledger import FILE, memor
 
 @command(app)
 def demo() -> None:
-    """Run the main job on an example transcript, on an embedded PostgreSQL that is thrown away afterwards."""
+    """Show the main job on an example transcript, in a temporary embedded PostgreSQL."""
     opts = options()
     with _server() as server:
-        found = run(lambda: _tell(opts.output, server))
+        found = run(lambda: _run_steps(opts.output, server))
         _tamper(opts.output, server, found)
         report = run(lambda: _verify_copy(opts.output, server))
     found["tampering_found"] = [finding.problem for finding in report.findings]
@@ -55,7 +55,7 @@ def demo() -> None:
         raise typer.Exit(1)
 
 
-async def _tell(output: Output, server: EmbeddedServer) -> dict[str, Any]:
+async def _run_steps(output: Output, server: EmbeddedServer) -> dict[str, Any]:
     store = await PostgresStore.open(Target(server.url, embedded=True))
     try:
         async with MemoryLedger.open(namespace=_NAMESPACE, store=store, config=_CONFIG) as ledger:
@@ -67,7 +67,7 @@ async def _tell(output: Output, server: EmbeddedServer) -> dict[str, Any]:
             facts["replayed_equal"] = await _clear_and_replay(output, ledger, store)
             facts["equal"] = await _copy(output, ledger) and facts["replayed_equal"]
             report = await ledger.verify()
-            _step(output, "Prove", "every hash recomputed from the stored bytes, every place checked")
+            _step(output, "Prove", "every hash recomputed from the stored bytes, every position checked")
             output.tell(f"  {report.verdict}: {report.checked} events", "green")
             return {**facts, "verdict": report.verdict, "checked": report.checked}
     finally:
@@ -75,12 +75,12 @@ async def _tell(output: Output, server: EmbeddedServer) -> dict[str, Any]:
 
 
 async def _record(output: Output, ledger: MemoryLedger, conversation: Conversation) -> dict[str, Any]:
-    """Add the conversation message by message, and tell of each compaction as it happens."""
+    """Add the conversation message by message, and print each compaction as it happens."""
     _step(
         output,
         "Record",
         f"a coding agent's day, message by message; above {_CONFIG['maxEntries']} active entries the older ones "
-        f"leave the window",
+        "leave the window",
     )
     done: list[CompactionResult] = []
     unsubscribe = ledger.on("compressed", lambda session, result: done.append(result))
@@ -111,7 +111,7 @@ async def _record(output: Output, ledger: MemoryLedger, conversation: Conversati
 
 
 async def _show_context(output: Output, ledger: MemoryLedger) -> None:
-    _step(output, "Context", "what a model gets now")
+    _step(output, "Context", "what a model is shown now")
     _print_context(output, await ledger.get_context(_SESSION), summaries=9, first=1, last=4)
 
 
@@ -127,12 +127,12 @@ async def _travel(output: Output, ledger: MemoryLedger, compacted_at: list[int])
 
 
 async def _try_others(output: Output, ledger: MemoryLedger) -> dict[str, bool]:
-    """Ask at the end of the day what was said first, under other memory configs."""
+    """Replay the session under other memory configs, up to the question about its first message."""
     history = [past.entry for past in (await ledger.get_history(_SESSION)).entries]
     rules, question = (
         next(entry for entry in history if entry.content.startswith(words)) for words in (_RULES, _QUESTION)
     )
-    _step(output, "What if", f"at version {question.version} the developer asks what she had said first thing")
+    _step(output, "What if", f"at version {question.version} the developer asks what she said first")
     output.tell(f"    user      {one_line(question.content, max(40, output.console.width - 20))}", "dim")
     recorded = await ledger.get_context(_SESSION, version=question.version)
     windows = {"as recorded": recorded.window}
@@ -140,13 +140,13 @@ async def _try_others(output: Output, ledger: MemoryLedger) -> dict[str, bool]:
         windows[name] = (await ledger.what_if(_SESSION, config, version=question.version)).window
     shown = {name: rules.version in {entry.version for entry in window.entries} for name, window in windows.items()}
     for name, window in windows.items():
-        has = "her words are in the window" if shown[name] else "her words are not"
+        has = "her words are in the window" if shown[name] else "her words are not in the window"
         output.tell(f"  {name:<12} {window.tokens:>6,} tokens shown: {has}", "green" if shown[name] else "yellow")
     return shown
 
 
 async def _clear_and_replay(output: Output, ledger: MemoryLedger, store: PostgresStore) -> bool:
-    """Clear the session, then fold its events again from the first one."""
+    """Clear the session, then fold its events again from the first."""
     before = await ledger.get_state(_SESSION)
     version = await ledger.clear_session(_SESSION)
     _step(output, "Clear", f"version {version}: the window is empty, the history is not")
@@ -155,15 +155,15 @@ async def _clear_and_replay(output: Output, ledger: MemoryLedger, store: Postgre
     same = (replayed.window, replayed.summaries) == (before.window, before.summaries)
     output.tell(f"  {len((await ledger.get_context(_SESSION)).entries)} entries shown now")
     output.tell(
-        f"  {len(events)} events folded again from nothing: {len(replayed.window.entries)} entries, "
-        f"{len(replayed.summaries.live)} summaries, {'equal to' if same else 'NOT'} the state before the clear",
+        f"  {len(events)} events folded again: {len(replayed.window.entries)} entries, "
+        f"{len(replayed.summaries.live)} summaries, {'equal to' if same else 'NOT equal to'} the state before",
         "green" if same else "bold red",
     )
     return same
 
 
 async def _copy(output: Output, ledger: MemoryLedger) -> bool:
-    """Export the session, import it under another name, and compare the two."""
+    """Export the session, import it under another name, and compare both."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "session.jsonl"
         lines = [line async for line in ledger.export_file(_SESSION)]
@@ -180,8 +180,8 @@ async def _copy(output: Output, ledger: MemoryLedger) -> bool:
 
 
 def _tamper(output: Output, server: EmbeddedServer, facts: dict[str, Any]) -> None:
-    """Copy the database and change one message in the copy, as only its administrator can."""
-    _step(output, "Tamper", "with a copy of the database, as its superuser, triggers off: one message is rewritten")
+    """Copy the database and change one message in the copy, as only a superuser can."""
+    _step(output, "Tamper", "in a copy of the database, as superuser and without triggers, one message is rewritten")
     with psycopg.connect(server.url.replace(f"/{DATABASE}?", "/postgres?"), autocommit=True) as connection:
         statement = sql.SQL("CREATE DATABASE tampered TEMPLATE {}").format(sql.Identifier(DATABASE))
         connection.execute(statement)
@@ -215,7 +215,7 @@ async def _verify_copy(output: Output, server: EmbeddedServer) -> VerifyReport:
 
 
 def _print_context(output: Output, context: Context, *, summaries: int, first: int, last: int) -> None:
-    """Print the beginnings of some summaries, and of the first and last entries, indented."""
+    """Print the beginnings of some summaries and of the first and last entries."""
     width = max(40, output.console.width - 6)
     for summary in context.summaries[:summaries]:
         head = " / ".join(summary.text.splitlines()[1:])

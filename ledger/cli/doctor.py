@@ -1,11 +1,10 @@
-"""The command that looks whether the promises hold here: doctor."""
+"""The command ``doctor``."""
 
 import typer
 
 from ledger.cli.app import app, command, options, run
 from ledger.doctor import Check, examine
-from ledger.stores.embedded import EmbeddedServer
-from ledger.stores.factory import prepare
+from ledger.stores.factory import ready_url
 
 _WEAKER = 3
 _WILL_NOT_START = 4
@@ -15,15 +14,11 @@ _WILL_NOT_START = 4
 def doctor() -> None:
     """Check settings, roles, guards and versions; say which promise is weaker here, and why.
 
-    Exit codes: 0 all hold; 3 some promise is weaker; 4 the ledger would not start.
+    Exit codes: 0 all promises hold; 3 a promise is weaker; 4 the ledger would not start.
     """
     opts = options()
     settings = opts.settings
-    url, embedded = settings.database_url, settings.database_url is None
-    if url is None:
-        server = EmbeddedServer(settings.data_dir)
-        prepare(server)
-        url = server.url
+    url, embedded = ready_url(settings), settings.database_url is None
 
     async def work() -> list[Check]:
         return await examine(url, embedded=embedded)

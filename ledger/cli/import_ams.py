@@ -1,4 +1,4 @@
-"""The command that takes over what a Redis Agent Memory Server keeps: import-ams."""
+"""The command ``import-ams``."""
 
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
@@ -18,18 +18,20 @@ _SHOWN = 10
 
 @command(app, "import-ams")
 def import_ams(
-    url: Annotated[str, typer.Argument(metavar="URL", help="Where the server is, such as http://localhost:8000.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="The server's address, such as http://localhost:8000.")],
     token: Annotated[
         str | None,
-        typer.Option(envvar="MEMORY_LEDGER_IMPORT_TOKEN", show_envvar=False, help="A bearer token it asks for."),
+        typer.Option(
+            envvar="MEMORY_LEDGER_IMPORT_TOKEN", show_envvar=False, help="The server's bearer token, if it needs one."
+        ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read everything, write nothing.")] = False,
     user: UserOption = None,
 ) -> None:
-    """Take over the sessions and long-term memory of a Redis Agent Memory Server, through its API.
+    """Import the sessions and long-term memory of a Redis Agent Memory Server from its API.
 
-    --namespace and --user limit it to theirs; all keep their names. It may be run again: what is here already is
-    left alone.
+    --namespace and --user limit the import; names do not change. It can be run again: what exists already is
+    skipped.
     """
     if find_spec("fastapi") is None or find_spec("httpcore") is None:
         raise Unavailable("this needs more packages: pip install 'memory-ledger[server]'")
@@ -40,7 +42,7 @@ def import_ams(
     service = load_service_settings()
 
     async def work() -> "AmsImportResult":
-        with opts.output.progress("Taking over", "sessions") as progress:
+        with opts.output.progress("Importing", "sessions") as progress:
             async with AmsSource.open(url, token=token) as source, AmsImport.open(opts.settings, service) as taking:
                 return await taking.run(
                     source, namespace=opts.namespace, user_id=user, dry_run=dry_run, progress=progress
@@ -49,19 +51,19 @@ def import_ams(
     done = run(work)
 
     def show() -> None:
-        verb = "would be taken over" if dry_run else "taken over"
+        verb = "would be imported" if dry_run else "imported"
         opts.output.say(
             f"{done.sessions:,} sessions with {done.messages:,} messages and {done.memories:,} memories, and "
             f"{done.records:,} records {verb}"
         )
         opts.output.say(
-            f"left alone: {done.unchanged:,} sessions and {done.known_records:,} records that are here already, "
-            f"{done.continued:,} sessions that were gone on with here",
+            f"skipped: {done.unchanged:,} sessions and {done.known_records:,} records that exist already, "
+            f"{done.continued:,} sessions that were continued here",
             "dim",
         )
-        for each in done.refused[:_SHOWN]:
-            opts.output.say(f"refused: {one_line(each.id, 60)}: {each.message}", "yellow")
+        for item in done.refused[:_SHOWN]:
+            opts.output.say(f"refused: {one_line(item.id, 60)}: {item.message}", "yellow")
 
     opts.output.result(done, show)
     if done.refused:
-        raise ImportRefused("partly_refused", f"{len(done.refused):,} sessions or records were not taken over")
+        raise ImportRefused("partly_refused", f"{len(done.refused):,} sessions or records were not imported")

@@ -1,4 +1,4 @@
-"""Commands that take sessions in and out: import, export."""
+"""The commands ``import`` and ``export``."""
 
 import errno
 import os
@@ -29,9 +29,9 @@ def import_(
     ] = None,
     user: UserOption = None,
 ) -> None:
-    """Record transcripts of other systems, or copy exports; what is there already is left alone.
+    """Record transcripts of other systems, or copy exports; what exists already is skipped.
 
-    The format is told by the content. Each file is recorded in one transaction, or not at all.
+    The content determines the format. Each file is recorded in one transaction, or not at all.
     """
     opts = options()
 
@@ -70,21 +70,21 @@ async def _import_one(
 def export(
     session: Annotated[str | None, typer.Argument(metavar="[SESSION]", help="The session's id.")] = None,
     target: Annotated[
-        str, typer.Option("-o", "--output", metavar="FILE", help="Where to; - is standard output.")
+        str, typer.Option("-o", "--output", metavar="FILE", help="The file to write; - is standard output.")
     ] = "-",
-    everything: Annotated[bool, typer.Option("--all", help="The whole namespace instead of a session.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Export the whole namespace.")] = False,
     form: Annotated[
         Literal["log", "state"],
         typer.Option("--format", help="The events, provable and importable; or the state: entries, summaries, tokens."),
     ] = "log",
     user: UserOption = None,
 ) -> None:
-    """Write a session, or all of them, to a file; it appears whole or not at all."""
+    """Write a session, or all of them, to a file, which appears complete or not at all."""
     opts = options()
     if (session is None) != everything:
         raise InvalidInput("missing_field", "name a session, or give --all", field="SESSION")
     if everything and form == "state":
-        raise InvalidInput("bad_format", "a state is of one session", field="--format")
+        raise InvalidInput("bad_format", "state works for one session only; leave --all out", field="--format")
 
     async def work() -> tuple[int, int]:
         async with opened(opts) as ledger:
@@ -105,7 +105,7 @@ async def _single(data: bytes) -> AsyncIterator[bytes]:
 
 
 async def _write(target: str, chunks: AsyncIterator[bytes]) -> tuple[int, int]:
-    """Write *chunks* to *target* under another name until they are all there; return how many, and their bytes."""
+    """Write *chunks* to a temporary file, rename it to *target*, and return the number of chunks and bytes."""
     count = size = 0
     if target == "-":
         async for chunk in chunks:
@@ -116,7 +116,7 @@ async def _write(target: str, chunks: AsyncIterator[bytes]) -> tuple[int, int]:
     part = Path(f"{target}.{os.getpid()}.part")
     try:
         if not stat.S_ISREG(_mode(target)):
-            kind = "a folder" if stat.S_ISDIR(_mode(target)) else "no regular file; - is standard output"
+            kind = "a folder" if stat.S_ISDIR(_mode(target)) else "not a regular file; - is standard output"
             raise InvalidInput("no_file", f"is {kind}", field=target)
         with part.open("wb") as file:  # noqa: ASYNC230 - a command has nothing else to do
             async for chunk in chunks:
@@ -135,7 +135,7 @@ async def _write(target: str, chunks: AsyncIterator[bytes]) -> tuple[int, int]:
 
 
 def _mode(target: str) -> int:
-    """Return the mode of *target*; that of a regular file if it is not there yet."""
+    """Return the mode of *target*; the mode of a regular file if it does not exist."""
     try:
         return Path(target).stat().st_mode
     except FileNotFoundError:

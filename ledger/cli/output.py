@@ -1,4 +1,4 @@
-"""Printing: tables for people, JSON for programs, and nothing in either that drives a terminal."""
+"""Print tables for people and JSON for programs, both without control characters."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -19,8 +19,8 @@ STYLES: Final = {"user": "bold cyan", "assistant": "green", "tool": "yellow", "s
 
 
 def safe(text: str, *, width: int | None = None) -> str:
-    """Return *text* with control and invisible characters spelled out (trust I-34, I-59), cut to *width*."""
-    shown = "".join(character if is_visible(character) else _spelled(character) for character in text)
+    """Return *text* with control and invisible characters escaped (trust I-34, I-59), cut to *width*."""
+    shown = "".join(character if is_visible(character) else _escaped(character) for character in text)
     if width is not None and len(shown) > width:
         return shown[: width - 1] + "…"
     return shown
@@ -32,29 +32,29 @@ def one_line(text: str, width: int) -> str:
 
 
 def safe_json(text: str, *, ascii_only: bool = False) -> str:
-    """Return JSON with control and invisible characters, which stand only in its strings, as escapes."""
+    """Return JSON with control and invisible characters, which only its strings contain, as escapes."""
     if text.isascii() and "\x7f" not in text:
         return text  # all others below U+0080 are escaped in any JSON
     return "".join(
-        character if is_visible(character) and not (ascii_only and character > "\x7f") else _escaped(character)
+        character if is_visible(character) and not (ascii_only and character > "\x7f") else _json_escaped(character)
         for character in text
     )
 
 
-def _escaped(character: str) -> str:
+def _json_escaped(character: str) -> str:
     units = character.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
-def _spelled(character: str) -> str:
+def _escaped(character: str) -> str:
     return f"\\x{ord(character):02x}" if ord(character) < 256 else f"\\u{{{ord(character):x}}}"
 
 
 class _Console(Console):
-    """A console that leaves it to the command what a closed pipe means."""
+    """A console that lets the command handle a closed pipe."""
 
     def on_broken_pipe(self) -> None:
-        """Raise it; Rich would end the program with code 1."""
+        """Raise the error; Rich would end the program with code 1."""
         raise BrokenPipeError
 
 
@@ -63,13 +63,13 @@ class Output:
 
     def __init__(self, *, json: bool) -> None:
         self.json = json
-        plain: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}  # names are not for decoration
+        plain: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}  # print names as they are
         self.console = _Console(**plain, soft_wrap=not sys.stdout.isatty())
         self.errors = Console(**plain, stderr=True)
         self._ascii_only = self.console.encoding != "utf-8"
 
     def result(self, value: Any, show: Callable[[], None]) -> None:
-        """Print *value* as JSON if that was asked for, else whatever *show* prints."""
+        """Print *value* with ``--json``, else call *show*."""
         if self.json:
             self.document(value)
         else:
@@ -81,21 +81,21 @@ class Output:
         print(safe_json(text, ascii_only=self._ascii_only))
 
     def line(self, value: Any) -> None:
-        """Print *value* as one line of JSON, for output that goes on."""
+        """Print *value* as one line of JSON, for output that continues."""
         text = msgspec.json.encode(value, enc_hook=_plain).decode()
         print(safe_json(text, ascii_only=self._ascii_only), flush=True)
 
     def say(self, text: str = "", style: str = "") -> None:
-        """Print text that may hold anybody's words."""
+        """Print *text*, which may contain user content."""
         self.console.print(Text(safe(text), style=style))
 
     def tell(self, text: str, style: str = "") -> None:
-        """Print as `say` does, unless only JSON is wanted."""
+        """Print as `say` does, except with ``--json``."""
         if not self.json:
             self.say(text, style)
 
     def table(self, *columns: str, title: str = "") -> Table:
-        """Return an empty table; right-aligned columns are named with a leading ``>``."""
+        """Return an empty table; a leading ``>`` aligns a column to the right."""
         table = Table(title=title or None, title_justify="left", header_style="bold", box=None, pad_edge=False)
         for column in columns:
             table.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left", overflow="fold")
@@ -113,7 +113,7 @@ class Output:
 
     @contextmanager
     def progress(self, what: str, unit: str) -> Iterator[Callable[[int, int], None]]:
-        """Show a bar on standard error, if that is a terminal; yield what tells it (done, all)."""
+        """Show a bar on standard error, if that is a terminal; yield a function that takes (done, all)."""
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
@@ -127,7 +127,7 @@ class Output:
 
 
 def moment(value: datetime | None) -> str:
-    """Return a time for people, in UTC."""
+    """Return *value* for people, in UTC."""
     return f"{value:%Y-%m-%d %H:%M:%S}" if value else ""
 
 

@@ -1,4 +1,4 @@
-"""Commands about stored projections: list, status, rebuild."""
+"""The commands ``projections list``, ``status`` and ``rebuild``."""
 
 from typing import Annotated
 
@@ -12,7 +12,7 @@ from ledger.stored_projections.registry import BuildStatus, RebuiltProjection, S
 
 @command(projections, "list")
 def list_() -> None:
-    """List the stored projections there are: name, version, what each is for."""
+    """List the stored projections: name, version and what each is for."""
     opts = options()
 
     async def work() -> list[StoredProjectionInfo]:
@@ -22,11 +22,9 @@ def list_() -> None:
     found = run(work)
 
     def show() -> None:
-        table = opts.output.table("projection", ">version", "keeps")
-        for stored_projection_info in found:
-            table.add_row(
-                stored_projection_info.name, str(stored_projection_info.version), stored_projection_info.keeps
-            )
+        table = opts.output.table("projection", ">version", "contains")
+        for projection in found:
+            table.add_row(projection.name, str(projection.version), projection.keeps)
         opts.output.console.print(table)
 
     opts.output.result({"projections": found}, show)
@@ -34,7 +32,7 @@ def list_() -> None:
 
 @command(projections)
 def status() -> None:
-    """Tell of each build how far it is, whether readers use it, and whether this release's code made it."""
+    """Show each build: its progress, whether readers use it, and whether this code built it."""
     opts = options()
 
     async def work() -> list[BuildStatus]:
@@ -45,26 +43,26 @@ def status() -> None:
 
     def show() -> None:
         if not found:
-            opts.output.say("Nothing is built yet; whoever reads first builds it.")
+            opts.output.say("There are no builds yet; the first read starts one.")
             return
         table = opts.output.table(
             "projection", ">version", ">build", "status", ">position", ">behind", "read", "code", "updated (UTC)"
         )
-        for build_status in found:
+        for build in found:
             table.add_row(
-                build_status.name,
-                str(build_status.version),
-                str(build_status.build),
-                build_status.status,
-                f"{build_status.position:,}",
-                f"{build_status.last_position - build_status.position:,}",
-                "yes" if build_status.current else "no",
-                "same" if build_status.same_code else "other",
-                moment(build_status.updated_at),
+                build.name,
+                str(build.version),
+                str(build.build),
+                build.status,
+                f"{build.position:,}",
+                f"{build.last_position - build.position:,}",
+                "yes" if build.current else "no",
+                "same" if build.same_code else "other",
+                moment(build.updated_at),
             )
         opts.output.console.print(table)
-        if any(build_status.current and not build_status.same_code for build_status in found):
-            opts.output.say("Rows made by other code are read as they are: memory-ledger projections rebuild", "yellow")
+        if any(build.current and not build.same_code for build in found):
+            opts.output.say("Other code built some rows: run memory-ledger projections rebuild", "yellow")
 
     opts.output.result({"builds": found}, show)
 
@@ -72,12 +70,12 @@ def status() -> None:
 @command(projections)
 def rebuild(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="One projection; all of them unless given.")
+        str | None, typer.Argument(metavar="[NAME]", help="One projection; by default all of them.")
     ] = None,
 ) -> None:
-    """Build stored projections anew from the log; readers use the old build until the new one is whole.
+    """Build stored projections again from the log; readers use the old build until it is done.
 
-    A rebuild that was interrupted goes on where it was.
+    A rebuild that was interrupted continues where it stopped.
     """
     opts = options()
 
@@ -90,10 +88,10 @@ def rebuild(
 
     def show() -> None:
         for rebuilt in found:
-            went_on = f", went on from {rebuilt.resumed_at:,}" if rebuilt.resumed_at else ""
+            resumed = f", continued from {rebuilt.resumed_at:,}" if rebuilt.resumed_at else ""
             opts.output.say(
                 f"{rebuilt.name} version {rebuilt.version}, build {rebuilt.build}: "
-                f"{rebuilt.position:,} events folded{went_on}; readers use it now"
+                f"{rebuilt.position:,} events folded{resumed}; readers use it now"
             )
 
     opts.output.result({"projections": found}, show)

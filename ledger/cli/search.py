@@ -1,4 +1,4 @@
-"""The command that finds: ``search``."""
+"""The command ``search``."""
 
 import re
 from typing import Annotated
@@ -14,7 +14,7 @@ from ledger.shapes.searching import HitsShape
 from projections.prompts import label
 from projections.ranking import words
 
-_LEAD = 24  # characters shown before the first word that was asked for
+_LEAD = 24  # characters shown before the first word of the query
 
 
 @command(app)
@@ -23,13 +23,13 @@ def search(
     session: Annotated[str | None, typer.Option("--session", metavar="SESSION", help="Only in this session.")] = None,
     user: UserOption = None,
     collection: Annotated[
-        str | None, typer.Option("--collection", metavar="NAME", help="In this knowledge base instead.")
+        str | None, typer.Option("--collection", metavar="NAME", help="Search this knowledge base instead.")
     ] = None,
-    top: Annotated[int, typer.Option("--top", metavar="N", help="At most so many, best first.")] = 10,
+    top: Annotated[int, typer.Option("--top", metavar="N", help="The number of results, best first.")] = 10,
     around: Annotated[int, typer.Option("--around", metavar="N", help="Entries before and after, with --json.")] = 1,
-    erased: Annotated[bool, typer.Option("--erased", help="Also what was erased from the window.")] = False,
+    erased: Annotated[bool, typer.Option("--erased", help="Also entries erased from the window.")] = False,
 ) -> None:
-    """Find what was ever said: in the window, covered by summaries, and in the summaries."""
+    """Search everything that was ever said, in the window or not, and the summaries."""
     opts = options()
 
     async def work() -> list[SearchResult]:
@@ -48,7 +48,7 @@ def search(
 
     def show_table() -> None:
         if not found:
-            opts.output.say("Nothing is found.")
+            opts.output.say("Nothing was found.")
             return
         table = opts.output.table("session", "user", ">version", ">score", "who", "text")
         width = max(40, opts.output.console.width - 60)
@@ -69,7 +69,7 @@ def search(
 
 
 def marked(text: str, query: str, width: int) -> Text:
-    """Return a line of *text* around the first word of *query* in it, such words marked; safe for a terminal."""
+    """Return a line of *text* around the longest word of *query* in it, its words marked; safe for a terminal."""
     alternatives = "|".join(re.escape(word) for word in sorted(set(words(query)), key=len, reverse=True))
     pattern = re.compile(rf"\b(?:{alternatives})\b", re.IGNORECASE) if alternatives else None
     rarest = max(pattern.finditer(text), key=lambda match: len(match.group()), default=None) if pattern else None

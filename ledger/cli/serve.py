@@ -1,4 +1,4 @@
-"""The command that runs the service: serve."""
+"""The command ``serve``."""
 
 from importlib.util import find_spec
 from typing import Annotated
@@ -15,7 +15,7 @@ def serve(
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="The port; MEMORY_LEDGER_PORT.")] = None,
     no_worker: Annotated[bool, typer.Option("--no-worker", help="Leave background work to other processes.")] = False,
 ) -> None:
-    """Serve the working-memory API and our own over HTTP, until interrupted."""
+    """Serve the working-memory API and the native API over HTTP, until interrupted."""
     if find_spec("fastapi") is None or find_spec("uvicorn") is None:
         raise Unavailable("the service needs more packages: pip install 'memory-ledger[server]'")
     from ledger.server.running import serve as run_service  # noqa: PLC0415 - loads the web framework

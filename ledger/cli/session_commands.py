@@ -1,4 +1,4 @@
-"""Commands that manage a session: compress, clear, config."""
+"""The commands ``compress``, ``fork``, ``clear`` and ``config``."""
 
 from typing import Annotated, Any
 
@@ -20,11 +20,11 @@ from projections.config import MemoryConfig
 @command(app)
 def compress(
     session: SessionArgument,
-    key: Annotated[str | None, typer.Option(help="Which of the config's compactions; the first unless given.")] = None,
+    key: Annotated[str | None, typer.Option(help="One of the config's compactions; by default the first.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Even for a single entry.")] = False,
     user: UserOption = None,
 ) -> None:
-    """Compact now: old entries leave the window, a summary stands for them."""
+    """Compact now: old entries leave the window, and a summary replaces them."""
     opts = options()
 
     async def work() -> CompactionResult:
@@ -45,17 +45,17 @@ def compress(
 @command(app)
 def fork(
     session: SessionArgument,
-    new: Annotated[str, typer.Argument(metavar="NEW", help="The id of the session to begin.")],
-    version: Annotated[int | None, typer.Option(help="Where it goes on from; the newest version unless given.")] = None,
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The id of the new session.")],
+    version: Annotated[int | None, typer.Option(help="The version to fork at; by default the newest.")] = None,
     at: Annotated[
-        str | None, typer.Option("--at", metavar="TIMESTAMP", help="Where it was then; needs an offset, e.g. Z.")
+        str | None, typer.Option("--at", metavar="TIMESTAMP", help="Fork at this time; needs an offset, e.g. Z.")
     ] = None,
     user: UserOption = None,
     new_user: Annotated[
-        str | None, typer.Option("--new-user", metavar="NAME", help="The new session's user; the same unless given.")
+        str | None, typer.Option("--new-user", metavar="NAME", help="The new session's user; by default the same.")
     ] = None,
 ) -> None:
-    """Begin a session as another one is, or was; from there both go on by themselves."""
+    """Start a new session from another one, as it is now or was earlier."""
     opts = options()
     moment = None if at is None else timestamp(at)
 
@@ -64,17 +64,17 @@ def fork(
             return await ledger.fork(session, new, version=version, at=moment, user_id=user, new_user_id=new_user)
 
     forked = run(work)
-    message = f"{new} goes on from {session} at version {forked.at_version}"
+    message = f"{new} starts from {session} at version {forked.at_version}"
     opts.output.result(msgspec.to_builtins(forked), lambda: opts.output.say(message))
 
 
 @command(app)
 def clear(
     session: SessionArgument,
-    end: Annotated[bool, typer.Option("--end", help="Also end the session's life.")] = False,
+    end: Annotated[bool, typer.Option("--end", help="Also end the session.")] = False,
     user: UserOption = None,
 ) -> None:
-    """Empty window and summaries; history, which never goes, keeps all of it."""
+    """Empty the window and the summaries; the history keeps everything."""
     opts = options()
 
     async def work() -> int:
@@ -97,7 +97,7 @@ def config(
     user: UserOption = None,
     at: AtOption = None,
 ) -> None:
-    """Print a session's memory config, after changing it if asked to."""
+    """Print a session's memory config, or change it first with --set or --file."""
     opts = options()
     changes = _changes(change or [], file)
 
@@ -108,7 +108,7 @@ def config(
             return (await ledger.get_state(session, **when(at, user))).config
 
     if changes and at:
-        raise InvalidInput("bad_version", "the past cannot be changed; leave --at out", field="--at")
+        raise InvalidInput("bad_version", "must not be given with a change: the past cannot be changed", field="--at")
     value = memory_config.dump(run(work))
     opts.output.result(value, lambda: opts.output.document(value))
 
@@ -118,12 +118,12 @@ def _changes(pairs: list[str], file: str | None) -> dict[str, Any]:
     if file is not None:
         loaded = parse(read_bounded(file, limit=BODY.size))
         if not isinstance(loaded, dict):
-            raise InvalidInput("wrong_type", "is a JSON object", field="--file")
+            raise InvalidInput("wrong_type", "must be a JSON object", field="--file")
         changes.update(loaded)
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
-            raise InvalidInput("missing_field", "has the form KEY=VALUE", field="--set")
+            raise InvalidInput("missing_field", "must have the form KEY=VALUE", field="--set")
         try:
             changes[name] = parse(value.encode(errors="surrogateescape"))
         except InvalidInput:

@@ -1,4 +1,4 @@
-"""Commands that read: sessions, show, timeline, context, stats. All take ``--at``."""
+"""The commands ``sessions``, ``show``, ``timeline``, ``context`` and ``stats``."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
@@ -38,10 +38,10 @@ _Reading: TypeAlias = Callable[[MemoryLedger, str, int, str | None], Awaitable[S
 @command(app)
 def sessions(
     user: UserOption = None,
-    at: Annotated[str | None, typer.Option("--at", metavar="TIMESTAMP", help="As they were then.")] = None,
-    limit: Annotated[int, typer.Option(help="At most so many, newest first.")] = 1_000,
+    at: Annotated[str | None, typer.Option("--at", metavar="TIMESTAMP", help="The sessions at that time.")] = None,
+    limit: Annotated[int, typer.Option(help="The largest number of sessions, newest first.")] = 1_000,
 ) -> None:
-    """List the sessions: versions, entries, what is active, summaries, tokens."""
+    """List the sessions with their versions, entries, summaries and tokens."""
     opts = options()
 
     async def work() -> list[IndexedSession]:
@@ -93,10 +93,10 @@ def show(
     session: SessionArgument,
     user: UserOption = None,
     at: AtOption = None,
-    everything: Annotated[bool, typer.Option("--all", help="Also what was removed or cleared.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="Whole texts instead of their beginnings.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Also entries that were removed or cleared.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Print whole texts.")] = False,
 ) -> None:
-    """Show the transcript: what is in the window, and which summary stands for what is not."""
+    """Show the transcript: what is in the window, and which summary covers the rest."""
     opts = options()
 
     async def work() -> tuple[list[PastEntry], SessionState, set[int]]:
@@ -131,7 +131,7 @@ def show(
             _print_entry(opts.output, past_entry, mark.ljust(width), full=full)
         for summary in live:
             _print_summary(opts.output, summary, numbers[summary.summary_id])
-        opts.output.say("● in the window   ○ active, not shown   S1 stands in summary 1", style="dim")
+        opts.output.say("● in the window   ○ active, not shown   S1 covered by summary 1", style="dim")
 
     opts.output.result(ShownStateShape.with_window(value, shown), show_transcript)
 
@@ -142,7 +142,7 @@ def timeline(
     user: UserOption = None,
     at: AtOption = None,
     after: Annotated[int, typer.Option(metavar="VERSION", help="Only events after this version.")] = 0,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes, until Ctrl-C.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait for new events, until Ctrl-C.")] = False,
 ) -> None:
     """List the events in order: what happened, when, and to what."""
     opts = options()
@@ -199,12 +199,12 @@ def context(
     at: AtOption = None,
     form: Annotated[
         Literal["text", "messages", "rolling"],
-        typer.Option("--format", help="Text, chat messages, or interactions and summaries as JSON."),
+        typer.Option("--format", help="Plain text, chat messages, or interactions and summaries as JSON."),
     ] = "text",
     query: Annotated[
-        str | None, typer.Option("--query", metavar="TEXT", help="What recall and knowledge bases search for.")
+        str | None, typer.Option("--query", metavar="TEXT", help="The query of recall and knowledge bases.")
     ] = None,
-    record: Annotated[bool, typer.Option("--record", help="Record as an event what is printed, to prove it.")] = False,
+    record: Annotated[bool, typer.Option("--record", help="Record what is printed as an event, as proof.")] = False,
 ) -> None:
     """Print what the model is shown."""
     opts = options()
@@ -268,7 +268,7 @@ def _cell(value: object) -> str:
 
 
 def _mark(past: PastEntry, shown: bool, numbers: dict[str, int]) -> str:
-    """Return where an entry is: in the window, in which live summary, or gone."""
+    """Return the mark of an entry: in the window, in a live summary, or its status."""
     if shown:
         return "●"
     if past.status == "active":

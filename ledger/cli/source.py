@@ -1,4 +1,4 @@
-"""Reading what users name: files, pipes, gzip; bounded, so that no device or bomb fills the memory.
+"""Read files, pipes and gzip that users name, with limits, so that no device or bomb fills the memory.
 
 Source: trust N-8, I-60, I-64 … I-67.
 """
@@ -20,21 +20,21 @@ LINE_BYTES: Final = 12 * 1024 * 1024
 OUTPUT_BYTES: Final = 1024 * 1024 * 1024
 RATIO: Final = 200
 _CHUNK: Final = 64 * 1024
-_HEAD: Final = 512  # enough to tell an archive
+_HEAD: Final = 512  # enough to recognise an archive
 _GZIP: Final = b"\x1f\x8b"
 _ARCHIVES: Final = (b"PK\x03\x04", b"ustar")
 
 
 def read_bounded(name: str, *, limit: int) -> bytes:
-    """Return what is in file *name* (``-`` is standard input), of at most *limit* bytes.
+    """Return the content of file *name* (``-`` is standard input), at most *limit* bytes.
 
     Raises:
-        InvalidInput: it is no file, cannot be read, or is longer.
+        InvalidInput: it is not a file, cannot be read, or is longer.
     """
     with _opened(name) as source:
         data = source.read(limit + 1)
     if len(data) > limit:
-        raise InvalidInput("too_large", f"is limited to {limit:,} bytes", field=name)
+        raise InvalidInput("too_large", f"must have at most {limit:,} bytes", field=name)
     return data
 
 
@@ -43,8 +43,8 @@ def spooled(name: str) -> Iterator[BinaryIO]:
     """Yield file *name*, unpacked if it is gzip, as a file that can be read more than once.
 
     Raises:
-        ImportRefused: it is an archive, a bomb, or broken gzip, is too large, or has a line over 12 MiB.
-        InvalidInput: it is no file, or cannot be read.
+        ImportRefused: it is an archive, a bomb or broken gzip, is too large, or has a line over 12 MiB.
+        InvalidInput: it is not a file, or cannot be read.
     """
     with _opened(name) as source, tempfile.TemporaryFile() as file:
         spool = _Spool(file)
@@ -62,12 +62,12 @@ def spooled(name: str) -> Iterator[BinaryIO]:
 def lines(spool: BinaryIO) -> Iterator[bytes]:
     """Yield the lines of *spool* from its beginning."""
     spool.seek(0)
-    while line := spool.readline():  # `yield from` would close the file with the first generator given up
+    while line := spool.readline():  # `yield from` would close the file when a generator is dropped
         yield line
 
 
 class _Spool:
-    """Takes what is read, as long as it and its lines keep to their limits."""
+    """Writes to a temporary file and refuses files and lines that are too long."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -76,17 +76,19 @@ class _Spool:
         self.size = 0
 
     def write(self, chunk: bytes) -> None:
-        """Append *chunk*, which is shorter than a line may be.
+        """Append *chunk*, which must be shorter than the longest line.
 
         Raises:
             ImportRefused: ``too_large`` or ``line_too_long``.
         """
         self.size += len(chunk)
         if self.size > OUTPUT_BYTES:
-            raise ImportRefused("too_large", f"at most {OUTPUT_BYTES:,} bytes", byte=OUTPUT_BYTES)
+            message = f"the file must have at most {OUTPUT_BYTES:,} bytes"
+            raise ImportRefused("too_large", message, byte=OUTPUT_BYTES)
         end, newline, rest = chunk.partition(b"\n")
         if self._line + len(end) > LINE_BYTES:
-            raise ImportRefused("line_too_long", f"a line has at most {LINE_BYTES:,} bytes", line=self._number)
+            message = f"the line must have at most {LINE_BYTES:,} bytes"
+            raise ImportRefused("line_too_long", message, line=self._number)
         self._number += len(newline) + rest.count(b"\n")
         self._line = len(rest) - rest.rfind(b"\n") - 1 if newline else self._line + len(end)
         self._file.write(chunk)
@@ -101,12 +103,12 @@ def _opened(name: str) -> Iterator[BinaryIO]:
     try:
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):
-            kind = "a folder" if stat.S_ISDIR(mode) else "no regular file"
+            kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
             raise InvalidInput("no_file", f"is {kind}", field=name)
         with path.open("rb") as source:
             yield source
     except OSError as fault:
-        if fault.errno in {errno.ENOSPC, errno.EDQUOT}:  # for what was read from it
+        if fault.errno in {errno.ENOSPC, errno.EDQUOT}:  # from writing the temporary file
             raise
         raise InvalidInput("no_file", f"cannot be read: {os.strerror(fault.errno or 0)}", field=name) from None
 
@@ -124,7 +126,7 @@ def _copy(head: bytes, source: BinaryIO, spool: _Spool) -> None:
 
 
 def _unpack(head: bytes, source: BinaryIO, spool: _Spool) -> None:
-    """Unpack one gzip member, refusing what grows without bound and what comes after its end."""
+    """Unpack one gzip member; refuse a bomb, and data after the member."""
     unpacking = zlib.decompressobj(wbits=31)
     read = 0
     chunk = head
@@ -135,7 +137,7 @@ def _unpack(head: bytes, source: BinaryIO, spool: _Spool) -> None:
             while True:
                 written = spool.size + len(data)
                 if written > _CHUNK * 16 and written > RATIO * read:
-                    raise ImportRefused("gzip_bomb", "unpacks to far more than it is", byte=read)
+                    raise ImportRefused("gzip_bomb", "the gzip data unpacks to far too many bytes", byte=read)
                 spool.write(data)
                 if not unpacking.unconsumed_tail:
                     break
@@ -146,4 +148,5 @@ def _unpack(head: bytes, source: BinaryIO, spool: _Spool) -> None:
     if not unpacking.eof:
         raise ImportRefused("bad_gzip", "the gzip data ends too early", byte=read)
     if unpacking.unused_data or chunk:
-        raise ImportRefused("bad_gzip", "one gzip member, and nothing after it", byte=read - len(unpacking.unused_data))
+        end = read - len(unpacking.unused_data)
+        raise ImportRefused("bad_gzip", "there must be no data after the first gzip member", byte=end)

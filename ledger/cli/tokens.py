@@ -1,4 +1,4 @@
-"""Commands about tokens of the service: add, list, revoke. Source: trust S-2."""
+"""The commands ``token add``, ``list`` and ``revoke``. Source: trust S-2."""
 
 from datetime import timedelta
 from importlib.util import find_spec
@@ -12,34 +12,25 @@ from ledger.cli.output import moment, safe
 from ledger.clock import SystemClock
 from ledger.errors import InvalidInput, NotFound, Unavailable
 from ledger.names import check_name
-from ledger.stores.embedded import EmbeddedServer
-from ledger.stores.factory import prepare
+from ledger.stores.factory import ready_url
 
 _LONGEST_DAYS = 3_650
 
 
-def _url() -> str:
-    settings = options().settings
-    if settings.database_url is not None:
-        return settings.database_url
-    server = EmbeddedServer(settings.data_dir)
-    prepare(server)
-    return server.url
-
-
 @command(token)
 def add(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Who holds it; events name them as their actor.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The caller's name, the actor of their events.")],
     scope: Annotated[
-        list[str] | None, typer.Option(metavar="SCOPE", help="read, write, admin, system, import; read and write.")
+        list[str] | None,
+        typer.Option(metavar="SCOPE", help="read, write, admin, system or import; by default read and write."),
     ] = None,
     allow: Annotated[
-        list[str] | None, typer.Option(metavar="NAMESPACE", help="A namespace it is for; may come more than once.")
+        list[str] | None, typer.Option(metavar="NAMESPACE", help="A namespace it may use; repeat for more.")
     ] = None,
-    all_namespaces: Annotated[bool, typer.Option("--all-namespaces", help="It is for every namespace.")] = False,
-    days: Annotated[int | None, typer.Option(min=1, max=_LONGEST_DAYS, help="It expires after so many days.")] = None,
+    all_namespaces: Annotated[bool, typer.Option("--all-namespaces", help="It may use every namespace.")] = False,
+    days: Annotated[int | None, typer.Option(min=1, max=_LONGEST_DAYS, help="Days until it expires.")] = None,
 ) -> None:
-    """Make a token and show it, this once; needs the login that migrates."""
+    """Create a token and show it once; needs the login that migrates."""
     if find_spec("fastapi") is None:
         raise Unavailable("the service needs more packages: pip install 'memory-ledger[server]'")
     from ledger.ports.tokens import FoundToken  # noqa: PLC0415
@@ -50,13 +41,11 @@ def add(
     opts = options()
     scopes = tuple(dict.fromkeys(scope or ["read", "write"]))
     if not set(scopes) <= SCOPES:
-        raise InvalidInput("bad_scope", f"is one of {', '.join(sorted(SCOPES))}", field="--scope")
+        raise InvalidInput("bad_scope", f"must be one of {', '.join(sorted(SCOPES))}", field="--scope")
     if "*" in (allow or ()):
-        raise InvalidInput(
-            "bad_arguments", "names a namespace; for every one there is --all-namespaces", field="--allow"
-        )
+        raise InvalidInput("bad_arguments", "must be a namespace; use --all-namespaces for all", field="--allow")
     if all_namespaces and allow:
-        raise InvalidInput("bad_arguments", "give namespaces, or all of them", field="--allow")
+        raise InvalidInput("bad_arguments", "must not be given with --all-namespaces", field="--allow")
     names = tuple(dict.fromkeys(allow or [opts.settings.namespace]))
     token = FoundToken(
         token_hash=b"",
@@ -67,23 +56,23 @@ def add(
         revoked_at=None,
     )
     key_id, secret = new_token()
-    with token_admin(_url()) as keeper:
-        keeper.add(key_id, structs.replace(token, token_hash=hash_of(secret)))
+    with token_admin(ready_url(opts.settings)) as admin:
+        admin.add(key_id, structs.replace(token, token_hash=hash_of(secret)))
     shown = {"key_id": key_id, "token": secret, "name": token.name, "expires_at": token.expires_at}
     opts.output.result(shown, lambda: opts.output.say(secret))
 
 
 @command(token, "list")
 def list_tokens() -> None:
-    """List the tokens, without their secrets; needs the login that migrates."""
+    """List the tokens without their secrets; needs the login that migrates."""
     from ledger.stores.postgres.token_admin import token_admin  # noqa: PLC0415 - rare
 
     opts = options()
-    with token_admin(_url()) as keeper:
-        found = keeper.all()
+    with token_admin(ready_url(opts.settings)) as admin:
+        found = admin.all()
 
     def show() -> None:
-        table = opts.output.table("key id", "name", "scopes", "namespaces", "made", "expires", "revoked")
+        table = opts.output.table("key id", "name", "scopes", "namespaces", "created", "expires", "revoked")
         for each in found:
             names = "all" if each.namespaces is None else ", ".join(each.namespaces)
             times = (moment(each.created_at), moment(each.expires_at), moment(each.revoked_at))
@@ -95,11 +84,11 @@ def list_tokens() -> None:
 
 @command(token)
 def revoke(key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="As `token list` shows it.")]) -> None:
-    """Revoke a token; within five seconds no service takes it any more. Needs the login that migrates."""
+    """Revoke a token, within five seconds in every service; needs the login that migrates."""
     from ledger.stores.postgres.token_admin import token_admin  # noqa: PLC0415 - rare
 
     opts = options()
-    with token_admin(_url()) as keeper:
-        if not keeper.revoke(check_name(key_id, field="KEY_ID")):
-            raise NotFound("there is no token with this key id; `memory-ledger token list` shows them")
+    with token_admin(ready_url(opts.settings)) as admin:
+        if not admin.revoke(check_name(key_id, field="KEY_ID")):
+            raise NotFound("there is no token with this key id; `memory-ledger token list` lists them")
     opts.output.result({"revoked": key_id}, lambda: opts.output.say("revoked"))

@@ -1,4 +1,4 @@
-"""The command that proves: verify."""
+"""The command ``verify``."""
 
 from typing import Annotated, Final, Literal
 
@@ -6,23 +6,23 @@ import typer
 
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import UserOption, opened
-from ledger.verify import EXIT_CODES, Finding, VerifyReport
+from ledger.verify import Finding, VerifyReport
 
-_LEVELS: Final = ("chained", "signed", "witnessed")
-_MORE_REQUIRED: Final = 12  # trust V-4
+EXIT_CODES: Final[dict[str, int]] = {"OK-CHAINED": 0, "CANNOT VERIFY": 20, "TAMPERED": 40}
+NOT_ENOUGH_EXIT: Final = 12  # trust V-4: chained, but more was required
 
 
 @command(app)
 def verify(
     session: Annotated[
-        str | None, typer.Argument(metavar="[SESSION]", help="One session; all of them unless given.")
+        str | None, typer.Argument(metavar="[SESSION]", help="One session; by default all of them.")
     ] = None,
     require: Annotated[
-        Literal["chained", "signed", "witnessed"], typer.Option(help="The least proof that will do.")
+        Literal["chained", "signed", "witnessed"], typer.Option(help="The weakest proof to accept.")
     ] = "chained",
     user: UserOption = None,
 ) -> None:
-    """Recompute every hash and check every place; say what is not as it was written.
+    """Recompute every hash and check every position; list what is not as it was written.
 
     Exit codes: 0 as written; 12 chained, but more was required; 20 cannot be verified; 40 tampered.
     """
@@ -43,8 +43,8 @@ def verify(
 
     opts.output.result(report, show)
     code = EXIT_CODES[report.verdict]
-    if report.ok and require != _LEVELS[0]:
-        code = _MORE_REQUIRED
+    if report.ok and require != "chained":
+        code = NOT_ENOUGH_EXIT
     if code:
         raise typer.Exit(code)
 

@@ -1,4 +1,4 @@
-"""Commands that try another memory config on what is recorded: what-if, diff, adopt. Only the last one writes."""
+"""The commands ``what-if``, ``diff`` and ``adopt``; only the last one writes."""
 
 from typing import Annotated, Literal, TypeAlias
 
@@ -19,7 +19,7 @@ ConfigOption: TypeAlias = Annotated[
 ]
 OnMissOption: TypeAlias = Annotated[
     Literal["raise", "call", "estimate"],
-    typer.Option("--on-miss", help="What to do about a summary no model has written yet."),
+    typer.Option("--on-miss", help="What to do for a summary that no model has written."),
 ]
 
 
@@ -29,14 +29,16 @@ def what_if(
     config: ConfigOption = None,
     without: Annotated[
         list[str] | None,
-        typer.Option("--without", metavar="ENTRY", help="Leave this entry out, by id or version; may be repeated."),
+        typer.Option("--without", metavar="ENTRY", help="Leave this entry out, by id or version; repeat for more."),
     ] = None,
     at: AtOption = None,
     on_miss: OnMissOption = "raise",
-    recount: Annotated[bool, typer.Option("--recount", help="Count tokens anew, by the config's tokenizer.")] = False,
+    recount: Annotated[
+        bool, typer.Option("--recount", help="Count tokens again, with the config's tokenizer.")
+    ] = False,
     user: UserOption = None,
 ) -> None:
-    """Tell what the model would be shown under another config, or had an entry never been; writes nothing."""
+    """Show what the model would see under another config or without an entry; writes nothing."""
     opts = options()
     if config is None and not without:
         raise InvalidInput("missing_field", "give --config, --without, or both", field="--config")
@@ -68,20 +70,20 @@ def what_if(
 def diff(
     session: SessionArgument,
     before: Annotated[str | None, typer.Argument(metavar="[A]", help="A version or timestamp.")] = None,
-    after: Annotated[str | None, typer.Argument(metavar="[B]", help="Another one.")] = None,
+    after: Annotated[str | None, typer.Argument(metavar="[B]", help="Another version or timestamp.")] = None,
     config: Annotated[
         list[str] | None,
-        typer.Option("--config", metavar="FILE", help="Instead of B a memory config; twice, instead of both."),
+        typer.Option("--config", metavar="FILE", help="A memory config instead of B; twice, instead of A and B."),
     ] = None,
     on_miss: OnMissOption = "raise",
     user: UserOption = None,
 ) -> None:
-    """Tell what the model was, or would be, shown on one side and not on the other, and at which price."""
+    """Compare what the model was, or would be, shown at two versions or configs, and the cost."""
     opts = options()
     given: list[str] = [text for text in (before, after) if text is not None]
     configs: list[MemoryConfig] = [config_in(file) for file in config or []]
     if len(given) + len(configs) > 2 or len(given) + 2 * len(configs) < 2:
-        raise InvalidInput("missing_field", "compare two: versions, timestamps or --config files", field="A B")
+        raise InvalidInput("missing_field", "give two of these: versions, timestamps, --config files", field="A B")
     times = [point(text, name) for text, name in zip(given, "AB", strict=False)]
 
     async def work() -> Difference:
@@ -97,7 +99,7 @@ def diff(
 
 @command(app)
 def adopt(session: SessionArgument, config: ConfigOption = None, user: UserOption = None) -> None:
-    """Let a whole memory config be the session's from now on; what is covered stays so."""
+    """Set a session's whole memory config; entries that are summarized stay summarized."""
     opts = options()
     if config is None:
         raise InvalidInput("missing_field", "give the memory config to adopt", field="--config")
@@ -113,7 +115,7 @@ def adopt(session: SessionArgument, config: ConfigOption = None, user: UserOptio
 
 
 def show_difference(output: Output, found: Difference) -> None:
-    """Print both sides, and what only they show."""
+    """Print both sides, and what only one of them shows."""
     for side, sign, style in ((found.before, "-", "red"), (found.after, "+", "green")):
         output.say(f"{sign * 3} {_head(side)}", style="bold")
         for summary in side.only_summaries:

@@ -1,4 +1,4 @@
-"""The commands of background work: worker, and jobs list and retry."""
+"""The commands ``worker``, ``jobs list`` and ``jobs retry``."""
 
 import asyncio
 import signal
@@ -20,7 +20,7 @@ from ledger.worker import Worker, load_worker_settings
 
 @asynccontextmanager
 async def _worker(opts: Options, *, namespaces: list[str] | None = None) -> AsyncIterator[Worker]:
-    """Open what a worker needs, and close it again."""
+    """Open a worker."""
     work = load_worker_settings()
     async with open_services(opts.settings, summarizer_model=work.generation_model) as services:
         yield Worker(services, settings=work, namespaces=namespaces)
@@ -28,7 +28,7 @@ async def _worker(opts: Options, *, namespaces: list[str] | None = None) -> Asyn
 
 @command(app)
 def worker(
-    once: Annotated[bool, typer.Option("--once", help="Do what is due now, and end.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Do what is due now, then exit.")] = False,
 ) -> None:
     """Do background work until interrupted: in every namespace, unless --namespace names one.
 
@@ -40,17 +40,17 @@ def worker(
     async def work() -> int:
         async with _worker(opts, namespaces=only) as worker:
             if not worker.extracts:
-                opts.output.tell("no model is set: messages wait for one, and no memories are made of them", "yellow")
+                opts.output.tell("no model is set, so no memories are extracted from messages", "yellow")
             if once:
                 try:
                     return await worker.run_once()
                 finally:
                     await worker.stop()
             stopped = asyncio.Event()
-            for each in (signal.SIGINT, signal.SIGTERM):
-                asyncio.get_running_loop().add_signal_handler(each, stopped.set)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                asyncio.get_running_loop().add_signal_handler(number, stopped.set)
             async with open_embedded_server(opts.settings), worker:
-                opts.output.tell("working; Ctrl-C ends it in order")
+                opts.output.tell("working; press Ctrl-C to stop")
                 await stopped.wait()
             return 0
 
@@ -61,10 +61,10 @@ def worker(
 
 @command(jobs, "list")
 def list_(
-    dead: Annotated[bool, typer.Option("--dead", help="Only what was given up: the dead letters.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="At most so many, those due longest first.")] = 100,
+    dead: Annotated[bool, typer.Option("--dead", help="Only dead jobs: those that failed too often.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="The largest number of jobs, longest due first.")] = 100,
 ) -> None:
-    """List what is left to do in the background of a namespace, and what became of it so far."""
+    """List the jobs of a namespace that are left to do, with their attempts and errors."""
     opts = options()
 
     async def work() -> list[Job]:
@@ -75,7 +75,7 @@ def list_(
 
     def show() -> None:
         if not found:
-            opts.output.say("Nothing was given up." if dead else "Nothing is left to do.")
+            opts.output.say("There are no dead jobs." if dead else "There are no jobs.")
             return
         table = opts.output.table("session", "user", "job", "status", "due (UTC)", ">attempts", "last error")
         for job in found:
@@ -95,7 +95,7 @@ def list_(
 
 @command(jobs)
 def retry() -> None:
-    """Let what was given up in a namespace be tried again."""
+    """Retry the dead jobs of a namespace."""
     opts = options()
 
     async def work() -> int:

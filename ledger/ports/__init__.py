@@ -2,19 +2,19 @@
 
     event_store         streams of events: append, read, find
     snapshots           states at a version
-    stored_projections  builds of stored projections and how far they are
+    stored_projections  builds of stored projections and their progress
     session_index       listings of sessions
     search_index        words and embeddings of sessions
     records             long-term memory
     jobs                background work
-    served_views        what a service has served
-    tokens              credentials of a service
-    store               all that one database stores
+    served_views        views that a service has served
+    tokens              API tokens of a service
+    store               everything that one database stores
     models              tokenizers, summarizers and embedders
     clock               time and ids
 
-Two stores implement them and share one conformance suite (`tests/conformance`); `ledger.stores.in_memory` is the one
-to read.
+Two stores implement them and share one conformance suite (`tests/conformance`). Read `ledger.stores.in_memory` to
+learn what they do.
 """
 
 from ledger.ports.clock import Clock

@@ -1,4 +1,4 @@
-"""Where time and ids come from."""
+"""The source of time and ids."""
 
 from datetime import datetime
 from typing import Protocol
@@ -9,7 +9,7 @@ class Clock(Protocol):
     """Time, and the ids that contain it."""
 
     def now(self) -> datetime:
-        """Return the moment, in UTC."""
+        """Return the current time, in UTC."""
         ...
 
     def event_id(self) -> UUID:

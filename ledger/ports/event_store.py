@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Protocol
 from uuid import UUID
 
 import msgspec
@@ -10,17 +10,12 @@ import msgspec
 from ledger.events import NewEvent, Ranges, StoredEvent
 from ledger.ids import Stream
 
-#: So many events fit into one request, for a PUT may replace 10,000 messages (http W-3); the database has the same
-#: limit.
-MAX_EVENTS: Final = 32_000
-
 
 class StreamWrite(msgspec.Struct, frozen=True, kw_only=True):
-    """Events for one stream. *expected_version*: none is any, 0 a new stream, n exactly n.
+    """Events for one stream. *expected_version*: None accepts any version, 0 only a new stream, n only version n.
 
-    With *forked_from* a new stream goes on from a version of another one of the namespace: its first event has the
-    next version, and is chained to that one. The other fields note on the stream's head what these
-    events say.
+    With *forked_from* a new stream continues another stream of the namespace from a version: its first event has
+    the next version and is chained to that one. The other fields are stored with the stream's head.
     """
 
     stream: Stream
@@ -32,10 +27,10 @@ class StreamWrite(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AppendRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Writes that stand or fall together, all in one namespace.
+    """Writes to one namespace that succeed or fail together.
 
-    With *request_id* and *request_hash* a repetition is recognised for days (trust R-6); without, only the
-    store's own retries are.
+    With *request_id* and *request_hash* a repeated request is recognised for days (trust R-6). Without them only
+    the store's own retries are.
     """
 
     writes: tuple[StreamWrite, ...]
@@ -55,21 +50,21 @@ class Receipt(msgspec.Struct, frozen=True, gc=False):
 
 
 class Appended(msgspec.Struct, frozen=True):
-    """The answer to a request: receipts in the order of its events; *replayed* if it was carried out before."""
+    """The answer to a request: receipts in the order of its events; *replayed* if it was executed before."""
 
     receipts: tuple[Receipt, ...]
     replayed: bool = False
 
 
 class EarlierRequest(msgspec.Struct, frozen=True):
-    """A request that was carried out: the hash it came with, and the receipts it was answered with."""
+    """A request that was executed: its hash, and the receipts of its answer."""
 
     request_hash: bytes
     receipts: tuple[Receipt, ...]
 
 
 class NamespaceInfo(msgspec.Struct, frozen=True):
-    """A namespace's name, the identity of its ledger, and its counter."""
+    """A namespace's name, the id of its ledger, and its last position."""
 
     namespace: str
     ledger_id: UUID
@@ -77,7 +72,7 @@ class NamespaceInfo(msgspec.Struct, frozen=True):
 
 
 class StreamHead(msgspec.Struct, frozen=True):
-    """What is stored about a stream beside its events."""
+    """What the store knows of a stream besides its events."""
 
     stream_id: UUID
     user_id: str
@@ -90,7 +85,7 @@ class StreamHead(msgspec.Struct, frozen=True):
 
 
 class SessionLocation(msgspec.Struct, frozen=True):
-    """Where a session with a known id is: its namespace and its user."""
+    """The namespace and the user of a session."""
 
     namespace_id: UUID
     user_id: str
@@ -105,19 +100,19 @@ class Appender(Protocol):
         Nothing is written if it raises. An empty request returns no receipts.
 
         Raises:
-            VersionConflict: a stream is not at its expected version, or the stream to fork into exists.
-            VersionNotFound: a stream has no such version to fork.
+            VersionConflict: a stream is not at its expected version, or the new stream of a fork already exists.
+            VersionNotFound: the stream to fork does not have that version.
             IdempotencyMismatch: the request id was used for another request.
             StreamClosed, StreamNameMismatch: the stream accepts no events, or has other names.
-            InvalidInput: ``batch_size``, more than `MAX_EVENTS` events.
-            Unavailable: the database could not be reached or refused.
+            InvalidInput: ``batch_size``, more than `limits.EVENTS_PER_APPEND` events.
+            Unavailable: the database could not be reached, or refused.
         """
         ...
 
     async def append_all(self, requests: Iterable[AppendRequest]) -> int:
-        """Append many requests in one transaction and return how many events: all, or an error and nothing.
+        """Append many requests in one transaction and return the number of events; on an error nothing is written.
 
-        *requests* is iterated once for each attempt; an iterator, which can be read only once, is copied to a list.
+        *requests* is iterated once for each attempt. An iterator is copied to a list, as it can be read only once.
         """
         ...
 
@@ -125,23 +120,23 @@ class Appender(Protocol):
 class EventStore(Appender, Protocol):
     """All streams of all namespaces.
 
-    Versions of a stream start at 1; *after* excludes its bound, *until* includes it. A fork reads as if the history of
-    its parents, up to where each was forked, were its own; these events have their own stream id. Positions of a
-    namespace are commit order without gaps (trust R-2).
+    Versions of a stream start at 1; *after* excludes its bound, *until* includes it. A read of a fork includes the
+    events of its parents up to where each was forked; these events have the parent's stream id. The positions of a
+    namespace follow the order of commits, without gaps (trust R-2).
     """
 
     async def find_request(self, stream: Stream, request_id: UUID) -> EarlierRequest | None:
-        """Return the request with this id, if it wrote to *stream*; none once it is forgotten (trust R-6)."""
+        """Return the request with this id if it wrote to *stream*; None if it did not or was pruned (trust R-6)."""
         ...
 
     async def prune_requests(self, namespace_id: UUID, *, days: int) -> int:
-        """Forget idempotency keys older than *days*, at least one (trust R-6); return how many."""
+        """Delete idempotency keys older than *days*, at least 1 (trust R-6), and return how many."""
         ...
 
     async def read_stream(
         self, stream: Stream, *, after: int = 0, until: int | None = None, limit: int | None = None
     ) -> list[StoredEvent]:
-        """Return events oldest first; none for an unknown stream."""
+        """Return events, oldest first; an empty list if the stream does not exist."""
         ...
 
     async def read_versions(self, stream: Stream, wanted: Ranges) -> list[StoredEvent]:
@@ -149,26 +144,26 @@ class EventStore(Appender, Protocol):
         ...
 
     async def find_items(self, stream: Stream, item_ids: Sequence[str]) -> dict[str, list[int]]:
-        """Return the versions of the events about each item id that is known, ascending."""
+        """Return, for each item id that exists, the versions of the events about it, ascending."""
         ...
 
     async def head(self, stream: Stream) -> tuple[int, bytes]:
-        """Return version and hash of the newest event; 0 and 32 zero bytes if there is none."""
+        """Return version and hash of the newest event; 0 and 32 zero bytes if there are no events."""
         ...
 
     async def lineage(self, stream: Stream) -> list[StreamHead]:
-        """Return the head of *stream* and, of a fork, those of its parents, nearest first; none if it is unknown."""
+        """Return the head of *stream* and of a fork's parents, nearest first; empty if it does not exist."""
         ...
 
     async def version_at(self, stream: Stream, moment: datetime) -> int:
-        """Return the newest version recorded at or before *moment*, 0 if none.
+        """Return the newest version recorded at or before *moment*, 0 if there is none.
 
-        The server clock may go backwards; then an event counts as recorded no later than the ones after it.
+        If the server clock went backwards, an event counts as recorded no later than the events after it.
         """
         ...
 
     async def named(self, namespace_id: UUID, stream_ids: Sequence[UUID]) -> dict[UUID, tuple[str, str]]:
-        """Return (user_id, session_id) of each stream that is known."""
+        """Return (user_id, session_id) of each stream that exists."""
         ...
 
     async def find_sessions(
@@ -182,17 +177,17 @@ class EventStore(Appender, Protocol):
         ...
 
     async def namespace(self, namespace_id: UUID) -> NamespaceInfo | None:
-        """Return what is known about a namespace; none if nothing was ever appended."""
+        """Return a namespace; None if nothing was ever appended to it."""
         ...
 
     async def namespaces(self, namespace_ids: Sequence[UUID]) -> dict[UUID, NamespaceInfo]:
-        """Return the names and counters of those of the namespaces that exist."""
+        """Return the namespaces that exist, by id."""
         ...
 
     async def namespace_ids(self) -> list[UUID]:
-        """Return the ids of all namespaces, whatever the caller may see of them (trust D-7)."""
+        """Return the ids of all namespaces; their content stays protected by row security (trust D-7)."""
         ...
 
     async def overview(self, namespace_id: UUID) -> tuple[NamespaceInfo, list[StreamHead]] | None:
-        """Return a namespace and the heads of all its streams, by stream id, as of one moment."""
+        """Return a namespace and the heads of all its streams, in stream id order, as of one moment."""
         ...

@@ -1,7 +1,7 @@
-"""Background work: which jobs there are, and who works on them.
+"""Background work: the jobs that are due, and the workers that hold them.
 
-Whether there is a job follows from the log: rows come and go only with the stored projection ``jobs``. Who works on a
-job, how often it was tried, and when it is tried again is stored beside, and is no history.
+Which jobs exist follows from the log: only the stored projection ``jobs`` adds and deletes rows. The lease, the
+attempts and the time of the next one are stored with the row and are not part of the history.
 """
 
 from collections.abc import Sequence
@@ -13,17 +13,17 @@ import msgspec
 
 from ledger.ids import Stream
 
-#: The name of the stored projection, that of its checkpoints and its table.
+#: The name of the stored projection, of its checkpoints and its table.
 JOBS: Final = "jobs"
 JobKind: TypeAlias = Literal["compact", "extract", "promote", "index"]
 KINDS: Final[tuple[JobKind, ...]] = get_args(JobKind)
-#: A job that was started so often and never finished is a dead letter: nobody takes it, and `jobs list` shows it
-#: (trust M-1).
+#: A job that was started this often and never finished is a dead letter: no worker takes it, and `jobs list` shows
+#: it (trust M-1).
 MOST_ATTEMPTS: Final = 12
 
 
 class DueJob(msgspec.Struct, frozen=True):
-    """Work a session has, not before *due_at*; *work* is another text as soon as the work is another."""
+    """Work of a session, to do from *due_at* on; *work* is a text that changes when the work changes."""
 
     kind: JobKind
     work: str
@@ -31,14 +31,14 @@ class DueJob(msgspec.Struct, frozen=True):
 
 
 class SessionJobs(msgspec.Struct, frozen=True):
-    """All the work of a session, at most one job of each kind."""
+    """All jobs of a session, at most one of each kind."""
 
     stream: Stream
     jobs: tuple[DueJob, ...]
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """A stored job; *leased_by* is the worker that has it until *leased_until*."""
+    """A stored job; the worker *leased_by* holds it until *leased_until*."""
 
     namespace_id: UUID
     build: int
@@ -55,21 +55,21 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def dead(self) -> bool:
-        """Whether it is a dead letter, or is being tried for the last time."""
+        """Whether it is a dead letter, or in its last attempt."""
         return self.attempts >= MOST_ATTEMPTS
 
     @property
     def status(self) -> Literal["waiting", "taken", "dead"]:
-        """Whether it waits for its time, a worker has it, or nobody will take it."""
+        """Whether it waits, a worker holds it, or no worker will take it."""
         if self.leased_by is not None:
             return "taken"
         return "dead" if self.dead else "waiting"
 
 
 class JobOutcome(msgspec.Struct, frozen=True):
-    """The result of an attempt, for a job that still exists.
+    """The result of an attempt at a job that still exists.
 
-    The job is tried again after *retry_after_s*; an attempt that does not *count* is as if it had never started.
+    The job is tried again after *retry_after_s* seconds. With *counts* false the attempt is not counted.
     """
 
     error: str | None = None
@@ -80,50 +80,49 @@ class JobOutcome(msgspec.Struct, frozen=True):
 class JobStore(Protocol):
     """The stored projection ``jobs`` and the queue that workers share; *build* as in `stored_projections.Checkpoint`.
 
-    Times are by the clock of the store, so that those of the workers need not agree.
+    All times are by the store's clock, so the clocks of the workers need not agree.
     """
 
     async def save(
         self, namespace_id: UUID, build: int, sessions: Sequence[SessionJobs], *, after: int, position: int
     ) -> int | None:
-        """Put the jobs of *sessions* in place and record that *build* is folded up to *position*, in one transaction.
+        """Replace the jobs of *sessions* and record that *build* is folded up to *position*, in one transaction.
 
-        A job with the same work keeps its attempts and the moment it is tried again; one with other work starts
-        anew. Return the position reached. If *build* is no longer at *after*, another process was faster, and
-        nothing is done; none if there is no such build, or no longer.
+        A job with the same work keeps its attempts and the time of its next one; a job with other work starts
+        anew. Return the position reached. If *build* is no longer at *after*, another process was faster and
+        nothing is written. Return None if the build does not exist (any more).
         """
         ...
 
     async def prune(self, namespace_id: UUID) -> int:
-        """Delete the rows of builds that no longer exist; return how many."""
+        """Delete the rows of builds that no longer exist and return how many."""
         ...
 
     async def namespaces_due(self, namespace_ids: Sequence[UUID], *, kinds: Sequence[JobKind]) -> set[UUID]:
-        """Return those of the namespaces in which a claim may get a job, of whichever build."""
+        """Return the namespaces in which a claim may get a job, of any build."""
         ...
 
     async def claim(
         self, namespace_id: UUID, build: int, *, by: str, kinds: Sequence[JobKind], lease_s: float, limit: int
     ) -> list[Job]:
-        """Take up to *limit* due jobs that no worker has, those due longest first; no two claims get the same.
+        """Lease up to *limit* due jobs that no worker holds, the longest due first; no two claims get the same job.
 
-        Each counts as an attempt, except one that is taken over from a worker that died: however often workers are
-        killed, their jobs do not become dead letters.
+        Each counts as an attempt, except a job whose worker died: killing workers never makes a dead letter.
         """
         ...
 
     async def renew(self, job: Job, *, lease_s: float) -> bool:
-        """Extend the lease of *job* by *lease_s*; false if another worker has it now."""
+        """Extend the lease of *job* by *lease_s* seconds; return False if another worker holds it now."""
         ...
 
     async def release(self, job: Job, outcome: JobOutcome) -> None:
-        """Give *job* back with its *outcome*, which is ignored if another worker has it or its work has changed."""
+        """End the lease of *job* with an *outcome*, ignored if another worker holds it or its work has changed."""
         ...
 
     async def page(self, namespace_id: UUID, build: int, *, dead: bool = False, limit: int = 100) -> list[Job]:
-        """Return jobs, those due longest first; only *dead* letters if asked. A lease that is over is not shown."""
+        """Return jobs, the longest due first, with *dead* only dead letters. A lease that ended is not shown."""
         ...
 
     async def revive(self, namespace_id: UUID, build: int) -> int:
-        """Let every dead letter be tried again, at once; return how many."""
+        """Make every dead letter due now and return how many."""
         ...

@@ -9,7 +9,7 @@ from projections.prompts import SummaryRequest
 
 
 class Countable(Protocol):
-    """What a tokenizer looks at: an entry, or a draft of one."""
+    """What a tokenizer can count: an entry, or a draft of an entry."""
 
     @property
     def kind(self) -> str: ...
@@ -26,7 +26,7 @@ class Countable(Protocol):
 
 
 class Count(msgspec.Struct, frozen=True):
-    """A token count, the name of the tokenizer that made it, and whether it stood in for another (R-TOK-2)."""
+    """A token count, the tokenizer that counted, and whether it replaced another one (R-TOK-2)."""
 
     tokens: int
     tokenizer: str
@@ -46,7 +46,7 @@ class Tokenizer(Protocol):
 
 
 class SummaryText(msgspec.Struct, frozen=True):
-    """What a summarizer answered, and what it cost in tokens if it says so."""
+    """A summarizer's answer, and its tokens if the summarizer reports them."""
 
     text: str
     input_tokens: int | None = None
@@ -68,7 +68,7 @@ class Summarizer(Protocol):
         ...
 
     async def summarize(self, request: SummaryRequest) -> SummaryText:
-        """Return the answer; whoever calls checks it.
+        """Return the answer; the caller validates it.
 
         Raises:
             SummarizerFailed: with one of the reasons of R-CMP-3.
@@ -82,13 +82,13 @@ class Embedder(Protocol):
 
     @property
     def model(self) -> str:
-        """The name embeddings are stored under; those of different models are never compared."""
+        """The model's name; embeddings of different models are never compared."""
         ...
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return a vector for each text, in order.
 
         Raises:
-            EmbedderFailed: no usable answer came.
+            EmbedderFailed: there was no usable answer.
         """
         ...

@@ -1,7 +1,7 @@
 """The records of long-term memory, as a stored projection that can be searched.
 
-Everything here may look through several namespaces at once, those that a credential permits; *builds* says which
-build of the projection ``records`` to read in each (see `stored_projections.Checkpoint`).
+Every query may search several namespaces at once, those that a credential permits; *builds* is the build of the
+projection ``records`` to read in each (see `stored_projections.Checkpoint`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,15 +16,15 @@ from projections.recency import Recency
 from projections.record_filters import FilterCondition
 from projections.records import Record
 
-#: The name of the stored projection, that of its checkpoints and its table.
+#: The name of the stored projection, of its checkpoints and its table.
 RECORDS_PROJECTION: Final = "records"
-#: So many words of a query are looked for, the longest.
+#: How many words of a query are searched, the longest first.
 MOST_WORDS: Final = 32
 
 SearchMode: TypeAlias = Literal["semantic", "keyword", "hybrid"]
 #: Namespace → the build to read there.
 RecordBuilds: TypeAlias = Mapping[UUID, int]
-#: What identifies a record: its namespace, its stream, its id.
+#: A record's namespace, stream and id.
 RecordKey: TypeAlias = tuple[UUID, UUID, str]
 
 
@@ -60,16 +60,16 @@ class RecordAccess(msgspec.Struct, frozen=True):
 
 
 class RecordEvents(msgspec.Struct, frozen=True):
-    """Events of the streams that hold records, each with the user it is about, up to a *position*."""
+    """Events of record streams, each with its user, up to a *position*."""
 
     position: int
     events: list[tuple[str, StoredEvent]]
 
 
 class RecordLookup(msgspec.Struct, frozen=True, kw_only=True):
-    """Records to look up: those with one of the ids, found or not, and live ones with one of the identities.
+    """Records to look up: those with one of the ids, live or not, and live ones with one of the identities.
 
-    With *streams* only theirs.
+    With *streams*, only records of these streams.
     """
 
     record_ids: tuple[str, ...] = ()
@@ -80,8 +80,8 @@ class RecordLookup(msgspec.Struct, frozen=True, kw_only=True):
 class RecordQuery(msgspec.Struct, frozen=True, kw_only=True):
     """A query for live records that meet all *conditions*.
 
-    Without *text* all of them, the newest first or the oldest. With it those that have a word of it, or a meaning:
-    *vector* is that of the query, computed by *model*; *alpha* is the share of meaning in a hybrid score.
+    Without *text*: all of them, newest or oldest first. With it: those that contain a word of it, or are similar in
+    meaning. *vector* is the query's embedding by *model*; *alpha* is the weight of meaning in a hybrid score.
     *recency* ranks before paging.
     """
 
@@ -101,14 +101,14 @@ class RecordQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecordHit(msgspec.Struct, frozen=True):
-    """A record that was found; *score* is 0 to 1, or none without a text."""
+    """A record that was found; *score* is 0 to 1, or None for a query without text."""
 
     stored: StoredRecord
     score: float | None = None
 
 
 class RecordHitPage(msgspec.Struct, frozen=True):
-    """A page of what was found, and how many there are in all."""
+    """A page of hits, and the total number of hits."""
 
     total: int
     hits: list[RecordHit]
@@ -117,12 +117,12 @@ class RecordHitPage(msgspec.Struct, frozen=True):
 class RecordStore(Protocol):
     """The stored projection ``records``; *build* as in `stored_projections.Checkpoint`.
 
-    Reads of records are counted beside it: they are no events, and no rebuild brings them back (http W-32).
+    Reads of records are counted apart: they are not events, so a rebuild cannot restore them (http W-32).
     Embeddings may lag (design §6).
     """
 
     async def read_events(self, namespace_id: UUID, *, after: int, limit: int) -> RecordEvents:
-        """Return the events about records among the *limit* positions after position *after*."""
+        """Return the events about records within *limit* positions after *after*."""
         ...
 
     async def save(
@@ -135,49 +135,49 @@ class RecordStore(Protocol):
         position: int,
         language: str,
     ) -> int | None:
-        """Put *records*, each with stream and user, in place and record that *build* is folded up to *position*.
+        """Store *records*, each with stream and user, and record that *build* is folded up to *position*.
 
-        Return the position reached. If *build* is no longer at *after*, another process was faster, and nothing
-        is done; none if there is no such build, or no longer.
+        Return the position reached. If *build* is no longer at *after*, another process was faster and nothing is
+        written. Return None if the build does not exist (any more).
         """
         ...
 
     async def prune(self, namespace_id: UUID) -> int:
-        """Delete the rows of builds that no longer exist; return how many."""
+        """Delete the rows of builds that no longer exist and return how many."""
         ...
 
     async def namespaces(self, namespace_ids: Sequence[UUID]) -> dict[UUID, str]:
-        """Return those of the namespaces that ever had a record, with their names."""
+        """Return the names of the namespaces that ever had a record."""
         ...
 
     async def find(self, builds: RecordBuilds, wanted: RecordLookup) -> list[StoredRecord]:
-        """Return what is *wanted*, by namespace, stream and id."""
+        """Return the records *wanted*, ordered by namespace, stream and id."""
         ...
 
     async def duplicates(self, builds: RecordBuilds, *, user_id: str | None = None) -> list[StoredRecord]:
-        """Return the live records, messages apart, that say the same as another one of their stream."""
+        """Return the live records, except messages, with the same content as another record of their stream."""
         ...
 
     async def search(self, builds: RecordBuilds, query: RecordQuery) -> RecordHitPage:
-        """Return a page of what is found, best first; among equals the newest. No text is refused."""
+        """Return a page of hits, best first, equal scores newest first. Accepts any text."""
         ...
 
     async def touch(self, keys: Sequence[RecordKey], *, now: datetime, pause_s: float) -> None:
-        """Count a read of the records at *now*, but of none that was counted less than *pause_s* before."""
+        """Count a read of the records at *now*, except records read less than *pause_s* seconds before."""
         ...
 
     async def seed_accesses(self, accesses: Sequence[RecordAccess]) -> None:
-        """Record when records that are new here were last read elsewhere; what is recorded already stays."""
+        """Store the last read of imported records, except of records that have one already."""
         ...
 
     async def stores_embeddings(self) -> bool:
-        """Tell whether embeddings can be stored: the server may lack pgvector."""
+        """Return whether embeddings can be stored; it needs pgvector on the server."""
         ...
 
     async def to_embed(self, builds: RecordBuilds, model: str, *, limit: int) -> list[StoredRecord]:
-        """Return live records whose text has no embedding by *model*, the oldest first."""
+        """Return live records whose text has no embedding by *model*, oldest first."""
         ...
 
     async def save_embeddings(self, model: str, embeddings: Sequence[tuple[StoredRecord, Sequence[float]]]) -> None:
-        """Store embeddings of the texts the records have, in place of those there are."""
+        """Store embeddings of the records' texts, replacing existing ones."""
         ...

@@ -1,4 +1,4 @@
-"""The search index: words and embeddings of what was said, and the queries for them."""
+"""The search index: words and embeddings of texts, and the queries for them."""
 
 from collections.abc import Sequence
 from typing import Final, Literal, Protocol, TypeAlias, get_args
@@ -9,7 +9,7 @@ import msgspec
 from ledger.ids import Stream
 from projections.search import SearchChange, SearchKind
 
-#: Text search configurations that every supported PostgreSQL has, each with builds of its own. Only ever added to.
+#: Text search configurations of every supported PostgreSQL, each with its own builds. Only ever append to this list.
 SearchLanguage: TypeAlias = Literal[
     "simple",
     "arabic",
@@ -42,23 +42,23 @@ SearchLanguage: TypeAlias = Literal[
     "yiddish",
 ]
 LANGUAGES: Final[tuple[str, ...]] = get_args(SearchLanguage)
-#: The name of the stored projection, that of its checkpoints.
+#: The name of the stored projection and of its checkpoints.
 SEARCH: Final = "search"
-#: What identifies a piece in its namespace: its stream, the version, the kind, its number.
+#: A piece's stream, version, kind and number.
 PieceKey: TypeAlias = tuple[UUID, int, str, int]
 
 
 class StreamChange(msgspec.Struct, frozen=True):
-    """A change to what can be found of one session, whose names the store knows."""
+    """A change to the searchable pieces of one session; the store knows its names."""
 
     stream_id: UUID
     change: SearchChange
 
 
 class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A query: any text, and in which sessions, of which kinds, to look for it.
+    """A query: any text, and the sessions and kinds of pieces to search.
 
-    *language* is a text search configuration of PostgreSQL; the store in memory knows no language.
+    *language* is a text search configuration of PostgreSQL; the in-memory store ignores it.
     """
 
     text: str
@@ -72,7 +72,7 @@ class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PieceHit(msgspec.Struct, frozen=True, kw_only=True):
-    """A piece that was found, by reference, with its score."""
+    """A reference to a piece that was found, with its score."""
 
     stream_id: UUID
     user_id: str
@@ -92,9 +92,9 @@ class PieceHit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SearchIndexStore(Protocol):
-    """The stored projection behind search; *build* as in `stored_projections.Checkpoint`, of ``search``.
+    """The stored projection ``search``; *build* as in `stored_projections.Checkpoint`.
 
-    Embeddings are stored apart from the words; they may lag (design §6).
+    Embeddings are stored apart from the words and may lag (design §6).
     """
 
     async def apply(
@@ -109,40 +109,41 @@ class SearchIndexStore(Protocol):
     ) -> int | None:
         """Apply *changes* in order and record that *build* is folded up to *position*, in one transaction.
 
-        Return the position reached. If *build* is no longer at *after*, another process was faster, and nothing
-        is done; none if there is no such build, or no longer.
+        Return the position reached. If *build* is no longer at *after*, another process was faster and nothing is
+        written. Return None if the build does not exist (any more).
         """
         ...
 
     async def prune(self, namespace_id: UUID) -> int:
-        """Delete the rows of builds that no longer exist; return how many."""
+        """Delete the rows of builds that no longer exist and return how many."""
         ...
 
     async def find(self, namespace_id: UUID, build: int, query: SearchQuery) -> list[PieceHit]:
-        """Return the pieces with any word of the query, best first; among equals the newest, of knowledge the oldest.
+        """Return the pieces with any word of the query, best first.
 
-        No text is refused, and one without a known word finds nothing.
+        Pieces with equal scores come newest first, pieces of knowledge oldest first. Accepts any text; a text
+        without an indexed word finds nothing.
         """
         ...
 
     async def findable(
         self, stream: Stream, build: int, versions: Sequence[int], *, include_erased: bool = False
     ) -> set[int]:
-        """Return those of *versions* at which the session has an entry that may be found."""
+        """Return the *versions* at which the session has an entry that search may return."""
         ...
 
     async def stores_embeddings(self) -> bool:
-        """Tell whether embeddings can be stored: the server may lack pgvector."""
+        """Return whether embeddings can be stored; it needs pgvector on the server."""
         ...
 
     async def to_embed(self, namespace_id: UUID, build: int, model: str, *, limit: int) -> list[PieceHit]:
-        """Return pieces that have no embedding by *model*, oldest first, their score 0."""
+        """Return pieces that have no embedding by *model*, oldest first, with score 0."""
         ...
 
     async def save_embeddings(
         self, namespace_id: UUID, model: str, embeddings: Sequence[tuple[PieceHit, Sequence[float]]]
     ) -> None:
-        """Store embeddings, in place of those there are."""
+        """Store embeddings, replacing existing ones."""
         ...
 
     async def find_similar(

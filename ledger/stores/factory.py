@@ -1,4 +1,4 @@
-"""From settings to a store: the embedded server, started and migrated if it is new, or the user's own."""
+"""Open the store that settings name: the embedded server, started and migrated if it is new, or the user's own."""
 
 import asyncio
 import logging
@@ -23,23 +23,28 @@ _CHECK_AGAIN_S: Final = 0.5
 async def open_store(
     settings: Settings, *, group_commit: bool = True, allow_unsafe: bool = False, served: bool = False
 ) -> Store:
-    """Return the store that *settings* name; of one that is *served*, no statement and no lock is waited for long.
+    """Return the store that *settings* name; with *served* it does not wait long for a statement or a lock.
 
     Raises:
         DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: see `PostgresStore.open`.
     """
-    if settings.database_url is not None:
-        target = Target(settings.database_url, allow_unsafe=allow_unsafe, served=served)
-    else:
-        server = EmbeddedServer(settings.data_dir)
-        await asyncio.to_thread(prepare, server)
-        target = Target(server.url, embedded=True, allow_unsafe=allow_unsafe, served=served)
+    url, embedded = await asyncio.to_thread(ready_url, settings), settings.database_url is None
+    target = Target(url, embedded=embedded, allow_unsafe=allow_unsafe, served=served)
     return await PostgresStore.open(target, group_commit=group_commit)
+
+
+def ready_url(settings: Settings) -> str:
+    """Return the URL of the database that *settings* name, after preparing the embedded server if they name none."""
+    if settings.database_url is not None:
+        return settings.database_url
+    server = EmbeddedServer(settings.data_dir)
+    prepare(server)
+    return server.url
 
 
 @asynccontextmanager
 async def open_embedded_server(settings: Settings) -> AsyncIterator[None]:
-    """Start the embedded server again should it die while the context lasts; nobody else would (trust P-13)."""
+    """Restart the embedded server if it dies while the context is open (trust P-13)."""
     if settings.database_url is not None:
         yield
         return
@@ -63,9 +68,9 @@ async def _watch(server: EmbeddedServer) -> None:
 
 
 def prepare(server: EmbeddedServer) -> None:
-    """Start the embedded server and, if its database is new, make the schema.
+    """Start the embedded server and, if its database is new, create the schema.
 
-    An older schema is left alone: only ``memory-ledger db upgrade`` changes one that holds data.
+    An older schema stays as it is: only ``memory-ledger db upgrade`` changes a schema that holds data.
     """
     server.start()
     try:
@@ -78,7 +83,7 @@ def prepare(server: EmbeddedServer) -> None:
             schema = connection.execute("SELECT to_regclass('ledger.alembic_version')").fetchone()
             migrated = schema is not None and schema[0] is not None
     except psycopg.OperationalError as fault:
-        raise DatabaseUnavailable(f"the embedded PostgreSQL does not take connections: {fault}") from fault
+        raise DatabaseUnavailable(f"the embedded PostgreSQL does not accept connections: {fault}") from fault
     if not migrated:
         from ledger.stores.postgres.migration import upgrade  # noqa: PLC0415 - Alembic, needed once
 

@@ -1,7 +1,7 @@
 """Group commit: concurrent appends of one process share a transaction, and so one flush to disk.
 
-A lone writer waits for nobody: its append starts at once. Those that come while a batch is under way wait
-for the next one, so the busier the process, the larger the batches (design §10).
+A single writer does not wait: its append starts at once. Appends that come while a batch is in progress wait for
+the next one, so the busier the process, the larger the batches (design §10).
 """
 
 import asyncio
@@ -17,9 +17,9 @@ AppendBatch = Callable[[Sequence[AppendRequest]], Awaitable[list[AppendResult]]]
 
 
 class GroupCommit:
-    """Gathers requests and hands them to *append_batch*, one namespace at a time, in the order they came.
+    """Collects requests and passes them to *append_batch*, one namespace at a time, in order of arrival.
 
-    Up to *flushes* batches are under way at once: while the database works on one, the next is encoded.
+    Up to *flushes* batches are in progress at once: while the database works on one, the next is encoded.
     """
 
     def __init__(self, append_batch: AppendBatch, *, max_events: int = 1_000, flushes: int = 2) -> None:
@@ -30,7 +30,7 @@ class GroupCommit:
         self._working: set[asyncio.Future[None]] = set()
 
     async def append(self, request: AppendRequest) -> AppendResult:
-        """Return the answer to *request*, once the batch it went with is durable."""
+        """Return the answer to *request* once its batch is durable."""
         if self._idle and not self._queue:
             return await self._append_alone(request)
         answer: asyncio.Future[AppendResult] = asyncio.get_running_loop().create_future()
@@ -51,7 +51,7 @@ class GroupCommit:
             done.set_result(None)
 
     async def drain(self) -> None:
-        """Wait until everything under way and queued is answered."""
+        """Wait until all requests, in progress and queued, are answered."""
         while self._working:
             await asyncio.wait(self._working)
 
@@ -83,13 +83,13 @@ class GroupCommit:
                 answer.set_result(result)
 
     def _next_batch(self) -> list[tuple[AppendRequest, asyncio.Future[AppendResult]]]:
-        """Take requests of one namespace from the front, until the batch is full or would contain a request twice."""
+        """Take requests of one namespace from the front until the batch is full or a request id repeats."""
         batch: list[tuple[AppendRequest, asyncio.Future[AppendResult]]] = []
         taken: set[UUID] = set()
         events = 0
         while self._queue:
             request, answer = self._queue[0]
-            if answer.done():  # its caller was cancelled while it waited
+            if answer.done():  # the caller was cancelled while it waited
                 self._queue.popleft()
                 continue
             size = sum(len(write.events) for write in request.writes)

@@ -1,6 +1,6 @@
--- Tokens of the service (trust S-2). They are looked up before any namespace is known, so no policy of namespaces can
--- guard them: the application has no right on the table, and finds one row by its key id through a function. Only a
--- login that may act as the owner makes and revokes tokens, so that whoever takes over the service cannot.
+-- API tokens (trust S-2). They are looked up before the namespace is known, so no namespace policy can protect them:
+-- the application has no privilege on the table and finds one row by its key id through a function. Only a login that
+-- may act as the owner creates and revokes tokens, so an attacker who controls the service cannot.
 CREATE TABLE ledger.api_tokens (
     key_id ledger.short_text PRIMARY KEY,
     token_hash bytea NOT NULL CHECK (octet_length(token_hash) = 32),

@@ -1,25 +1,25 @@
--- The only way into the log. One call appends to many streams of one namespace; a request stands or falls as
--- a whole, and a refused one never fails its neighbours: its row of the answer carries an LG code (trust R-3).
+-- The only way to write to the log. One call appends to many streams of one namespace. A request succeeds or fails as
+-- a whole; a refused one does not affect the others, and its row of the answer has an LG code (trust R-3).
 --
--- The order of the locks is the point: stream heads (by id) → idempotency look-up under them → expected
--- versions (a loser stops here and has numbered nothing) → the namespace's counter, held to commit. So
--- position order is commit order, without gaps (trust R-2).
+-- The order of the locks matters: stream heads (by id) → idempotency look-up under these locks → expected versions (a
+-- loser stops here and has numbered nothing) → the namespace's counter, locked until the commit. So position order is
+-- commit order, without gaps (trust R-2).
 --
 -- The arguments are parallel arrays, one element per
 --     h_  distinct stream, ascending by id
 --     r_  request
 --     w_  write: the events of one request for one stream
 --     e_  event
--- Writes and events stand in request order. Arrays without a value come as null: w_expected when every version
--- will do, w_parent_id and w_parent_version without forks, r_request_id without client keys, r_retry unless an
--- earlier attempt lost its answer.
+-- Writes and events are in request order. An array without values is null: w_expected if any version is accepted,
+-- w_parent_id and w_parent_version without forks, r_request_id without client keys, r_retry unless the answer to an
+-- earlier attempt was lost.
 --
--- The answer has a row per appended event (event: its index), in order; a row for each refused request (code;
--- of LG001 also version: where the stream is, position: where it was expected); and for a request carried out
--- before, its first answer (replayed, with the stream of each event).
+-- The answer has a row per appended event (event: its index), in order; a row for each refused request (code; for
+-- LG001 also version: where the stream is, position: where it was expected); and for a repeated request its first
+-- answer (replayed, with the stream of each event).
 --
--- What the usual append does not need stands apart, in append_checked: PL/pgSQL prepares every expression
--- anew in every transaction, so each one costs as much as hashing a page.
+-- What an ordinary append does not need is in append_checked: PL/pgSQL prepares every expression again in every
+-- transaction, so each one costs as much as hashing a page.
 CREATE FUNCTION ledger.append(
     p_namespace_id uuid,
     h_stream_id uuid[],
@@ -73,12 +73,12 @@ DECLARE
     v_versions bigint[];   -- per head: its version as locked, later that of its newest event
     v_hashes bytea[];      -- per head: the hash of that event
     v_plain boolean;       -- no head is closed, and all have the names they were sent with
-    v_accepted integer[];  -- indexes of the accepted events; null is all
+    v_accepted integer[];  -- indexes of the accepted events; null means all
     v_count integer := cardinality(e_event_id);
     v_clock timestamptz;
     v_prefix bytea;
     v_digest bytea;
-    n_version bigint[];    -- per event: what it was given
+    n_version bigint[];    -- per event: its version
     n_position bigint[];
     n_digest bytea[];
     n_hash bytea[];
@@ -90,7 +90,7 @@ BEGIN
             USING ERRCODE = '42501';
     END IF;
 
-    -- (1) lock the heads in the order of their ids; make the missing ones and lock again
+    -- (1) lock the heads in the order of their ids; create the missing ones and lock again
     LOOP
         SELECT
             array_agg(locked.version),
@@ -113,9 +113,9 @@ BEGIN
         ON CONFLICT DO NOTHING;
     END LOOP;
 
-    -- (2) and (3): retries, expected versions and sizes, where there is something to check
+    -- (2) and (3): retries, expected versions and sizes, if there is something to check
     IF NOT v_plain OR w_expected IS NOT NULL OR r_request_id IS NOT NULL OR r_retry IS NOT NULL
-        OR w_parent_id IS NOT NULL OR v_count > 32000 THEN -- MAX_EVENTS of append_checked
+        OR w_parent_id IS NOT NULL OR v_count > 32000 THEN -- EVENTS_PER_APPEND
         v_accepted := '{}';
         FOR request, event, code, replayed, version, "position", event_id, recorded_us, hash, stream_id IN
             SELECT * FROM append_checked(
@@ -130,7 +130,7 @@ BEGIN
             END IF;
         END LOOP;
         v_count := cardinality(v_accepted);
-        -- losers, and writes that only guard, leave nothing behind, not even an empty stream
+        -- refused requests, and writes that only check a version, leave nothing, not even an empty stream
         IF v_count < cardinality(e_event_id) OR 0 = ANY (w_events) THEN
             DELETE FROM streams s
             USING unnest(h_stream_id) WITH ORDINALITY AS u (stream_id, head)
@@ -204,7 +204,7 @@ BEGIN
         RETURN NEXT;
     END LOOP;
 
-    -- (7) the events and their bytes; by subscripts, for unnest would start a scan for each array
+    -- (7) the events and their bytes; by subscripts, because unnest would start a scan for each array
     WITH bytes AS (
         INSERT INTO payloads (namespace_id, "position", bytes)
         SELECT p_namespace_id, n_position[k], e_bytes[k]
@@ -222,13 +222,13 @@ BEGIN
     FROM generate_series(1, cardinality(e_event_id)) AS k
     WHERE n_version[k] IS NOT NULL;
 
-    -- (8) the heads, one by one so that each finds its index, and what else is noted
+    -- (8) the heads, one by one so that each uses the index, and what is stored beside the log
     FOR i IN 1 .. cardinality(h_stream_id) LOOP
         UPDATE streams s SET version = v_versions[i], head_hash = v_hashes[i]
         WHERE s.namespace_id = p_namespace_id AND s.stream_id = h_stream_id[i] AND s.version <> v_versions[i];
     END LOOP;
     IF r_request_id IS NOT NULL OR w_config_digest IS NOT NULL OR w_expires_at IS NOT NULL OR w_ended IS NOT NULL THEN
-        PERFORM append_noted(
+        PERFORM append_metadata(
             p_namespace_id, v_clock, h_stream_id, r_request_id, r_request_hash, r_writes, w_head, w_config_digest,
             w_expires_at, w_ended, w_events, n_position
         );

@@ -1,7 +1,7 @@
--- The part of `append` that checks each request: was it carried out before, is each stream at the version that the
--- writer expects, and does the version to fork from exist. Returns the indexes of the events that may be appended, a
--- row for each refused request, and the first answer to each repeated one. The caller has locked the heads, so the
--- answers stay true until it commits (trust R-3).
+-- The part of `append` that checks each request: whether it was executed before, whether each stream is at the expected
+-- version, and whether the version to fork at exists. Returns the indexes of the events to append, a row for each
+-- refused request, and the first answer to each repeated one. The caller has locked the heads, so this stays true
+-- until it commits (trust R-3).
 CREATE FUNCTION ledger.append_checked(
     p_namespace_id uuid,
     h_stream_id uuid[],
@@ -34,13 +34,13 @@ LANGUAGE plpgsql SET search_path = ledger, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     c_max_events CONSTANT integer := 32000;
-    v_refusals text[];  -- per head: why it takes nothing
+    v_refusals text[];  -- per head: why it accepts nothing
     v_earlier record;
     v_first bigint;     -- position of the first event of an earlier attempt …
-    v_stored integer;   -- … and how many it wrote: the state it was decided on may have been another
+    v_stored integer;   -- … and how many it wrote: it may have been decided on another state
     v_events integer;
-    v_anchor integer;   -- of several streams a request is noted under the lowest (trust R-6) …
-    v_written integer;  -- … and its first event is in the first it writes to
+    v_anchor integer;   -- a request to several streams is stored under the lowest id (trust R-6) …
+    v_written integer;  -- … and its first event is in its first stream
     h integer;
     w integer := 0;     -- writes before the current request
     e integer := 0;     -- events before the current request

@@ -1,5 +1,5 @@
--- The part of `append` that begins forks: the head of each new stream is put where it was forked, so that its first
--- event is numbered and chained after that of its parent (trust H-16). Returns these heads.
+-- The part of `append` that starts forks: the head of each new stream is set to where it was forked, so that its first
+-- event is numbered and chained after its parent's (trust H-16). Returns these heads.
 CREATE FUNCTION ledger.append_forked(
     p_namespace_id uuid,
     h_stream_id uuid[],

@@ -1,4 +1,4 @@
--- Which client requests were carried out, so that a retry gets the first answer (trust R-6).
+-- The client requests that were executed, so that a retry gets the first answer (trust R-6).
 CREATE TABLE ledger.append_requests (
     namespace_id uuid NOT NULL,
     stream_id uuid NOT NULL,

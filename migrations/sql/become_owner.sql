@@ -1,4 +1,4 @@
--- Everything that follows in this transaction belongs to the owner nobody logs in as (trust §4).
+-- The owner of everything that this transaction creates; it is a role without a login (trust §4).
 DO $$
 BEGIN
     IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = 'ledger_owner')

@@ -1,5 +1,5 @@
--- Roles and schema, before anything else. Where roles cannot be created the application runs as the owner
--- under forced row security, and `memory-ledger doctor` says what is weaker (trust D-10).
+-- Roles and schema. If roles cannot be created, the application runs as the owner under forced row security, and
+-- `memory-ledger doctor` says what is weaker (trust D-10).
 DO $$
 DECLARE
     wanted text;
@@ -16,7 +16,7 @@ EXCEPTION
     WHEN insufficient_privilege THEN
         RAISE NOTICE 'roles cannot be created here; the application will run as the owner';
     WHEN duplicate_object OR unique_violation THEN
-        NULL; -- another database of this cluster is being migrated at the same moment
+        NULL; -- another database of this server is being migrated at the same time
 END
 $$;
 

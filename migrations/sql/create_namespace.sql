@@ -1,4 +1,4 @@
--- Make a namespace, unless it is there; the id is computed from the name by the caller (trust R-1).
+-- Create a namespace unless it exists; the caller computes the id from the name (trust R-1).
 CREATE FUNCTION ledger.create_namespace(p_namespace_id uuid, p_namespace text) RETURNS uuid
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
 DECLARE

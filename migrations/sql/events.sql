@@ -1,5 +1,5 @@
--- The log. Wide columns first, so that nothing is spent on alignment. The hashed columns are those of
--- trust H-1 … H-16; item_id, mac and trace are not hashed.
+-- The log. Wide columns come first, so alignment wastes no bytes. The hashed columns are those of trust H-1 … H-16;
+-- item_id, mac and trace are not hashed.
 CREATE TABLE ledger.events (
     "position" ledger.ordinal NOT NULL,
     version ledger.ordinal NOT NULL,

@@ -1,4 +1,4 @@
--- The log for people who ask it in SQL: payloads decoded, encrypted ones left out.
+-- The log for SQL queries by people: with decoded payloads, without encrypted ones.
 CREATE VIEW ledger.events_readable WITH (security_invoker = true) AS
 SELECT
     n.namespace, s.user_id, s.session_id, e.version, e."position", e.event_id, e.type, e.schema_version,

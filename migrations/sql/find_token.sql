@@ -1,4 +1,4 @@
--- One token by its key id, for the application, which has no right on the table (trust S-2).
+-- Finds a token by its key id for the application, which has no privilege on the table (trust S-2).
 CREATE FUNCTION ledger.find_token(p_key_id text) RETURNS TABLE (
     token_hash bytea, name text, scopes text[], namespaces text[], expires_at timestamptz, revoked_at timestamptz
 )

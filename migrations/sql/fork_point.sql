@@ -1,5 +1,5 @@
--- The hash of a stream's event at a version, which may be an event of the stream it was forked from, and so on back;
--- null if it has no such version. No lock is needed: what has a version is never changed.
+-- The hash of a stream's event at a version, which may be an event of one of its parents; null if there is no such
+-- version. No lock is needed, because events never change.
 CREATE FUNCTION ledger.fork_point(p_namespace_id uuid, p_stream_id uuid, p_version bigint) RETURNS bytea
 LANGUAGE plpgsql STABLE SET search_path = ledger, pg_temp AS $$
 DECLARE

@@ -1,5 +1,5 @@
--- Who may do what (trust §4). PUBLIC has nothing. The application reads the log and writes to it only through
--- functions; what is folded from the log it keeps itself, behind row security. The verifier reads all but the tokens.
+-- Privileges (trust §4). PUBLIC has none. The application reads the log, writes to it only by functions, and writes
+-- what is folded from it directly, under row security. The verifier reads everything but the tokens.
 REVOKE ALL ON SCHEMA ledger FROM PUBLIC;
 REVOKE ALL ON ALL TABLES IN SCHEMA ledger FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA ledger FROM PUBLIC;

@@ -1,5 +1,5 @@
--- What is left to do in the background, folded from the log: at most one job of a kind for each session.
--- Rows come and go with the projection only; attempts and leases are the workers', and no history.
+-- Background work, folded from the log: at most one job of each kind per session. Only the projection adds and deletes
+-- rows; attempts and leases belong to the workers and are not part of the history.
 CREATE TABLE ledger.jobs (
     namespace_id uuid NOT NULL,
     projection_version integer NOT NULL,

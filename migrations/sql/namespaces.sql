@@ -1,5 +1,5 @@
--- A namespace isolates and orders. Its counter is the last lock an append takes (trust R-2); the low
--- fillfactor keeps its updates on one page.
+-- The unit of isolation and order. Its counter is the last lock of an append (trust R-2); the low fillfactor keeps its
+-- updates on one page.
 CREATE TABLE ledger.namespaces (
     namespace_id uuid PRIMARY KEY,
     namespace ledger.short_text NOT NULL,

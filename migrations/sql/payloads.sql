@@ -1,5 +1,5 @@
--- The exact bytes of each event, beside it, so that content can one day be erased without touching an event
--- (trust D-3). They are not compressed: salted or encrypted bytes do not shrink, and digests are of the bytes.
+-- The exact bytes of each event, apart from it, so that content can be erased later without changing an event
+-- (trust D-3). They are not compressed: salted or encrypted bytes do not get smaller, and digests are of the bytes.
 CREATE TABLE ledger.payloads (
     namespace_id uuid NOT NULL,
     "position" ledger.ordinal NOT NULL,

@@ -1,5 +1,5 @@
--- Row security (trust D-7), forced so that it holds for the owner too. The application names the namespaces of a
--- transaction in `ledger.namespace`, as ids between commas; rows of others do not exist for it.
+-- Row security (trust D-7), forced so that it applies to the owner too. The application sets the namespaces of a
+-- transaction in `ledger.namespace`, as ids with commas; it cannot see rows of other namespaces.
 DO $$
 DECLARE
     v_table text;
@@ -11,7 +11,7 @@ BEGIN
     LOOP
         EXECUTE format('ALTER TABLE ledger.%I ENABLE ROW LEVEL SECURITY', v_table);
         EXECUTE format('ALTER TABLE ledger.%I FORCE ROW LEVEL SECURITY', v_table);
-        CONTINUE WHEN v_table = 'api_tokens'; -- of the service, not of a namespace
+        CONTINUE WHEN v_table = 'api_tokens'; -- belongs to the service, not to a namespace
         EXECUTE format($policy$
             CREATE POLICY namespace_isolation ON ledger.%I USING (
                 array_position(
@@ -26,7 +26,7 @@ BEGIN
 END
 $$;
 
--- What the owner's own functions may see. `@@` is not leakproof, so behind the policy above no GIN index is used:
+-- What the owner's functions may read. `@@` is not leakproof, so under the policy above no GIN index would be used:
 -- ledger.search and ledger.search_records filter namespaces themselves.
 CREATE POLICY owner_lists ON ledger.namespaces FOR SELECT TO CURRENT_USER USING (true);
 CREATE POLICY owner_searches ON ledger.search_entries FOR SELECT TO CURRENT_USER USING (true);

@@ -1,4 +1,4 @@
--- How far a stored projection has folded its namespace. A new version builds beside the live one.
+-- How far each build of a stored projection has folded its namespace. A new build does not disturb the live one.
 CREATE TABLE ledger.projection_checkpoints (
     namespace_id uuid NOT NULL,
     projection ledger.short_text NOT NULL,

@@ -1,4 +1,4 @@
--- Forget requests whose retry nobody will send any more (trust R-6); at least a day is kept.
+-- Delete requests that are too old to be repeated (trust R-6), but none of the last day.
 CREATE FUNCTION ledger.prune_requests(p_namespace_id uuid, p_older_than interval) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
 DECLARE

@@ -1,5 +1,5 @@
--- When records were last read, and how often: noted at most every so often, no part of history, and no part of a
--- build, so that a rebuild keeps it.
+-- When records were last read, and how often. Reads are counted with a minimum interval. They are not part of the
+-- history or of a build, so they survive a rebuild.
 CREATE TABLE ledger.record_accesses (
     namespace_id uuid NOT NULL,
     stream_id uuid NOT NULL,

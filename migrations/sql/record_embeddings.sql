@@ -1,5 +1,5 @@
--- Meanings of records, where the server has pgvector. One is of the text whose digest it has, so that an edited text
--- waits for its own. They cost money, so they outlive a rebuild. No dimension is fixed: it is the model's.
+-- Embeddings of records, if the server has pgvector. Each has the digest of its text, so an edited text gets a new one.
+-- They cost money, so they survive a rebuild. The dimension depends on the model.
 DO $$
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'vector') THEN

@@ -1,5 +1,5 @@
--- Long-term memory as it is, folded from the log: a row per record, found or not. The record itself is the bytes of
--- its fold; the columns beside it are what filters and searches ask for. Topics and entities are folded in case.
+-- Long-term memory, folded from the log: a row per record, live or not. The record itself is the JSON of its fold; the
+-- other columns are for filters and searches. Topics and entities are case-folded.
 CREATE TABLE ledger.records (
     namespace_id uuid NOT NULL,
     projection_version integer NOT NULL,

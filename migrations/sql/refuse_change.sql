@@ -1,4 +1,4 @@
--- What has happened stays: UPDATE, DELETE and TRUNCATE of the log end here (trust D-6).
+-- The trigger function that refuses UPDATE, DELETE and TRUNCATE of the log (trust D-6).
 CREATE FUNCTION ledger.refuse_change() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

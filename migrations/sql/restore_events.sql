@@ -1,6 +1,6 @@
--- Put a page of an exported namespace back, every byte as it was (trust E-12). Not for the application: it is
--- run like a migration, by whoever may act as the owner, into a namespace that holds nothing else. The pages
--- come in position order; the caller has verified the whole file before the first, and verifies the result.
+-- Restore a page of an exported namespace, byte by byte (trust E-12). The application cannot call it: like a migration
+-- it needs a login that may act as the owner. The namespace must hold nothing else. The pages must come in position
+-- order; the caller has verified the whole file before the first page, and verifies the result.
 CREATE FUNCTION ledger.restore_events(
     p_namespace_id uuid,
     e_position bigint[],

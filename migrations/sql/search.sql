@@ -1,8 +1,8 @@
--- Finds pieces that have any word of a query, best first, in the namespaces of the setting (trust D-7).
+-- Finds pieces that contain any word of a query, best first, in the namespaces of the setting (trust D-7).
 --
--- The score is that of BM25: each word counts by its rarity, sinking gain for repetition, and less in a long piece.
--- ts_rank of one word is (1 + 1/4 + 1/9 + …)/16.449 over its places, which stands in for the term frequency.
--- In a large namespace only the rarest words choose candidates, as long as they are few; all words score them.
+-- The score is BM25: rare words weigh more, repetitions add less and less, and long pieces score lower. ts_rank of one
+-- word is (1 + 1/4 + 1/9 + …)/16.449 over its occurrences, which replaces the term frequency. In a large namespace only
+-- the rarest words select candidates, as long as these are few; all words score them.
 CREATE FUNCTION ledger.search(
     p_projection_version integer,
     p_language text,
@@ -26,7 +26,7 @@ AS $$
 DECLARE
     c_candidates CONSTANT bigint := 2000;
     c_words CONSTANT integer := 32;
-    v_spaces uuid[] := string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[];
+    v_namespaces uuid[] := string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[];
     v_total double precision;
     v_average double precision;
     v_lexemes tsquery[];
@@ -37,14 +37,14 @@ DECLARE
 BEGIN
     SELECT sum(t.pieces), sum(t.words)::double precision / nullif(sum(t.pieces), 0) INTO v_total, v_average
         FROM search_terms t
-        WHERE t.namespace_id = ANY (v_spaces) AND t.projection_version = p_projection_version AND t.lexeme = '';
+        WHERE t.namespace_id = ANY (v_namespaces) AND t.projection_version = p_projection_version AND t.lexeme = '';
     IF v_total IS NULL THEN
         RETURN;
     END IF;
     WITH known AS (
         SELECT w.lexeme, sum(t.pieces)::double precision AS pieces
         FROM unnest(tsvector_to_array(to_tsvector(p_language::regconfig, p_query))) AS w (lexeme)
-        JOIN search_terms t ON t.namespace_id = ANY (v_spaces) AND t.projection_version = p_projection_version
+        JOIN search_terms t ON t.namespace_id = ANY (v_namespaces) AND t.projection_version = p_projection_version
             AND t.lexeme = w.lexeme
         GROUP BY w.lexeme
         ORDER BY pieces, w.lexeme
@@ -81,7 +81,7 @@ BEGIN
                 CROSS JOIN LATERAL (SELECT ts_rank(v.vector, w.lexeme) * 16.4493406685::double precision AS h) AS f
                 WHERE f.h > 0.01
             ) AS s
-            WHERE e.namespace_id = ANY (v_spaces) AND e.projection_version = p_projection_version
+            WHERE e.namespace_id = ANY (v_namespaces) AND e.projection_version = p_projection_version
                 AND e.vector @@ v_any AND e.kind = ANY (p_kinds)
                 AND (p_include_erased OR NOT e.erased)
                 AND (p_stream_id IS NULL OR e.stream_id = p_stream_id)
@@ -90,7 +90,7 @@ BEGIN
             ORDER BY s.score DESC, CASE e.kind WHEN 'knowledge' THEN e."position" ELSE -e."position" END, e.piece
             LIMIT p_limit;
         EXIT WHEN v_any = v_all OR FOUND;
-        v_any := v_all; -- nothing in this scope has the rare words
+        v_any := v_all; -- no piece in this scope has the rare words
     END LOOP;
 END
 $$;

@@ -1,5 +1,5 @@
--- Meanings of pieces, where the server has pgvector; without it search is by words alone. They cost money, so they
--- outlive a rebuild of the words. No dimension is fixed: it is the model's.
+-- Embeddings of pieces, if the server has pgvector; without it search uses words only. They cost money, so they
+-- survive a rebuild of the words. The dimension depends on the model.
 DO $$
 BEGIN
     IF NOT EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'vector') THEN

@@ -1,5 +1,5 @@
--- What full-text search finds, folded from the log: the words of entries, summaries and knowledge, by reference.
--- The text itself stays in the payloads; characters say which part of it a piece is.
+-- The full-text index, folded from the log: the words of entries, summaries and knowledge. The text itself stays in the
+-- payloads; first_character and characters say which part of it a piece is.
 CREATE TABLE ledger.search_entries (
     namespace_id uuid NOT NULL,
     projection_version integer NOT NULL,

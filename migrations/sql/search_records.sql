@@ -1,8 +1,8 @@
--- Finds records that have any word of a question, in given builds of those namespaces that the setting permits
--- (trust D-7). The score is the share of the question's rarity that a record has: 1 with all its words, and a rare
--- word weighs more than a common one. Of a long question only the longest words are asked.
+-- Finds records that contain any word of a query, in the given builds of the namespaces of the setting (trust D-7).
+-- Rare words weigh more; the score is the share of the query's total weight that a record's words have, 1 with all.
+-- Of a long query only the longest words are searched.
 CREATE FUNCTION ledger.search_records(
-    p_spaces uuid[],
+    p_namespaces uuid[],
     p_builds integer[],
     p_language text,
     p_query text,
@@ -24,9 +24,9 @@ DECLARE
 BEGIN
     SELECT count(*) INTO v_total
         FROM records r
-        JOIN unnest(p_spaces, p_builds) AS b (space, build) ON r.namespace_id = b.space
+        JOIN unnest(p_namespaces, p_builds) AS b (namespace, build) ON r.namespace_id = b.namespace
             AND r.projection_version = b.build
-        WHERE r.live AND b.space = ANY (v_permitted);
+        WHERE r.live AND b.namespace = ANY (v_permitted);
     WITH asked AS (
         SELECT '''' || replace(replace(w.lexeme, '\', '\\'), '''', '''''') || '''' AS word
         FROM unnest(tsvector_to_array(to_tsvector(p_language::regconfig, p_query))) AS w (lexeme)
@@ -38,9 +38,9 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT count(*)::double precision AS found
             FROM records r
-            JOIN unnest(p_spaces, p_builds) AS b (space, build) ON r.namespace_id = b.space
+            JOIN unnest(p_namespaces, p_builds) AS b (namespace, build) ON r.namespace_id = b.namespace
                 AND r.projection_version = b.build
-            WHERE r.live AND b.space = ANY (v_permitted) AND r.vector @@ a.word::tsquery
+            WHERE r.live AND b.namespace = ANY (v_permitted) AND r.vector @@ a.word::tsquery
         ) AS n
     )
     SELECT array_agg(c.word::tsquery), array_agg(c.weight), sum(c.weight), string_agg(c.word, ' | ')::tsquery
@@ -52,11 +52,11 @@ BEGIN
     RETURN QUERY
         SELECT r.namespace_id, r.stream_id, r.record_id::text, least(s.found / v_all, 1.0::double precision)
         FROM records r
-        JOIN unnest(p_spaces, p_builds) AS b (space, build) ON r.namespace_id = b.space
+        JOIN unnest(p_namespaces, p_builds) AS b (namespace, build) ON r.namespace_id = b.namespace
             AND r.projection_version = b.build
         CROSS JOIN LATERAL (
             SELECT sum(w.weight) AS found FROM unnest(v_words, v_weights) AS w (word, weight) WHERE r.vector @@ w.word
         ) AS s
-        WHERE r.live AND b.space = ANY (v_permitted) AND r.vector @@ v_any;
+        WHERE r.live AND b.namespace = ANY (v_permitted) AND r.vector @@ v_any;
 END
 $$;

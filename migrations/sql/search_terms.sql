@@ -1,5 +1,5 @@
--- In how many pieces each word of a namespace stands: what makes a rare word count for more, and what lets a search
--- begin with it. The row of the empty word counts all pieces and their words. Pieces that left are still counted.
+-- The number of pieces that contain each word of a namespace, so that search can weigh rare words more and start with
+-- them. The row of the empty word counts all pieces and their words. Deleted pieces are still counted.
 CREATE TABLE ledger.search_terms (
     namespace_id uuid NOT NULL,
     projection_version integer NOT NULL,

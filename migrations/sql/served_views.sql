@@ -1,5 +1,5 @@
--- Views of sessions that were served with messages left out, kept for a week: who writes such a view back has not
--- withdrawn what it never saw (http W-55). left_out holds the bounds of ranges of versions, flat.
+-- Views of sessions that were served with messages left out, stored for a week: a client that writes such a view back
+-- has not removed the messages it never saw (http W-55). left_out is a flat list of the bounds of version ranges.
 CREATE TABLE ledger.served_views (
     namespace_id uuid NOT NULL,
     stream_id uuid NOT NULL,

@@ -1,4 +1,4 @@
--- A row per session, folded from the log: what a listing shows without reading histories.
+-- A row per session, folded from the log, so that a listing need not read histories.
 CREATE TABLE ledger.session_index (
     namespace_id uuid NOT NULL,
     projection_version integer NOT NULL,

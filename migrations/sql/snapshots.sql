@@ -1,4 +1,4 @@
--- States of projections at a version: a cache that may be dropped at any time (design §6).
+-- States of projections at a version: a cache that can be deleted at any time (design §6).
 CREATE TABLE ledger.snapshots (
     namespace_id uuid NOT NULL,
     stream_id uuid NOT NULL,

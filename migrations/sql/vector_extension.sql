@@ -1,4 +1,4 @@
--- pgvector belongs to whoever migrates, for the owner of the schema may not create extensions.
+-- The login that migrates creates pgvector, because the owner of the schema may not create extensions.
 DO $$
 DECLARE
     v_role text := current_user;

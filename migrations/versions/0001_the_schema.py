@@ -24,7 +24,7 @@ OBJECTS = (
     "fork_point",
     "append_forked",
     "append_checked",
-    "append_noted",
+    "append_metadata",
     "append",
     "restore_events",
     # what is folded from it

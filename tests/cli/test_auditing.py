@@ -85,7 +85,7 @@ def test_every_key_is_documented(arguments: tuple[str, ...]) -> None:
 def test_what_the_model_saw_is_shown_line_by_line_and_proved() -> None:
     done = run("seen", "s")
     assert done.exit_code == 0
-    assert "proved: its digests are those that were recorded" in done.stdout
+    assert "proved: its digests are the recorded ones" in done.stdout
     assert re.search(r"^entry v5 +│ User: message 4", done.stdout, re.MULTILINE)
     assert re.search(r"^summary S1 +│ ", done.stdout, re.MULTILINE)
     assert re.search(r"summary S1 = \w{26}, of version \d+ = entries 2-4", done.stdout)
@@ -122,7 +122,7 @@ def test_what_an_entry_reached_is_listed_by_its_id_or_version() -> None:
     by_id, by_version = (json.loads(run("derived", "s", name, "--json").stdout) for name in ("e1", "2"))
     assert by_id == by_version
     assert [item["how"] for item in by_id["summaries"]] == ["covers"]
-    assert "in the window: stands for it" in run("derived", "s", "e1").stdout
+    assert "in the window: covers it" in run("derived", "s", "e1").stdout
     assert "It reached no summary" not in run("derived", "s", "e4").stdout
     refused = run("derived", "s", "nobody")
     assert (refused.exit_code, "was never in this session" in refused.stderr) == (2, True)

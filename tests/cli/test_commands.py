@@ -54,7 +54,7 @@ def test_adding_tells_what_was_added(cli: Cli) -> None:
     (entry,) = added["entries"]
     assert (added["session_id"], added["version"], added["replayed"]) == ("trip", 3, False)
     assert (entry["kind"], entry["orphan"], entry["known"]) == ("tool_result", True, False)
-    assert "no call with its id is known" in cli("add", "trip", "x", "--kind", "tool_result", "--tool", "t").out
+    assert "there is no call with its id" in cli("add", "trip", "x", "--kind", "tool_result", "--tool", "t").out
 
 
 def test_a_tool_call_takes_json_or_text(cli: Cli) -> None:
@@ -351,7 +351,7 @@ def test_the_example_of_the_demo_is_there() -> None:
 
 
 def test_a_fork_goes_on_from_a_version_or_a_moment(trip: Cli) -> None:
-    assert trip("fork", "trip", "plan-b").lines == ["plan-b goes on from trip at version 10"]
+    assert trip("fork", "trip", "plan-b").lines == ["plan-b starts from trip at version 10"]
     forked = trip.json("fork", "trip", "plan-c", "--version", "4", "--new-user", "ann")
     check_keys("fork SESSION NEW", forked)
     assert (forked["session_id"], forked["user_id"], forked["at_version"], forked["version"]) == ("plan-c", "ann", 4, 5)

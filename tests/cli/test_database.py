@@ -68,7 +68,7 @@ def test_its_login_is_weaker_and_doctor_says_so(own: Cli) -> None:
 def test_requests_are_pruned_and_events_are_not(own: Cli) -> None:
     own("add", "s", "hello", "--idempotency-key", "k")
     assert own.json("db", "prune") == {"pruned": 0}
-    assert own("db", "prune", "--days", "1").out == "0 requests forgotten\n"
+    assert own("db", "prune", "--days", "1").out == "0 idempotency keys deleted\n"
     assert own.json("add", "s", "hello", "--idempotency-key", "k")["replayed"] is True
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import ledger.cli
 from ledger.cli import app, doctor
-from ledger.verify import EXIT_CODES, NOT_ENOUGH_EXIT
+from ledger.cli.verify import EXIT_CODES, NOT_ENOUGH_EXIT
 from tests.support.command_line_page import PAGE, exit_codes
 
 CLI = Path(app.__file__).parent

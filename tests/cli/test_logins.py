@@ -53,7 +53,7 @@ def test_its_password_is_changed_and_sent_as_a_verifier_only(
     first = stored()
     assert first.startswith("SCRAM-SHA-256$")
     monkeypatch.setenv("MEMORY_LEDGER_LOGIN_PASSWORD", PASSWORD * 2)
-    assert owner("db", "login", name).out == f"login {name} has the password now\n"
+    assert owner("db", "login", name).out == f"password of login {name} changed\n"
     assert stored() != first
 
 

@@ -4,7 +4,6 @@ Source: trust N-13, I-30, I-36, I-41, I-43, I-48, I-60, I-61, P-11.
 """
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,75 +13,10 @@ import typer
 
 from ledger.cli.app import app
 from tests.cli.conftest import Cli, Ran
-from tests.support.databases import Server
-
-PASSWORD = "hunter2-and-more"
-UNREACHABLE = f"postgresql://u:{PASSWORD}@127.0.0.1:1/x"
-
-CONFIG = str(Path(__file__).parents[2] / "examples" / "configs" / "full.json")
+from tests.support.command_table import COMMANDS, CONFIG, WITH_SESSION, check_one_line
 
 File = Callable[..., str]
-
-#: What every command with a session takes beside it.
-WITH_SESSION = {
-    "add": ["hello"],
-    "show": [],
-    "timeline": [],
-    "context": [],
-    "stats": [],
-    "diff": ["1", "2"],
-    "what-if": ["--without", "e"],
-    "adopt": ["--config", CONFIG],
-    "seen": [],
-    "derived": ["1"],
-    "compress": [],
-    "clear": [],
-    "config": [],
-    "verify": [],
-    "export": [],
-}
-COMMANDS = {
-    **{name: [name, "s", *rest] for name, rest in WITH_SESSION.items()},
-    "import": ["import", "transcript.json"],
-    "import-ams": ["import-ams", "http://127.0.0.1:1"],
-    "fork": ["fork", "s", "t"],
-    "worker": ["worker", "--once"],
-    "jobs list": ["jobs", "list"],
-    "jobs retry": ["jobs", "retry"],
-    "sessions": ["sessions"],
-    "search": ["search", "hello"],
-    "backtest": ["backtest", "--config", CONFIG],
-    **{f"projections {name}": ["projections", name] for name in ("list", "status", "rebuild")},
-    "doctor": ["doctor"],
-    "demo": ["demo"],
-    "serve": ["serve", "--port", "0"],
-    "token add": ["token", "add", "ann"],
-    "token list": ["token", "list"],
-    "token revoke": ["token", "revoke", "k"],
-    "db start": ["db", "start"],
-    "db stop": ["db", "stop"],
-    "db status": ["db", "status"],
-    "db upgrade": ["db", "upgrade"],
-    "db login": ["db", "login", "app"],
-    "db restore": ["db", "restore", "transcript.json"],
-    "db prune": ["db", "prune"],
-}
-EMBEDDED_ONLY = ("db start", "db stop", "db status")
-#: What works on a database of one's own; a login wants a password first, and is tested by itself.
-CONNECTING = [name for name in COMMANDS if name not in {"demo", "db login", *EMBEDDED_ONLY}]
 READING = ["show", "timeline", "context", "stats", "config"]
-
-
-def check_one_line(ran: Ran, code: int = 2) -> str:
-    """Assert that a command ended with *code* and one line on standard error; return what the line says."""
-    assert ran.code == code, ran
-    assert ran.out == ""
-    assert ran.err.endswith("\n")
-    (line,) = ran.err[:-1].split("\n")
-    assert line.startswith("memory-ledger: ")
-    assert "Traceback" not in line
-    assert line.isprintable()
-    return line.removeprefix("memory-ledger: ")
 
 
 def test_the_table_names_every_command() -> None:
@@ -210,9 +144,9 @@ BAD_ARGUMENTS: dict[str, tuple[list[str], str]] = {
     "a call of nothing": (["add", "s", "x", "--kind", "tool_call"], "names its tool"),
     "a key with a blank": (["add", "s", "x", "--idempotency-key", "a b"], "idempotency_key"),
     "an empty key": (["add", "s", "x", "--idempotency-key", ""], "idempotency_key"),
-    "a version that is a word": (["diff", "s", "one", "2"], "neither a version nor a timestamp"),
-    "one version": (["diff", "s", "1"], "compare two"),
-    "three sides": (["diff", "s", "1", "2", "--config", CONFIG], "compare two"),
+    "a version that is a word": (["diff", "s", "one", "2"], "must be a version or a timestamp"),
+    "one version": (["diff", "s", "1"], "give two of these"),
+    "three sides": (["diff", "s", "1", "2", "--config", CONFIG], "give two of these"),
     "no config and no entry": (["what-if", "s"], "--config, --without"),
     "nothing to adopt": (["adopt", "s"], "--config"),
     "a version that never was": (["diff", "s", "1", "9"], "versions 1 to 3"),
@@ -250,48 +184,6 @@ def test_bad_arguments_are_refused_and_change_nothing(talked: Cli, name: str) ->
     assert len(talked.json("sessions")["sessions"]) == 1
 
 
-# files
-
-TAKING_FILES = {
-    "import": ["import", "{}"],
-    "add --file": ["add", "s", "--file", "{}"],
-    "config --file": ["config", "s", "--file", "{}"],
-    "db restore": ["db", "restore", "{}"],
-}
-
-
-@pytest.mark.parametrize("name", TAKING_FILES)
-def test_what_is_no_readable_file_is_refused__I_60(talked: Cli, name: str) -> None:
-    os.mkfifo("fifo")
-    Path("folder").mkdir()
-    Path("loop").symlink_to("loop")
-    for wrong in ("absent", "folder", "fifo", "loop", "/dev/zero", "folder/below/absent", "two\nlines", "\udcff", ""):
-        texts = check_one_line(talked.try_(*(part.format(wrong) for part in TAKING_FILES[name])))
-        assert "cannot be read" in texts or "is a folder" in texts or "no regular file" in texts
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
-@pytest.mark.parametrize("name", TAKING_FILES)
-def test_a_file_one_may_not_read_is_refused__I_60(talked: Cli, name: str) -> None:
-    Path("secret").touch(0)
-    check_one_line(talked.try_(*(part.format("secret") for part in TAKING_FILES[name])))
-
-
-@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"[1,]", b'{"a":1}', b"null", b'"text"', b"[" * 10_000])
-@pytest.mark.parametrize("name", TAKING_FILES)
-def test_a_file_that_is_not_what_it_should_be_is_refused(talked: Cli, file: File, name: str, content: bytes) -> None:
-    before = talked.json("timeline", "s")
-    check_one_line(talked.try_(*(part.format(file(content)) for part in TAKING_FILES[name])))
-    assert talked.json("timeline", "s") == before
-
-
-def test_endless_input_is_refused_at_the_limit__I_60(talked: Cli) -> None:
-    endless = b'["' + b"x" * 13 * 1024 * 1024
-    for arguments in (["add", "s", "-"], ["add", "s", "--file", "-"], ["config", "s", "--file", "-"], ["import", "-"]):
-        texts = check_one_line(talked.try_(*arguments, input=endless))
-        assert "limited to" in texts or "at most" in texts
-
-
 ENTRIES: dict[str, tuple[Any, str]] = {
     "none": ([], "entries: 1 to 1000"),
     "1,001": ([{"role": "user", "content": "x"}] * 1_001, "entries: 1 to 1000"),
@@ -307,142 +199,6 @@ def test_a_batch_with_a_bad_entry_is_refused_whole__I_49(talked: Cli, file: File
     entries, words = ENTRIES[name]
     assert words in check_one_line(talked.try_("add", "s", "--file", file(entries)))
     assert talked.json("stats", "s")["version"] == 3
-
-
-def exported(cli: Cli) -> list[bytes]:
-    return cli("export", "s").out.encode().splitlines(keepends=True)
-
-
-DAMAGED = {
-    "cut off": lambda lines: lines[:-1],
-    "cut in a line": lambda lines: [*lines[:-1], lines[-1][:20]],
-    "only a header": lambda lines: lines[:1],
-    "re-ordered": lambda lines: [lines[0], lines[2], lines[1], *lines[3:]],
-    "with an event twice": lambda lines: [*lines[:3], lines[2], *lines[3:]],
-    "with an event left out": lambda lines: [*lines[:2], *lines[3:]],
-    "with a byte changed": lambda lines: [*lines[:2], lines[2].replace(b'"payload":"', b'"payload":"AAAA'), *lines[3:]],
-    "with another trailer": lambda lines: [*lines[:-1], lines[-1].replace(b'"events":3', b'"events":2')],
-    "of another release": lambda lines: [lines[0].replace(b'_version":1', b'_version":2'), *lines[1:]],
-    "and more": lambda lines: [*lines, lines[1]],
-}
-
-
-@pytest.mark.parametrize("name", DAMAGED)
-def test_a_damaged_export_is_refused_with_its_line__I_68(talked: Cli, file: File, name: str) -> None:
-    lines = exported(talked)
-    damaged = file(b"".join(DAMAGED[name](lines)), "damaged.jsonl")
-    other = talked.elsewhere(f"{talked.namespace}-copy")
-    assert check_one_line(other.try_("import", damaged)).startswith("line ")
-    assert other.json("sessions") == {"sessions": []}
-    assert check_one_line(talked.try_("db", "restore", damaged)).startswith("line ")
-
-
-def test_an_export_that_is_whole_is_taken(talked: Cli, file: File) -> None:
-    """Negative control."""
-    whole = file(b"".join(exported(talked)), "whole.jsonl")
-    assert talked.elsewhere(f"{talked.namespace}-copy").json("import", whole)["entries"] == 2
-
-
-@pytest.mark.parametrize("target", ["folder", "absent/file", "", "fifo"])
-def test_an_export_that_cannot_be_written_is_refused(talked: Cli, target: str) -> None:
-    Path("folder").mkdir()
-    os.mkfifo("fifo")
-    before = sorted(Path().rglob("*"))
-    check_one_line(talked.try_("export", "s", "-o", target))
-    assert sorted(Path().rglob("*")) == before
-    assert Path("fifo").is_fifo(), "what is no file is not replaced by one"
-
-
-# databases
-
-
-@pytest.mark.parametrize("name", CONNECTING)
-def test_a_database_that_cannot_be_reached_is_said_without_its_password(cli: Cli, file: File, name: str) -> None:
-    """trust I-61; exit code 1, of doctor 4."""
-    file([{"role": "user", "content": "hello"}], "transcript.json")
-    if name == "db restore":
-        cli("add", "s", "hello")
-        file(cli("export", "--all").out, "transcript.json")
-    ran = cli.try_(*COMMANDS[name], where=["--database-url", UNREACHABLE])
-    if name == "doctor":
-        assert (ran.code, ran.err) == (4, "")
-        assert ran.out.startswith("✗ connection: ")
-    else:
-        assert "the database does not answer" in check_one_line(ran, 1)
-    assert PASSWORD not in ran.out + ran.err
-    assert "refused" in ran.out + ran.err, "it says why"
-
-
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "demo"])
-def test_what_is_no_database_url_is_refused_without_its_password(cli: Cli, name: str) -> None:
-    Path("transcript.json").write_text('[{"role": "user", "content": "hello"}]')
-    for url in (f"mysql://u:{PASSWORD}@h/x", f"host=h password={PASSWORD}", f"postgresql://h/x?pass={PASSWORD}", ""):
-        ran = cli.try_(*COMMANDS[name], where=["--database-url", url])
-        assert PASSWORD not in check_one_line(ran)
-
-
-@pytest.mark.parametrize("name", EMBEDDED_ONLY)
-def test_only_the_embedded_server_is_started_and_stopped(cli: Cli, name: str) -> None:
-    assert "embedded" in check_one_line(cli.try_(*COMMANDS[name]))
-
-
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in {"demo", "db status", "db login"}])
-def test_a_data_directory_that_can_be_none_is_said(cli: Cli, file: File, name: str) -> None:
-    file([{"role": "user", "content": "hello"}], "transcript.json")
-    if name == "db restore":
-        cli("add", "s", "hello")
-        file(cli("export", "--all").out, "transcript.json")
-    for folder in (file("", "a-file"), "a-file/below"):
-        texts = check_one_line(cli.try_(*COMMANDS[name], where=["--data-dir", folder]), 1)
-        assert "data directory" in texts
-    check_one_line(cli.try_(*COMMANDS[name], where=["--data-dir", ""]))
-
-
-@pytest.mark.parametrize("name", [name for name in CONNECTING if name != "db upgrade"])
-def test_a_database_without_our_schema_says_what_to_run(cli: Cli, without_schema: str, file: File, name: str) -> None:
-    file([{"role": "user", "content": "hello"}], "transcript.json")
-    if name == "db restore":
-        cli("add", "s", "hello")
-        file(cli("export", "--all").out, "transcript.json")
-    url = cli.url.replace(_database(cli.url), without_schema)
-    ran = cli.try_(*COMMANDS[name], where=["--database-url", url])
-    if name == "doctor":
-        assert ran.code == 4
-        assert "✗ schema: none; run `memory-ledger db upgrade`" in ran.lines
-    else:
-        assert "memory-ledger db upgrade" in check_one_line(ran, 1)
-
-
-@pytest.fixture(scope="module")
-def without_schema(server: Server):
-    with server.fresh(migrated=False) as name:
-        yield name
-
-
-def _database(url: str) -> str:
-    return url.partition("?")[0].rpartition("/")[2]
-
-
-def test_a_login_that_may_not_upgrade_or_restore_is_refused(talked: Cli, file: File) -> None:
-    export = file(talked("export", "--all").out)
-    for arguments in (["db", "restore", export],):
-        assert "privilege" in check_one_line(talked.try_(*arguments))
-
-
-def test_bad_settings_in_the_environment_are_named(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("SUMMARIZER_TIMEOUT_S", "soon"), ("COMPACTION_LEASE_S", "-1"), ("DATABASE_URL", "x")):
-        with monkeypatch.context() as patch:
-            patch.setenv(f"MEMORY_LEDGER_{name}", value)
-            texts = check_one_line(cli.try_("sessions", where=[]))
-            assert f"MEMORY_LEDGER_{name}" in texts
-
-
-def test_an_empty_variable_is_as_good_as_none(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("DATABASE_URL", "NAMESPACE", "ACTOR", "SUMMARIZER_MODEL"):
-        monkeypatch.setenv(f"MEMORY_LEDGER_{name}", "")
-    assert "data directory" in check_one_line(cli.try_("sessions", where=[]), 1)
-    cli("add", "s", "hello")
-    assert [event["actor"] for event in cli.json("timeline", "s")["events"]] == ["cli", "cli"]
 
 
 # errors as JSON

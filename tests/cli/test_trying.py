@@ -155,8 +155,8 @@ def test_configs_are_tried_on_sessions_with_questions(cli: Callable[..., Result]
     assert [row["config"] for row in answers["configs"]] == list(names)
     assert {row["split_pairs"] for row in answers["configs"]} == {0}
     assert answers["configs"][0]["in_window"] == answers["configs"][0]["search_at_5"] == 1.0
-    assert answers["import_export"][:4] == ["report.json", "report.html", "evidence.png", "tokens.png"]
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {*answers["import_export"], "measured.jsonl"}
+    assert answers["files"][:4] == ["report.json", "report.html", "evidence.png", "tokens.png"]
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {*answers["files"], "measured.jsonl"}
     again = json.loads(cli(*base).stdout)
     assert again["configs"] == answers["configs"]
     assert "evidence" in cli("backtest", *configs, "--questions", questions, "--sessions", "gard*", "--jobs", 1).stdout

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.postgres
 
 
 @pytest.fixture
-def noted(cli: Cli, file: object) -> Cli:
+def with_message(cli: Cli, file: object) -> Cli:
     """A session of the working-memory API with a message; no model is set."""
     config = file({"profile": "working_memory"})  # type: ignore[operator]
     cli("config", "s", "--file", config)
@@ -19,26 +19,26 @@ def noted(cli: Cli, file: object) -> Cli:
     return cli
 
 
-def test_a_worker_without_a_model_says_so_and_leaves_the_messages(noted: Cli) -> None:
-    ran = noted.try_("worker", "--once")
+def test_a_worker_without_a_model_says_so_and_leaves_the_messages(with_message: Cli) -> None:
+    ran = with_message.try_("worker", "--once")
     assert ran.code == 0
     assert "no model is set" in ran.out
     assert "0 jobs done" in ran.out
-    (job,) = noted.json("jobs", "list")["jobs"]
+    (job,) = with_message.json("jobs", "list")["jobs"]
     assert (job["session_id"], job["kind"], job["status"], job["attempts"]) == ("s", "extract", "waiting", 0)
-    assert "extract" in noted("jobs", "list").out
-    assert noted.json("jobs", "list", "--dead") == {"jobs": []}
-    assert noted.json("jobs", "retry") == {"revived": 0}
-    assert noted.json("worker", "--once") == {"done": 0}
+    assert "extract" in with_message("jobs", "list").out
+    assert with_message.json("jobs", "list", "--dead") == {"jobs": []}
+    assert with_message.json("jobs", "retry") == {"revived": 0}
+    assert with_message.json("worker", "--once") == {"done": 0}
 
 
 def test_a_namespace_without_sessions_has_nothing_to_do(cli: Cli) -> None:
-    assert cli("jobs", "list").lines == ["Nothing is left to do."]
+    assert cli("jobs", "list").lines == ["There are no jobs."]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_worker_works_until_it_is_interrupted_and_ends_in_order(noted: Cli, number: signal.Signals) -> None:
-    with noted.process("worker") as process:
+def test_a_worker_works_until_it_is_interrupted_and_ends_in_order(with_message: Cli, number: signal.Signals) -> None:
+    with with_message.process("worker") as process:
         assert process.stdout is not None
         lines = [process.stdout.readline(), process.stdout.readline()]
         assert "working" in lines[1], lines
@@ -48,9 +48,9 @@ def test_a_worker_works_until_it_is_interrupted_and_ends_in_order(noted: Cli, nu
     assert (process.returncode, err) == (0, "")
 
 
-def test_a_bad_setting_of_the_worker_is_one_line(noted: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bad_setting_of_the_worker_is_one_line(with_message: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORY_LEDGER_WORKER_LEASE_S", "never")
-    ran = noted.try_("worker", "--once")
+    ran = with_message.try_("worker", "--once")
     assert ran.code == 2
     assert "MEMORY_LEDGER_WORKER_LEASE_S" in ran.err
     assert len(ran.err.splitlines()) == 1

@@ -134,7 +134,7 @@ async def test_a_build_begins_moves_on_and_goes_live_in_place_of_another(store: 
     await store.projections.begin_build(namespace_id, "session_index", 1, DIGEST)
     await store.session_index.save(namespace_id, 1, 2, [])
     await store.projections.begin_build(namespace_id, "session_index", 1, bytes(32))
-    assert await builds(store, stream) == [(1, 2, "building")], "begun once"
+    assert await builds(store, stream) == [(1, 2, "building")], "started once"
     assert (await store.projections.progress(namespace_id))[1][0].code_digest == DIGEST
     await store.projections.go_live(namespace_id, "session_index", 1)
     await store.projections.begin_build(namespace_id, "session_index", 2, DIGEST)

@@ -61,7 +61,7 @@ ATTACKS = {
     "create in public": "CREATE FUNCTION public.append() RETURNS int LANGUAGE sql AS 'SELECT 1'",
     "grant": "GRANT ledger_owner TO ledger_app",
     "append_checked": "null call",
-    "append_noted": "null call",
+    "append_metadata": "null call",
     "append_forked": "null call",
     "fork_point": "null call",
     "fork": "UPDATE ledger.streams SET parent_id = NULL, parent_version = NULL",

@@ -85,7 +85,7 @@ async def test_a_verifier_that_takes_forks_for_new_sessions_raises_false_alarm(
     log: AttackedLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Negative control: the hash of the fork point is what is compared."""
-    monkeypatch.setattr(Auditor, "_beginning", lambda *_: (3, bytes(32)))
+    monkeypatch.setattr(Auditor, "_origin_of", lambda *_: (3, bytes(32)))
     assert places(await verify_session(log.store, log.two)) >= {(1, "two", 4)}
 
 

@@ -57,7 +57,7 @@ def test_doctor_names_what_is_weaker(url: str) -> None:
     done = CliRunner().invoke(app, ["--database-url", url, "doctor", "--json"])
     weaker = {check["name"]: check for check in json.loads(done.stdout)["checks"] if check["level"] != "ok"}
     assert (done.exit_code, set(weaker)) == (3, {"role"})
-    for words in ("tenant", "its guards stop mistakes only", "it could drop the policies of namespaces"):
+    for words in ("tenant", "guards stop only its mistakes", "it could drop the policies of namespaces"):
         assert words in weaker["role"]["found"]
 
 

@@ -36,7 +36,7 @@ class AttackedLog:
 
     @classmethod
     async def written(cls, store: Store, namespace: str) -> "AttackedLog":
-        """Write the log, keeping the receipts as a careful client does."""
+        """Write the log and store the receipts, as a careful client does."""
         log = cls(store, namespace)
         async with MemoryLedger.open(namespace=namespace, store=store) as ledger:
             for number, stream in enumerate((log.one, log.two, log.one, log.one, log.two)):
@@ -61,7 +61,7 @@ class AttackedLog:
         return log
 
     def suffer(self, attack: Attack, mighty: psycopg.Connection[Any]) -> None:
-        """Carry *attack* out as *mighty*; the guards must be off."""
+        """Execute *attack* as *mighty*; the guards must be off."""
         self._run(attack.sql, mighty)
         for position in attack.rehashed:
             self._rehash(position, mighty)

@@ -20,7 +20,7 @@ from ledger.stores.group_commit import GroupCommit
 
 
 class LooksUpOutsideTheLock(EventStoreDecorator):
-    """Asks whether a request was carried out before, and only then waits for its turn."""
+    """Checks whether a request was executed before, and only then waits for its turn."""
 
     def __init__(self, events: EventStore) -> None:
         super().__init__(events)
@@ -36,7 +36,7 @@ class LooksUpOutsideTheLock(EventStoreDecorator):
 
 
 class ForgetsRequests(EventStoreDecorator):
-    """Takes a retry for a new request."""
+    """Treats a retry as a new request."""
 
     async def append(self, request: AppendRequest) -> Appended:
         return await super().append(replace(request, request_id=None, request_hash=None))
@@ -68,7 +68,7 @@ class HasNoStreamLock(EventStoreDecorator):
 
 
 class IgnoresExpectedVersions(EventStoreDecorator):
-    """Appends wherever the stream is."""
+    """Appends without checking the expected version."""
 
     async def append(self, request: AppendRequest) -> Appended:
         unchecked = tuple(replace(write, expected_version=None) for write in request.writes)
@@ -76,7 +76,7 @@ class IgnoresExpectedVersions(EventStoreDecorator):
 
 
 class DropsTheLastEvent(EventStoreDecorator):
-    """Loses the last event of a write of several, and says it has it."""
+    """Loses the last event of a longer write, but returns its receipt."""
 
     async def append(self, request: AppendRequest) -> Appended:
         shorter = tuple(replace(write, events=write.events[:-1] or write.events) for write in request.writes)
@@ -103,7 +103,7 @@ class WritesStreamByStream(EventStoreDecorator):
 
 
 class LeavesGapsInPositions(EventStoreDecorator):
-    """Numbers like a sequence: what a refused request took is not given back."""
+    """Numbers like a sequence: the numbers of a refused request are lost."""
 
     def __init__(self, events: EventStore) -> None:
         super().__init__(events)
@@ -126,7 +126,7 @@ class LeavesGapsInPositions(EventStoreDecorator):
 
 
 class NumbersBeforeItCommits(EventStoreDecorator):
-    """Takes numbers from a sequence at once and shows events when they commit, in any order (trust P-5)."""
+    """Numbers events at once but shows them at their commit, in any order (trust P-5)."""
 
     def __init__(self, events: EventStore) -> None:
         super().__init__(events)
@@ -149,7 +149,7 @@ class NumbersBeforeItCommits(EventStoreDecorator):
 
 
 class FailsTheWholeBatch(EventStoreDecorator):
-    """Shares commits so that one refused request fails its neighbours."""
+    """Shares commits so that a refused request fails the others of its batch."""
 
     def __init__(self, events: EventStore) -> None:
         super().__init__(events)
@@ -166,7 +166,7 @@ class FailsTheWholeBatch(EventStoreDecorator):
 
 
 class ReadsItsLowerBound(EventStoreDecorator):
-    """Takes the version after which to read for the first one to read."""
+    """Reads from version *after* on, instead of after it."""
 
     async def read_stream(self, stream: Stream, *, after: int = 0, **bounds: Any) -> list[StoredEvent]:
         return await super().read_stream(stream, after=max(0, after - 1), **bounds)
@@ -186,7 +186,7 @@ class MixesNamespaces(EventStoreDecorator):
 
 
 class TrustsTheClock(EventStoreDecorator):
-    """Orders by time: stops at the first event that is too new."""
+    """Orders by time: stops at the first event after the moment."""
 
     async def version_at(self, stream: Stream, moment: Any) -> int:
         version = 0
@@ -198,7 +198,7 @@ class TrustsTheClock(EventStoreDecorator):
 
 
 class CountsFromEveryLog(EventStoreDecorator):
-    """Says that the counter is one further than the log."""
+    """Returns a counter that is one higher than the last position."""
 
     async def namespace(self, namespace_id: UUID) -> NamespaceInfo | None:
         info = await super().namespace(namespace_id)
@@ -206,7 +206,7 @@ class CountsFromEveryLog(EventStoreDecorator):
 
 
 class ForgetsWhereItForked(EventStoreDecorator):
-    """Begins a fork as a stream of its own."""
+    """Starts a fork as a stream without a parent."""
 
     async def append(self, request: AppendRequest) -> Appended:
         plain = tuple(replace(write, forked_from=None) for write in request.writes)
@@ -214,7 +214,7 @@ class ForgetsWhereItForked(EventStoreDecorator):
 
 
 class SharesWhatComesLater(EventStoreDecorator):
-    """Reads in a fork whatever its parent has by now."""
+    """Reads in a fork also the events that its parent got later."""
 
     async def find_items(self, stream: Stream, item_ids: Sequence[str]) -> dict[str, list[int]]:
         found = await super().find_items(stream, item_ids)
@@ -226,7 +226,7 @@ class SharesWhatComesLater(EventStoreDecorator):
 
 
 class ForksOntoWhatIsThere(EventStoreDecorator):
-    """Takes a fork into a stream that has events for an append."""
+    """Treats a fork into an existing stream as an append."""
 
     async def append(self, request: AppendRequest) -> Appended:
         writes = [
@@ -237,7 +237,7 @@ class ForksOntoWhatIsThere(EventStoreDecorator):
 
 
 class ForksFromNothing(EventStoreDecorator):
-    """Forks at the newest version there is."""
+    """Forks always at the newest version."""
 
     async def append(self, request: AppendRequest) -> Appended:
         writes = []

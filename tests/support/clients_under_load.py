@@ -1,4 +1,4 @@
-"""Clients of a whole ledger, who note what they were told and how long it took. Source: trust P-13."""
+"""Clients of a whole ledger that record each answer and how long it took. Source: trust P-13."""
 
 import asyncio
 import random
@@ -86,7 +86,7 @@ async def until_served(clients: Sequence[Client], *, within_s: float) -> None:
 
 
 async def assert_nothing_lost(store: Store, namespace: str, clients: Sequence[Client]) -> None:
-    """Assert that what clients were told is stored, in order, and nothing twice or by halves."""
+    """Assert that all acknowledged batches are stored, in order, none twice and none in part."""
     async with MemoryLedger.open(namespace=namespace, store=store, config=CONFIG) as ledger:
         for session in {client.session for client in clients}:
             stored = [entry.content for entry in await ledger.get_active_entries(session)]

@@ -16,7 +16,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def run(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run the command and return what it left."""
+    """Run the command and return its exit code and output."""
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
     chosen = {"env": environment(), **streams, **options}
     return subprocess.run([COMMAND, *map(str, arguments)], check=False, text=True, timeout=60, **chosen)

@@ -34,7 +34,7 @@ def compose_command() -> list[str]:
 
 
 def docker(*arguments: str) -> str:
-    """Run docker and return what it printed."""
+    """Run docker and return its output."""
     return _run(["docker", *arguments])
 
 
@@ -57,7 +57,7 @@ class Composed:
         self.url = f"http://127.0.0.1:{port}"
 
     def __call__(self, *arguments: str) -> str:
-        """Run a command of compose and return what it printed."""
+        """Run a command of compose and return its output."""
         return _run([*self._start, *arguments])
 
     def up(self) -> None:
@@ -70,7 +70,7 @@ class Composed:
         raise AssertionError(self("logs", "--tail", "20"))
 
     def inspected(self, service: str) -> Any:
-        """Return what the engine says of a service's container."""
+        """Return the engine's description of a service's container."""
         container = self("ps", "--quiet", service).split()[0]
         return json.loads(docker("inspect", container))[0]
 
@@ -82,7 +82,7 @@ class Composed:
 
 @contextmanager
 def composed(environment: Path) -> Iterator[Composed]:
-    """Yield a project whose images are built; at the end nothing of it is left."""
+    """Yield a project with built images, and remove all of it at the end."""
     project = Composed(compose_command(), environment)
     project("build")
     try:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ledger.codec import SALT_BYTES
 
-#: What the store gives an event anew in a copy, or what follows from that.
+#: The fields of an event that the store sets again in a copy, and those that depend on them.
 RENEWED = {"event_id", "position", "recorded_us", "hash", "stream_id"}
 
 Line = dict[str, Any]
@@ -20,7 +20,7 @@ def said(line: Line) -> tuple[bytes, Line]:
 
 
 def check_copy(original: Sequence[Line], copy: Sequence[Line], names: Mapping[str, str]) -> None:
-    """Assert that *copy* is *original* with other *names*, and byte-identical but for what a copy renews."""
+    """Assert that *copy* is *original* with other *names*, byte for byte except for the fields above."""
     assert len(copy) == len(original)
     for first, other in zip(original, copy, strict=True):
         assert first.keys() == other.keys()

@@ -59,7 +59,7 @@ class Server:
 
     @contextmanager
     def login(self, *roles: str, attributes: str = "") -> Iterator[str]:
-        """Yield the name of a login of its own, a member of *roles*, dropped at the end."""
+        """Yield the name of a new login, a member of *roles*, dropped at the end."""
         name = f"test_{secrets.token_hex(6)}"
         with self._admin() as admin:
             self._template()  # migrating it makes the roles, which all databases of a server share
@@ -73,7 +73,7 @@ class Server:
                 admin.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(name)))
 
     def url_of(self, login: str, database: str) -> str:
-        """Return the URL under which *login* enters *database*."""
+        """Return the URL of *database* for *login*."""
         if self.pooler:
             return f"postgresql://{login}:secret@{self.pooler}/{database}"
         parts = urlsplit(self.database(database))
@@ -82,7 +82,7 @@ class Server:
 
     @contextmanager
     def fresh(self, *, migrated: bool = True) -> Iterator[str]:
-        """Yield the name of a database of its own, dropped at the end."""
+        """Yield the name of a new database, dropped at the end."""
         name = f"test_{secrets.token_hex(6)}"
         self._create(name, self._template() if migrated else None)
         try:
@@ -92,7 +92,7 @@ class Server:
                 admin.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
     def superuser(self, name: str) -> psycopg.Connection[tuple[object, ...]]:
-        """Return a connection to database *name* that may do anything."""
+        """Return a superuser's connection to database *name*."""
         return psycopg.connect(self.database(name), autocommit=True)
 
     def _template(self) -> str:

@@ -59,7 +59,7 @@ class Scripted:
 
 
 class SetClock:
-    """A clock that stands still until it is set, and counts its ids."""
+    """A clock that does not move until it is set, and numbers its ids."""
 
     def __init__(self) -> None:
         self.moment = datetime(2024, 1, 1, tzinfo=UTC)
@@ -81,7 +81,7 @@ class SetClock:
 
 
 class Job(NamedTuple):
-    """A compaction under way: what was asked for, and everything its call needs."""
+    """A compaction in progress: its request, and everything its call needs."""
 
     asked: CompactionRequested
     compaction: CompactionConfig
@@ -130,7 +130,7 @@ class Driven(Session):
         return plan_manual(self.state, key, force=force)
 
     def request(self, plan: CompactionPlan | None) -> Job | None:
-        """Record the request; none if nothing is planned, or others hold the entries."""
+        """Record the request; return None if there is no plan, or other compactions hold the entries."""
         before = self.state
         asked = self.do(RequestCompaction(next(self.ids), next(self.ids), plan)) if plan else []
         if not asked or plan.action == "erase":
@@ -142,7 +142,7 @@ class Driven(Session):
         return self.jobs[-1]
 
     def answer(self, job: Job, summarizer: Summarizer | None = None) -> Event | None:
-        """Ask the summarizer and return the outcome as recorded; none if nobody waits for it any more."""
+        """Call the summarizer and return the recorded outcome; None if the request is obsolete."""
         return next(iter(self.do(self.outcome(job, summarizer or self.summarizer))), None)
 
     def outcome(self, job: Job, summarizer: Summarizer) -> CompleteCompaction | FailCompaction:

@@ -1,4 +1,4 @@
-"""The check that any call may fail, one after the other. Source: trust P-11, F-10."""
+"""Check that each call may fail, one after the other. Source: trust P-11, F-10."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -26,7 +26,7 @@ FailingAt: TypeAlias = Callable[[int], AbstractAsyncContextManager[Failing]]
 
 @asynccontextmanager
 async def opened(store: Store, namespace: str) -> AsyncIterator[MemoryLedger]:
-    """Yield a ledger that takes an unfinished compaction for abandoned at once, and close it."""
+    """Yield a ledger that treats an unfinished compaction as abandoned at once, and close it."""
     ledger = ledger_over(store, namespace=namespace, config=SMALL, compaction_lease_s=0.0)
     try:
         yield ledger

@@ -8,7 +8,7 @@ from tests.faults.intercepted_store import InterceptedStore
 
 
 class FailsNthCall(InterceptedStore):
-    """The *store* but for its call number *n*, which is not carried out, or *after* it was loses its answer."""
+    """The *store*, whose call number *n* is not executed, or with *after* is executed and loses its answer."""
 
     def __init__(self, store: Any, n: int, *, after: bool) -> None:
         super().__init__(store)
@@ -18,7 +18,7 @@ class FailsNthCall(InterceptedStore):
 
     @property
     def failed(self) -> bool:
-        """Whether the call that fails was made."""
+        """Whether the failing call has come."""
         return self._calls >= self._n
 
     async def intercept(self, name: str, method: Callable[..., Awaitable[Any]], *args: Any, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A follower: reads a namespace by position while others write, and remembers everything it was shown."""
+"""A follower: reads a namespace by position while others write, and records everything it reads."""
 
 import asyncio
 from uuid import UUID
@@ -7,7 +7,7 @@ from ledger.ports import Store
 
 
 class Follower:
-    """Asks for what comes after the last position it saw, as a subscriber does. Source: trust P-5."""
+    """Reads the events after the last position it saw, as a subscriber does. Source: trust P-5."""
 
     def __init__(self, store: Store, namespace_id: UUID, *, limit: int = 100) -> None:
         self._store = store

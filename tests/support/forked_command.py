@@ -40,7 +40,7 @@ with socket.socket(socket.AF_UNIX) as server:
 
 @contextmanager
 def forked_command(folder: Path) -> Iterator[Path]:
-    """Start the server, and yield a folder with a ``memory-ledger`` that asks it."""
+    """Start the server, and yield a folder with a ``memory-ledger`` that calls it."""
     path, commands = folder / "socket", folder / "bin"
     commands.mkdir()
     for name in ("memory-ledger", SCRIPT):
@@ -113,7 +113,7 @@ def _run(asked: socket.socket) -> None:
 
 
 def _end_with(asked: socket.socket) -> None:
-    """Terminate this command if whoever asked for it was."""
+    """Terminate this command if its caller was terminated."""
     poll = select.poll()
     poll.register(asked, 0)  # which still tells of a peer that is gone
     poll.poll()

@@ -142,7 +142,7 @@ def happened(config: dict[str, Any], steps: list[Step], script: Any = short) -> 
 
 
 def take(session: Driven, step: Step) -> None:
-    """Let *step* happen, and nothing else."""
+    """Apply *step*, and nothing else."""
     active = session.state.window.entries
     chosen = active[round(step.place * (len(active) - 1))] if active else None
     match step.kind:
@@ -172,7 +172,7 @@ def exported(session: Driven) -> dict[str, Any]:
 
 
 def restore(session: Driven, state: dict[str, Any]) -> None:
-    """Put an exported state in place of the session's."""
+    """Replace the session's state by an exported one."""
     write_id, tokenizer = next(session.ids), session.state.config.tokenizer
     command, _ = import_state(
         state,
@@ -184,7 +184,7 @@ def restore(session: Driven, state: dict[str, Any]) -> None:
 
 
 def settled(session: Driven) -> bool:
-    """Tell whether all that was planned took effect, and nothing else did (R-WIF-10)."""
+    """Return whether all planned compactions took effect, and nothing else did (R-WIF-10)."""
     state = SESSION.initial
     for _, batch in groupby(session.events, key=lambda event: event.payload.write_id):
         kinds = set()

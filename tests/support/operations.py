@@ -38,7 +38,7 @@ async def events_of(ledger: MemoryLedger, type: str, session: str = "s") -> int:
 
 
 async def nothing(ledger: MemoryLedger) -> None:
-    """Leave everything unopened."""
+    """Open nothing."""
 
 
 async def talk(ledger: MemoryLedger) -> None:

@@ -4,6 +4,6 @@ import os
 
 
 def within(seconds: float) -> float:
-    """Return *seconds*, which are those of an idle machine, or as many more as this one is overloaded."""
+    """Return *seconds*, the time on an idle machine, multiplied by how far this machine is overloaded."""
     waiting, _, _ = os.getloadavg()
     return seconds * max(1.0, waiting / (os.cpu_count() or 1))

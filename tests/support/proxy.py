@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-#: Where a request is lost: before the server sees it, or after it was carried out; nowhere, if none.
+#: Where a request is lost: before the server sees it, or after it was executed; None means nowhere.
 Lost: TypeAlias = Literal["before", "after"] | None
 Lose: TypeAlias = Callable[[bytes], Lost]
 
@@ -23,7 +23,7 @@ _APPEND = b"\0ledger_append\0"  # a Bind of the prepared call
 
 
 def is_append(request: bytes) -> bool:
-    """Tell whether *request* calls ``ledger.append``."""
+    """Return whether *request* calls ``ledger.append``."""
     return request[:1] == b"B" and _APPEND in request[:64]
 
 

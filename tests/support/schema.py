@@ -1,4 +1,4 @@
-"""The schema of a database as text, and how ``migrations/schema.sql`` is renewed: ``make schema``."""
+"""Dump the schema of a database as text, and write ``migrations/schema.sql``: ``make schema``."""
 
 import subprocess
 from pathlib import Path
@@ -39,7 +39,7 @@ def without_vectors(schema: str) -> str:
 
 
 def main() -> None:
-    """Write ``migrations/schema.sql`` anew."""
+    """Write ``migrations/schema.sql``."""
     with server_folder() as folder, embedded(folder) as server, server.fresh() as name:
         SCHEMA.write_text(dump(server.database(name)))
     print(f"{SCHEMA.relative_to(Path.cwd())} is that of head")

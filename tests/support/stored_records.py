@@ -12,7 +12,7 @@ from tests.support.store_requests import some_events
 
 
 async def put_records(store: Store, namespace: str, records: Sequence[tuple[Stream, Record]]) -> dict[UUID, int]:
-    """Keep *records* in a build that is live and up to date, and return it."""
+    """Store *records* in a build that is live and up to date, and return it."""
     namespace_uuid, build = namespace_id(namespace), Build(100, 1).key
     anything = StreamWrite(stream=Stream.of(namespace, RECORDS), events=tuple(some_events(1)))
     await store.events.append(AppendRequest(writes=(anything,)))

@@ -63,7 +63,7 @@ class Twin:
         return ledger
 
     async def reopen(self) -> None:
-        """Forget every cached state."""
+        """Drop every cached state."""
         await self.ledger.close()
         self.ledger = self._open()
 

@@ -1,4 +1,4 @@
-"""A server of the tests' own, which they may kill, restart and set otherwise."""
+"""A server that tests may kill, restart and configure."""
 
 import subprocess
 import time
@@ -23,7 +23,7 @@ class Victim:
         self._embedded = EmbeddedServer(folder)
 
     def target(self, database: str, *, via: Path | None = None, allow_unsafe: bool = False) -> Target:
-        """Return *database* as the application enters it, through the socket in folder *via* if there is one."""
+        """Return *database* as the application's target, through the socket in folder *via* if given."""
         url = self.server.database(database)
         if via is not None:
             assert str(self.socket_dir) in url
@@ -72,7 +72,7 @@ class Victim:
 
     @contextmanager
     def settings(self, *, restart: bool = False, **settings: str) -> Iterator[None]:
-        """Give all new connections other *settings*, each value as the server prints it."""
+        """Change *settings* for all new connections; each value is as the server prints it."""
         before = {name: self._shown(name) for name in settings}
         load = (lambda: self.restart("fast")) if restart else self._reload
         try:

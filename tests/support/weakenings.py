@@ -1,4 +1,4 @@
-"""What an administrator may have done to a database, and what `doctor` must say of it. Source: trust V-9, D-1 … D-7."""
+"""Changes by an administrator that weaken a database, and what `doctor` must report. Source: trust V-9, D-1 … D-7."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ _FOREIGN = "ALTER TABLE ledger.events ADD FOREIGN KEY (namespace_id, stream_id) 
 
 
 class Weakening(NamedTuple):
-    """What an administrator may have done, which check finds it, and words it finds."""
+    """A change by an administrator, the check that finds it, and words of its report."""
 
     name: str
     sql: str
@@ -100,9 +100,9 @@ WEAKENINGS = [
     ),
     Weakening(
         "helper for the application",
-        "GRANT EXECUTE ON FUNCTION ledger.append_noted TO ledger_app",
+        "GRANT EXECUTE ON FUNCTION ledger.append_metadata TO ledger_app",
         "grants",
-        "EXECUTE on append_noted to ledger_app",
+        "EXECUTE on append_metadata to ledger_app",
     ),
     Weakening(
         "table to write", "GRANT INSERT ON ledger.events TO ledger_app", "grants", "INSERT on events to ledger_app"

@@ -1,4 +1,4 @@
-"""Checking a log against itself, against what its writers were told, and against what its readers saw."""
+"""Check a log against itself, against its writers' receipts, and against what its readers saw."""
 
 import asyncio
 from collections import Counter, defaultdict

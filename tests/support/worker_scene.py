@@ -127,7 +127,7 @@ class Scene:
         return [record.text for record in await self.records()]
 
     async def flags(self) -> list[bool]:
-        """Tell of each active message whether memories were made of it."""
+        """Return, for each active message, whether memories were extracted from it."""
         state = await States(self.store).current(self.stream)
         marked = {version for first, last in state.working.flags.extracted for version in range(first, last + 1)}
         return [entry.version in marked for entry in state.window.entries]

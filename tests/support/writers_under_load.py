@@ -55,7 +55,7 @@ def a_batch(streams: Sequence[Stream], name: str, chance: random.Random, largest
 
 
 class Writer:
-    """Appends batches until it is cancelled; one whose outcome it is not told is not sent again."""
+    """Appends batches until it is cancelled; a batch without an answer is not sent again."""
 
     def __init__(self, store: Appender, streams: Sequence[Stream], name: str, keep: Keep, *, largest: int = 3) -> None:
         self._store = store
@@ -67,7 +67,7 @@ class Writer:
         self.unknown = 0
 
     async def run(self) -> None:
-        """Append, and keep each answer the moment it comes."""
+        """Append, and record each answer at once."""
         for number in count():
             batch = a_batch(self._streams, f"{self._name}-{number}", self._chance, self._largest)
             try:

@@ -17,14 +17,14 @@ from tests.support.writers_under_load import Writer, opened, streams_of
 
 
 class AnswersTooEarly:
-    """Says that a batch is stored, and stores it a little later: the fault the tests must catch."""
+    """Acknowledges a batch, and stores it a little later: the fault that the tests must catch."""
 
     def __init__(self, store: Appender) -> None:
         self._store = store
         self._tasks: set[asyncio.Task[Appended]] = set()
 
     async def append(self, request: AppendRequest) -> Appended:
-        """Answer with receipts that nobody has given."""
+        """Return invented receipts."""
         self._tasks.add(asyncio.create_task(self._store_later(request)))
         made_up = [
             Receipt(write.stream.stream_id, 0, 0, event.event_id, 0, bytes(32))

@@ -1,4 +1,4 @@
-"""The store in memory: for tests and for trying things. It lasts as long as its process."""
+"""The in-memory store: for tests and for trying things out."""
 
 from uuid import UUID
 

@@ -1,4 +1,4 @@
-"""The event store in memory. Read it to know the semantics: nothing of a database is in the way."""
+"""The in-memory event store. Read it to learn the semantics without a database in the way."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -31,11 +31,10 @@ class InMemoryEventStore:
         self._clock = clock
 
     async def append(self, request: AppendRequest) -> Appended:
-        """See `ports.event_store.EventStore.append`."""
         return self._append_all([request])[0]
 
     async def append_all(self, requests: Iterable[AppendRequest]) -> int:
-        """See `ports.event_store.EventStore.append_all`; nothing is awaited, so nobody sees the middle."""
+        # nothing is awaited, so no reader sees a part of it
         return sum(len(appended.receipts) for appended in self._append_all(list(requests)))
 
     def _append_all(self, requests: Sequence[AppendRequest]) -> list[Appended]:
@@ -138,7 +137,6 @@ class InMemoryEventStore:
         return receipts
 
     async def find_request(self, stream: Stream, request_id: UUID) -> EarlierRequest | None:
-        """See `ports.event_store.EventStore.find_request`."""
         namespace = self._namespaces.get(stream.namespace_id)
         found = namespace.requests.get((stream.stream_id, request_id)) if namespace else None
         return EarlierRequest(found[0], found[1].receipts) if found else None
@@ -146,17 +144,14 @@ class InMemoryEventStore:
     async def read_stream(
         self, stream: Stream, *, after: int = 0, until: int | None = None, limit: int | None = None
     ) -> list[StoredEvent]:
-        """See `ports.event_store.EventStore.read_stream`."""
         events = self._events(stream)[after:until]
         return events[:limit]
 
     async def read_versions(self, stream: Stream, wanted: Ranges) -> list[StoredEvent]:
-        """See `ports.event_store.EventStore.read_versions`."""
         events = self._events(stream)
         return [event for first, last in wanted for event in events[first - 1 : last]]
 
     async def find_items(self, stream: Stream, item_ids: Sequence[str]) -> dict[str, list[int]]:
-        """See `ports.event_store.EventStore.find_items`."""
         wanted = set(item_ids)
         found: dict[str, list[int]] = {}
         for event in self._events(stream):
@@ -165,12 +160,10 @@ class InMemoryEventStore:
         return found
 
     async def head(self, stream: Stream) -> tuple[int, bytes]:
-        """See `ports.event_store.EventStore.head`."""
         events = self._events(stream)
         return (events[-1].version, events[-1].hash) if events else (0, ZERO_HASH)
 
     async def lineage(self, stream: Stream) -> list[StreamHead]:
-        """See `ports.event_store.EventStore.lineage`."""
         namespace = self._namespaces.get(stream.namespace_id)
         if namespace is None or stream.stream_id not in namespace.streams:
             return []
@@ -180,19 +173,16 @@ class InMemoryEventStore:
         return heads
 
     async def version_at(self, stream: Stream, moment: datetime) -> int:
-        """See `ports.event_store.EventStore.version_at`."""
         at = to_microseconds(moment)
         return max((event.version for event in self._events(stream) if event.recorded_us <= at), default=0)
 
     async def named(self, namespace_id: UUID, stream_ids: Sequence[UUID]) -> dict[UUID, tuple[str, str]]:
-        """See `ports.event_store.EventStore.named`."""
         names = self._namespaces[namespace_id].names if namespace_id in self._namespaces else {}
         return {each: (names[each].user_id, names[each].session_id) for each in stream_ids if each in names}
 
     async def find_sessions(
         self, namespace_ids: Sequence[UUID], session_id: str, *, user_id: str | None = None
     ) -> list[SessionLocation]:
-        """See `ports.event_store.EventStore.find_sessions`."""
         return [
             SessionLocation(namespace_id, stream.user_id)
             for namespace_id in namespace_ids
@@ -203,26 +193,21 @@ class InMemoryEventStore:
         ]
 
     async def read_namespace(self, namespace_id: UUID, *, after: int = 0, limit: int = 1_000) -> list[StoredEvent]:
-        """See `ports.event_store.EventStore.read_namespace`."""
         namespace = self._namespaces.get(namespace_id)
         return namespace.log[after : after + limit] if namespace else []
 
     async def namespace(self, namespace_id: UUID) -> NamespaceInfo | None:
-        """See `ports.event_store.EventStore.namespace`."""
         namespace = self._namespaces.get(namespace_id)
         return msgspec.structs.replace(namespace.info, last_position=len(namespace.log)) if namespace else None
 
     async def namespaces(self, namespace_ids: Sequence[UUID]) -> dict[UUID, NamespaceInfo]:
-        """See `ports.event_store.EventStore.namespaces`."""
         found = {each: await self.namespace(each) for each in namespace_ids}
         return {each: info for each, info in found.items() if info is not None}
 
     async def namespace_ids(self) -> list[UUID]:
-        """See `ports.event_store.EventStore.namespace_ids`."""
         return sorted(self._namespaces)
 
     async def overview(self, namespace_id: UUID) -> tuple[NamespaceInfo, list[StreamHead]] | None:
-        """See `ports.event_store.EventStore.overview`."""
         info = await self.namespace(namespace_id)
         if info is None:
             return None
@@ -230,8 +215,7 @@ class InMemoryEventStore:
         return info, [namespace.head(stream_id) for stream_id in sorted(namespace.streams)]
 
     async def prune_requests(self, namespace_id: UUID, *, days: int) -> int:
-        """See `ports.event_store.EventStore.prune_requests`; nothing here grows as old."""
-        return 0
+        return 0  # the process does not live long enough
 
     def _events(self, stream: Stream) -> list[StoredEvent]:
         namespace = self._namespaces.get(stream.namespace_id)

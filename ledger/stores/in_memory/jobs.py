@@ -12,7 +12,7 @@ from ledger.stores.in_memory.namespaces import StoredNamespace
 
 
 class InMemoryJobs:
-    """See `ports.jobs.JobStore`; nothing is awaited, so nobody sees the middle."""
+    """See `ports.jobs.JobStore`; nothing is awaited, so no caller sees a part of a change."""
 
     def __init__(self, namespaces: Mapping[UUID, StoredNamespace], clock: Clock) -> None:
         self._namespaces = namespaces
@@ -22,7 +22,6 @@ class InMemoryJobs:
     async def save(
         self, namespace_id: UUID, build: int, sessions: Sequence[SessionJobs], *, after: int, position: int
     ) -> int | None:
-        """See `ports.jobs.JobStore.save`."""
         namespace = self._namespaces.get(namespace_id)
         built = namespace.checkpoints.get((JOBS, build)) if namespace else None
         if namespace is None or built is None or built.position != after:
@@ -48,14 +47,12 @@ class InMemoryJobs:
         return position
 
     async def prune(self, namespace_id: UUID) -> int:
-        """See `ports.jobs.JobStore.prune`."""
         namespace = self._namespaces.get(namespace_id)
         known = {build for name, build in namespace.checkpoints if name == JOBS} if namespace else set()
         unused = [key for key in self._jobs if key[0] == namespace_id and key[1] not in known]
         return sum(len(self._jobs.pop(key)) for key in unused)
 
     async def namespaces_due(self, namespace_ids: Sequence[UUID], *, kinds: Sequence[JobKind]) -> set[UUID]:
-        """See `ports.jobs.JobStore.namespaces_due`."""
         now = self._clock.now()
         return {
             namespace_id
@@ -66,7 +63,6 @@ class InMemoryJobs:
     async def claim(
         self, namespace_id: UUID, build: int, *, by: str, kinds: Sequence[JobKind], lease_s: float, limit: int
     ) -> list[Job]:
-        """See `ports.jobs.JobStore.claim`."""
         jobs, now = self._jobs.get((namespace_id, build), {}), self._clock.now()
         due = [job for job in jobs.values() if _is_due(job, kinds, now)]
         claimed = [
@@ -82,7 +78,6 @@ class InMemoryJobs:
         return claimed
 
     async def renew(self, job: Job, *, lease_s: float) -> bool:
-        """See `ports.jobs.JobStore.renew`."""
         held = self._held(job)
         if held is None:
             return False
@@ -90,7 +85,6 @@ class InMemoryJobs:
         return True
 
     async def release(self, job: Job, outcome: JobOutcome) -> None:
-        """See `ports.jobs.JobStore.release`."""
         held = self._held(job)
         if held is None:
             return
@@ -106,7 +100,6 @@ class InMemoryJobs:
         self._put(free)
 
     async def page(self, namespace_id: UUID, build: int, *, dead: bool = False, limit: int = 100) -> list[Job]:
-        """See `ports.jobs.JobStore.page`."""
         jobs = sorted(self._jobs.get((namespace_id, build), {}).values(), key=_by_time)
         now = self._clock.now()
         return [
@@ -116,14 +109,13 @@ class InMemoryJobs:
         ][:limit]
 
     async def revive(self, namespace_id: UUID, build: int) -> int:
-        """See `ports.jobs.JobStore.revive`."""
         letters = [job for job in self._jobs.get((namespace_id, build), {}).values() if job.dead]
         for job in letters:
             self._put(replace(job, attempts=0, due_at=self._clock.now()))
         return len(letters)
 
     def _held(self, job: Job) -> Job | None:
-        """Return the job as it is stored, if it is still whose it was."""
+        """Return the stored job if the same worker still holds it."""
         jobs = self._jobs.get((job.namespace_id, job.build), {}).get((job.stream_id, job.kind))
         return jobs if jobs is not None and jobs.leased_by == job.leased_by is not None else None
 
@@ -132,7 +124,7 @@ class InMemoryJobs:
 
 
 def _is_due(job: Job, kinds: Sequence[JobKind], now: datetime) -> bool:
-    """Tell whether *job* may be claimed."""
+    """Return whether *job* may be claimed."""
     return (
         job.kind in kinds
         and job.due_at <= now

@@ -1,4 +1,4 @@
-"""What a store in memory stores of one namespace."""
+"""What the in-memory store holds for one namespace."""
 
 from datetime import datetime
 from uuid import UUID, uuid5
@@ -29,7 +29,7 @@ class StoredNamespace:
         self.views: dict[UUID, dict[ServedView, datetime]] = {}
 
     def history(self, stream_id: UUID) -> list[StoredEvent]:
-        """Return the events of a stream, those of its parents up to where it was forked before its own."""
+        """Return the events of a stream, after those of its parents up to where each was forked."""
         own = self.streams.get(stream_id, [])
         if stream_id not in self.parents:
             return own

@@ -1,4 +1,4 @@
-"""Records of long-term memory, in memory."""
+"""Records of long-term memory in the in-memory store."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,7 +47,6 @@ class InMemoryRecords:
         self._embeddings: dict[tuple[str, RecordKey], tuple[str, Sequence[float]]] = {}
 
     async def read_events(self, namespace_id: UUID, *, after: int, limit: int) -> RecordEvents:
-        """See `ports.records.RecordStore.read_events`."""
         namespace = self._namespaces.get(namespace_id)
         page = namespace.log[after : after + limit] if namespace else []
         if namespace is None or not page:
@@ -67,7 +66,6 @@ class InMemoryRecords:
         position: int,
         language: str,
     ) -> int | None:
-        """See `ports.records.RecordStore.save`."""
         namespace = self._namespaces.get(namespace_id)
         built = namespace.checkpoints.get((RECORDS_PROJECTION, build)) if namespace else None
         if namespace is None or built is None or built.position != after:
@@ -84,13 +82,11 @@ class InMemoryRecords:
         return position
 
     async def prune(self, namespace_id: UUID) -> int:
-        """See `ports.records.RecordStore.prune`."""
         builds = self._namespaces[namespace_id].checkpoints if namespace_id in self._namespaces else {}
         unused = [key for key in self._rows if key[0] == namespace_id and (RECORDS_PROJECTION, key[1]) not in builds]
         return sum(len(self._rows.pop(key)) for key in unused)
 
     async def namespaces(self, namespace_ids: Sequence[UUID]) -> dict[UUID, str]:
-        """See `ports.records.RecordStore.namespaces`."""
         known = {item_id: self._namespaces[item_id] for item_id in namespace_ids if item_id in self._namespaces}
         return {
             item: namespace.info.namespace
@@ -99,7 +95,6 @@ class InMemoryRecords:
         }
 
     async def find(self, builds: RecordBuilds, wanted: RecordLookup) -> list[StoredRecord]:
-        """See `ports.records.RecordStore.find`."""
         found = [
             record
             for record in self._all(builds)
@@ -112,7 +107,6 @@ class InMemoryRecords:
         return sorted(found, key=lambda record: record.key)
 
     async def duplicates(self, builds: RecordBuilds, *, user_id: str | None = None) -> list[StoredRecord]:
-        """See `ports.records.RecordStore.duplicates`."""
         scope = [
             record
             for record in self._live(builds)
@@ -123,7 +117,6 @@ class InMemoryRecords:
         return sorted(several, key=lambda record: (*record.key[:2], record.record.created_at, record.record.record_id))
 
     async def search(self, builds: RecordBuilds, query: RecordQuery) -> RecordHitPage:
-        """See `ports.records.RecordStore.search`."""
         scores = None if query.text is None else self._scores(builds, query)
         hits = [
             RecordHit(record, None if scores is None else scores[record.key])
@@ -137,7 +130,6 @@ class InMemoryRecords:
         return RecordHitPage(len(ranked), ranked[query.offset : query.offset + query.limit])
 
     async def touch(self, keys: Sequence[RecordKey], *, now: datetime, pause_s: float) -> None:
-        """See `ports.records.RecordStore.touch`."""
         for key in set(keys):
             before = self._accesses.get(key)
             if before is None or not before.count or before.last <= now - timedelta(seconds=pause_s):
@@ -145,25 +137,21 @@ class InMemoryRecords:
                 self._accesses[key] = _Access(last, before.count + 1 if before else 1)
 
     async def seed_accesses(self, accesses: Sequence[RecordAccess]) -> None:
-        """See `ports.records.RecordStore.seed_accesses`."""
         for record_access in accesses:
             self._accesses.setdefault(
                 record_access.key, _Access(record_access.last_accessed, record_access.access_count)
             )
 
     async def stores_embeddings(self) -> bool:
-        """See `ports.records.RecordStore.stores_embeddings`."""
         return True
 
     async def to_embed(self, builds: RecordBuilds, model: str, *, limit: int) -> list[StoredRecord]:
-        """See `ports.records.RecordStore.to_embed`."""
         left = [record for record in self._live(builds) if self._embedding(model, record) is None]
         return sorted(left, key=lambda record: (record.record.created_at, record.record.record_id, record.stream_id))[
             :limit
         ]
 
     async def save_embeddings(self, model: str, embeddings: Sequence[tuple[StoredRecord, Sequence[float]]]) -> None:
-        """See `ports.records.RecordStore.save_embeddings`."""
         for record, vector in embeddings:
             self._embeddings[model, record.key] = (record.record.fields.text, vector)
 
@@ -204,7 +192,7 @@ class InMemoryRecords:
         }
 
     def _by_words(self, builds: RecordBuilds, text: str) -> dict[RecordKey, float]:
-        """Return the share of the question's rarity that each record with a word of it has."""
+        """Return, by record, the share of the query's total word weight that the record's words have."""
         words_by_key = {
             record.key: set(words(record.record.fields.text[:PIECE_CHARACTERS])) for record in self._live(builds)
         }

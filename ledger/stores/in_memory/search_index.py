@@ -1,4 +1,4 @@
-"""The search index in memory: it gives the same answers as the database, word by word."""
+"""The in-memory search index; it gives the same answers as PostgreSQL."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ class IndexedPiece(msgspec.Struct, frozen=True):
     erased: bool = False
 
     def as_hit(self, score: float) -> PieceHit:
-        """Return it as found, with its score."""
+        """Return it as a hit with *score*."""
         piece = self.piece
         return PieceHit(
             stream_id=self.stream.stream_id,
@@ -43,12 +43,11 @@ class IndexedPiece(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> PieceKey:
-        """See `ports.search_index.SearchIndexStore.key`."""
         return self.stream.stream_id, self.piece.version, self.piece.kind, self.piece.number
 
 
 class PieceIndex:
-    """What can be found in one namespace."""
+    """The searchable pieces of one namespace."""
 
     def __init__(self) -> None:
         self._pieces: dict[PieceKey, IndexedPiece] = {}
@@ -57,7 +56,7 @@ class PieceIndex:
         self._ranking = WordIndex()
 
     def apply(self, change: SearchChange, stream: Stream) -> list[PieceKey]:
-        """Carry out one change of *stream*; return the pieces that were removed."""
+        """Apply one change to *stream* and return the pieces that it removed."""
         present = self.of(stream)
         match change:
             case AddPieces(pieces=pieces):
@@ -108,7 +107,7 @@ class PieceIndex:
         ]
 
     def search(self, query: SearchQuery) -> list[PieceHit]:
-        """Return the pieces with any word of the query, best first."""
+        """Return the pieces that contain a word of the query, best first."""
         scores = {self._keys[number]: score for number, score in self._ranking.search(query.text, len(self._pieces))}
         hits = [
             indexed_piece.as_hit(scores[indexed_piece.key])
@@ -154,7 +153,6 @@ class InMemorySearchIndex:
         position: int,
         language: str,
     ) -> int | None:
-        """See `ports.search_index.SearchIndexStore.apply`."""
         namespace = self._namespaces.get(namespace_id)
         built = namespace.checkpoints.get((SEARCH, build)) if namespace else None
         if namespace is None or built is None or built.position != after:
@@ -168,19 +166,16 @@ class InMemorySearchIndex:
         return position
 
     async def prune(self, namespace_id: UUID) -> int:
-        """See `ports.search_index.SearchIndexStore.prune`."""
         builds = self._namespaces[namespace_id].checkpoints if namespace_id in self._namespaces else {}
         unused = [key for key in self._indexes if key[0] == namespace_id and (SEARCH, key[1]) not in builds]
         return sum(len(self._indexes.pop(key).of(None)) for key in unused)
 
     async def find(self, namespace_id: UUID, build: int, query: SearchQuery) -> list[PieceHit]:
-        """See `ports.search_index.SearchIndexStore.find`."""
         return self._index(namespace_id, build).search(query)
 
     async def findable(
         self, stream: Stream, build: int, versions: Sequence[int], *, include_erased: bool = False
     ) -> set[int]:
-        """See `ports.search_index.SearchIndexStore.findable`."""
         pieces = self._index(stream.namespace_id, build).of(stream)
         found = {
             indexed_piece.piece.version
@@ -190,11 +185,9 @@ class InMemorySearchIndex:
         return found.intersection(versions)
 
     async def stores_embeddings(self) -> bool:
-        """See `ports.search_index.SearchIndexStore.stores_embeddings`."""
         return True
 
     async def to_embed(self, namespace_id: UUID, build: int, model: str, *, limit: int) -> list[PieceHit]:
-        """See `ports.search_index.SearchIndexStore.to_embed`."""
         index = self._index(namespace_id, build)
         left = [
             indexed_piece.as_hit(0.0)
@@ -206,13 +199,11 @@ class InMemorySearchIndex:
     async def save_embeddings(
         self, namespace_id: UUID, model: str, embeddings: Sequence[tuple[PieceHit, Sequence[float]]]
     ) -> None:
-        """See `ports.search_index.SearchIndexStore.save_embeddings`."""
         self._vectors.update({(namespace_id, model, hit.key): vector for hit, vector in embeddings})
 
     async def find_similar(
         self, namespace_id: UUID, build: int, query: SearchQuery, model: str, vector: Sequence[float]
     ) -> list[PieceHit]:
-        """See `ports.search_index.SearchIndexStore.find_similar`."""
         index = self._index(namespace_id, build)
         near = [
             indexed_piece.as_hit(_cosine(vector, stored))

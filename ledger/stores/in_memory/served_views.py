@@ -16,11 +16,9 @@ class InMemoryServedViews:
         self._namespaces = namespaces
 
     async def save(self, stream: Stream, view: ServedView, *, now: datetime) -> None:
-        """See `ports.served_views.ServedViewStore.save`."""
         self._namespaces[stream.namespace_id].views.setdefault(stream.stream_id, {})[view] = now
 
     async def load(self, stream: Stream, *, now: datetime) -> list[ServedView]:
-        """See `ports.served_views.ServedViewStore.load`."""
         namespace = self._namespaces.get(stream.namespace_id)
         views = namespace.views.get(stream.stream_id, {}) if namespace else {}
         return [view for view, served_at in views.items() if served_at >= now - timedelta(days=7)]

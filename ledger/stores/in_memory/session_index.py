@@ -20,7 +20,6 @@ class InMemorySessionIndex:
         self._clock = clock
 
     async def save(self, namespace_id: UUID, build: int, position: int, rows: Sequence[IndexedSession]) -> bool:
-        """See `ports.session_index.SessionIndexStore.save`."""
         namespace = self._namespaces.get(namespace_id)
         built = namespace.checkpoints.get((SESSION_INDEX, build)) if namespace else None
         if namespace is None or built is None:
@@ -39,7 +38,6 @@ class InMemorySessionIndex:
         return True
 
     async def prune(self, namespace_id: UUID) -> int:
-        """See `ports.session_index.SessionIndexStore.prune`."""
         namespace = self._namespaces.get(namespace_id)
         if namespace is None:
             return 0
@@ -56,7 +54,6 @@ class InMemorySessionIndex:
         after: tuple[datetime, UUID] | None = None,
         limit: int = 100,
     ) -> list[IndexedSession]:
-        """See `ports.session_index.SessionIndexStore.page`."""
         namespace = self._namespaces.get(namespace_id)
         rows = namespace.index.get(build, {}).values() if namespace else ()
         newest = sorted(
@@ -70,7 +67,6 @@ class InMemorySessionIndex:
     async def page_of_live(
         self, builds: Mapping[UUID, int], *, user_id: str | None, moment: datetime, limit: int
     ) -> tuple[int, list[IndexedSession]]:
-        """See `ports.session_index.SessionIndexStore.page_of_live`."""
         rows = [
             row
             for namespace_id, build in builds.items()

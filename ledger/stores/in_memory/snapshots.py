@@ -17,7 +17,6 @@ class InMemorySnapshots:
     async def load(
         self, stream: Stream, projection: str, projection_version: int, *, at_most: int | None = None
     ) -> Snapshot | None:
-        """See `ports.snapshots.SnapshotStore.load`."""
         namespace = self._namespaces.get(stream.namespace_id)
         stored = namespace.snapshots.get((stream.stream_id, projection, projection_version), {}) if namespace else {}
         usable = [version for version in stored if at_most is None or version <= at_most]
@@ -28,6 +27,5 @@ class InMemorySnapshots:
         return await self.load(namespace.names[parent_id], projection, projection_version, at_most=last)
 
     async def save(self, stream: Stream, snapshot: Snapshot) -> None:
-        """See `ports.snapshots.SnapshotStore.save`."""
         key = (stream.stream_id, snapshot.projection, snapshot.projection_version)
         self._namespaces[stream.namespace_id].snapshots.setdefault(key, {})[snapshot.version] = snapshot

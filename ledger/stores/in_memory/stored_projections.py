@@ -18,20 +18,17 @@ class InMemoryProjections:
         self._clock = clock
 
     async def progress(self, namespace_id: UUID) -> tuple[int, list[Checkpoint]]:
-        """See `ports.stored_projections.ProjectionStore.progress`."""
         namespace = self._namespaces.get(namespace_id)
         if namespace is None:
             return 0, []
         return len(namespace.log), [namespace.checkpoints[key] for key in sorted(namespace.checkpoints)]
 
     async def progress_of_all(self, namespace_ids: Sequence[UUID]) -> dict[UUID, tuple[int, list[Checkpoint]]]:
-        """See `ports.stored_projections.ProjectionStore.progress_of_all`."""
         return {each: await self.progress(each) for each in namespace_ids if each in self._namespaces}
 
     async def changed_sessions(
         self, namespace_id: UUID, projection: str, build: int, *, limit: int | None = None
     ) -> tuple[int, int, list[tuple[str, str]]]:
-        """See `ports.stored_projections.ProjectionStore.changed_sessions`."""
         namespace = self._namespaces.get(namespace_id)
         if namespace is None:
             return 0, 0, []
@@ -43,7 +40,6 @@ class InMemoryProjections:
         return done, done + len(fresh), sorted((stream.user_id, stream.session_id) for stream in sessions)
 
     async def begin_build(self, namespace_id: UUID, projection: str, build: int, code_digest: bytes) -> None:
-        """See `ports.stored_projections.ProjectionStore.begin_build`."""
         started = Checkpoint(
             projection=projection,
             build=build,
@@ -55,7 +51,6 @@ class InMemoryProjections:
         self._namespaces[namespace_id].checkpoints.setdefault((projection, build), started)
 
     async def go_live(self, namespace_id: UUID, projection: str, build: int, *, replaces: Sequence[int] = ()) -> None:
-        """See `ports.stored_projections.ProjectionStore.go_live`."""
         checkpoints = self._namespaces[namespace_id].checkpoints
         built = checkpoints.get((projection, build))
         if built is not None:

@@ -51,10 +51,10 @@ class PostgresStore:
         """Return a store after checking the server, the login and the schema.
 
         Raises:
-            DatabaseUnavailable: it cannot be reached.
-            MigrationNeeded: the schema is not that of this release.
-            UnsafeDatabase, UnsafeRole: it could break a promise (trust P-2, D-10); what the target allows, it
-                warns of.
+            DatabaseUnavailable: the server cannot be reached.
+            MigrationNeeded: the schema is not the one of this release.
+            UnsafeDatabase, UnsafeRole: the settings or the login could break a promise (trust P-2, D-10). Settings
+                that the target allows are logged as warnings.
         """
         store = cls(target, group_commit=group_commit, patience_s=patience_s)
         try:
@@ -68,11 +68,11 @@ class PostgresStore:
 
     @property
     def login(self) -> Login:
-        """Who we are in the database."""
+        """The login, as the newest connection found it."""
         return self._pool.connector.login
 
     async def revision(self) -> str | None:
-        """Return the migration the database is at; none if it has no schema of ours."""
+        """Return the migration the database is at; None if it has no ledger schema."""
         try:
             with translated():
                 async with self._pool.readers.use() as driver:
@@ -82,6 +82,5 @@ class PostgresStore:
             return None
 
     async def close(self) -> None:
-        """See `ports.Store.close`."""
         await self._events.close()
         await self._pool.close()

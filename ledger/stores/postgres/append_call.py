@@ -1,9 +1,9 @@
 """The call of ``ledger.append``: requests to parameters, rows to answers.
 
-It speaks to the driver's connection itself (design §5): one prepared statement, parameters in binary, one
-round trip; on a connection that must not prepare any, the statement goes along each time. Guards stand in the
-statement (trust D-8, D-9, D-11): unless the connection still has the role it was opened with, and commits
-synchronously, the namespace comes out null and the function refuses.
+It uses the driver's connection directly (design §5): one prepared statement, binary parameters, one round trip. A
+connection that must not prepare statements sends the text each time. The statement has guards (trust D-8, D-9,
+D-11): if the connection no longer has the role it was opened with, or does not commit synchronously, the namespace
+is null and the function refuses.
 """
 
 import struct
@@ -58,7 +58,7 @@ _INT8 = struct.Struct("!q").unpack
 
 
 class _Row(NamedTuple):
-    """A row of the answer, undecoded."""
+    """An undecoded row of the answer."""
 
     request: bytes | None
     event: bytes | None
@@ -83,10 +83,10 @@ class AppendConnection:
         self._prepared = False
 
     async def append(self, requests: Sequence[AppendRequest], *, retry: bool = False) -> list[Appended | LedgerError]:
-        """Carry out *requests* in one call and return an answer for each: receipts, or why it was refused.
+        """Execute *requests* in one call and return an answer for each: receipts, or the error.
 
-        With *retry* the database looks whether an earlier attempt, whose answer was lost, was committed. All
-        requests have events, are for one namespace, and no two carry the same request id.
+        With *retry* the database checks whether an earlier attempt, whose answer was lost, was committed. All
+        requests must have events, belong to one namespace and have different request ids.
 
         Raises:
             psycopg.Error: the call as a whole failed; nothing was written.
@@ -120,7 +120,7 @@ class AppendConnection:
 
 
 def _parameters(requests: Sequence[AppendRequest], *, retry: bool) -> list[bytes | None]:
-    """Return the namespace id and the arrays of ``ledger.append``, in its order."""
+    """Return the namespace id and the arrays, in the order of the parameters of ``ledger.append``."""
     guarded = [
         [write for write in request.writes if write.events or write.expected_version is not None]
         for request in requests
@@ -190,7 +190,7 @@ def _answer(request: AppendRequest, rows: list[_Row]) -> Appended | LedgerError:
         return _first_answer(request, rows)
     events = [(write.stream, event) for write in request.writes for event in write.events]
     if len(rows) != len(events):
-        return LogCorrupted("an append answered with another number of events; run `memory-ledger verify`")
+        return LogCorrupted("an append returned a wrong number of events; run `memory-ledger verify`")
     receipts = []
     for row, (stream, new) in zip(rows, events, strict=True):
         version, position = _INT8(row.version)[0], _INT8(row.position)[0]
@@ -211,7 +211,7 @@ def _answer(request: AppendRequest, rows: list[_Row]) -> Appended | LedgerError:
 
 
 def _first_answer(request: AppendRequest, rows: list[_Row]) -> Appended:
-    """Return the receipts of an earlier attempt: a client's (replayed), or our own, whose answer was lost."""
+    """Return the receipts of an earlier attempt: a client's (replayed), or ours, if its answer was lost."""
     receipts = tuple(
         Receipt(
             UUID(bytes=row.stream_id),

@@ -1,7 +1,7 @@
 """Postgres arrays in binary form, built from ready-made element bytes.
 
-An append sends some twenty parallel arrays. The driver's general list dumper looks at each element's type
-in Python, which costs more than the append itself; here every element arrives as the bytes that are sent.
+An append sends some twenty parallel arrays. The driver's own list dumper inspects the type of each element in
+Python, which takes longer than the append itself; here each element is already in the bytes that are sent.
 """
 
 import struct
@@ -20,7 +20,7 @@ int8: Final = struct.Struct("!q").pack
 TRUE: Final = b"\x01"
 FALSE: Final = b"\x00"
 
-#: Postgres counts microseconds from 2000, we from 1970.
+#: PostgreSQL counts microseconds from 2000, events from 1970.
 POSTGRES_EPOCH_US: Final = 946_684_800_000_000
 
 
@@ -30,7 +30,7 @@ def timestamptz(microseconds: int) -> bytes:
 
 
 class ArrayType(msgspec.Struct, frozen=True):
-    """An element type by its oid."""
+    """An element type, by its oid."""
 
     element_oid: int
 
@@ -48,7 +48,7 @@ class ArrayType(msgspec.Struct, frozen=True):
         return b"".join(parts)
 
     def dump_sparse(self, elements: Sequence[bytes | None]) -> bytes | None:
-        """Return the array, or null for one without elements that are not null."""
+        """Return the array, or null if all its elements are null."""
         return self.dump(elements) if any(element is not None for element in elements) else None
 
 

@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL: SQLAlchemy's pool, and the checks each new connection passes."""
+"""Connections to PostgreSQL: SQLAlchemy's pool, and the checks of each new connection."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -24,9 +24,9 @@ OLDEST_SERVER: Final = 150_000
 CONNECT_TIMEOUT_S: Final = 10
 POOL_SIZE: Final = 8
 
-#: Has the server end the transaction, should this process be suspended in the middle of it, so that nobody waits
-#: for its locks for ever; a limit set there stands. Like all that we set it is the transaction's own, for behind a
-#: transaction pooler the next one may be another client's (trust D-8, S-8).
+#: If this process is suspended within a transaction, the server ends it, so that its locks do not block others for
+#: ever. A limit of the server takes precedence. It is set for the transaction only, because behind a transaction
+#: pooler the next transaction may be another client's (trust D-8, S-8).
 LIMIT_IDLE: Final = """
 SELECT set_config(
     'idle_in_transaction_session_timeout',
@@ -35,7 +35,7 @@ SELECT set_config(
 )
 """
 _SET_NAMESPACE: Final = text(LIMIT_IDLE + ", set_config('ledger.namespace', :namespace, true)")
-#: PostgreSQL 17 and newer have it.
+#: The setting exists since PostgreSQL 17.
 _HAS_TRANSACTION_TIMEOUT: Final = "current_setting('server_version_num')::integer >= 170000"
 _TAKE_TIME: Final = text(f"""
 SELECT
@@ -43,7 +43,7 @@ SELECT
     CASE WHEN {_HAS_TRANSACTION_TIMEOUT} THEN set_config('transaction_timeout', '0', true) END
 """)
 
-#: A service rather says that it cannot than let its callers hang; a limit set there stands (trust S-8).
+#: A service returns an error rather than let its callers hang. Limits of the server take precedence (trust S-8).
 _LIMIT_STATEMENTS: Final = f"""
 SELECT
     set_config('statement_timeout', coalesce(nullif(current_setting('statement_timeout'), '0'), '5s'), false),
@@ -53,7 +53,7 @@ SELECT
     END
 """
 
-#: Who we are there, which of our roles could rewrite history, and what bears on durability (trust P-2, D-10).
+#: The login, which of its roles could rewrite history, and the settings that affect durability (trust P-2, D-10).
 _WHO: Final = """
 SELECT
     current_user,
@@ -78,9 +78,9 @@ SELECT
 
 
 class Target(msgspec.Struct, frozen=True):
-    """A database to connect to; an embedded one is entered as superuser and used as the application role.
+    """A database to connect to; the login of an embedded one is a superuser that takes the application's role.
 
-    What is *served* waits for no statement and no lock for long.
+    With *served* connections do not wait long for a statement or a lock.
     """
 
     url: str
@@ -93,7 +93,7 @@ class Target(msgspec.Struct, frozen=True):
 
 
 class Login(msgspec.Struct, frozen=True):
-    """What a server says of itself and of our login."""
+    """What a server reports about itself and about the login."""
 
     role: str
     server_version: int
@@ -103,7 +103,7 @@ class Login(msgspec.Struct, frozen=True):
 
 
 class Connector:
-    """Opens connections to one target, each checked before it is used; *login* is that of the newest."""
+    """Opens connections to one target and checks each before it is used."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
@@ -111,19 +111,19 @@ class Connector:
 
     @property
     def login(self) -> Login:
-        """Who we are there, as the newest connection found."""
+        """The login, as the newest connection found it."""
         assert self._login is not None, "no connection was opened yet"
         return self._login
 
     async def connect(self) -> Driver:
-        """Return a new connection in autocommit; behind a pooler it prepares no statements.
+        """Return a new connection in autocommit mode; behind a pooler it prepares no statements.
 
         Raises:
-            UnsafeDatabase: a setting gives durability up, or the server is too old.
-            UnsafeRole: the login is a superuser, an owner, or bypasses row security.
-            psycopg.Error: it cannot be reached.
+            UnsafeDatabase: a setting makes commits unsafe, or the server is too old.
+            UnsafeRole: the login is a superuser or an owner, or bypasses row security.
+            psycopg.Error: the server cannot be reached.
         """
-        # as an option the role survives ROLLBACK and RESET ROLE (trust D-9)
+        # set as an option, the role survives ROLLBACK and RESET ROLE (trust D-9)
         role: dict[str, Any] = {"options": f"-c role={APPLICATION_ROLE}"} if self.target.embedded else {}
         connection = await psycopg.AsyncConnection.connect(
             self.target.url,
@@ -139,8 +139,8 @@ class Connector:
             self._login = Login(row[0], row[1], tuple(row[2]), row[3], row[4])
             self._check(self._login)
             if row[5] != connection.info.backend_pid:
-                # a pooler stands between: the next statement may meet a backend that does not know what was prepared
-                # here, or knows another statement by that name (trust D-8, S-8)
+                # there is a pooler in between: the next statement may reach a backend where it was not prepared, or
+                # where its name means another statement (trust D-8, S-8)
                 connection.prepare_threshold = None
             elif self.target.served:
                 await connection.execute(_LIMIT_STATEMENTS)
@@ -151,7 +151,7 @@ class Connector:
 
     def _check(self, login: Login) -> None:
         if login.server_version < OLDEST_SERVER:
-            raise UnsafeDatabase(f"PostgreSQL 15 or newer is needed, this is {login.server_version // 10_000}")
+            raise UnsafeDatabase(f"PostgreSQL must be 15 or newer; this server is {login.server_version // 10_000}")
         if login.unsafe_settings and not self.target.allow_unsafe:
             names = ", ".join(login.unsafe_settings)
             raise UnsafeDatabase(f"{names} is off, so an acknowledged append could be lost; turn it on")
@@ -163,7 +163,7 @@ class Connector:
 
 
 class DriverConnections(Generic[T]):
-    """Driver connections that stay checked out between uses, so that a use costs no trip through the pool."""
+    """Driver connections that stay checked out between uses, which saves a trip through the pool."""
 
     def __init__(self, engine: AsyncEngine, *, size: int, wrap: Callable[[Driver], T]) -> None:
         self._engine = engine
@@ -174,9 +174,9 @@ class DriverConnections(Generic[T]):
 
     @asynccontextmanager
     async def use(self) -> AsyncIterator[T]:
-        """Yield a connection; one that broke, or was left in the middle of something, is thrown away.
+        """Yield a connection; discard it afterwards if it broke or is still in a transaction.
 
-        Where one broke, those that lie idle have mostly broken too: they go with it, and the next is a fresh one.
+        If it broke, the idle ones have probably broken too: they are discarded with it.
         """
         async with self._free:
             pooled, driver, wrapped = self._idle.pop() if self._idle else await self._checkout()
@@ -191,7 +191,7 @@ class DriverConnections(Generic[T]):
                         await self._discard(each)
 
     async def close(self) -> None:
-        """Give all connections back to the pool, those in use when they come back."""
+        """Return all connections to the pool, after waiting for those in use."""
         for _ in range(self._size):
             await self._free.acquire()
         while self._idle:
@@ -213,7 +213,7 @@ class DriverConnections(Generic[T]):
 
 
 class Pool:
-    """All connections of one store: for driver calls, and in transactions for ordinary queries."""
+    """All connections of one store: to the driver, and in transactions for ordinary queries."""
 
     def __init__(self, connector: Connector) -> None:
         self.connector = connector
@@ -224,7 +224,7 @@ class Pool:
             pool_size=POOL_SIZE,
             max_overflow=0,
             pool_timeout=CONNECT_TIMEOUT_S,
-            pool_pre_ping=True,  # after a restart every connection there is has broken
+            pool_pre_ping=True,  # a restart of the server breaks every connection
         )
         self.readers: DriverConnections[Driver] = DriverConnections(self.engine, size=3, wrap=lambda driver: driver)
 
@@ -237,7 +237,7 @@ class Pool:
     ) -> AsyncIterator[AsyncConnection]:
         """Yield a connection in a transaction whose namespaces are set (trust D-7, D-8).
 
-        What nobody waits for *takes_time*: its statements may.
+        With *takes_time* its statements have no time limit.
         """
         with translated():
             async with self.engine.execution_options(isolation_level=isolation).begin() as connection:

@@ -1,7 +1,7 @@
 """Reading events: one statement and one round trip for each query.
 
-A fork shows itself by what is missing: its own events start after the version where it was forked. Only then is its
-lineage looked up, once in a process, for it never changes; other streams cost nothing more.
+The first events of a fork are in its parents, so a read of its own stream returns too little. Only then is its lineage
+read, once per process, because it never changes. Other streams cost nothing extra.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,6 @@ class EventReader:
     async def read_stream(
         self, stream: Stream, *, after: int = 0, until: int | None = None, limit: int | None = None
     ) -> list[StoredEvent]:
-        """See `ports.event_store.EventStore.read_stream`."""
         last = UNLIMITED if until is None else until
         at_most = UNLIMITED if limit is None else limit
         parts = self._forks.get(stream.stream_id)
@@ -53,7 +52,6 @@ class EventReader:
         return await self._events_of(parts, stream.namespace_id, ((after + 1, last),), at_most)
 
     async def read_versions(self, stream: Stream, wanted: Ranges) -> list[StoredEvent]:
-        """See `ports.event_store.EventStore.read_versions`."""
         if not wanted:
             return []
         firsts, lasts = [first for first, _ in wanted], [last for _, last in wanted]
@@ -67,7 +65,6 @@ class EventReader:
         return await self._events_of(parts, stream.namespace_id, wanted, UNLIMITED)
 
     async def find_request(self, stream: Stream, request_id: UUID) -> EarlierRequest | None:
-        """See `ports.event_store.EventStore.find_request`."""
         wanted = {"stream": stream.stream_id, "request": request_id}
         rows = await self.rows("find_request", stream.namespace_id, wanted)
         if not rows:
@@ -77,7 +74,6 @@ class EventReader:
         )
 
     async def find_items(self, stream: Stream, item_ids: Sequence[str]) -> dict[str, list[int]]:
-        """See `ports.event_store.EventStore.find_items`."""
         rows = await self._items(stream.namespace_id, stream.stream_id, item_ids)
         if rows and rows[-1][0] is None:
             older = [
@@ -97,12 +93,10 @@ class EventReader:
         return await self.rows("find_items", namespace_id, wanted)
 
     async def head(self, stream: Stream) -> tuple[int, bytes]:
-        """See `ports.event_store.EventStore.head`."""
         rows = await self.rows("head", stream.namespace_id, {"stream": stream.stream_id})
         return (rows[0][0], bytes(rows[0][1])) if rows else (0, ZERO_HASH)
 
     async def lineage(self, stream: Stream) -> list[StreamHead]:
-        """See `ports.event_store.EventStore.lineage`."""
         rows = await self.rows("lineage", stream.namespace_id, {"stream": stream.stream_id})
         lineage = [StreamHead(row[0], row[1], row[2], row[3], bytes(row[4]), row[5], row[6]) for row in rows]
         self._forks.pop(stream.stream_id, None)
@@ -113,13 +107,12 @@ class EventReader:
         return lineage
 
     async def parts(self, stream: Stream) -> tuple[StreamRange, ...] | None:
-        """Return where the events of a fork are; none for a stream that is no fork."""
+        """Return the streams that hold the events of a fork; None if *stream* is not a fork."""
         if stream.stream_id not in self._forks:
             await self.lineage(stream)
         return self._forks.get(stream.stream_id)
 
     async def version_at(self, stream: Stream, moment: datetime) -> int:
-        """See `ports.event_store.EventStore.version_at`."""
         version = await self._version_at(stream.namespace_id, StreamRange(stream.stream_id, 0, UNLIMITED), moment)
         if not version:
             for part in reversed((await self.parts(stream) or ())[:-1]):
@@ -132,14 +125,12 @@ class EventReader:
         return int(rows[0][0]) if rows else 0
 
     async def named(self, namespace_id: UUID, stream_ids: Sequence[UUID]) -> dict[UUID, tuple[str, str]]:
-        """See `ports.event_store.EventStore.named`."""
         rows = await self.rows("named", namespace_id, {"streams": list(stream_ids)})
         return {row[0]: (row[1], row[2]) for row in rows}
 
     async def find_sessions(
         self, namespace_ids: Sequence[UUID], session_id: str, *, user_id: str | None = None
     ) -> list[SessionLocation]:
-        """See `ports.event_store.EventStore.find_sessions`."""
         if not namespace_ids:
             return []
         streams = tables.streams.c
@@ -154,17 +145,14 @@ class EventReader:
             return [SessionLocation(*row) for row in await connection.execute(wanted)]
 
     async def read_namespace(self, namespace_id: UUID, *, after: int = 0, limit: int = 1_000) -> list[StoredEvent]:
-        """See `ports.event_store.EventStore.read_namespace`."""
         return await self._events("read_namespace", namespace_id, {"after": after, "limit": limit})
 
     async def namespace(self, namespace_id: UUID) -> NamespaceInfo | None:
-        """See `ports.event_store.EventStore.namespace`."""
         async with self._pool.transaction(namespace_id) as connection:
             row = (await connection.execute(_namespace_query(namespace_id))).one_or_none()
             return NamespaceInfo(row[0], row[1], row[2]) if row else None
 
     async def namespaces(self, namespace_ids: Sequence[UUID]) -> dict[UUID, NamespaceInfo]:
-        """See `ports.event_store.EventStore.namespaces`."""
         table = tables.namespaces.c
         wanted = sa.select(table.namespace_id, table.namespace, table.ledger_id, table.last_position).where(
             table.namespace_id.in_(namespace_ids)
@@ -173,7 +161,6 @@ class EventReader:
             return {row[0]: NamespaceInfo(*row[1:]) for row in await connection.execute(wanted)}
 
     async def overview(self, namespace_id: UUID) -> tuple[NamespaceInfo, list[StreamHead]] | None:
-        """See `ports.event_store.EventStore.overview`."""
         table = tables.streams.c
         heads = (
             sa.select(
@@ -198,7 +185,6 @@ class EventReader:
             ]
 
     async def namespace_ids(self) -> list[UUID]:
-        """Return the ids of all namespaces; their names and content stay behind row security (trust D-7)."""
         with translated():
             async with self._pool.readers.use() as driver:
                 return [row[0] for row in await (await driver.execute("SELECT ledger.namespace_ids()")).fetchall()]
@@ -207,14 +193,14 @@ class EventReader:
         self, parts: Sequence[StreamRange], namespace_id: UUID, wanted: Ranges, limit: int
     ) -> list[StoredEvent]:
         """Return the events of a fork at the versions in *wanted*, in that order."""
-        places = placed(parts, wanted)
+        ranges = placed(parts, wanted)
         bounds = {
-            "streams": [stream_id for stream_id, _, _ in places],
-            "firsts": [first for _, first, _ in places],
-            "lasts": [last for _, _, last in places],
+            "streams": [stream_id for stream_id, _, _ in ranges],
+            "firsts": [first for _, first, _ in ranges],
+            "lasts": [last for _, _, last in ranges],
             "limit": limit,
         }
-        return await self._events("read_parts", namespace_id, bounds) if places else []
+        return await self._events("read_parts", namespace_id, bounds) if ranges else []
 
     async def _events(self, query: str, namespace_id: UUID, bounds: dict[str, Any]) -> list[StoredEvent]:
         rows = await self.rows(query, namespace_id, bounds, cursor=EventCursor)
@@ -227,7 +213,7 @@ class EventReader:
         parameters: dict[str, Any],
         cursor: type[AsyncCursor[Any]] = AsyncCursor,
     ) -> list[tuple[Any, ...]]:
-        """Run one of the ``queries``, in one round trip; tried again once if the connection had broken."""
+        """Run one of the ``queries`` in one round trip; try once more if the connection had broken."""
         values = {"namespace": str(namespace_id), **parameters}
         for last_try in (False, True):
             try:
@@ -242,7 +228,7 @@ class EventReader:
 
 
 def stored_event(namespace_id: UUID, row: tuple[Any, ...]) -> StoredEvent:
-    """Return a row of one of the ``queries`` that read events, without its namespace, as an event."""
+    """Return a row of one of the ``queries`` that read events as an event."""
     return StoredEvent(
         namespace_id,
         row[15],
@@ -265,7 +251,7 @@ def stored_event(namespace_id: UUID, row: tuple[Any, ...]) -> StoredEvent:
 
 
 class EventCursor(AsyncCursor[Any]):
-    """Reads times as microseconds since 2000, which is what the wire carries."""
+    """Reads times as microseconds since 2000, the form in which the server sends them."""
 
     def __init__(self, connection: Driver) -> None:
         super().__init__(connection)

@@ -1,4 +1,4 @@
-"""The event store: appending in batches, their retries, and long appends in one transaction."""
+"""The event store: appends in batches, retries, and long appends in one transaction."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ from ledger.stores.postgres.connections import LIMIT_IDLE, Driver, DriverConnect
 from ledger.stores.postgres.event_reader import EventReader
 from ledger.stores.postgres.faults import translated
 
-CALL_EVENTS: Final = 1_000  # of a longer atomic append, as many go in one call (trust E-12)
+CALL_EVENTS: Final = 1_000  # events per call of a longer atomic append (trust E-12)
 CONTENTION_RETRIES: Final = 3  # trust R-7
 _PAUSE_S: Final = 0.05
 _QUEUE_UP: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
@@ -26,9 +26,9 @@ _QUEUE_UP: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
 class PostgresEventStore(EventReader):
     """See `ports.event_store.EventStore`; reading is in `event_reader`.
 
-    Appends ride out a restart of the server: they are sent again, recognised if the first attempt was
-    committed, until it has been away for *patience_s*. From then on each is tried once, so that those who wait
-    for one another, in a session or for a commit, do not wait as long one by one.
+    An append survives a restart of the server: it is sent again, and recognised if the first attempt was committed.
+    When the server has been away for *patience_s*, each append is tried only once, so that callers that wait for
+    one another, in a session or for a commit, do not each wait that long.
     """
 
     def __init__(self, pool: Pool, *, group_commit: bool, patience_s: float) -> None:
@@ -39,13 +39,12 @@ class PostgresEventStore(EventReader):
         self._group = GroupCommit(self._append_batch, max_events=CALL_EVENTS) if group_commit else None
 
     async def close(self) -> None:
-        """Finish the appends under way and give the connections back."""
+        """Finish the appends in progress and return the connections."""
         if self._group is not None:
             await self._group.drain()
         await self._appenders.close()
 
     async def append(self, request: AppendRequest) -> Appended:
-        """See `ports.event_store.EventStore.append`."""
         if not any(write.events for write in request.writes):
             return Appended(())
         outcome = await self._group.append(request) if self._group else (await self._append_batch([request]))[0]
@@ -54,7 +53,6 @@ class PostgresEventStore(EventReader):
         return outcome
 
     async def append_all(self, requests: Iterable[AppendRequest]) -> int:
-        """See `ports.event_store.EventStore.append_all`; calls of about a thousand events."""
         contention = 0
         again = list(requests) if isinstance(requests, Iterator) else requests
         while True:
@@ -70,7 +68,6 @@ class PostgresEventStore(EventReader):
                 contention += faults.is_contention(cause)
 
     async def prune_requests(self, namespace_id: UUID, *, days: int) -> int:
-        """See `ports.event_store.EventStore.prune_requests`."""
         async with self._pool.transaction(namespace_id, takes_time=True) as connection:
             statement = sa.text("SELECT ledger.prune_requests(:namespace_id, make_interval(days => :days))")
             return int(await connection.scalar(statement, {"namespace_id": namespace_id, "days": days}) or 0)
@@ -79,7 +76,7 @@ class PostgresEventStore(EventReader):
         events = 0
         async with self._appenders.use() as appender, appender.connection.transaction():
             for number, call in enumerate(_calls(requests)):
-                if number == 0:  # two of these, over the same streams in another order, would for ever be deadlocked
+                if number == 0:  # two of these over the same streams in another order would deadlock again and again
                     queue = f"append_all {call[0].writes[0].stream.namespace_id}"
                     await appender.connection.execute(LIMIT_IDLE)
                     await appender.connection.execute(_QUEUE_UP, (queue,))
@@ -90,7 +87,7 @@ class PostgresEventStore(EventReader):
         return events
 
     async def _append_batch(self, requests: Sequence[AppendRequest]) -> list[Appended | LedgerError]:
-        """Send a batch until it has an answer: again after contention, or when the connection broke."""
+        """Send a batch until it is answered: again after contention, or if the connection broke."""
         clock = asyncio.get_running_loop().time
         started = clock()
         contention, retry = 0, False
@@ -112,13 +109,13 @@ class PostgresEventStore(EventReader):
                     if clock() > min(started, self._away_since) + self._patience_s:
                         return [faults.ledger_error(cause)] * len(requests)
                     await asyncio.sleep(_PAUSE_S)
-                elif len(requests) > 1:  # one of them is to blame: let it fail alone
+                elif len(requests) > 1:  # one of them is the cause: let it fail alone
                     return [(await self._append_batch([request]))[0] for request in requests]
                 else:
                     return [faults.ledger_error(cause)]
 
     async def _may_repeat(self, cause: psycopg.Error, first: AppendRequest, repeated: int) -> bool:
-        """Tell whether to append again at once: the namespace was missing, or other writers were in the way."""
+        """Return whether to append again at once: the namespace was missing, or another writer held a lock."""
         if cause.sqlstate == "LG005":
             await self._create_namespace(first)
             return True
@@ -139,9 +136,9 @@ class PostgresEventStore(EventReader):
 
 
 def _calls(requests: Iterable[AppendRequest]) -> Iterator[list[AppendRequest]]:
-    """Yield *requests* in order, gathered into calls of about a thousand events.
+    """Yield *requests* in order, in calls of about a thousand events.
 
-    A fork starts a call: its parent must have been written before it.
+    A fork starts a new call, because its parent must be written before it.
     """
     call: list[AppendRequest] = []
     size = 0

@@ -19,7 +19,7 @@ from ledger.errors import (
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Turn errors of the driver and of SQLAlchemy into ours, by SQLSTATE (trust R-7); values are not repeated."""
+    """Turn errors of the driver and of SQLAlchemy into ours, by SQLSTATE and without values (trust R-7)."""
     try:
         yield
     except exc.DBAPIError as fault:
@@ -27,32 +27,32 @@ def translated() -> Iterator[None]:
     except psycopg.Error as fault:
         raise ledger_error(fault) from fault
     except (exc.TimeoutError, OSError) as fault:
-        raise DatabaseUnavailable("no connection to the database became free in time; try again") from fault
+        raise DatabaseUnavailable("all connections to the database are busy; try again") from fault
 
 
 def ledger_error(fault: BaseException | None) -> LedgerError:
-    """Return our error for the driver's *fault*."""
+    """Return our error for *fault*."""
     state = getattr(fault, "sqlstate", None) or ""
     match state:
         case "LG000":
             return LogCorrupted("something tried to change the log, which is append-only")
         case "42501":
-            return NotAllowed("the database login lacks a privilege; `memory-ledger doctor` says which")
+            return NotAllowed("the database login lacks a privilege; run `memory-ledger doctor` to see which")
         case "3D000" | "3F000" | "42P01" | "42883":
             return MigrationNeeded("the database has no ledger schema, or an old one; run `memory-ledger db upgrade`")
         case "53100":
-            return StorageFull("the database has no space left; nothing was written: free some and try again")
+            return StorageFull("the database has no space left and nothing was written; free space and try again")
         case "22003" | "22021" | "22P02" | "22P05" | "23514" | "54000":
             return InvalidInput("refused_by_database", "the database cannot hold a value of this request")
         case "" if isinstance(fault, psycopg.ProgrammingError):  # the driver's own, before anything was sent
-            example = "such as postgresql://user:password@host/database"
-            return InvalidInput("bad_database_url", f"is no PostgreSQL URL, {example}", field="database_url")
+            message = "must be a PostgreSQL URL such as postgresql://user:password@host/database"
+            return InvalidInput("bad_database_url", message, field="database_url")
         case _:
             return DatabaseUnavailable(f"the database does not answer ({state or _reason(fault)}); try again")
 
 
 def _reason(fault: BaseException | None) -> str:
-    """Return why there is no connection, not to where: of a password with ``@`` a part would be taken for the host."""
+    """Return why there is no connection; not the host, because of a password with ``@`` it may hold a part."""
     words = str(fault)
     if words.startswith("failed to resolve host"):
         return "its host has no address"
@@ -61,15 +61,15 @@ def _reason(fault: BaseException | None) -> str:
 
 
 def outcome_unknown(fault: psycopg.Error) -> bool:
-    """Tell whether the connection broke after something was sent, so that it may have been committed."""
+    """Return whether the connection broke after something was sent, which may have been committed."""
     return isinstance(fault, psycopg.OperationalError) and (fault.sqlstate or "08").startswith(("08", "57P"))
 
 
 def is_passing(fault: psycopg.Error) -> bool:
-    """Tell whether the server was only not ready for us: full, read-only for now, or locked (trust R-7)."""
+    """Return whether the server is only busy for now: full, read-only or locked (trust R-7)."""
     return fault.sqlstate in {"25006", "53300", "55P03"}
 
 
 def is_contention(fault: psycopg.Error) -> bool:
-    """Tell whether to try again at once: a deadlock, a serialisation failure (trust R-7), or a dropped statement."""
+    """Return whether to try again at once: a deadlock, a serialisation failure (trust R-7), a dropped statement."""
     return fault.sqlstate in {"40001", "40P01", "26000"}

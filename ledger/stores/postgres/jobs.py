@@ -1,4 +1,4 @@
-"""Background work: the stored projection of jobs, and the queue that workers share."""
+"""Jobs: the stored projection, and the queue that workers share."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -44,10 +44,9 @@ class PostgresJobs:
     async def save(
         self, namespace_id: UUID, build: int, sessions: Sequence[SessionJobs], *, after: int, position: int
     ) -> int | None:
-        """See `ports.jobs.JobStore.save`."""
         at = sa.select(tables.projection_checkpoints.c.position).where(the_build(namespace_id, JOBS, build))
         async with self._pool.transaction(namespace_id) as connection:
-            # first, so that of two that fold the same events only one writes
+            # locked first, so that of two processes that fold the same events only one writes
             reached: int | None = await connection.scalar(at.with_for_update())
             if reached != after:
                 return reached
@@ -60,12 +59,10 @@ class PostgresJobs:
             return position
 
     async def prune(self, namespace_id: UUID) -> int:
-        """See `ports.jobs.JobStore.prune`."""
         async with self._pool.transaction(namespace_id, takes_time=True) as connection:
             return (await connection.execute(unused_rows(namespace_id, JOBS, tables.jobs))).rowcount
 
     async def namespaces_due(self, namespace_ids: Sequence[UUID], *, kinds: Sequence[JobKind]) -> set[UUID]:
-        """See `ports.jobs.JobStore.namespaces_due`."""
         now = sa.func.clock_timestamp()
         wanted = (
             sa.select(_JOBS.namespace_id)
@@ -84,7 +81,6 @@ class PostgresJobs:
     async def claim(
         self, namespace_id: UUID, build: int, *, by: str, kinds: Sequence[JobKind], lease_s: float, limit: int
     ) -> list[Job]:
-        """See `ports.jobs.JobStore.claim`."""
         claim = {
             "namespace_id": namespace_id,
             "build": build,
@@ -99,7 +95,6 @@ class PostgresJobs:
             return sorted((_job(namespace_id, build, row) for row in rows), key=lambda job: job.due_at)
 
     async def renew(self, job: Job, *, lease_s: float) -> bool:
-        """See `ports.jobs.JobStore.renew`."""
         until = sa.func.clock_timestamp() + sa.func.make_interval(0, 0, 0, 0, 0, 0, lease_s)
         statement = (
             sa.update(tables.jobs).where(*_the_job(job), _JOBS.leased_by == job.leased_by).values(leased_until=until)
@@ -108,7 +103,6 @@ class PostgresJobs:
             return (await connection.execute(statement)).rowcount > 0
 
     async def release(self, job: Job, outcome: JobOutcome) -> None:
-        """See `ports.jobs.JobStore.release`."""
         released = {
             "namespace_id": job.namespace_id,
             "build": job.build,
@@ -124,7 +118,6 @@ class PostgresJobs:
             await connection.execute(_RELEASE, released)
 
     async def page(self, namespace_id: UUID, build: int, *, dead: bool = False, limit: int = 100) -> list[Job]:
-        """See `ports.jobs.JobStore.page`."""
         wanted = (
             sa.select(*_SHOWN)
             .where(_JOBS.namespace_id == namespace_id, _JOBS.projection_version == build)
@@ -137,7 +130,6 @@ class PostgresJobs:
             return [_job(namespace_id, build, row) for row in (await connection.execute(wanted)).mappings()]
 
     async def revive(self, namespace_id: UUID, build: int) -> int:
-        """See `ports.jobs.JobStore.revive`."""
         statement = (
             sa.update(tables.jobs)
             .where(

@@ -1,4 +1,4 @@
-"""Making the login under which the application comes, as the owner. Source: trust D-10."""
+"""Creating the application's login, as the owner. Source: trust D-10."""
 
 from typing import Final, LiteralString
 
@@ -11,7 +11,7 @@ from ledger.stores.postgres.faults import translated
 
 SHORTEST_PASSWORD: Final = 16
 
-#: Whether the schema and its application role are there, whether the login is, and whether it is a plain one.
+#: Whether the schema and the application role exist, whether the login exists, and whether it has no more rights.
 _WHAT_IS_THERE: Final[LiteralString] = """
 SELECT
     to_regnamespace('ledger') IS NOT NULL AND EXISTS (SELECT FROM pg_roles WHERE rolname = %(role)s),
@@ -27,21 +27,21 @@ _CREATE: Final[LiteralString] = "CREATE ROLE {login} LOGIN PASSWORD {verifier} I
 _CHANGE: Final[LiteralString] = "ALTER ROLE {login} PASSWORD {verifier}"
 
 
-def make_login(url: str, login: str, password: str) -> bool:
-    """Let *login* in with *password*, as a member of the application role, and return whether it is a new one.
+def create_login(url: str, login: str, password: str) -> bool:
+    """Create *login* as a member of the application role, or change its password; return whether it is new.
 
-    One that is there gets the password. The server is sent its SCRAM verifier, so that no log of it has the password.
+    Only the SCRAM verifier is sent, so the password does not appear in the server's log.
 
     Raises:
-        DatabaseUnavailable: it cannot be reached.
-        InvalidInput: the password is too short, or the login is there and is not the application's.
+        DatabaseUnavailable: the server cannot be reached.
+        InvalidInput: the password is too short, or *login* exists and is not the application's.
         MigrationNeeded: there is no schema yet.
-        NotAllowed: the login of *url* may not make roles.
+        NotAllowed: the login of *url* may not create roles.
     """
     if len(password) < SHORTEST_PASSWORD:
         raise InvalidInput(
             "bad_password",
-            f"has fewer than {SHORTEST_PASSWORD} characters",
+            f"must have at least {SHORTEST_PASSWORD} characters",
             field="MEMORY_LEDGER_LOGIN_PASSWORD",
             limit=SHORTEST_PASSWORD,
         )
@@ -49,15 +49,15 @@ def make_login(url: str, login: str, password: str) -> bool:
         wanted = {"role": APPLICATION_ROLE, "login": login}
         row = connection.execute(_WHAT_IS_THERE, wanted).fetchone()
         assert row is not None
-        migrated, there, plain = row
+        migrated, exists, plain = row
         if not migrated:
             raise MigrationNeeded("the database has no ledger schema; run `memory-ledger db upgrade`")
-        if there and not plain:
-            raise InvalidInput("login_exists", "is there and is not the application's; choose another", field="LOGIN")
+        if exists and not plain:
+            raise InvalidInput("login_exists", "exists and is not the application's; choose another", field="LOGIN")
         verifier = connection.pgconn.encrypt_password(password.encode(), login.encode(), b"scram-sha-256").decode()
         connection.execute(
-            sql.SQL(_CHANGE if there else _CREATE).format(
+            sql.SQL(_CHANGE if exists else _CREATE).format(
                 login=sql.Identifier(login), verifier=sql.Literal(verifier), role=sql.Identifier(APPLICATION_ROLE)
             )
         )
-    return not there
+    return not exists

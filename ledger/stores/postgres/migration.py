@@ -13,18 +13,18 @@ from ledger.stores.postgres.faults import translated
 from ledger.stores.postgres.revisions import migrations_dir, newest_revision, refuse_newer
 
 ADVISORY_LOCK: Final = 0x4D4C4544  # "MLED": one migration of a database at a time …
-_ONE_IN_THIS_PROCESS: Final = threading.Lock()  # … and one here, for Alembic keeps its context in globals
+_ONE_IN_THIS_PROCESS: Final = threading.Lock()  # … and one in this process: Alembic's context is global
 
 
 def upgrade(url: str) -> tuple[str | None, str]:
     """Bring the database at *url* to the newest revision, in one transaction; return the old and the new one.
 
-    The login must be able to act as the owner: a superuser, or who may create roles, or the owner itself.
+    The login must be the owner, a superuser, or a role that may create roles.
 
     Raises:
-        DatabaseUnavailable: it cannot be reached.
-        InvalidInput: *url* is none.
-        MigrationNeeded: it is at the revision of a newer release.
+        DatabaseUnavailable: the server cannot be reached.
+        InvalidInput: *url* is not a PostgreSQL URL.
+        MigrationNeeded: the database is at the revision of a newer release.
         NotAllowed: the login may not act as the owner.
     """
     engine = sa.create_engine(sqlalchemy_url(url), poolclass=sa.NullPool)
@@ -44,19 +44,19 @@ def upgrade(url: str) -> tuple[str | None, str]:
 
 
 def sqlalchemy_url(url: str) -> str:
-    """Return a URL as psql takes it in the form SQLAlchemy takes.
+    """Return a URL for psql as a URL for SQLAlchemy.
 
     Raises:
-        InvalidInput: *url* is none of PostgreSQL.
+        InvalidInput: *url* is not a PostgreSQL URL.
     """
     scheme, separator, rest = url.partition("://")
     if not separator or scheme not in {"postgres", "postgresql", "postgresql+psycopg"}:
-        raise InvalidInput("bad_database_url", "begins with postgresql://", field="database_url")
+        raise InvalidInput("bad_database_url", "must begin with postgresql://", field="database_url")
     return f"postgresql+psycopg://{rest}"
 
 
 def run_sql(name: str, context: MigrationContext | None = None) -> None:
-    """Run one file of ``migrations/sql``; in offline mode, write it out."""
+    """Run one file of ``migrations/sql``; in offline mode, print it."""
     script = (migrations_dir() / "sql" / f"{name}.sql").read_text()
     context = context or op.get_context()
     if context.as_sql:

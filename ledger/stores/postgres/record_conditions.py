@@ -1,4 +1,4 @@
-"""Conditions on records as SQL; `projections.record_filters` says what they mean. Source: http W-33."""
+"""Conditions on records as SQL; `projections.record_filters` defines them. Source: http W-33."""
 
 from typing import Any, Final, assert_never
 
@@ -14,7 +14,7 @@ LAST_ACCESSED: Final = sa.func.coalesce(tables.record_accesses.c.last_accessed, 
 
 
 def where(condition: FilterCondition) -> sa.ColumnElement[bool]:
-    """Return *condition* on the row of a record, its access joined; one on the namespace is the caller's affair."""
+    """Return *condition* for a record's row joined with its accesses; the caller handles the namespace."""
     match condition:
         case Date():
             return _date(condition)
@@ -28,7 +28,7 @@ def where(condition: FilterCondition) -> sa.ColumnElement[bool]:
 
 def _scalar(condition: Tag) -> sa.ColumnElement[bool]:
     stored = _RECORDS[condition.field]
-    column = sa.func.nullif(stored, "") if condition.field == "user_id" else stored  # no user is the empty one
+    column = sa.func.nullif(stored, "") if condition.field == "user_id" else stored  # "" stands for no user
     first = condition.values[0]
     match condition.operator:
         case "eq":
@@ -58,8 +58,10 @@ def _list(condition: Tag) -> sa.ColumnElement[bool]:
         case "any":
             return column.bool_op("&&")(values)
         case "startswith":
-            each = sa.func.unnest(column).table_valued(sa.column("one", sa.Text)).render_derived()
-            return sa.exists(sa.select(1).select_from(each).where(sa.func.starts_with(each.c.one, condition.values[0])))
+            each = sa.func.unnest(column).table_valued(sa.column("name", sa.Text)).render_derived()
+            return sa.exists(
+                sa.select(1).select_from(each).where(sa.func.starts_with(each.c.name, condition.values[0]))
+            )
         case _:
             assert_never(condition.operator)
 
@@ -88,5 +90,5 @@ def _date(condition: Date) -> sa.ColumnElement[bool]:
 
 
 def _known(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
-    """Return *condition*, false where what it asks of is absent."""
+    """Return *condition*, false where the column is null."""
     return sa.func.coalesce(condition, sa.false())

@@ -51,7 +51,6 @@ class RecordReader:
         self._events = events
 
     async def read_events(self, namespace_id: UUID, *, after: int, limit: int) -> RecordEvents:
-        """See `ports.records.RecordStore.read_events`."""
         info = await self._events.namespace(namespace_id)
         until = min(after + limit, info.last_position) if info else 0
         if until <= after:
@@ -61,7 +60,6 @@ class RecordReader:
         return RecordEvents(until, [(row[16], stored_event(namespace_id, row)) for row in rows])
 
     async def namespaces(self, namespace_ids: Sequence[UUID]) -> dict[UUID, str]:
-        """See `ports.records.RecordStore.namespaces`."""
         namespaces, streams = tables.namespaces.c, tables.streams.c
         holding = sa.select(streams.namespace_id).where(
             streams.session_id == RECORDS, streams.namespace_id.in_(namespace_ids)
@@ -71,7 +69,6 @@ class RecordReader:
             return {row[0]: row[1] for row in await connection.execute(wanted)}
 
     async def find(self, builds: RecordBuilds, wanted: RecordLookup) -> list[StoredRecord]:
-        """See `ports.records.RecordStore.find`."""
         either: list[sa.ColumnElement[bool]] = []
         if wanted.record_ids:
             either.append(_ROW.record_id.in_(wanted.record_ids))
@@ -85,25 +82,22 @@ class RecordReader:
         return await self._stored(builds, found.order_by(_ROW.namespace_id, _ROW.stream_id, _ID))
 
     async def duplicates(self, builds: RecordBuilds, *, user_id: str | None = None) -> list[StoredRecord]:
-        """See `ports.records.RecordStore.duplicates`."""
         scope = [_in(builds), _ROW.live, _ROW.extraction_strategy != "message"]
         if user_id is not None:
             scope.append(_ROW.user_id == user_id)
         same = (_ROW.namespace_id, _ROW.stream_id, _ROW.identity)
         own = (_ROW.created_at, _ID.label("own_id"), sa.func.count().over(partition_by=same).label("times"))
-        # counted in one pass: joined with itself, a table that was just filled is walked through row by row
+        # counted in one pass: a self-join of a table that was just filled is planned as a nested loop
         counted = sa.select(*_COLUMNS, *own).select_from(_WITH_ACCESSES).where(*scope).subquery()
         order = (counted.c.namespace_id, counted.c.stream_id, counted.c.created_at, counted.c.own_id.collate("C"))
         return await self._stored(builds, sa.select(counted).where(counted.c.times > 1).order_by(*order))
 
     async def to_embed(self, builds: RecordBuilds, model: str, *, limit: int) -> list[StoredRecord]:
-        """See `ports.records.RecordStore.to_embed`."""
         there = sa.exists().where(*_its_meaning(model))
         found = sa.select(*_COLUMNS).select_from(_WITH_ACCESSES).where(_in(builds), _ROW.live, ~there)
         return await self._stored(builds, found.order_by(_ROW.created_at, _ID, _ROW.stream_id).limit(limit))
 
     async def search(self, builds: RecordBuilds, query: RecordQuery) -> RecordHitPage:
-        """See `ports.records.RecordStore.search`."""
         source, score = (_WITH_ACCESSES, None) if query.text is None else _scored(builds, query)
         shown = sa.null() if score is None else score
         found = (
@@ -123,7 +117,7 @@ class RecordReader:
         async with self._pool.transaction(*builds) as connection:
             rows = (await connection.execute(page)).all()
             total = rows[0].total if rows else 0
-            if not rows and query.offset:  # beyond the last page, whose rows would have said
+            if not rows and query.offset:  # the page is empty, so no row holds the total
                 first = found.with_only_columns(sa.func.count())
                 total = await connection.scalar(first) or 0
         hits = [RecordHit(_stored(row), None if score is None else float(row.score)) for row in rows]
@@ -152,13 +146,13 @@ def _in(builds: RecordBuilds) -> sa.ColumnElement[bool]:
 
 
 def _its_meaning(model: str) -> list[sa.ColumnElement[bool]]:
-    """Return the conditions that join a record with the meaning of the text it has."""
+    """Return the conditions that join a record with the embedding of its current text."""
     same = [_MEANING.c[name] == _ROW[name] for name in _KEY]
     return [*same, _MEANING.c.model == model, _MEANING.c.text_digest == _ROW.text_digest]
 
 
 def _scored(builds: RecordBuilds, query: RecordQuery) -> tuple[sa.FromClause, sa.ColumnElement[Any]]:
-    """Return records with their accesses and what scores them, and the score, null for what is not found."""
+    """Return the joined tables of a query and its score, null for records that are not hits."""
     text = (query.text or "").replace("\x00", " ").encode(errors="replace").decode()
     words = sa.func.ledger.search_records(
         sa.cast(list(builds), ARRAY(sa.Uuid)),
@@ -180,7 +174,7 @@ def _scored(builds: RecordBuilds, query: RecordQuery) -> tuple[sa.FromClause, sa
 
 
 def _similarity(vector: Sequence[float]) -> sa.ColumnElement[Any]:
-    """Return the cosine similarity, 0 to 1; null for a meaning of another dimension, 0 where one has no length."""
+    """Return the cosine similarity, 0 to 1; null if the dimensions differ, 0 if a vector has length 0."""
     ours = sa.cast(sa.literal(vector_text(vector)), tables.PublicVector())
     apart: sa.ColumnElement[Any] = _MEANING.c.embedding.op("OPERATOR(public.<=>)", return_type=sa.Double())(ours)
     near = sa.func.coalesce(1 - sa.func.nullif(apart, sa.cast("NaN", sa.Double)), 0.0)
@@ -200,7 +194,7 @@ def _rank(score: sa.ColumnElement[Any], query: RecordQuery) -> sa.ColumnElement[
 
 
 def _halved(moment: sa.ColumnElement[Any], query: RecordQuery, half_life_days: float) -> sa.ColumnElement[Any]:
-    """Return what `projections.recency.halved` does."""
+    """Return `projections.recency.halved` as SQL."""
     age = sa.cast(sa.func.extract("epoch", sa.literal(query.now) - moment), sa.Double)
     halvings = sa.func.greatest(0.0, age / DAY_S) / half_life_days
     return sa.func.power(sa.cast(2, sa.Double), -sa.func.least(halvings, MOST_HALVINGS))

@@ -1,4 +1,4 @@
-"""Records of long-term memory: write their rows, their reads and their embeddings."""
+"""Records of long-term memory: their rows, reads and embeddings."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -46,7 +46,6 @@ class PostgresRecords(RecordReader):
         position: int,
         language: str,
     ) -> int | None:
-        """See `ports.records.RecordStore.save`."""
         embeds = await self.stores_embeddings()
         builds = tables.projection_checkpoints.c
         at = sa.select(builds.position).where(the_build(namespace_id, RECORDS_PROJECTION, build))
@@ -64,15 +63,13 @@ class PostgresRecords(RecordReader):
             return position
 
     async def prune(self, namespace_id: UUID) -> int:
-        """See `ports.records.RecordStore.prune`."""
         async with self._pool.transaction(namespace_id, takes_time=True) as connection:
             return (await connection.execute(unused_rows(namespace_id, RECORDS_PROJECTION, tables.records))).rowcount
 
     async def touch(self, keys: Sequence[RecordKey], *, now: datetime, pause_s: float) -> None:
-        """See `ports.records.RecordStore.touch`."""
         if not keys:
             return
-        ordered = sorted(set(keys))  # two readers of the same records take their rows in the same order
+        ordered = sorted(set(keys))  # sorted, so that two readers lock the same rows in the same order
         touched = {
             "namespaces": [namespace_id for namespace_id, _, _ in ordered],
             "streams": [stream for _, stream, _ in ordered],
@@ -84,7 +81,6 @@ class PostgresRecords(RecordReader):
             await connection.execute(_TOUCH, touched)
 
     async def seed_accesses(self, accesses: Sequence[RecordAccess]) -> None:
-        """See `ports.records.RecordStore.seed_accesses`."""
         rows = [
             {
                 "namespace_id": record_access.namespace_id,
@@ -101,11 +97,9 @@ class PostgresRecords(RecordReader):
             await connection.execute(insert(tables.record_accesses).values(rows).on_conflict_do_nothing())
 
     async def stores_embeddings(self) -> bool:
-        """See `ports.records.RecordStore.stores_embeddings`."""
         return await self._embeddings.exists()
 
     async def save_embeddings(self, model: str, embeddings: Sequence[tuple[StoredRecord, Sequence[float]]]) -> None:
-        """See `ports.records.RecordStore.save_embeddings`."""
         if not embeddings:
             return
         ordered = sorted(embeddings, key=lambda pair: pair[0].key)
@@ -122,7 +116,7 @@ class PostgresRecords(RecordReader):
 
 
 def _columns(stream_id: UUID, user_id: str, record: Record) -> dict[str, object]:
-    """Return the row of *record*, without the namespace and the build it is in."""
+    """Return the row of *record* without namespace and build."""
     fields = record.fields
     return {
         "stream_id": stream_id,
@@ -140,14 +134,14 @@ def _columns(stream_id: UUID, user_id: str, record: Record) -> dict[str, object]
         "identity": identity(fields),
         "text_digest": _digest(fields.text),
         "record": canonical_json(record),
-        "body": fields.text[:PIECE_CHARACTERS],  # the search vector of a text is bounded
+        "body": fields.text[:PIECE_CHARACTERS],  # a tsvector has a limited size
     }
 
 
 async def _delete_embeddings(
     connection: AsyncConnection, namespace_id: UUID, records: Sequence[tuple[UUID, str, Record]]
 ) -> None:
-    """Delete the embeddings of those *records* that are no longer found."""
+    """Delete the embeddings of *records* that are no longer live."""
     removed = [(stream_id, record.record_id) for stream_id, _, record in records if not record.live]
     if removed:
         table = tables.record_embeddings

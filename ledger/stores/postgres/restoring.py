@@ -1,7 +1,7 @@
-"""Putting exported events back, every byte as it was: the database side of a restore. Source: trust E-12.
+"""The database side of a restore: exported events are stored byte for byte as they were. Source: trust E-12.
 
-It is done like a migration, by a login that may act as the owner: the application cannot, for it can neither
-number nor hash.
+Like a migration it needs a login that may act as the owner: the application's role can choose neither the number
+nor the hash of an event.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ WHERE s.namespace_id = %s AND s.stream_id = f.stream_id
 
 
 class Restoration:
-    """One transaction that puts a namespace back."""
+    """One transaction that restores a namespace."""
 
     def __init__(self, connection: psycopg.Connection[Any], namespace: str, streams: Mapping[UUID, Stream]) -> None:
         self._connection = connection
@@ -41,7 +41,7 @@ class Restoration:
         self._streams = streams
 
     def put(self, page: Sequence[StoredEvent]) -> None:
-        """Put events back that directly follow those before, in position order."""
+        """Store the events that directly follow those before, in position order."""
         streams = [self._streams[event.stream_id] for event in page]
         columns = (
             [event.position for event in page],
@@ -74,10 +74,10 @@ class Restoration:
 
 @contextmanager
 def restoration(url: str, *, namespace: str, ledger_id: UUID, streams: Mapping[UUID, Stream]) -> Iterator[Restoration]:
-    """Begin to restore *namespace* into the database at *url*; all of it is there at the end, or nothing.
+    """Restore *namespace* into the database at *url* in one transaction.
 
     Raises:
-        NamespaceExists: a namespace of that name is there.
+        NamespaceExists: the namespace already exists.
         NotAllowed: the login may not act as the owner.
     """
     own_id = namespace_id(namespace)

@@ -1,4 +1,4 @@
-"""Which migrations there are, read from their files, so that opening a ledger need not load Alembic."""
+"""The revisions of the migrations, read from their file names, so that opening a ledger does not load Alembic."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from ledger.errors import MigrationNeeded
 
 
 def migrations_dir() -> Path:
-    """Return the folder of the migrations: inside the installed package, else that of the checkout."""
+    """Return the folder of the migrations: inside the installed package, else in the checkout."""
     packaged = Path(__file__).parents[2] / "_migrations"
     return packaged if packaged.exists() else Path(__file__).parents[3] / "migrations"
 
@@ -20,13 +20,15 @@ def require_newest(revision: str | None) -> None:
     """Refuse a database of another revision.
 
     Raises:
-        MigrationNeeded: saying which command mends it.
+        MigrationNeeded: the message names the command to run.
     """
     needed = newest_revision()
     if revision is None:
         raise MigrationNeeded("the database has no ledger schema; run `memory-ledger db upgrade`")
     if revision < needed:
-        raise MigrationNeeded(f"the database is at revision {revision}, {needed} is needed: `memory-ledger db upgrade`")
+        raise MigrationNeeded(
+            f"the database is at revision {revision} and must be at {needed}; run `memory-ledger db upgrade`"
+        )
     refuse_newer(revision)
 
 
@@ -34,10 +36,10 @@ def refuse_newer(revision: str | None) -> None:
     """Refuse a database that a newer release has migrated.
 
     Raises:
-        MigrationNeeded: naming the revisions.
+        MigrationNeeded: the message names both revisions.
     """
     needed = newest_revision()
     if revision is not None and revision > needed:
         raise MigrationNeeded(
-            f"the database is at revision {revision} of a newer release, this one knows {needed}: install the newer one"
+            f"the database is at revision {revision} of a newer release, this one knows {needed}; install the newer one"
         )

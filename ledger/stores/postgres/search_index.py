@@ -40,7 +40,6 @@ class PostgresSearchIndex:
         position: int,
         language: str,
     ) -> int | None:
-        """See `ports.search_index.SearchIndexStore.apply`."""
         embeds = await self.stores_embeddings()
         at = sa.select(tables.projection_checkpoints.c.position).where(the_build(namespace_id, SEARCH, build))
         async with self._pool.transaction(namespace_id) as connection:
@@ -58,23 +57,19 @@ class PostgresSearchIndex:
             return position
 
     async def prune(self, namespace_id: UUID) -> int:
-        """See `ports.search_index.SearchIndexStore.prune`."""
         async with self._pool.transaction(namespace_id, takes_time=True) as connection:
             await connection.execute(unused_rows(namespace_id, SEARCH, tables.search_terms))
             return (await connection.execute(unused_rows(namespace_id, SEARCH, tables.search_entries))).rowcount
 
     async def stores_embeddings(self) -> bool:
-        """See `ports.search_index.SearchIndexStore.stores_embeddings`."""
         return await self._embeddings.exists()
 
     async def find(self, namespace_id: UUID, build: int, query: SearchQuery) -> list[PieceHit]:
-        """See `ports.search_index.SearchIndexStore.find`."""
         return await self._hits("search", namespace_id, build, _parameters(query))
 
     async def findable(
         self, stream: Stream, build: int, versions: Sequence[int], *, include_erased: bool = False
     ) -> set[int]:
-        """See `ports.search_index.SearchIndexStore.findable`."""
         wanted = {
             "namespace": str(stream.namespace_id),
             "build": build,
@@ -85,14 +80,12 @@ class PostgresSearchIndex:
         return {int(row[0]) for row in await self._rows(_QUERIES["findable"], wanted)}
 
     async def to_embed(self, namespace_id: UUID, build: int, model: str, *, limit: int) -> list[PieceHit]:
-        """See `ports.search_index.SearchIndexStore.to_embed`."""
         wanted = {"model": model, "limit": limit}
         return await self._hits("pieces_to_embed", namespace_id, build, wanted)
 
     async def save_embeddings(
         self, namespace_id: UUID, model: str, embeddings: Sequence[tuple[PieceHit, Sequence[float]]]
     ) -> None:
-        """See `ports.search_index.SearchIndexStore.save_embeddings`."""
         rows = {
             "namespace": namespace_id,
             "model": model,
@@ -108,12 +101,11 @@ class PostgresSearchIndex:
     async def find_similar(
         self, namespace_id: UUID, build: int, query: SearchQuery, model: str, vector: Sequence[float]
     ) -> list[PieceHit]:
-        """See `ports.search_index.SearchIndexStore.find_similar`."""
         wanted = {**_parameters(query), "model": model, "vector": vector_text(vector), "dimensions": len(vector)}
         return await self._hits("search_similar", namespace_id, build, wanted)
 
     async def _hits(self, query: str, namespace_id: UUID, build: int, wanted: dict[str, Any]) -> list[PieceHit]:
-        """Run one of the queries whose columns are those of a hit."""
+        """Run a query whose columns are those of a hit."""
         bounds = {**wanted, "namespace": str(namespace_id), "build": build}
         return [
             PieceHit(
@@ -139,7 +131,7 @@ class PostgresSearchIndex:
 
 
 def _parameters(query: SearchQuery) -> dict[str, Any]:
-    """Return *query* as parameters; what no database text can hold is blank in it."""
+    """Return *query* as parameters, with blanks for characters that PostgreSQL cannot store."""
     text = query.text.replace("\x00", " ").encode(errors="replace").decode()
     return {
         "text": text,
@@ -154,7 +146,7 @@ def _parameters(query: SearchQuery) -> dict[str, Any]:
 
 
 def _columns(run: Iterable[StreamChange]) -> dict[str, list[Any]]:
-    """Return the pieces of a run of `AddPieces`, a list for each column."""
+    """Return the pieces of consecutive `AddPieces`, a list for each column."""
     pieces = [
         (stream_change.stream_id, piece)
         for stream_change in run
@@ -177,7 +169,7 @@ def _columns(run: Iterable[StreamChange]) -> dict[str, list[Any]]:
 async def _apply(
     connection: AsyncConnection, namespace_id: UUID, build: int, stream_change: StreamChange, *, embeds: bool
 ) -> None:
-    """Carry out a change that is no `AddPieces`; embeddings go with their pieces."""
+    """Apply a change other than `AddPieces`; the embeddings of deleted pieces are deleted too."""
     entries = tables.search_entries
     here = (entries.c.namespace_id == namespace_id, entries.c.stream_id == stream_change.stream_id)
     live = (*here, entries.c.projection_version == build)

@@ -14,7 +14,7 @@ from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
 
 STORED_FOR: Final = timedelta(days=7)  # http W-55
-#: A reader who asks again gets the same view: it is not written again that soon.
+#: A view that is served again this soon is not written again.
 _FRESH: Final = timedelta(hours=1)
 _MOST_SAVED: Final = 4_096
 
@@ -27,7 +27,6 @@ class PostgresServedViews:
         self._saved: OrderedDict[tuple[UUID, str], datetime] = OrderedDict()
 
     async def save(self, stream: Stream, view: ServedView, *, now: datetime) -> None:
-        """See `ports.served_views.ServedViewStore.save`."""
         key = stream.stream_id, view.key
         saved = self._saved.get(key)
         if saved is not None and saved <= now < saved + _FRESH:
@@ -60,7 +59,6 @@ class PostgresServedViews:
             self._saved.popitem(last=False)
 
     async def load(self, stream: Stream, *, now: datetime) -> list[ServedView]:
-        """See `ports.served_views.ServedViewStore.load`."""
         table = tables.served_views.c
         wanted = sa.select(table.version, table.first_version, table.left_out).where(
             _of(stream), table.served_at >= now - STORED_FOR

@@ -20,10 +20,9 @@ class PostgresSessionIndex:
         self._pool = pool
 
     async def save(self, namespace_id: UUID, build: int, position: int, rows: Sequence[IndexedSession]) -> bool:
-        """See `ports.session_index.SessionIndexStore.save`."""
         index = tables.session_index
         async with self._pool.transaction(namespace_id) as connection:
-            # first, so that a build which is being replaced is either written to before that or not at all
+            # first: it locks the build, so that one which is being replaced is written before that or not at all
             if await connection.scalar(moved_on(namespace_id, SESSION_INDEX, build, position)) is None:
                 return False
             for row in rows:
@@ -40,7 +39,6 @@ class PostgresSessionIndex:
             return True
 
     async def prune(self, namespace_id: UUID) -> int:
-        """See `ports.session_index.SessionIndexStore.prune`."""
         async with self._pool.transaction(namespace_id, takes_time=True) as connection:
             return (await connection.execute(unused_rows(namespace_id, SESSION_INDEX, tables.session_index))).rowcount
 
@@ -54,7 +52,6 @@ class PostgresSessionIndex:
         after: tuple[datetime, UUID] | None = None,
         limit: int = 100,
     ) -> list[IndexedSession]:
-        """See `ports.session_index.SessionIndexStore.page`."""
         table = tables.session_index.c
         fields = IndexedSession.__struct_fields__
         wanted = (
@@ -84,7 +81,6 @@ class PostgresSessionIndex:
     async def page_of_live(
         self, builds: Mapping[UUID, int], *, user_id: str | None, moment: datetime, limit: int
     ) -> tuple[int, list[IndexedSession]]:
-        """See `ports.session_index.SessionIndexStore.page_of_live`."""
         table = tables.session_index.c
         fields = IndexedSession.__struct_fields__
         live = [

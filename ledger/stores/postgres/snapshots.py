@@ -10,7 +10,7 @@ from ledger.stores.postgres.event_reader import UNLIMITED, EventReader
 
 
 class PostgresSnapshots:
-    """See `ports.snapshots.SnapshotStore`; *events* knows where the parents of a fork are."""
+    """See `ports.snapshots.SnapshotStore`; *events* finds the parents of a fork."""
 
     def __init__(self, pool: Pool, events: EventReader) -> None:
         self._pool = pool
@@ -19,7 +19,6 @@ class PostgresSnapshots:
     async def load(
         self, stream: Stream, projection: str, projection_version: int, *, at_most: int | None = None
     ) -> Snapshot | None:
-        """See `ports.snapshots.SnapshotStore.load`."""
         last = UNLIMITED if at_most is None else at_most
         wanted = {"projection": projection, "projection_version": projection_version}
         newest = {**wanted, "stream": stream.stream_id, "at_most": last}
@@ -32,7 +31,6 @@ class PostgresSnapshots:
         return None if row[0] is None else Snapshot(projection, projection_version, *row[:3])
 
     async def save(self, stream: Stream, snapshot: Snapshot) -> None:
-        """See `ports.snapshots.SnapshotStore.save`."""
         row = {
             "namespace_id": stream.namespace_id,
             "stream_id": stream.stream_id,

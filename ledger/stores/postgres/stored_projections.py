@@ -1,4 +1,4 @@
-"""The builds of stored projections: starting, moving on, going live, and what is left of those replaced."""
+"""The builds of stored projections: start, progress, going live, and the rows that replaced builds leave."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -29,14 +29,12 @@ class PostgresProjections:
         self._pool = pool
 
     async def progress(self, namespace_id: UUID) -> tuple[int, list[Checkpoint]]:
-        """See `ports.stored_projections.ProjectionStore.progress`."""
         wanted = _CHECKPOINTS.where(_BUILDS.c.namespace_id == namespace_id)
         async with self._pool.transaction(namespace_id) as connection:
             last = await connection.scalar(last_position(namespace_id)) or 0
             return last, [_checkpoint(row) for row in (await connection.execute(wanted)).mappings()]
 
     async def progress_of_all(self, namespace_ids: Sequence[UUID]) -> dict[UUID, tuple[int, list[Checkpoint]]]:
-        """See `ports.stored_projections.ProjectionStore.progress_of_all`."""
         namespaces = tables.namespaces.c
         lasts = sa.select(namespaces.namespace_id, namespaces.last_position).where(
             namespaces.namespace_id.in_(namespace_ids)
@@ -54,7 +52,6 @@ class PostgresProjections:
     async def changed_sessions(
         self, namespace_id: UUID, projection: str, build: int, *, limit: int | None = None
     ) -> tuple[int, int, list[tuple[str, str]]]:
-        """See `ports.stored_projections.ProjectionStore.changed_sessions`."""
         events, streams = tables.events.c, tables.streams.c
         async with self._pool.transaction(namespace_id) as connection:
             last = await connection.scalar(last_position(namespace_id)) or 0
@@ -69,12 +66,11 @@ class PostgresProjections:
             names = sa.select(streams.user_id, streams.session_id).where(
                 streams.namespace_id == namespace_id,
                 streams.stream_id.in_(changed.distinct()),
-                sa.not_(streams.session_id.startswith("/")),  # streams that are no session (trust R-1)
+                sa.not_(streams.session_id.startswith("/")),  # not a session's stream (trust R-1)
             )
             return done, until, sorted((row[0], row[1]) for row in await connection.execute(names))
 
     async def begin_build(self, namespace_id: UUID, projection: str, build: int, code_digest: bytes) -> None:
-        """See `ports.stored_projections.ProjectionStore.begin_build`."""
         started = insert(_BUILDS).values(
             namespace_id=namespace_id,
             projection=projection,
@@ -88,7 +84,6 @@ class PostgresProjections:
             await connection.execute(started.on_conflict_do_nothing())
 
     async def go_live(self, namespace_id: UUID, projection: str, build: int, *, replaces: Sequence[int] = ()) -> None:
-        """See `ports.stored_projections.ProjectionStore.go_live`."""
         built = (
             sa.update(_BUILDS)
             .where(the_build(namespace_id, projection, build))
@@ -116,7 +111,7 @@ def _checkpoint(row: sa.RowMapping) -> Checkpoint:
 
 
 def last_position(namespace_id: UUID) -> sa.Select[int]:
-    """Return the query for the namespace's last position; no row if nothing was ever appended."""
+    """Return the query for the namespace's last position; it has no row if nothing was ever appended."""
     return sa.select(tables.namespaces.c.last_position).where(tables.namespaces.c.namespace_id == namespace_id)
 
 
@@ -132,8 +127,8 @@ def the_build(namespace_id: UUID, projection: str, build: int) -> sa.ColumnEleme
 def moved_on(namespace_id: UUID, projection: str, build: int, position: int) -> ReturningUpdate[int]:
     """Return the statement that records that *build* is folded up to *position*.
 
-    It returns no row if there is no such build. It locks the build until the transaction ends; the position never
-    goes back.
+    It returns no row if the build does not exist. It locks the build until the transaction ends and never lowers its
+    position.
     """
     return (
         sa.update(_BUILDS)
@@ -147,9 +142,9 @@ def moved_on(namespace_id: UUID, projection: str, build: int, position: int) -> 
 
 
 def unused_rows(namespace_id: UUID, projection: str, table: sa.Table) -> sa.Delete:
-    """Return the statement that deletes the rows of *table*, of *projection*, whose build no longer exists.
+    """Return the statement that deletes the rows of *projection* in *table* whose build no longer exists.
 
-    A build is recorded before its first row is written, so one that starts meanwhile is left alone.
+    A build is recorded before its first row, so the rows of a build that starts meanwhile stay.
     """
     known = sa.select(_BUILDS.c.projection_version).where(
         _BUILDS.c.namespace_id == namespace_id, _BUILDS.c.projection == projection

@@ -1,4 +1,4 @@
-"""The tables that ordinary queries use; the migrations make them, a test compares the two."""
+"""The tables that ordinary queries use. The migrations create them; a test compares the two."""
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, TIMESTAMP, TSVECTOR, UUID
@@ -7,22 +7,20 @@ metadata = sa.MetaData(schema="ledger")
 
 
 class Vector(sa.types.UserDefinedType[str]):
-    """pgvector's type, of any dimension; read and written as text by the queries of search."""
+    """pgvector's type, of any dimension; queries read and write it as text."""
 
     cache_ok = True
 
     def get_col_spec(self, **kw: object) -> str:
-        """See `sqlalchemy.types.UserDefinedType`."""
         return "vector"
 
 
 class PublicVector(Vector):
-    """The same by its full name, for casts where the search path is not ours."""
+    """The same with its schema, for casts under another search path."""
 
     cache_ok = True
 
     def get_col_spec(self, **kw: object) -> str:
-        """See `sqlalchemy.types.UserDefinedType`."""
         return "public.vector"
 
 

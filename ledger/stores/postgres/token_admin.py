@@ -1,4 +1,4 @@
-"""Administration of the service's tokens, as the owner of the schema. Source: trust S-2."""
+"""Administration of API tokens, as the owner of the schema. Source: trust S-2."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ _TOKENS = tables.api_tokens
 
 
 class TokenAdmin:
-    """Creates, lists and revokes tokens, as the owner; see `token_admin`."""
+    """Creates, lists and revokes tokens; see `token_admin`."""
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
@@ -51,7 +51,7 @@ class TokenAdmin:
         ]
 
     def revoke(self, key_id: str) -> bool:
-        """Revoke a token; return whether there is one. A second time changes nothing."""
+        """Revoke a token and return whether it exists; revoking it again changes nothing."""
         revoked = (
             sa.update(_TOKENS)
             .where(_TOKENS.c.key_id == key_id)
@@ -63,12 +63,12 @@ class TokenAdmin:
 
 @contextmanager
 def token_admin(url: str) -> Iterator[TokenAdmin]:
-    """Yield what administers the tokens in the database at *url*, in one transaction.
+    """Yield a `TokenAdmin` of the database at *url*, in one transaction.
 
     Raises:
-        DatabaseUnavailable: it cannot be reached.
-        NotAllowed: the login may not act as the owner; the one that migrates may.
-        MigrationNeeded: there is no table of tokens yet.
+        DatabaseUnavailable: the server cannot be reached.
+        NotAllowed: the login may not act as the owner; the login that migrates may.
+        MigrationNeeded: there is no schema yet.
     """
     engine = sa.create_engine(sqlalchemy_url(url), poolclass=sa.NullPool)
     try:
@@ -77,7 +77,7 @@ def token_admin(url: str) -> Iterator[TokenAdmin]:
             yield TokenAdmin(connection)
     except NotAllowed as fault:
         raise NotAllowed(
-            "tokens are created and revoked by the login that migrates, not by that of the service"
+            "only the login that migrates may manage tokens; use its database URL, not that of the service"
         ) from fault
     finally:
         engine.dispose()

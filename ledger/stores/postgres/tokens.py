@@ -1,4 +1,4 @@
-"""Finding a token of the service, as the application. Source: trust S-2."""
+"""Looking up an API token, as the application. Source: trust S-2."""
 
 from ledger.ports.tokens import FoundToken
 from ledger.stores.postgres.connections import Pool
@@ -12,7 +12,6 @@ class PostgresTokens:
         self._pool = pool
 
     async def find(self, key_id: str) -> FoundToken | None:
-        """See `ports.tokens.TokenFinder.find`."""
         with translated():
             async with self._pool.readers.use() as driver:
                 cursor = await driver.execute("SELECT * FROM ledger.find_token(%s)", (key_id,))

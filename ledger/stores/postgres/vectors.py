@@ -7,7 +7,7 @@ from ledger.stores.postgres.faults import translated
 
 
 class EmbeddingTable:
-    """The table *name* of embeddings, which a server without pgvector lacks; it is looked for once."""
+    """The table *name* of embeddings, missing on a server without pgvector; looked up once."""
 
     def __init__(self, pool: Pool, name: str) -> None:
         self._pool = pool
@@ -15,7 +15,7 @@ class EmbeddingTable:
         self._exists: bool | None = None
 
     async def exists(self) -> bool:
-        """Tell whether the table exists."""
+        """Return whether the table exists."""
         if self._exists is None:
             with translated():
                 async with self._pool.readers.use() as driver:
@@ -26,5 +26,5 @@ class EmbeddingTable:
 
 
 def vector_text(vector: Sequence[float]) -> str:
-    """Return *vector* as pgvector reads it."""
+    """Return *vector* as text for pgvector."""
     return f"[{','.join(map(repr, vector))}]"

@@ -1,5 +1,4 @@
--- Rows that another worker is just claiming are skipped, not waited for. A job that is taken over from one that died
--- goes on with the same attempt.
+-- Rows that another worker is claiming are skipped, without waiting. A job whose worker died continues its attempt.
 WITH due AS (
     SELECT stream_id, kind FROM ledger.jobs
     WHERE namespace_id = :namespace_id AND projection_version = :build

@@ -1,4 +1,4 @@
--- What these sessions no longer have to do.
+-- Delete the jobs that these sessions no longer have.
 DELETE FROM ledger.jobs AS j
 WHERE j.namespace_id = :namespace_id AND j.projection_version = :build
     AND j.stream_id = ANY(CAST(:changed AS uuid[]))

@@ -1,4 +1,4 @@
--- The same work keeps its attempts, and is not tried before its back-off is over; other work begins anew.
+-- A job with the same work keeps its attempts and its back-off; a job with other work starts anew.
 INSERT INTO ledger.jobs AS j
     (namespace_id, projection_version, stream_id, user_id, session_id, kind, work, due_at)
 SELECT :namespace_id, :build, stream_id, user_id, session_id, kind, work, due_at

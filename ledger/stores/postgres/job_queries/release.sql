@@ -1,4 +1,4 @@
--- What became of an attempt is noted only if the work is still the same.
+-- The outcome of an attempt is stored only if the work is still the same.
 UPDATE ledger.jobs SET
     leased_by = NULL,
     leased_until = NULL,

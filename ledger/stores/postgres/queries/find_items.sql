@@ -1,6 +1,6 @@
--- Item by item, for so each look-up has the whole key of its index: asked for any of several, a plan made for all
--- values walks through the stream, which it takes for one of average length. A last row without item says that the
--- stream is a fork: its parents are to be asked too.
+-- Item by item, so that each look-up has the whole key of the index: for a list of items, a generic plan scans the
+-- stream, because it assumes one of average length. A last row without item says that the stream is a fork, whose
+-- parents must be read too.
 SELECT i.item_id, i.version
 FROM (SELECT set_config('ledger.namespace', %(namespace)s, true)::uuid AS id OFFSET 0) AS ns
 CROSS JOIN LATERAL (

@@ -1,4 +1,4 @@
--- What a client's request was answered with, event by event; see read_stream.sql for the shape.
+-- The answer to a client's request, event by event; see read_stream.sql for the shape.
 SELECT
     q.request_hash, e.stream_id, e.version, e."position", e.event_id,
     (extract(epoch FROM e.recorded_at) * 1000000)::bigint, e.hash

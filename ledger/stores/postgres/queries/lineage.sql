@@ -1,4 +1,4 @@
--- The head of a stream and those of its parents, nearest first; a ring, which only tampering can make, is left.
+-- The head of a stream and of its parents, nearest first; it stops at a cycle, which only tampering can cause.
 SELECT l.*
 FROM (SELECT set_config('ledger.namespace', %(namespace)s, true)::uuid AS id OFFSET 0) AS ns
 CROSS JOIN LATERAL (

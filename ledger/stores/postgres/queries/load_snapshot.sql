@@ -1,4 +1,4 @@
--- One row: the snapshot, if there is one, and whether the stream is a fork, so that one of a parent would do.
+-- One row: the snapshot, if there is one, and whether the stream is a fork, which can use a snapshot of a parent.
 SELECT s.version, s.code_digest, s.state, p.is_fork
 FROM (SELECT set_config('ledger.namespace', %(namespace)s, true)::uuid AS id OFFSET 0) AS ns
 LEFT JOIN LATERAL (

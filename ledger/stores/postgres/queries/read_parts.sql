@@ -1,4 +1,4 @@
--- Events of a fork, which stand in several streams; see read_versions.sql for the shape.
+-- The events of a fork, which are in several streams; see read_versions.sql for the shape.
 SELECT e.*
 FROM (SELECT set_config('ledger.namespace', %(namespace)s, true)::uuid AS id OFFSET 0) AS ns
 CROSS JOIN unnest(%(streams)s::uuid[], %(firsts)s::bigint[], %(lasts)s::bigint[])

@@ -1,6 +1,6 @@
--- One statement sets the namespace and reads behind row security: the inner scan needs the id that the outer
--- row brings, so the setting is made before the first policy is asked (trust D-8). The bytes are looked up event by
--- event: joined, the planner merges, and walks through the bytes of all the namespace before those wanted.
+-- One statement sets the namespace and reads under row security: the inner scan needs the id from the outer row, so the
+-- namespace is set before the first policy is evaluated (trust D-8). The bytes are looked up event by event: with a
+-- plain join the planner merges, and reads the bytes of the whole namespace up to the wanted ones.
 SELECT e.*
 FROM (SELECT set_config('ledger.namespace', %(namespace)s, true)::uuid AS id OFFSET 0) AS ns
 CROSS JOIN LATERAL (

@@ -1,5 +1,5 @@
--- The events of one stream at given ranges of versions; see read_stream.sql for the shape. Each range is a scan of
--- the index by itself: joined freely, the planner reads the whole stream and filters.
+-- The events of one stream at given ranges of versions; see read_stream.sql for the shape. Each range is an index
+-- scan of its own: with a plain join the planner reads the whole stream and filters.
 SELECT e.*
 FROM (SELECT set_config('ledger.namespace', %(namespace)s, true)::uuid AS id OFFSET 0) AS ns
 CROSS JOIN unnest(%(firsts)s::bigint[], %(lasts)s::bigint[]) WITH ORDINALITY AS r (first, last, place)

@@ -1,4 +1,4 @@
--- The events about records within a span of positions: the payloads of sessions are not read for it.
+-- The events about records in a range of positions; the payloads of sessions are not read.
 SELECT e.*
 FROM (SELECT set_config('ledger.namespace', %(namespace)s, true)::uuid AS id OFFSET 0) AS ns
 CROSS JOIN LATERAL (

@@ -1,4 +1,4 @@
--- Backwards from the head, because the clock may have gone backwards and only versions order (trust R-8).
+-- Backwards from the head: the clock may have gone backwards, so only versions give the order (trust R-8).
 SELECT v.version
 FROM (SELECT set_config('ledger.namespace', %(namespace)s, true)::uuid AS id OFFSET 0) AS ns
 CROSS JOIN LATERAL (

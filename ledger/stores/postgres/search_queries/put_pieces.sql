@@ -1,4 +1,4 @@
--- Pieces with their words, and in how many pieces each word stands now.
+-- Insert pieces with their words, and update the number of pieces with each word.
 WITH given AS MATERIALIZED (
     SELECT g.*, to_tsvector(CAST(:language AS regconfig), g.body) AS vector
     FROM unnest(

@@ -1,4 +1,4 @@
--- The limit waits for the row of the outer query, so that the namespace is set before the function is called.
+-- The limit depends on the outer row, so that the namespace is set before the function is called.
 SELECT f.*
 FROM (SELECT set_config('ledger.namespace', %(namespace)s, true)::uuid AS id OFFSET 0) AS ns
 CROSS JOIN LATERAL ledger.search(

@@ -1,6 +1,6 @@
--- The part of `append` that notes, beside the log, which requests were carried out and what the events say of
--- their streams' configuration and life. Requests without a position were refused.
-CREATE FUNCTION ledger.append_noted(
+-- The part of `append` that stores, beside the log, the requests that were executed, and the streams' configuration
+-- and end. Requests without a position were refused.
+CREATE FUNCTION ledger.append_metadata(
     p_namespace_id uuid,
     p_clock timestamptz,
     h_stream_id uuid[],
@@ -17,7 +17,7 @@ CREATE FUNCTION ledger.append_noted(
 LANGUAGE plpgsql SET search_path = ledger, pg_temp AS $$
 DECLARE
     v_events integer;
-    v_anchor integer; -- of several streams a request is noted under the lowest (trust R-6)
+    v_anchor integer; -- a request to several streams is stored under the lowest id (trust R-6)
     v_id uuid;
     w integer := 0; -- writes before the current request
     e integer := 0; -- events before the current request
