@@ -24,13 +24,13 @@ if TYPE_CHECKING:
         configuration,
         context,
         entries,
-        forking,
+        forks,
         lifetime,
         log,
         notifications,
         opening,
         reading,
-        restoring,
+        restore,
         search,
         session_data,
         stored_projections,
@@ -49,13 +49,13 @@ else:
     configuration = lazy_module("ledger.application.configuration")
     context = lazy_module("ledger.application.context")
     entries = lazy_module("ledger.application.entries")
-    forking = lazy_module("ledger.application.forking")
+    forks = lazy_module("ledger.application.forks")
     lifetime = lazy_module("ledger.application.lifetime")
     log = lazy_module("ledger.application.log")
     notifications = lazy_module("ledger.application.notifications")
     opening = lazy_module("ledger.application.opening")
     reading = lazy_module("ledger.application.reading")
-    restoring = lazy_module("ledger.application.restoring")
+    restore = lazy_module("ledger.application.restore")
     search = lazy_module("ledger.application.search")
     session_data = lazy_module("ledger.application.session_data")
     stored_projections = lazy_module("ledger.application.stored_projections")
@@ -151,8 +151,8 @@ class MemoryLedger:
     update_config = operation(lambda: configuration.update_config)
     set_expiry = operation(lambda: lifetime.set_expiry)
     clear_session = operation(lambda: lifetime.clear_session)
-    restore = operation(lambda: restoring.restore)
-    fork = operation(lambda: forking.fork)
+    restore = operation(lambda: restore.restore)
+    fork = operation(lambda: forks.fork)
 
     # compaction
     compress = operation(lambda: compression.compress)

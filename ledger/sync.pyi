@@ -55,19 +55,19 @@ from projections.summaries import Summary
 
 class SyncLongTermMemory:
     def get(self, record_id: str) -> LongTermRecord:
-        """Return a live record; of several with that id, that which was changed last. Counts as a read."""
+        """Return a live record; of several with that id, the one changed last. It counts as read."""
     def search(self, body: Mapping[str, Any] | RecordSearch) -> RecordPage:
-        """Return what answers a question, ranked and paged. What is shown counts as read."""
+        """Return a page of the records that match a search, ranked. They count as read."""
     def history(self, record_id: str) -> list[Revision]:
-        """Return what the record was after each event about it, oldest first, also of one that is gone."""
+        """Return the record after each event about it, oldest first, also if it was deleted."""
     def embed_pending(self) -> int:
-        """Give every record's text its meaning, page by page; return how many."""
+        """Embed the records that have no vector yet, page by page; return how many."""
     def create(self, records: Sequence[Mapping[str, Any]], *, deduplicate: bool = True) -> None:
-        """Add *records*, or edit those whose ids are known; the next read sees them."""
+        """Add *records*, or edit those whose ids are stored; the next read returns them."""
     def patch(self, record_id: str, changes: Mapping[str, Any]) -> LongTermRecord:
         """Change fields of a live record and return it; nulls are ignored."""
     def delete(self, record_ids: Sequence[str]) -> int:
-        """Delete the live records with these ids, and return how many there were."""
+        """Delete the live records with these ids, and return how many were deleted."""
     def forget(
         self,
         policy: Mapping[str, Any] | ForgetPolicy,
@@ -79,13 +79,13 @@ class SyncLongTermMemory:
         dry_run: bool = True,
         pinned: Sequence[str] | None = None,
     ) -> ForgetResult:
-        """Delete what *policy* does not keep, of up to *limit* records, the oldest first."""
+        """Delete records that *policy* forgets, among up to *limit* records, the oldest first."""
     def compact(self, *, namespace: str | None = None, user_id: str | None = None) -> int:
-        """Merge the records of a user that say the same, and return how many remain."""
+        """Merge the equal records of a user, and return how many remain."""
     def restore(
         self, record_id: str, revision: int, *, namespace: str | None = None, user_id: str | None = None
     ) -> LongTermRecord:
-        """Make the record what it was at *revision*, see `history`, and return it."""
+        """Restore the record to *revision*, see `history`, and return it."""
 
 class SyncMemoryLedger:
     @classmethod
@@ -109,9 +109,9 @@ class SyncMemoryLedger:
     @property
     def long_term(self) -> SyncLongTermMemory: ...
     def add_user_message(self, session_id: str, content: str, **fields: Unpack[EntryFields]) -> AddedEntry:
-        """Record what a user said. Raises as `add_entries` does."""
+        """Record a user message. Raises as `add_entries` does."""
     def add_assistant_message(self, session_id: str, content: str, **fields: Unpack[EntryFields]) -> AddedEntry:
-        """Record what the assistant said. Raises as `add_entries` does."""
+        """Record an assistant message. Raises as `add_entries` does."""
     def add_tool_call(
         self,
         session_id: str,
@@ -132,7 +132,7 @@ class SyncMemoryLedger:
         tool_status: ToolStatus | None = None,
         **fields: Unpack[EntryFields],
     ) -> AddedEntry:
-        """Record what a tool answered, as text or JSON. Raises as `add_entries` does."""
+        """Record the result of a tool, as text or JSON. Raises as `add_entries` does."""
     def add_context(
         self, session_id: str, content: str, source: str | None = None, **fields: Unpack[EntryFields]
     ) -> AddedEntry:
@@ -146,11 +146,11 @@ class SyncMemoryLedger:
         expected_version: int | None = None,
         user_id: str | None = None,
     ) -> Added:
-        """Record a batch: all of its 1 to 1,000 entries, or none."""
+        """Record a batch of 1 to 1,000 entries: all of them, or none."""
     def edit_entry(self, session_id: str, entry_id: str, content: str, **guard: Unpack[Guard]) -> Version:
-        """Replace the text of an active entry; the old one stays in history. Return the session's version."""
+        """Replace the text of an active entry and return the session's version; the old text stays in history."""
     def remove_entry(self, session_id: str, entry_id: str, **guard: Unpack[Guard]) -> Version:
-        """Withdraw an active entry; it stays in history. Return the session's version."""
+        """Remove an active entry from the window and return the session's version; the entry stays in history."""
     def get_entry(self, session_id: str, entry_id: str, *, user_id: str | None = None) -> EntryRecord:
         """Return an entry as it is now, what became of it, and everything recorded about it."""
     def get_active_entries(self, session_id: str, **when: Unpack[When]) -> list[Entry]:
@@ -195,11 +195,11 @@ class SyncMemoryLedger:
     ) -> Configured:
         """Merge *config* into the session's memory config, or *replace* all of it, from the next batch on."""
     def set_expiry(self, session_id: str, ttl_seconds: int | None, **guard: Unpack[Guard]) -> Version:
-        """Let the session expire *ttl_seconds* after its last write, or never, and return its version."""
+        """Let the session expire *ttl_seconds* after its last write, or never if None; return its version."""
     def clear_session(self, session_id: str, *, end: bool = False, **guard: Unpack[Guard]) -> Version:
-        """Empty window and summaries and return the session's version; history and config stay."""
+        """Empty the window and return the session's version; history and config stay."""
     def restore(self, session_id: str, version: int, **guard: Unpack[Guard]) -> Version:
-        """Bring back what the session was at *version*, also after its end, by new events; return its version then."""
+        """Restore by new events what the session was at *version*, also after its end; return the new version."""
     def fork(
         self,
         session_id: str,
@@ -211,7 +211,7 @@ class SyncMemoryLedger:
         new_user_id: str | None = None,
         idempotency_key: str | None = None,
     ) -> Forked:
-        """Begin a session as *session_id* is now, was at *version*, or at a moment; return where it goes on."""
+        """Start a session from *session_id* as it is now, or was at *version* or *at* a moment."""
     def compress(
         self,
         session_id: str,
@@ -223,7 +223,7 @@ class SyncMemoryLedger:
         wait_s: float | None = None,
         **guard: Unpack[Guard],
     ) -> CompactionResult:
-        """Compact now: the compaction with *key*, or the first of the session's config."""
+        """Compact now: the compaction with *key*, or the first in the session's config."""
     def plan_compression(
         self,
         session_id: str,
@@ -233,13 +233,13 @@ class SyncMemoryLedger:
         keep_tokens: int | None = None,
         user_id: str | None = None,
     ) -> CompactionPlan:
-        """Return what `compress` would do now; nothing is asked of a model, and nothing is written."""
+        """Return what `compress` would do now; no model is asked and nothing is written."""
     def set_summarizer(
         self, session_id: str | None, summarizer: SummarizerChoice, *, user_id: str | None = None
     ) -> None:
-        """Let *summarizer* write the summaries of a session, or of all that have none of their own."""
+        """Use *summarizer* for a session, or for all sessions that have none of their own."""
     def settle(self, session_id: str | None = None, *, user_id: str | None = None) -> None:
-        """Wait until no compaction of the session, or of any, is under way in this process."""
+        """Wait until this process runs no compaction of the session, or of any session."""
     def get_history(self, session_id: str, *, version: int | None = None, user_id: str | None = None) -> History:
         """Return every entry the session ever had and what became of it, and every summary ever made."""
     def fold(
@@ -279,7 +279,7 @@ class SyncMemoryLedger:
         recount: bool = False,
         **when: Unpack[When],
     ) -> WhatIf:
-        """Return what the session would be, now or then, had *config* been in force from its first entry."""
+        """Return what the session would be, now or in the past, if *config* had applied from its first entry."""
     def diff(
         self,
         session_id: str,
@@ -302,19 +302,19 @@ class SyncMemoryLedger:
         include_erased: bool = False,
         catch_up: bool = True,
     ) -> list[SearchResult]:
-        """Return the *top_k* texts that answer *query* best, each with *around* entries before and after it."""
+        """Return the *top_k* texts that match *query* best, each with *around* entries before and after it."""
     def embed_pending(self) -> int:
-        """Embed the texts that have no vector yet, and return how many; searches do it in the background."""
+        """Embed the texts that have no vector yet, and return how many; each search starts this in the background."""
     def export_session(self, session_id: str, *, user_id: str | None = None) -> JsonObject:
         """Return the session's state as JSON: ``sessionId``, ``entries``, ``summaries``, ``totalTokens``."""
     def import_session(
         self, session_id: str | Mapping[str, Any], state: Mapping[str, Any] | None = None, *, user_id: str | None = None
     ) -> ImportedState:
-        """Put an exported state in place of the session's; an equal one changes nothing."""
+        """Replace the session's state by an exported one; an equal state changes nothing."""
     def export_file(self, session_id: str | None = None, *, user_id: str | None = None) -> Iterator[bytes]:
-        """Yield a session, or the whole namespace, as the lines of one of our own files."""
+        """Yield a session, or the whole namespace, as the lines of an export file."""
     def import_file(self, lines: Lines, *, session_id: str | None = None, user_id: str | None = None) -> Imported:
-        """Copy sessions from one of our own files, proved line by line before anything is written."""
+        """Copy sessions from an export file; every line is verified before anything is written."""
     def import_conversations(
         self,
         conversations: Sequence[Conversation],
@@ -322,7 +322,7 @@ class SyncMemoryLedger:
         user_id: str | None = None,
         progress: Callable[[int, int], None] = ...,
     ) -> Imported:
-        """Record conversations read by `ledger.importers`, all in one transaction; nothing is recorded twice."""
+        """Record conversations read by `ledger.importers`, all in one transaction, and each entry once."""
     def verify(
         self, session_id: str | None = None, *, user_id: str | None = None, progress: Callable[[int, int], None] = ...
     ) -> VerifyReport:
@@ -330,10 +330,10 @@ class SyncMemoryLedger:
     def matches_replay(self, session_id: str, *, user_id: str | None = None) -> bool:
         """Tell whether what reads answer equals a replay from the first event."""
     def stored_projections(self) -> list[StoredProjectionInfo]:
-        """Return the projections that this release keeps in tables."""
+        """Return the stored projections of this release."""
     def projection_builds(self) -> list[BuildStatus]:
-        """Return the builds of the stored projections of this namespace, and how far each has folded it."""
+        """Return the builds of this namespace's stored projections, each with the position it is folded up to."""
     def rebuild_projections(
         self, name: str | None = None, *, progress: Callable[[str, int, int], None] = ...
     ) -> list[RebuiltProjection]:
-        """Build the stored projection *name*, or all, anew from the log, while readers use what there is."""
+        """Rebuild the stored projection *name*, or all of them, from the log, while readers use the old build."""

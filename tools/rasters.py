@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from ledger.backtest.measures import Follower, standing_for
+from ledger.backtest.measures import Follower, entries_behind
 from ledger.events import EntryAdded, RecordedEvent
 from ledger.importers import documents, read
 from ledger.memory import MemoryLedger
@@ -65,7 +65,7 @@ def raster(strategy: str, events: tuple[RecordedEvent, ...]) -> Raster:
             windows.append((state.version, window))
 
     done = replay(events, config, {}, on_miss="estimate", observe=observe)
-    standing, spent = standing_for(done), spending(done.completed, load_prices())
+    standing, spent = entries_behind(done), spending(done.completed, load_prices())
     versions = [event.version for event in events if isinstance(event.payload, EntryAdded)]
     calls = []
     for now, window in windows:

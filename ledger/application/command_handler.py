@@ -1,4 +1,4 @@
-"""Read, fold, decide, append: how a command becomes history, whoever else writes at the same time."""
+"""Read, fold, decide, append: a command becomes events, also while others write to the same session."""
 
 import asyncio
 import logging
@@ -28,19 +28,19 @@ log = logging.getLogger("ledger")
 
 
 class Decision(msgspec.Struct, Generic[T_co], frozen=True):
-    """Commands for a session in one state, and a *note* on that state for whoever asked to write."""
+    """Commands for a session in one state, and a *note* about that state for the caller."""
 
     commands: Sequence[Command]
     note: T_co
 
 
-#: What to ask of a session, given its state; called again with a newer state if another writer was first.
+#: Returns the commands for a state; called again with a newer state if another writer was first.
 CommandsFor: TypeAlias = Callable[[SessionState], Awaitable[Sequence[Command]]]
 DecisionFor: TypeAlias = Callable[[SessionState], Awaitable[Decision[T]]]
 
 
 class Written(msgspec.Struct, frozen=True):
-    """What a write left: the state after it, its events with their receipts, or those of its first attempt."""
+    """The result of a write: the state after it, its events and their receipts; or, *replayed*, the first answer."""
 
     state: SessionState
     events: tuple[RecordedEvent, ...] = ()
@@ -49,19 +49,19 @@ class Written(msgspec.Struct, frozen=True):
 
     @property
     def version(self) -> int:
-        """The version that the write led to, whoever has written since; of one without events, the state's."""
+        """The version after the write's own events; the state's version if it wrote none."""
         return self.receipts[-1].version if self.receipts else self.state.version
 
 
 class Idempotency(msgspec.Struct, frozen=True):
-    """A client's key for a request, as the store takes it."""
+    """An idempotency key as the store needs it."""
 
     request_id: UUID
     request_hash: bytes
 
 
 class WriteOptions(TypedDict, total=False):
-    """What a write may be given, see `CommandHandler.write_noting`."""
+    """The options of `CommandHandler.write_with_note`."""
 
     commutes: bool
     expected_version: int | None
@@ -82,15 +82,15 @@ class CommandHandler:
     async def write(
         self, stream: Stream, commands_for: CommandsFor, *, actor: str, **options: Unpack[WriteOptions]
     ) -> Written:
-        """Do as `write_noting` does, where there is nothing to note."""
+        """Write as `write_with_note` does, without a note."""
 
         async def decision_for(state: SessionState) -> Decision[None]:
             return Decision(await commands_for(state), None)
 
-        written, _ = await self.write_noting(stream, decision_for, actor=actor, **options)
+        written, _ = await self.write_with_note(stream, decision_for, actor=actor, **options)
         return written
 
-    async def write_noting(
+    async def write_with_note(
         self,
         stream: Stream,
         decision_for: DecisionFor[T],
@@ -101,13 +101,13 @@ class CommandHandler:
         idempotency: Idempotency | None = None,
         state: SessionState | None = None,
     ) -> tuple[Written, T | None]:
-        """Decide and append until no other writer came between; return also the note of the decision that was written.
+        """Decide and append, again if another writer was first; return also the note of the decision that was written.
 
-        Commands that *commute*, as adding does, are decided on the cached state and appended at any version;
-        all others on the newest state, and at exactly that version. With *expected_version* there is one try. A
-        request that was carried out before, by its *idempotency* key, gets its first answer, also where its
-        commands would now be refused or change nothing; it has no note. A *state* that the caller has just
-        read is not read again for the first try.
+        Commands that *commute*, as adding does, are decided on the cached state and appended at any version. All
+        others are decided on the newest state and appended at exactly its version. With *expected_version* there is
+        one attempt. A request whose *idempotency* key was used before gets its first answer and no note, even if its
+        commands would now be refused or change nothing. A *state* that the caller has just read is used for the
+        first attempt.
 
         Raises:
             IdempotencyMismatch: the key belongs to another request.
@@ -118,7 +118,7 @@ class CommandHandler:
         async def attempt(number: int) -> tuple[Written, T | None]:
             before = None
             if not number and (state is not None or (commutes and expected_version is None)):
-                before = self._states.known(stream) or state  # a writer of this process may have come between
+                before = self._states.known(stream) or state  # a writer of this process may have been first
             before = before or await self._states.current(stream)
             try:
                 if expected_version is not None and expected_version != before.version:
@@ -145,7 +145,7 @@ class CommandHandler:
     async def fork(
         self, stream: Stream, opening: OpenSession, *, actor: str, idempotency: Idempotency | None = None
     ) -> Written:
-        """Begin *stream* with *opening*, which says where it is forked from.
+        """Start *stream* with *opening*, which names its parent and the version of the fork.
 
         Raises:
             VersionConflict: *stream* has events.
@@ -154,17 +154,12 @@ class CommandHandler:
         return await self._append(stream, decide(SessionState(), opening), 0, actor, idempotency)
 
     async def settle(self) -> None:
-        """Wait for the snapshots being written."""
+        """Wait for snapshots that are being saved."""
         while self._saving:
             await asyncio.gather(*self._saving, return_exceptions=True)
 
     async def _append(
-        self,
-        stream: Stream,
-        events: Sequence[Event],
-        expected: int | None,
-        actor: str,
-        idempotency: Idempotency | None,
+        self, stream: Stream, events: Sequence[Event], expected: int | None, actor: str, idempotency: Idempotency | None
     ) -> Written:
         write = stream_write(stream, events, expected_version=expected, clock=self._clock, actor=actor)
         request = AppendRequest(
@@ -189,14 +184,14 @@ class CommandHandler:
         )
         try:
             state = await self._states.advance(stream, recorded)
-        except Unreadable as fault:  # of another writer's events; ours are stored, and may not be sent again
+        except Unreadable as fault:  # another writer's events; ours are stored, so this must not fail
             log.warning("a session cannot be read after an append: %s", fault.code)
             state = SessionState(version=recorded[-1].version)
-        self._keep_snapshot(stream)
+        self._save_snapshot_if_due(stream)
         return Written(state, recorded, appended.receipts)
 
     async def _earlier(self, stream: Stream, idempotency: Idempotency | None) -> Written | None:
-        """Return what a request was answered with before; none if it was not carried out."""
+        """Return the first answer to a request; None if it was not carried out before."""
         if idempotency is None:
             return None
         found = await self._store.events.find_request(stream, idempotency.request_id)
@@ -211,8 +206,8 @@ class CommandHandler:
         events = tuple(decode(stored) for stored in await self._store.events.read_versions(stream, versions))
         return Written(await self._states.current(stream), events, tuple(receipts), replayed=True)
 
-    def _keep_snapshot(self, stream: Stream) -> None:
-        """Write a snapshot in the background if one is due; without one, reads are slower and nothing else."""
+    def _save_snapshot_if_due(self, stream: Stream) -> None:
+        """Save a snapshot in the background if one is due; without it reads are slower but correct."""
         state = self._states.snapshot_due(stream)
         if state is not None:
             task = asyncio.create_task(self._save(stream, state))
@@ -223,4 +218,4 @@ class CommandHandler:
         try:
             await self._states.save_snapshot(stream, state)
         except LedgerError as fault:
-            log.warning("a snapshot was not written: %s", fault.code)
+            log.warning("a snapshot was not saved: %s", fault.code)

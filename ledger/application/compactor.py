@@ -1,8 +1,8 @@
 """Compactions from plan to outcome: requested, carried out, recorded. Source: R-CMP-3 … R-CMP-11.
 
-Adding entries never waits for a summarizer. A plan becomes a `compaction.requested` event before anything is
-asked; the call then runs in a task of its own, with no transaction and no connection; its result is recorded
-if what it covers has not changed meanwhile.
+Adding entries never waits for a summarizer. A plan becomes a `compaction.requested` event before any model is
+asked. The call runs in its own task, without a transaction or a connection. Its result is recorded if the entries it
+covers have not changed meanwhile.
 """
 
 import asyncio
@@ -10,52 +10,41 @@ import logging
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
+from typing import Unpack
 from uuid import UUID
 
 import msgspec
 
-from ledger.application.command_handler import CommandHandler, Decision, Idempotency
+from ledger.application.command_handler import CommandHandler, Idempotency, WriteOptions
+from ledger.application.compaction_requests import CompactionJob, CompactionRequests, RequestOutcome
 from ledger.codec import decode
-from ledger.compaction.dialogue import Dialogue, begin
 from ledger.compaction.result import CompactionResult, result_of, result_of_event
 from ledger.compaction.summarizing import DEADLINE_S, execute
-from ledger.errors import (
-    CompactionInProgress,
-    CompactionUnderWay,
-    LedgerError,
-    SummarizerFailed,
-)
+from ledger.errors import CompactionInProgress, CompactionUnderWay, LedgerError, SummarizerFailed
 from ledger.events import (
     CompactionCompleted,
     CompactionDiscarded,
+    CompactionFailed,
     CompactionRequested,
-    PlannedCall,
     RecordedEvent,
     to_datetime,
 )
-from ledger.events import (
-    CompactionFailed as FailedEvent,
-)
 from ledger.ids import Stream
 from ledger.ports import Clock, Store, Summarizer
-from ledger.session.commands import Command, CompleteCompaction, FailCompaction, RequestCompaction
+from ledger.session.commands import Command, CompleteCompaction, FailCompaction
 from ledger.session.state import SessionState
 from ledger.session.views import plan_automatic, plan_manual
 from ledger.summarizers.heuristic import Heuristic
 from ledger.tokenizers import TOKENIZERS
-from projections import ranges
-from projections.entries import Entry
-from projections.history import HISTORY
-from projections.prompts import SummaryRequest
 from projections.strategies.base import CompactionPlan
 
 log = logging.getLogger("ledger")
 
-_OUTCOMES = (CompactionCompleted, FailedEvent, CompactionDiscarded)
+_OUTCOMES = (CompactionCompleted, CompactionFailed, CompactionDiscarded)
 
 
 class ManualCompaction(msgspec.Struct, frozen=True, kw_only=True):
-    """What a caller asks of a compaction: which, and in place of its config how much to keep and whom to ask."""
+    """A caller's compaction: which one, and what replaces its config: the tokens to keep, the model to ask."""
 
     key: str | None = None
     force: bool = False
@@ -63,32 +52,8 @@ class ManualCompaction(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
 
 
-class _Job(msgspec.Struct, frozen=True):
-    """A compaction that was requested, with everything its call needs."""
-
-    stream: Stream
-    actor: str
-    asked: CompactionRequested
-    dialogue: Dialogue
-    summarizer: Summarizer
-    on_failure: str
-    tokenizer: str
-
-
-class _Requested(msgspec.Struct, frozen=True):
-    """What became of a plan: a job, an erasure that is done already, or nothing; and the state after it.
-
-    *earlier* is the request of a first attempt with the same idempotency key.
-    """
-
-    state: SessionState
-    job: _Job | None = None
-    done: CompactionResult | None = None
-    earlier: RecordedEvent | None = None
-
-
 class Compactor:
-    """Plans, runs and records compactions; what it writes is recorded as caused by the *actor* who asked."""
+    """Plans, runs and records compactions; the events name the *actor* that asked for them."""
 
     def __init__(
         self,
@@ -102,6 +67,7 @@ class Compactor:
     ) -> None:
         self._store = store
         self._commands = commands
+        self._requests = CompactionRequests(store, commands, clock)
         self._clock = clock
         self._lease = timedelta(seconds=lease_s)
         self._completed = completed
@@ -111,7 +77,7 @@ class Compactor:
         self._running: dict[str, tuple[Stream, asyncio.Task[RecordedEvent | None]]] = {}
 
     def set_summarizer(self, stream: Stream | None, summarizer: Summarizer | None) -> None:
-        """Let *summarizer*, or the heuristic, write the summaries of one session, or of all without their own."""
+        """Use *summarizer*, or the heuristic, for one session, or for all that have no summarizer of their own."""
         if stream is None:
             self._default = summarizer or Heuristic()
         elif summarizer is None:
@@ -121,17 +87,17 @@ class Compactor:
 
     @property
     def default_summarizer(self) -> Summarizer:
-        """Who writes the summaries of sessions without a summarizer of their own."""
+        """The summarizer of sessions that have none of their own."""
         return self._default
 
     def summarizer_of(self, stream: Stream) -> Summarizer:
-        """Return who writes the summaries of a session."""
+        """Return the summarizer of a session."""
         return self._of_session.get(stream.stream_id, self._default)
 
     async def evaluate(self, stream: Stream, state: SessionState, *, actor: str, skip: int = 0) -> None:
         """Start what the config's compactions, from number *skip* on, plan after a batch.
 
-        Never raises what concerns only the compaction: the batch is stored, and the next one plans anew.
+        A failure is logged, not raised: the batch is stored, and the next batch plans again.
         """
         # R-CMP-8
         try:
@@ -144,7 +110,7 @@ class Compactor:
                 if requested.job is not None:
                     self._start(requested.job, then_from=index)
                     return
-                state = requested.state  # an erasure is done at once, and the next one looks at what is left
+                state = requested.state  # an erasure is done at once; the next compaction sees what remains
         except LedgerError as fault:
             log.warning("a compaction was not started: %s", fault.code)
 
@@ -161,10 +127,10 @@ class Compactor:
         """Compact now and return the result.
 
         Raises:
-            CompactionUnderWay: it is not done after *wait_s* seconds.
+            CompactionUnderWay: it is not finished after *wait_s* seconds.
             CompactionInProgress, NotEnoughEntries, InvalidInput: nothing was planned.
-            CompactionFailed: the summarizer gave nothing usable; that is recorded, and nothing left the window.
-            Unavailable: whether its outcome was recorded is not known.
+            CompactionFailed: the summarizer returned nothing usable; that is recorded, and nothing left the window.
+            Unavailable: it is unknown whether the outcome was recorded.
         """
         # R-000-5
         await self._abandon_stale(stream, actor)
@@ -177,7 +143,7 @@ class Compactor:
             idempotency=idempotency,
         )
         if requested.earlier is not None:
-            return await self._result_of(stream, requested.earlier, wait_s)
+            return await self._earlier_result(stream, requested.earlier, wait_s)
         if requested.done is not None:
             return requested.done
         if requested.job is None:
@@ -190,31 +156,31 @@ class Compactor:
             await asyncio.gather(task, return_exceptions=True)
             raise
         if not task.done():
-            raise CompactionUnderWay(requested.job.asked.compaction_id)
+            raise CompactionUnderWay(requested.job.request.compaction_id)
         return result_of_event(task.result())
 
-    async def _result_of(self, stream: Stream, request: RecordedEvent, wait_s: float | None) -> CompactionResult:
-        """Return what came of a *request* recorded before, in this process or another."""
-        asked = request.payload
-        assert isinstance(asked, CompactionRequested)
-        _, running = self._running.get(asked.compaction_id, (stream, None))
+    async def _earlier_result(self, stream: Stream, request: RecordedEvent, wait_s: float | None) -> CompactionResult:
+        """Return the result of a *request* that was recorded before, in this process or another."""
+        assert isinstance(request.payload, CompactionRequested)
+        compaction_id = request.payload.compaction_id
+        _, running = self._running.get(compaction_id, (stream, None))
         if running is not None:
             await asyncio.wait([running], timeout=wait_s)
         for stored in await self._store.events.read_stream(stream, after=request.version):
             event = decode(stored)
-            if isinstance(event.payload, _OUTCOMES) and event.payload.compaction_id == asked.compaction_id:
+            if isinstance(event.payload, _OUTCOMES) and event.payload.compaction_id == compaction_id:
                 return msgspec.structs.replace(result_of_event(event), replayed=True)
-        raise CompactionUnderWay(asked.compaction_id)
+        raise CompactionUnderWay(compaction_id)
 
     async def settle(self, stream: Stream | None = None) -> None:
-        """Wait until no compaction of *stream*, or of any session, is under way in this process."""
+        """Wait until this process runs no compaction of *stream*, or of any session."""
         while tasks := [
-            task for own, task in self._running.values() if stream is None or own.stream_id == stream.stream_id
+            task for running, task in self._running.values() if stream is None or running.stream_id == stream.stream_id
         ]:
-            await asyncio.wait(tasks)  # unlike gather: who gives up waiting gives up no compaction
+            await asyncio.wait(tasks)  # unlike gather: a cancelled wait cancels no compaction
 
     async def close(self, *, grace_s: float) -> None:
-        """Give compactions under way *grace_s* seconds, then give them up, which is recorded."""
+        """Wait *grace_s* seconds for running compactions, then cancel them, which is recorded."""
         try:
             async with asyncio.timeout(grace_s):
                 await self.settle()
@@ -230,61 +196,17 @@ class Compactor:
         *,
         actor: str,
         model: str | None = None,
-        expected_version: int | None = None,
-        idempotency: Idempotency | None = None,
-    ) -> _Requested:
-        """Record what *plan_for* plans on the newest state, which may be nothing."""
-        summarizer = self.summarizer_of(stream)
-
-        async def decision_for(state: SessionState) -> Decision[Callable[[CompactionRequested], _Job] | None]:
-            plan = plan_for(state)
-            if plan is None:
-                return Decision([], None)
-            if plan.action == "erase":
-                return Decision([RequestCompaction(self._clock.ulid(), self._clock.ulid(), plan)], None)
-            compaction = state.config.compaction(plan.key)
-            assert compaction is not None
-            dialogue = begin(
-                state, plan, await self._covered(stream, state, plan), model=summarizer.model, instead=model
-            )
-            question = dialogue.first
-            calls: tuple[PlannedCall, ...] = ()
-            if isinstance(question, SummaryRequest) and summarizer.method != "heuristic":
-                calls = (_planned_call(question),)
-
-            def job(asked: CompactionRequested) -> _Job:
-                return _Job(stream, actor, asked, dialogue, summarizer, compaction.on_failure, state.config.tokenizer)
-
-            return Decision([RequestCompaction(self._clock.ulid(), self._clock.ulid(), plan, calls)], job)
-
-        written, job = await self._commands.write_noting(
-            stream, decision_for, actor=actor, expected_version=expected_version, idempotency=idempotency
+        **options: Unpack[WriteOptions],
+    ) -> RequestOutcome:
+        outcome = await self._requests.request(
+            stream, plan_for, self.summarizer_of(stream), actor=actor, model=model, options=options
         )
-        if written.replayed:
-            return _Requested(written.state, earlier=written.events[0])
-        payloads = [event.payload for event in written.events]
-        if not payloads or not isinstance(asked := payloads[0], CompactionRequested):
-            return _Requested(written.state)
-        if asked.action == "erase":
-            erased = payloads[-1]
-            assert isinstance(erased, CompactionCompleted)
-            done = result_of(written.events[-1], erased)
-            self._completed(stream, done)
-            return _Requested(written.state, done=done)
-        assert job is not None
-        return _Requested(written.state, job=job(asked))
-
-    async def _covered(self, stream: Stream, state: SessionState, plan: CompactionPlan) -> tuple[Entry, ...]:
-        """Return the entries *plan* covers; a block may reach back to ones that have left the window (R-001-6)."""
-        active = state.window.within(plan.covered)
-        if len(active) == ranges.size(plan.covered):
-            return active
-        events = await self._store.events.read_stream(stream, until=state.version)
-        past = HISTORY.fold(decode(event) for event in events).within(plan.covered)
-        return tuple(past.entry for past in past if past.status in {"active", "covered"})
+        if outcome.done is not None:
+            self._completed(stream, outcome.done)
+        return outcome
 
     async def _abandon_stale(self, stream: Stream, actor: str) -> SessionState:
-        """Record compactions that some process took on and never ended (R-CMP-10)."""
+        """Record as abandoned the compactions that a process started and never ended (R-CMP-10)."""
 
         async def commands_for(state: SessionState) -> Sequence[Command]:
             return [
@@ -295,7 +217,7 @@ class Compactor:
         return (await self._commands.write(stream, commands_for, actor=actor)).state
 
     def _stale(self, state: SessionState) -> list[str]:
-        """Return the compactions that are past their lease, and not ours."""
+        """Return the compactions of other processes whose lease has passed."""
         taken_before = self._clock.now() - self._lease
         return [
             flight.request.compaction_id
@@ -303,14 +225,14 @@ class Compactor:
             if flight.request.compaction_id not in self._running and to_datetime(flight.recorded_us) < taken_before
         ]
 
-    def _start(self, job: _Job, *, then_from: int | None) -> "asyncio.Task[RecordedEvent | None]":
+    def _start(self, job: CompactionJob, *, then_from: int | None) -> "asyncio.Task[RecordedEvent | None]":
         task = asyncio.create_task(self._run(job, then_from))
-        self._running[job.asked.compaction_id] = (job.stream, task)
-        task.add_done_callback(lambda _: self._running.pop(job.asked.compaction_id, None))
+        self._running[job.request.compaction_id] = (job.stream, task)
+        task.add_done_callback(lambda _: self._running.pop(job.request.compaction_id, None))
         return task
 
-    async def _run(self, job: _Job, then_from: int | None) -> RecordedEvent | None:
-        """Call the summarizer, record the outcome, and go on planning where the evaluation stopped."""
+    async def _run(self, job: CompactionJob, then_from: int | None) -> RecordedEvent | None:
+        """Call the summarizer, record the outcome, and continue the evaluation where it stopped."""
         outcome = await self._outcome(job)
 
         async def commands_for(state: SessionState) -> Sequence[Command]:
@@ -318,7 +240,7 @@ class Compactor:
 
         try:
             written = await self._commands.write(job.stream, commands_for, actor=job.actor)
-        except LedgerError as fault:  # if it is lost, the request is taken for abandoned after its lease
+        except LedgerError as fault:  # the request then counts as abandoned after its lease
             if then_from is None:
                 raise
             log.warning("the outcome of a compaction was not recorded: %s", fault.code)
@@ -329,16 +251,16 @@ class Compactor:
         if isinstance(event.payload, CompactionCompleted):
             self._completed(job.stream, result_of(event, event.payload))
         if then_from is not None:
-            queue = job.asked.block is not None and isinstance(event.payload, CompactionCompleted)
+            queue = job.request.block is not None and isinstance(event.payload, CompactionCompleted)
             skip = then_from if queue else then_from + 1
             await self.evaluate(job.stream, written.state, actor=job.actor, skip=skip)
         return event
 
-    async def _outcome(self, job: _Job) -> CompleteCompaction | FailCompaction:
-        compaction_id = job.asked.compaction_id
+    async def _outcome(self, job: CompactionJob) -> CompleteCompaction | FailCompaction:
+        compaction_id = job.request.compaction_id
         try:
             outcome = await execute(
-                job.asked,
+                job.request,
                 job.dialogue,
                 job.summarizer,
                 on_failure=job.on_failure,
@@ -348,7 +270,7 @@ class Compactor:
             )
         except SummarizerFailed as failure:
             return FailCompaction(self._clock.ulid(), compaction_id, failure.reason, str(failure)[:500])
-        except asyncio.CancelledError:  # we are closing: say so, then go
+        except asyncio.CancelledError:  # the services are closing
             return FailCompaction(self._clock.ulid(), compaction_id, "abandoned", "the ledger was closed")
         return CompleteCompaction(self._clock.ulid(), compaction_id, outcome)
 
@@ -356,12 +278,3 @@ class Compactor:
 def _automatic(key: str, state: SessionState) -> CompactionPlan | None:
     compaction = state.config.compaction(key)
     return plan_automatic(state, compaction) if compaction else None
-
-
-def _planned_call(request: SummaryRequest) -> PlannedCall:
-    return PlannedCall(
-        request_hash=request.request_hash,
-        template_hash=request.template_hash,
-        model=request.model,
-        parameters=request.parameters or None,
-    )

@@ -1,4 +1,4 @@
-"""Compacting on demand, and who writes the summaries."""
+"""Compact on demand, and choose the summarizer."""
 
 from typing import Unpack
 
@@ -24,17 +24,17 @@ async def compress(
     wait_s: float | None = None,
     **guard: Unpack[Guard],
 ) -> CompactionResult:
-    """Compact now: the compaction with *key*, or the first of the session's config.
+    """Compact now: the compaction with *key*, or the first in the session's config.
 
-    *force* does with one entry where the config asks for more. *keep_tokens* says how much of the end
-    stays, where the strategy keeps by tokens; *model* is asked in place of the configured one. After *wait_s*
-    seconds it goes on in the background.
+    *force* compacts a single entry even if the config requires more. *keep_tokens* is how many tokens stay at the end
+    of the window, for strategies that count tokens. *model* is asked in place of the configured one. After *wait_s*
+    seconds the compaction continues in the background.
 
     Raises:
         SessionNotFound: the session has no events.
         CompactionUnderWay: it takes longer than *wait_s*.
         NotEnoughEntries, CompactionInProgress: nothing was started.
-        CompactionFailed: the summarizer gave nothing usable; every entry is still in the window.
+        CompactionFailed: the summarizer returned nothing usable; every entry is still in the window.
     """
     request = _checked(key, force, keep_tokens, model)
     stream = await handle.existing(session_id, guard.get("user_id"))
@@ -59,11 +59,11 @@ async def plan_compression(
     keep_tokens: int | None = None,
     user_id: str | None = None,
 ) -> CompactionPlan:
-    """Return what `compress` would do now; nothing is asked of a model, and nothing is written.
+    """Return what `compress` would do now; no model is asked and nothing is written.
 
     Raises:
         SessionNotFound: the session has no events.
-        NotEnoughEntries, CompactionInProgress: it would do nothing.
+        NotEnoughEntries, CompactionInProgress: there is nothing it could do.
     """
     request = _checked(key, force, keep_tokens, None)
     state = await handle.services.states.current(handle.stream(session_id, user_id))
@@ -75,10 +75,10 @@ async def plan_compression(
 def set_summarizer(
     handle: NamespaceHandle, session_id: str | None, summarizer: SummarizerChoice, *, user_id: str | None = None
 ) -> None:
-    """Let *summarizer* write the summaries of a session, or of all that have none of their own.
+    """Use *summarizer* for a session, or for all sessions that have none of their own.
 
-    It is a function of the prompt, sync or async, a `Summarizer`, or none for the heuristic. It lasts as
-    long as this ledger is open; functions cannot be stored.
+    It is a function of the prompt, sync or async, a `Summarizer`, or None for the heuristic. It is not stored, so it
+    lasts until the ledger is closed.
     """
     stream = None if session_id is None else handle.stream(session_id, user_id)
     chosen = None if summarizer is None else chosen_summarizer(summarizer)
@@ -86,7 +86,7 @@ def set_summarizer(
 
 
 async def settle(handle: NamespaceHandle, session_id: str | None = None, *, user_id: str | None = None) -> None:
-    """Wait until no compaction of the session, or of any, is under way in this process."""
+    """Wait until this process runs no compaction of the session, or of any session."""
     await handle.services.compactor.settle(None if session_id is None else handle.stream(session_id, user_id))
 
 

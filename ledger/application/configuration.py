@@ -1,4 +1,4 @@
-"""The memory config of a session."""
+"""Change the memory config of a session."""
 
 from collections.abc import Sequence
 from typing import Unpack
@@ -26,12 +26,12 @@ async def update_config(
 ) -> Configured:
     """Merge *config* into the session's memory config, or *replace* all of it, from the next batch on.
 
-    A session without events begins with it, unless it must be *existing*: then its life may not have ended either.
-    What was covered or erased stays so: adopting a config does not reproduce what a what-if showed.
+    A session without events starts with it, unless *existing* is true: then the session must exist and be live.
+    Entries that were covered or erased stay so: a new config does not reproduce what a what-if showed.
 
     Raises:
         InvalidInput: ``bad_config``, with the JSON path of the fault; or the existing session has ended.
-        SessionNotFound: it is not *existing*.
+        SessionNotFound: the session has no events, and *existing* is true.
         VersionConflict: the session is not at *expected_version*.
     """
     check_flag(replace, field="replace")
@@ -46,13 +46,17 @@ async def update_config(
 
     async def commands_for(state: SessionState) -> Sequence[Command]:
         if existing and not state.opened:
-            raise InvalidInput("session_ended", "it has ended; what is added begins another", field="session_id")
+            raise InvalidInput(
+                "session_ended",
+                "names a session that has ended; add an entry to start it again",
+                field="session_id",
+            )
         before = state.config if state.opened else handle.services.config
-        wanted = whole or check_usable(memory_config.update(before, changes))
-        opening = [] if existing else opening_commands(handle, stream, state, wanted)
+        after = whole or check_usable(memory_config.update(before, changes))
+        opening = [] if existing else opening_commands(handle, stream, state, after)
         if opening and starts_life(handle, state):
             return opening
-        return [*opening, ChangeConfig(handle.services.clock.ulid(), wanted)]
+        return [*opening, ChangeConfig(handle.services.clock.ulid(), after)]
 
     operation, body = ("configure", {"config": changes}) if whole else ("update_config", {"changes": changes})
     written = await handle.change(stream, commands_for, operation, body, guard)

@@ -1,17 +1,16 @@
-"""Adding, editing and removing entries."""
+"""Add, edit and remove entries."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 import msgspec
 
+from ledger.application.added_entries import added_entries, in_draft_order, known_entries
 from ledger.application.command_handler import Decision, Written
 from ledger.application.handle import NamespaceHandle
 from ledger.application.session_start import new_entry, opening_commands, resuming_commands, starts_life
-from ledger.codec import decode
 from ledger.errors import EntryNotFound, InvalidInput
-from ledger.events import EntryAdded, JsonObject, KnownToWriter, RecordedEvent, StoredEvent, ToolStatus
-from ledger.history.entries import read_entry_versions
+from ledger.events import EntryAdded, JsonObject, KnownToWriter, ToolStatus
 from ledger.ids import Stream
 from ledger.results import Added, AddedEntry, EntryFields, Guard, Version
 from ledger.session.commands import AddEntries, Command, EditEntry, RemoveEntry
@@ -20,29 +19,29 @@ from ledger.session.state import SessionState
 from ledger.strict_json import check_integer
 from ledger.tokenizers import TOKENIZERS
 from projections.entries import Entry, added
-from projections.transcript import Call, orphans
+from projections.transcript import Call
 
 BATCH_ENTRIES = 1_000  # trust N-6
 
 
 class _Before(msgspec.Struct, frozen=True):
-    """What a batch met: calls that wait for a result, and by id the entries that are there already."""
+    """The state that a batch was added to: calls that wait for a result, and stored entries by id."""
 
-    waiting: tuple[Call, ...]
-    known: Mapping[str, tuple[Entry, AddedEntry]]
+    waiting: tuple[Call, ...] = ()
+    known: Mapping[str, tuple[Entry, AddedEntry]] = {}
 
 
 async def add_user_message(
     handle: NamespaceHandle, session_id: str, content: str, **fields: Unpack[EntryFields]
 ) -> AddedEntry:
-    """Record what a user said. Raises as `add_entries` does."""
+    """Record a user message. Raises as `add_entries` does."""
     return await _add_one(handle, session_id, {"kind": "message", "role": "user", "content": content}, fields)
 
 
 async def add_assistant_message(
     handle: NamespaceHandle, session_id: str, content: str, **fields: Unpack[EntryFields]
 ) -> AddedEntry:
-    """Record what the assistant said. Raises as `add_entries` does."""
+    """Record an assistant message. Raises as `add_entries` does."""
     return await _add_one(handle, session_id, {"kind": "message", "role": "assistant", "content": content}, fields)
 
 
@@ -56,12 +55,7 @@ async def add_tool_call(
     **fields: Unpack[EntryFields],
 ) -> AddedEntry:
     """Record that the assistant called a tool with JSON *arguments*. Raises as `add_entries` does."""
-    call = {
-        "kind": "tool_call",
-        "tool_name": tool_name,
-        "arguments": arguments,
-        "tool_call_id": tool_call_id,
-    }
+    call = {"kind": "tool_call", "tool_name": tool_name, "arguments": arguments, "tool_call_id": tool_call_id}
     return await _add_one(handle, session_id, call, fields)
 
 
@@ -75,9 +69,9 @@ async def add_tool_result(
     tool_status: ToolStatus | None = None,
     **fields: Unpack[EntryFields],
 ) -> AddedEntry:
-    """Record what a tool answered, as text or JSON. Raises as `add_entries` does.
+    """Record the result of a tool, as text or JSON. Raises as `add_entries` does.
 
-    It belongs to the call with its id or, without one, to the oldest unanswered call of the tool.
+    It belongs to the call with the same id or, without an id, to the oldest unanswered call of the tool.
     """
     answer = {
         "kind": "tool_result",
@@ -95,7 +89,7 @@ async def add_context(
     """Record a piece of context, such as a file's text, and its *source*. Raises as `add_entries` does."""
     metadata = check_metadata(fields.get("metadata"))
     if source is not None and not isinstance(source, str):
-        raise InvalidInput("wrong_type", "is text", field="source")
+        raise InvalidInput("wrong_type", "must be text", field="source")
     if source:
         metadata = {**(metadata or {}), "source": source}
     context: JsonObject = {"kind": "context", "content": content}
@@ -111,23 +105,25 @@ async def add_entries(
     expected_version: int | None = None,
     user_id: str | None = None,
 ) -> Added:
-    """Record a batch: all of its 1 to 1,000 entries, or none.
+    """Record a batch of 1 to 1,000 entries: all of them, or none.
 
-    An entry whose id is known with equal content is reported, not added again. Compaction is considered
-    once, after the batch, and never waited for.
+    An entry that is already stored under its id with equal content is returned, not added again. Compaction may start
+    after the batch; it is not waited for.
 
     Raises:
         InvalidInput: an entry breaks a rule; *field* says which, e.g. ``entries[57].content``.
-        DuplicateEntry: an id is known with other content.
+        DuplicateEntry: an id is stored with other content.
         VersionConflict: the session is not at *expected_version*.
         Unavailable: the database could not be reached.
     """
     if not isinstance(entries, Sequence):
-        raise InvalidInput("wrong_type", "is a list of entries", field="entries")
+        raise InvalidInput("wrong_type", "must be a list of entries", field="entries")
     if expected_version is not None:
         check_integer(expected_version, field="expected_version", code="bad_version", least=0)
     if not 1 <= len(entries) <= BATCH_ENTRIES:
-        raise InvalidInput("batch_size", f"1 to {BATCH_ENTRIES} entries", field="entries", limit=BATCH_ENTRIES)
+        raise InvalidInput(
+            "batch_size", f"must have 1 to {BATCH_ENTRIES} entries", field="entries", limit=BATCH_ENTRIES
+        )
     drafts = [draft_entry(raw, field=f"entries[{at}]") for at, raw in enumerate(entries)]
     return await _add(
         handle, handle.stream(session_id, user_id), drafts, key=idempotency_key, expected_version=expected_version
@@ -135,18 +131,14 @@ async def add_entries(
 
 
 async def edit_entry(
-    handle: NamespaceHandle,
-    session_id: str,
-    entry_id: str,
-    content: str,
-    **guard: Unpack[Guard],
+    handle: NamespaceHandle, session_id: str, entry_id: str, content: str, **guard: Unpack[Guard]
 ) -> Version:
-    """Replace the text of an active entry; the old one stays in history. Return the session's version.
+    """Replace the text of an active entry and return the session's version; the old text stays in history.
 
     Raises:
         EntryNotFound: the window has no such entry.
         VersionConflict: the session is not at *expected_version*.
-        InvalidInput: the text is too large, or blank where it may not be.
+        InvalidInput: the text is too large, or blank where text is required.
     """
     check_content(content)
 
@@ -166,23 +158,13 @@ async def edit_entry(
         )
         return [*resuming_commands(handle, state), edit]
 
-    written = await handle.change(
-        handle.stream(session_id, guard.get("user_id")),
-        commands_for,
-        "edit_entry",
-        {"entry_id": entry_id, "content": content},
-        guard,
-    )
+    stream, body = handle.stream(session_id, guard.get("user_id")), {"entry_id": entry_id, "content": content}
+    written = await handle.change(stream, commands_for, "edit_entry", body, guard)
     return Version(written.version, replayed=written.replayed)
 
 
-async def remove_entry(
-    handle: NamespaceHandle,
-    session_id: str,
-    entry_id: str,
-    **guard: Unpack[Guard],
-) -> Version:
-    """Withdraw an active entry; it stays in history. Return the session's version.
+async def remove_entry(handle: NamespaceHandle, session_id: str, entry_id: str, **guard: Unpack[Guard]) -> Version:
+    """Remove an active entry from the window and return the session's version; the entry stays in history.
 
     Raises:
         EntryNotFound: the window has no such entry.
@@ -194,13 +176,8 @@ async def remove_entry(
             raise EntryNotFound(entry_id)
         return [*resuming_commands(handle, state), RemoveEntry(handle.services.clock.ulid(), entry_id)]
 
-    written = await handle.change(
-        handle.stream(session_id, guard.get("user_id")),
-        commands_for,
-        "remove_entry",
-        {"entry_id": entry_id},
-        guard,
-    )
+    stream = handle.stream(session_id, guard.get("user_id"))
+    written = await handle.change(stream, commands_for, "remove_entry", {"entry_id": entry_id}, guard)
     return Version(written.version, replayed=written.replayed)
 
 
@@ -224,19 +201,17 @@ async def _add(
 
     async def decision_for(state: SessionState) -> Decision[_Before]:
         write_id = handle.services.clock.ulid()
-        anew = starts_life(handle, state)
-        before = _Before(
-            () if anew else state.items.waiting,
-            await _known(handle, stream, state, ids) if ids and not anew else {},
-        )
+        new_life = starts_life(handle, state)
+        known = await known_entries(handle, stream, state, ids) if ids and not new_life else {}
+        before = _Before(() if new_life else state.items.waiting, known)
         entries = [new_entry(handle, draft, write_id, state) for draft in drafts]
-        if expected_version:  # who names a version has seen what was there (http W-54)
+        if expected_version:  # the writer has seen the session up to it (http W-54)
             entries[0] = msgspec.structs.replace(entries[0], listed=KnownToWriter(until=expected_version))
         add = AddEntries(tuple(entries), tuple(entry for entry, _ in before.known.values()))
         return Decision([*opening_commands(handle, stream, state), add], before)
 
     services = handle.services
-    written, before = await services.commands.write_noting(
+    written, before = await services.commands.write_with_note(
         stream,
         decision_for,
         actor=handle.actor,
@@ -244,11 +219,11 @@ async def _add(
         expected_version=expected_version,
         idempotency=handle.idempotency(stream, "add_entries", {"entries": drafts}, key),
     )
-    entries = _added(written, before.waiting if before else ())
-    known = before.known if before else {}
+    before = before or _Before()
+    entries, known = added_entries(written, before.waiting), before.known
     if written.replayed and ids:
         new = {entry.entry_id for entry in entries}
-        known = await _known(handle, stream, written.state, [name for name in ids if name not in new])
+        known = await known_entries(handle, stream, written.state, [item_id for item_id in ids if item_id not in new])
     if not written.replayed:
         _notify_added(handle, stream, written)
         if entries:
@@ -256,24 +231,9 @@ async def _add(
     return Added(
         session_id=stream.session_id,
         version=written.version,
-        entries=_in_order(drafts, entries, known) if ids else entries,
+        entries=in_draft_order(drafts, entries, known) if ids else entries,
         replayed=written.replayed,
     )
-
-
-async def _known(
-    handle: NamespaceHandle, stream: Stream, state: SessionState, ids: Sequence[str]
-) -> dict[str, tuple[Entry, AddedEntry]]:
-    """Return the entries that are there under *ids*, with the text they have now.
-
-    What was removed, or cleared, may be added again.
-    """
-    histories = await read_entry_versions(handle.services.store, stream, ids, after=state.cleared_version)
-    return {
-        name: (history[-1].entry, _known_entry(history[-1].added))
-        for name, history in histories.items()
-        if not history[-1].removed
-    }
 
 
 def _notify_added(handle: NamespaceHandle, stream: Stream, written: Written) -> None:
@@ -281,53 +241,5 @@ def _notify_added(handle: NamespaceHandle, stream: Stream, written: Written) -> 
     if notifications.has_handler(handle.namespace, "entry:added"):
         for event in written.events:
             if isinstance(event.payload, EntryAdded):
-                about = added(event, event.payload)
-                notifications.notify(handle.namespace, "entry:added", stream.session_id, about)
-
-
-def _added(written: Written, waiting: Sequence[Call]) -> tuple[AddedEntry, ...]:
-    """Return what is told of the entries of a write, tool results without a call flagged."""
-    pairs = [
-        (event, event.payload, receipt)
-        for event, receipt in zip(written.events, written.receipts, strict=True)
-        if isinstance(event.payload, EntryAdded)
-    ]
-    results = any(payload.kind == "tool_result" for _, payload, _ in pairs)
-    alone = orphans(waiting, [added(event, payload) for event, payload, _ in pairs]) if results else ()
-    return tuple(
-        _added_entry(event, payload, receipt.hash, orphan=event.version in alone) for event, payload, receipt in pairs
-    )
-
-
-def _known_entry(stored: StoredEvent) -> AddedEntry:
-    event = decode(stored)
-    assert isinstance(event.payload, EntryAdded)
-    return _added_entry(event, event.payload, stored.hash, known=True)
-
-
-def _added_entry(
-    event: RecordedEvent, payload: EntryAdded, digest: bytes, *, orphan: bool = False, known: bool = False
-) -> AddedEntry:
-    return AddedEntry(
-        entry_id=payload.entry_id,
-        version=event.version,
-        position=event.position,
-        event_id=str(event.event_id),
-        hash=digest.hex(),
-        kind=payload.kind,
-        tokens=payload.tokens,
-        tokenizer=payload.tokenizer,
-        orphan=orphan,
-        known=known,
-    )
-
-
-def _in_order(
-    drafts: Sequence[EntryDraft], new: Sequence[AddedEntry], known: Mapping[str, tuple[Entry, AddedEntry]]
-) -> tuple[AddedEntry, ...]:
-    """Return what is told of each draft: some were added, some were there already (and may have gone since)."""
-    by_id = {entry.entry_id: entry for entry in new} | {name: added for name, (_, added) in known.items()}
-    names = {draft.entry_id for draft in drafts}
-    unnamed = iter([entry for entry in new if entry.entry_id not in names])
-    added = (next(unnamed, None) if draft.entry_id is None else by_id.get(draft.entry_id) for draft in drafts)
-    return tuple(entry for entry in added if entry is not None)
+                entry = added(event, event.payload)
+                notifications.notify(handle.namespace, "entry:added", stream.session_id, entry)

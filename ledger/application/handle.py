@@ -1,4 +1,4 @@
-"""The services as one actor sees them in one namespace: the first argument of every use case."""
+"""The services for one namespace and one actor: the first argument of every use case."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Unpack
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NamespaceHandle:
-    """Made by `Services.handle`; it holds nothing of its own. The *actor* is recorded with every event it causes."""
+    """Created by `Services.handle`, and cheap. The *actor* is recorded with every event that is written through it."""
 
     services: "Services"
     namespace: str
@@ -30,7 +30,7 @@ class NamespaceHandle:
 
     @property
     def namespace_id(self) -> UUID:
-        """The id that the store knows the namespace by."""
+        """The namespace's id in the store."""
         return namespace_id(self.namespace)
 
     @property
@@ -45,7 +45,7 @@ class NamespaceHandle:
 
     @property
     def long_term(self) -> LongTermMemory:
-        """The records of this namespace, which outlive sessions.
+        """The long-term memory of this namespace.
 
         Raises:
             Unavailable: the services are closed.
@@ -69,7 +69,7 @@ class NamespaceHandle:
         Raises:
             SessionNotFound: it has none.
             VersionNotFound: it has no such version.
-            InvalidInput: the version is no integer.
+            InvalidInput: *version* is not an integer.
         """
         if version is not None:
             check_integer(version, field="version")
@@ -92,39 +92,39 @@ class NamespaceHandle:
         return stream
 
     async def write(self, stream: Stream, commands_for: CommandsFor, **options: Unpack[WriteOptions]) -> Written:
-        """See `CommandHandler.write_noting`."""
+        """Write as the actor; see `CommandHandler.write_with_note`."""
         return await self.services.commands.write(stream, commands_for, actor=self.actor, **options)
 
     async def change(
         self, stream: Stream, commands_for: CommandsFor, operation: str, body: object, guard: Guard
     ) -> Written:
-        """Write what *commands_for* asks, once for each key, and only at the expected version if there is one."""
+        """Write the commands of *commands_for* with the expected version and the idempotency key in *guard*."""
         expected_version, key = check_guard(guard)
         idempotency = self.idempotency(stream, operation, body, key)
         return await self.write(stream, commands_for, expected_version=expected_version, idempotency=idempotency)
 
     def idempotency(self, stream: Stream, operation: str, body: object, key: str | None) -> Idempotency | None:
-        """Return what identifies a repetition of *operation* with *body*, JSON as it was validated.
+        """Return the idempotency of *operation* with the validated JSON *body*; None without a *key*.
 
         Raises:
             InvalidInput: ``bad_idempotency_key``.
         """
         if key is None:
             return None
-        name = request_id(stream.stream_id, self.actor, check_idempotency_key(key))
-        return Idempotency(name, request_hash(operation, canonical_json(body)))
+        own_id = request_id(stream.stream_id, self.actor, check_idempotency_key(key))
+        return Idempotency(own_id, request_hash(operation, canonical_json(body)))
 
 
 def check_guard(guard: Guard) -> tuple[int | None, str | None]:
     """Return the expected version and the idempotency key in *guard*.
 
     Raises:
-        InvalidInput: one of them is none, or there is something else.
+        InvalidInput: one of them is not valid, or *guard* has another field.
     """
     unknown = guard.keys() - Guard.__annotations__.keys()
     if unknown:
         raise InvalidInput(
-            "unknown_field", f"writing takes {', '.join(Guard.__annotations__)}", field=min(unknown)[:80]
+            "unknown_field", f"must be one of {', '.join(Guard.__annotations__)}", field=min(unknown)[:80]
         )
     expected_version, key = guard.get("expected_version"), guard.get("idempotency_key")
     if expected_version is not None:

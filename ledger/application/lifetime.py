@@ -1,4 +1,4 @@
-"""Ending what a session shows: clearing it, now or when its time is over."""
+"""Clear a session now, or let it expire."""
 
 from collections.abc import Sequence
 from typing import Unpack
@@ -15,31 +15,21 @@ MOST_SECONDS = 10**9
 
 
 async def clear_session(
-    handle: NamespaceHandle,
-    session_id: str,
-    *,
-    end: bool = False,
-    **guard: Unpack[Guard],
+    handle: NamespaceHandle, session_id: str, *, end: bool = False, **guard: Unpack[Guard]
 ) -> Version:
-    """Empty window and summaries and return the session's version; history and config stay.
+    """Empty the window and return the session's version; history and config stay.
 
-    With *end* the life of the session ends; an entry added later begins a new one. An unknown or empty
-    session is left as it is.
+    With *end* the session ends; an entry added later starts a new life. An unknown or empty session does not change.
     """
     check_flag(end, field="end")
 
     async def commands_for(state: SessionState) -> Sequence[Command]:
         if starts_life(handle, state) and state.opened and not end:
-            return []  # it has expired, and nothing of it is shown
+            return []  # it has expired and shows nothing
         return [*resuming_commands(handle, state), ClearSession(handle.services.clock.ulid(), end)]
 
-    written = await handle.change(
-        handle.stream(session_id, guard.get("user_id")),
-        commands_for,
-        "clear_session",
-        {"end": end},
-        guard,
-    )
+    stream = handle.stream(session_id, guard.get("user_id"))
+    written = await handle.change(stream, commands_for, "clear_session", {"end": end}, guard)
     if not written.replayed and any(isinstance(event.payload, SessionCleared) for event in written.events):
         handle.services.notifications.notify(handle.namespace, "session:cleared", session_id)
     return Version(written.version, replayed=written.replayed)
@@ -48,12 +38,12 @@ async def clear_session(
 async def set_expiry(
     handle: NamespaceHandle, session_id: str, ttl_seconds: int | None, **guard: Unpack[Guard]
 ) -> Version:
-    """Let the session expire *ttl_seconds* after its last write, or never, and return its version.
+    """Let the session expire *ttl_seconds* after its last write, or never if None; return its version.
 
-    Expiry follows from the clock: nothing is deleted, and reading still shows the history.
+    Nothing is deleted when it expires, and its history can still be read.
 
     Raises:
-        InvalidInput: it is not 1 to 1,000,000,000.
+        InvalidInput: *ttl_seconds* is not between 1 and 1,000,000,000.
         SessionNotFound: the session has no events.
         VersionConflict: the session is not at *expected_version*.
     """

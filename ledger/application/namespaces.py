@@ -1,4 +1,4 @@
-"""Questions about many namespaces at once."""
+"""Read across many namespaces."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -8,16 +8,16 @@ from ledger.application.services import Services
 from ledger.ids import namespace_id
 from ledger.ports.session_index import IndexedSession
 from ledger.ports.stored_projections import Checkpoint
-from ledger.stored_projections.builds import live_builds, still_there
+from ledger.stored_projections.builds import live_builds, still_exist
 from ledger.stored_projections.session_index import SessionIndex
 
-_ASKED_AT_ONCE: Final = 500
+_NAMESPACES_PER_QUERY: Final = 500
 
 
 async def live_sessions(
     services: Services, names: Sequence[str], *, user_id: str | None, limit: int
 ) -> tuple[int, list[IndexedSession]]:
-    """Return how many sessions live in the namespaces of these *names*, and the *limit* newest."""
+    """Return how many live sessions the namespaces *names* have, and the *limit* newest of them."""
     by_id = {namespace_id(name): name for name in names}
 
     async def caught_up(namespace: UUID, build: Checkpoint | None, last: int) -> int:
@@ -28,15 +28,15 @@ async def live_sessions(
         found = await services.store.session_index.page_of_live(
             builds, user_id=user_id, moment=services.clock.now(), limit=limit
         )
-        if await still_there(services.store, SessionIndex.name, builds):
+        if await still_exist(services.store, SessionIndex.name, builds):
             return found
 
 
 async def namespace_names(services: Services) -> list[str]:
-    """Return the names of all namespaces there are, by name."""
+    """Return the names of all namespaces, sorted."""
     known = services.names_by_id
-    new = [each for each in await services.store.events.namespace_ids() if each not in known]
-    for at in range(0, len(new), _ASKED_AT_ONCE):
-        found = await services.store.events.namespaces(new[at : at + _ASKED_AT_ONCE])
+    new = [found_id for found_id in await services.store.events.namespace_ids() if found_id not in known]
+    for at in range(0, len(new), _NAMESPACES_PER_QUERY):
+        found = await services.store.events.namespaces(new[at : at + _NAMESPACES_PER_QUERY])
         known.update((namespace, info.namespace) for namespace, info in found.items())
     return sorted(known.values())

@@ -1,4 +1,4 @@
-"""Telling the handlers of this process what happened to a session."""
+"""Call the handlers of this process when a session changes."""
 
 import asyncio
 import inspect
@@ -16,41 +16,43 @@ log = logging.getLogger("ledger")
 
 
 class Notifications:
-    """Handlers by namespace and event; coroutines of theirs run as tasks."""
+    """The handlers by namespace and event; async handlers run as tasks."""
 
     def __init__(self) -> None:
         self._handlers: dict[tuple[str, str], list[Callable[..., object]]] = {}
         self._running: set[asyncio.Task[object]] = set()
 
     def add(self, namespace: str, event: Notification, handler: Callable[..., object]) -> Callable[[], None]:
-        """Call *handler* after each *event* in a namespace; return a function that ends it.
+        """Call *handler* after each *event* in a namespace; return a function that removes it.
 
         Raises:
-            InvalidInput: there is no such event, or the handler is no function.
+            InvalidInput: there is no such event, or the handler is not callable.
         """
         if event not in get_args(Notification):
-            raise InvalidInput("unknown_notification", "entry:added, compressed or session:cleared", field="event")
+            raise InvalidInput(
+                "unknown_notification", "must be entry:added, compressed or session:cleared", field="event"
+            )
         if not callable(handler):
-            raise InvalidInput("wrong_type", "is a function", field="handler")
+            raise InvalidInput("wrong_type", "must be a function", field="handler")
         handlers = self._handlers.setdefault((namespace, event), [])
-        own = partial(handler)  # equal to no other, also if the same handler is given twice
+        own = partial(handler)  # a new object, so that a handler given twice can be removed once
         handlers.append(own)
 
-        def end() -> None:
+        def remove() -> None:
             with suppress(ValueError):
                 handlers.remove(own)
 
-        return end
+        return remove
 
     def has_handler(self, namespace: str, event: Notification) -> bool:
-        """Tell whether an event has a handler."""
+        """Tell whether *event* has a handler."""
         return bool(self._handlers.get((namespace, event)))
 
-    def notify(self, namespace: str, event: Notification, session_id: str, *about: object) -> None:
-        """Call the handlers of *event*; one that fails harms neither the others nor the caller."""
+    def notify(self, namespace: str, event: Notification, session_id: str, *details: object) -> None:
+        """Call the handlers of *event*; a failure is logged and reaches neither the others nor the caller."""
         for handler in tuple(self._handlers.get((namespace, event), ())):
             try:
-                outcome = handler(session_id, *about)
+                outcome = handler(session_id, *details)
                 if inspect.iscoroutine(outcome):
                     task = asyncio.create_task(outcome)
                     self._running.add(task)
@@ -59,7 +61,7 @@ class Notifications:
                 log.exception("a handler of %s failed", event)
 
     async def settle(self) -> None:
-        """Wait for the handlers that are still running."""
+        """Wait for async handlers that are still running."""
         await asyncio.gather(*self._running, return_exceptions=True)
 
     def _ended(self, task: asyncio.Task[object]) -> None:
@@ -71,10 +73,10 @@ class Notifications:
 def on(handle: NamespaceHandle, event: Notification, handler: Callable[..., object]) -> Callable[[], None]:
     """Call *handler* after each ``entry:added``, ``compressed`` or ``session:cleared`` of this process.
 
-    It gets the session id and the entry, the result, or nothing more. What it raises is logged. Return a
-    function that ends it.
+    Its arguments are the session id and, for the first two, the entry or the result. Its exceptions are logged. Return
+    a function that removes it.
 
     Raises:
-        InvalidInput: there is no such event, or the handler is no function.
+        InvalidInput: there is no such event, or the handler is not callable.
     """
     return handle.services.notifications.add(handle.namespace, event, handler)

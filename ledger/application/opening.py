@@ -1,4 +1,4 @@
-"""Opening the library: one namespace, one actor, and services of its own."""
+"""Open the library: one namespace, one actor, and its own services."""
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -31,7 +31,7 @@ async def open_ledger(
     group_commit: bool = True,
     allow_unsafe: bool = False,
 ) -> AsyncIterator[L]:
-    """Open services as `MemoryLedger.open` says, and yield the *facade* over them."""
+    """Open services with the arguments of `MemoryLedger.open`, and yield the *facade* over them."""
     settings = load_settings(database_url=database_url, namespace=namespace, data_dir=data_dir, actor=actor)
     async with open_services(
         settings,

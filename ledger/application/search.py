@@ -1,4 +1,4 @@
-"""Searching what was ever said."""
+"""Search the texts of sessions."""
 
 from ledger.application.handle import NamespaceHandle
 from ledger.errors import InvalidInput
@@ -23,32 +23,31 @@ async def search(
     include_erased: bool = False,
     catch_up: bool = True,
 ) -> list[SearchResult]:
-    """Return the *top_k* texts that answer *query* best, each with *around* entries before and after it.
+    """Return the *top_k* texts that match *query* best, each with *around* entries before and after it.
 
-    A text is found if it has any of the words; rare words count for more. The query is plain words: quotes
-    and signs mean nothing. Looked through are entries in the window, entries a compaction covered, and
-    summaries, in one session, in those of a user, or in the namespace; with *collection*, the summaries of
-    that knowledge base instead. What was removed or cleared is not found, what was erased from the window
-    only with *include_erased*.
+    A text matches if it has any of the words; rare words count for more. The query is plain words: quotes and
+    operators have no meaning. The search covers entries in the window, entries that a compaction covered, and
+    summaries: of one session, of a user, or of the namespace. With *collection* it covers the summaries of that
+    knowledge base instead. Removed and cleared texts are not found, erased ones only with *include_erased*.
 
-    What was added before the call is found, unless *catch_up* is false. Order: score, then the newest first.
+    Texts added before the call are found, unless *catch_up* is false. The best score comes first, then the newest.
 
     Raises:
-        InvalidInput: a number is out of bounds, or a name is none.
+        InvalidInput: a number is out of bounds, or a name is not valid.
         SessionNotFound: the session has no events.
         Unavailable: the database, or the extra ``knowledge``, is missing.
     """
     # R-REC-4, R-KB-2
     handle.services.check_open()
     if not isinstance(query, str):
-        raise InvalidInput("wrong_type", "a query is text", field="query")
+        raise InvalidInput("wrong_type", "must be text", field="query")
     check_integer(top_k, field="top_k", code="bad_limit", least=1, most=MOST_FOUND)
     check_integer(around, field="around", code="bad_limit", least=0, most=MOST_AROUND)
     check_flag(include_erased, field="include_erased")
     if collection is not None:
         check_name(collection, field="collection")
     stream = None if session_id is None else await handle.existing(session_id, user_id)
-    asked = SearchQuery(
+    search_query = SearchQuery(
         text=query,
         kinds=("entry", "summary") if collection is None else ("knowledge",),
         stream=stream,
@@ -57,13 +56,13 @@ async def search(
         include_erased=include_erased,
         limit=top_k,
     )
-    return await handle.indexes.finder.search(asked, around=around, catch_up=catch_up)
+    return await handle.indexes.finder.search(search_query, around=around, catch_up=catch_up)
 
 
 async def embed_pending(handle: NamespaceHandle) -> int:
-    """Embed the texts that have no vector yet, and return how many; searches do it in the background.
+    """Embed the texts that have no vector yet, and return how many; each search starts this in the background.
 
     Raises:
-        EmbedderFailed: the model gave nothing usable; what was embedded before is kept.
+        EmbedderFailed: the model returned nothing usable; vectors stored before it stay.
     """
     return await handle.indexes.finder.embed()

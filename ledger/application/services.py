@@ -1,4 +1,4 @@
-"""The one wiring: what all use cases need, built once over a store, for all of its namespaces."""
+"""The one wiring: all that use cases need, built once per store for all of its namespaces."""
 
 import asyncio
 import os
@@ -58,16 +58,16 @@ class Indexes:
 
     @cached_property
     def projections(self) -> StoredProjections:
-        """All of them, by name."""
+        """All stored projections of the namespace, by name."""
         _, records = self._services.record_indexes.of(self._namespace_id)
         return StoredProjections(self.builds, self.sessions, self.texts, records)
 
 
 class Services:
-    """What use cases share; `open_services` makes one from settings.
+    """The parts that use cases share; `open_services` creates them from settings.
 
-    *config* is the memory config of sessions that begin here. *reconstruct* lets an expired session come back with the
-    next write. At most *open_namespaces* keep their `Indexes`.
+    *config* is the memory config of new sessions. With *reconstruct*, the next write resumes an expired session. The
+    `Indexes` of at most *open_namespaces* namespaces stay in memory.
     """
 
     def __init__(
@@ -116,12 +116,12 @@ class Services:
         self.what_if_answers: dict[str, KnownAnswers] = {}
         self._indexes: OrderedDict[str, Indexes] = OrderedDict()
         self._open_namespaces = open_namespaces
-        self.names_by_id: dict[UUID, str] = {}  # of namespaces, which never change theirs
+        self.names_by_id: dict[UUID, str] = {}  # a namespace never changes its name
         self._closed = False
         self._pid = os.getpid()
 
     def handle(self, namespace: str, actor: str = "") -> NamespaceHandle:
-        """Return the services as *actor* sees them in *namespace*; it costs nothing.
+        """Return the services for *actor* in *namespace*; this is cheap.
 
         Raises:
             InvalidInput: ``bad_name``.
@@ -129,17 +129,15 @@ class Services:
         """
         self.check_open()
         return NamespaceHandle(
-            self,
-            check_name(namespace, field="namespace"),
-            check_name(actor, field="actor", may_be_empty=True),
+            self, check_name(namespace, field="namespace"), check_name(actor, field="actor", may_be_empty=True)
         )
 
     def indexes(self, namespace: str) -> Indexes:
-        """Return the stored projections of a namespace; of those in use longest ago some are dropped."""
+        """Return the stored projections of a namespace; those least recently used may be dropped."""
         indexes = self._indexes.get(namespace)
         if indexes is None:
             indexes = self._indexes[namespace] = Indexes(self, namespace)
-            idle = [name for name, each in self._indexes.items() if name != namespace and not each.finder.is_embedding]
+            idle = [name for name, old in self._indexes.items() if name != namespace and not old.finder.is_embedding]
             for name in idle[: max(0, len(self._indexes) - self._open_namespaces)]:
                 del self._indexes[name]
         self._indexes.move_to_end(namespace)
@@ -147,14 +145,14 @@ class Services:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether this process was forked after they were opened: the connections are its parent's."""
+        """Whether this process was forked after the services were opened: the connections belong to its parent."""
         return self._pid != os.getpid()
 
     def check_open(self) -> None:
-        """Refuse what would open the store's connections again.
+        """Refuse to use services that this process cannot use.
 
         Raises:
-            Unavailable: the services are closed, or were opened by the process that this one was forked from.
+            Unavailable: the services are closed, or this process was forked after they were opened.
         """
         if self.is_foreign:
             raise Unavailable("the ledger was opened in another process, before a fork; open it in this process")
@@ -162,14 +160,14 @@ class Services:
             raise Unavailable("the ledger is closed; open it again")
 
     async def close(self) -> None:
-        """Finish what is under way; a compaction that does not end soon is given up, which is recorded."""
+        """Finish running work; a compaction that takes too long is cancelled, which is recorded."""
         if self.is_foreign:
             return
         await self.compactor.close(grace_s=CLOSE_GRACE_S)
-        await self.notifications.settle()  # they may still use the ledger
+        await self.notifications.settle()  # handlers may still use the ledger
         self._closed = True
-        await asyncio.gather(*(each.finder.close() for each in self._indexes.values()))
-        await self.compactor.close(grace_s=CLOSE_GRACE_S)  # what the handlers have started
+        await asyncio.gather(*(indexes.finder.close() for indexes in self._indexes.values()))
+        await self.compactor.close(grace_s=CLOSE_GRACE_S)  # compactions that the handlers started
         await self.commands.settle()
 
 
@@ -188,10 +186,10 @@ async def open_services(
     group_commit: bool = True,
     allow_unsafe: bool = False,
 ) -> AsyncIterator[Services]:
-    """Open the store that *settings* name, unless one is given, and wire the services over it; close what it opened.
+    """Open the store that *settings* name, unless *store* is given, and wire the services; close what was opened here.
 
-    Without *summarizer* or *embedder* the settings' models are used; *summarizer_model* is the one to ask where the
-    settings name only an endpoint or a key.
+    Without *summarizer* or *embedder* the settings' models are used; *summarizer_model* is used if the settings name
+    only an endpoint or a key.
 
     Raises:
         InvalidInput: a setting, or *config*, is wrong.

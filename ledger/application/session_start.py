@@ -1,22 +1,21 @@
-"""What comes before a write to a session: its opening, if nothing lives there, or its return after it expired."""
+"""The commands before a write to a session: open it if it is not live, or resume it after it expired."""
 
 from ledger.application.handle import NamespaceHandle
-from ledger.events import EntryAdded
+from ledger.events import EntryAdded, SessionOpened
 from ledger.ids import Stream
 from ledger.session.commands import Command, OpenSession, RestoreSession
 from ledger.session.drafts import EntryDraft
 from ledger.session.state import SessionState
 from ledger.tokenizers import entry_event
+from projections import config as memory_config
 from projections.config import MemoryConfig
 
 
 def starts_life(handle: NamespaceHandle, state: SessionState) -> bool:
-    """Tell whether what is written now is the first of another life."""
+    """Tell whether the next write starts a new life of the session."""
     if not state.opened:
         return True
-    if (
-        state.working.ttl_seconds is None or handle.services.reconstruct
-    ):  # then an expired session comes back (http W-22)
+    if state.working.ttl_seconds is None or handle.services.reconstruct:  # a session that expired resumes (http W-22)
         return False
     return state.has_expired(handle.services.clock.now())
 
@@ -24,7 +23,7 @@ def starts_life(handle: NamespaceHandle, state: SessionState) -> bool:
 def opening_commands(
     handle: NamespaceHandle, stream: Stream, state: SessionState, config: MemoryConfig | None = None
 ) -> list[Command]:
-    """Return the command that begins the session's life, or resumes it, unless it lives."""
+    """Return the command that starts or resumes the session's life; none if it is live."""
     if not starts_life(handle, state):
         return resuming_commands(handle, state)
     return [
@@ -39,8 +38,19 @@ def opening_commands(
     ]
 
 
+def session_opened(stream: Stream, config: MemoryConfig, write_id: str) -> SessionOpened:
+    """Return the event that starts a life of the session of *stream*."""
+    return SessionOpened(
+        write_id=write_id,
+        namespace=stream.namespace,
+        user_id=stream.user_id,
+        session_id=stream.session_id,
+        config=memory_config.dump(config),
+    )
+
+
 def resuming_commands(handle: NamespaceHandle, state: SessionState) -> list[Command]:
-    """Return the command that resumes an expired session before it is written to; none for one that lives."""
+    """Return the command that resumes an expired session before a write; none if it is live."""
     clock = handle.services.clock
     expired = state.working.ttl_seconds is not None and state.has_expired(clock.now())
     return [RestoreSession(clock.ulid())] if expired and not starts_life(handle, state) else []
@@ -50,8 +60,5 @@ def new_entry(handle: NamespaceHandle, draft: EntryDraft, write_id: str, state: 
     """Return *draft* with an id and a token count, as an event."""
     config = handle.services.config if starts_life(handle, state) else state.config
     return entry_event(
-        draft,
-        write_id=write_id,
-        entry_id=draft.entry_id or handle.services.clock.ulid(),
-        tokenizer=config.tokenizer,
+        draft, write_id=write_id, entry_id=draft.entry_id or handle.services.clock.ulid(), tokenizer=config.tokenizer
     )

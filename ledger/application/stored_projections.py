@@ -1,4 +1,4 @@
-"""What is kept in tables beside the log: what there is, how far it is, and building it anew."""
+"""List the stored projections, read their progress, and rebuild them."""
 
 from collections.abc import Callable
 
@@ -7,12 +7,12 @@ from ledger.stored_projections.registry import BuildStatus, RebuiltProjection, S
 
 
 def stored_projections(handle: NamespaceHandle) -> list[StoredProjectionInfo]:
-    """Return the projections that this release keeps in tables."""
+    """Return the stored projections of this release."""
     return handle.indexes.projections.listed()
 
 
 async def projection_builds(handle: NamespaceHandle) -> list[BuildStatus]:
-    """Return the builds of the stored projections of this namespace, and how far each has folded it."""
+    """Return the builds of this namespace's stored projections, each with the position it is folded up to."""
     return await handle.indexes.projections.status()
 
 
@@ -22,13 +22,13 @@ async def rebuild_projections(
     *,
     progress: Callable[[str, int, int], None] = lambda name, done, total: None,
 ) -> list[RebuiltProjection]:
-    """Build the stored projection *name*, or all, anew from the log, while readers use what there is.
+    """Rebuild the stored projection *name*, or all of them, from the log, while readers use the old build.
 
-    The new build takes the old one's place in one transaction. One that was interrupted is gone on with.
+    The new build replaces the old one in one transaction. An interrupted rebuild is continued.
     *progress* gets (name, position reached, last position).
 
     Raises:
         InvalidInput: there is no such projection.
-        Conflict: another rebuild was ahead.
+        Conflict: another rebuild was first.
     """
     return await handle.indexes.projections.rebuild(name, progress=progress)

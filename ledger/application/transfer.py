@@ -1,4 +1,4 @@
-"""Taking sessions along: states as JSON, histories as files."""
+"""Export and import sessions: states as JSON, histories as files."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
@@ -36,35 +36,35 @@ async def import_session(
     *,
     user_id: str | None = None,
 ) -> ImportedState:
-    """Put an exported state in place of the session's; an equal one changes nothing.
+    """Replace the session's state by an exported one; an equal state changes nothing.
 
-    The state's own name is used if only it is given. Nothing is compacted by it.
+    Given only the state, its ``sessionId`` is used. An import starts no compaction.
 
     Raises:
-        InvalidInput: a field is unknown or wrong, or an id dangles or occurs twice.
+        InvalidInput: a field is unknown or wrong, or an id is missing or occurs twice.
     """
     name: Any = session_id
     if isinstance(session_id, Mapping):
         state, name = session_id, session_id.get("sessionId")
     if state is None or name is None:
-        raise InvalidInput("missing_field", "give a session id and a state, or a state with its own", field="state")
+        raise InvalidInput("missing_field", "must have a sessionId, or give session_id and state", field="state")
     session_state.check_shape(state)
     stream = handle.stream(name, user_id)
     current = await handle.services.states.current(stream)
     if current.version and _same(await export_session(handle, name, user_id=user_id), state):
         return _imported(name, current, state.get("totalTokens"))
 
-    async def decision_for(now: SessionState) -> Decision[int | None]:
+    async def decision_for(newest: SessionState) -> Decision[int | None]:
         write_id = handle.services.clock.ulid()
         command, claimed = session_state.import_state(
             state,
             write_id=write_id,
-            added=lambda draft: new_entry(handle, draft, write_id, now),
+            added=lambda draft: new_entry(handle, draft, write_id, newest),
             new_id=handle.services.clock.ulid,
         )
-        return Decision([*opening_commands(handle, stream, now), command], claimed)
+        return Decision([*opening_commands(handle, stream, newest), command], claimed)
 
-    written, claimed = await handle.services.commands.write_noting(stream, decision_for, actor=handle.actor)
+    written, claimed = await handle.services.commands.write_with_note(stream, decision_for, actor=handle.actor)
     return _imported(name, written.state, claimed)
 
 
@@ -75,9 +75,9 @@ async def import_conversations(
     user_id: str | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Imported:
-    """Record conversations read by `ledger.importers`, all in one transaction; nothing is recorded twice.
+    """Record conversations read by `ledger.importers`, all in one transaction, and each entry once.
 
-    *progress* gets (conversations prepared, all of them).
+    *progress* gets (conversations prepared, all conversations).
     """
     handle.services.check_open()
     return await _files(handle).conversations(
@@ -88,7 +88,7 @@ async def import_conversations(
 async def import_file(
     handle: NamespaceHandle, lines: Lines, *, session_id: str | None = None, user_id: str | None = None
 ) -> Imported:
-    """Copy sessions from one of our own files, proved line by line before anything is written."""
+    """Copy sessions from an export file; every line is verified before anything is written."""
     handle.services.check_open()
     return await _files(handle).export(lines, session_id=session_id, user_id=user_id)
 
@@ -96,7 +96,7 @@ async def import_file(
 async def export_file(
     handle: NamespaceHandle, session_id: str | None = None, *, user_id: str | None = None
 ) -> AsyncIterator[bytes]:
-    """Yield a session, or the whole namespace, as the lines of one of our own files.
+    """Yield a session, or the whole namespace, as the lines of an export file.
 
     Raises:
         SessionNotFound: there are no events to export.
@@ -113,9 +113,9 @@ def _files(handle: NamespaceHandle) -> FileImport:
 
 
 def _same(exported: JsonObject, state: Mapping[str, Any]) -> bool:
-    """Tell whether *state* holds what was *exported*, whatever its name and its total."""
-    apart = {"sessionId": None, "totalTokens": None}
-    return {**exported, **apart} == {**state, **apart}
+    """Tell whether *state* equals what was *exported*, except for its name and total."""
+    ignored = {"sessionId": None, "totalTokens": None}
+    return {**exported, **ignored} == {**state, **ignored}
 
 
 def _imported(session_id: str, state: SessionState, claimed: int | None) -> ImportedState:

@@ -1,4 +1,4 @@
-"""What would have been under another memory config, and what differs between two points. Nothing is written."""
+"""Replay a session under another memory config, and compare two points of it. Nothing is written."""
 
 from collections import ChainMap
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ from ledger.strict_json import check_flag, check_integer
 from ledger.summarizers import SummarizerChoice, chosen_summarizer
 from ledger.what_if.answers import OnMiss, cache_of
 from ledger.what_if.replay import Replay, Replayed
-from ledger.what_if.run import Answers, answer_source, recorded, run, tried
+from ledger.what_if.run import Answers, answer_source, recorded, run, side_of
 from projections import config as memory_config
 from projections import ranges
 
@@ -35,18 +35,18 @@ async def what_if(
     recount: bool = False,
     **when: Unpack[When],
 ) -> WhatIf:
-    """Return what the session would be, now or then, had *config* been in force from its first entry.
+    """Return what the session would be, now or in the past, if *config* had applied from its first entry.
 
-    Without a *config* the session's own is meant, as it is now or was then.
-    Summaries come from the session's own record, by the digest of what was asked. Without a *summarizer* the
-    session's own one is meant. *on_miss* says what happens to a question nobody has answered: ``raise``,
-    ``call`` the summarizer, or ``estimate`` the length of its answer. Entries in *without*, by id or version,
-    are left out; *recount* counts tokens anew, by the config's tokenizer. Nothing is written.
+    Without *config* the session's own one applies, as it is now or was then. Summaries come from the session's
+    history, found by the digest of the request. For a request without a recorded answer *on_miss* is ``raise``,
+    ``call`` the *summarizer* (by default the session's own), or ``estimate`` the length of the answer. Entries in
+    *without*, by id or version, are left out; *recount* counts tokens again with the config's tokenizer. Nothing is
+    written.
 
     Raises:
         InvalidInput: the config is wrong, or a model is to be called and there is none.
-        SessionNotFound, VersionNotFound, EntryNotFound: there is no such thing.
-        SummaryMissing: nobody has answered a question, and *on_miss* is ``raise``.
+        SessionNotFound, VersionNotFound, EntryNotFound: the session, the version or an entry does not exist.
+        SummaryMissing: a request has no recorded answer, and *on_miss* is ``raise``.
     """
     # R-WIF-1 … R-WIF-7
     left_out = _names_in(without)
@@ -55,11 +55,11 @@ async def what_if(
     if moment is not None:
         version = await _version_at(handle, stream, moment)
     events = await handle.events(session_id, when.get("user_id"), version=version)
-    was = recorded(events, handle.services.prices)
-    seen, replayed, answers = await _tried(
+    before = recorded(events, handle.services.prices)
+    after, replayed, answers = await _replayed(
         handle,
         stream,
-        was.state.config if config is None else config,
+        before.state.config if config is None else config,
         events,
         summarizer=summarizer,
         on_miss=on_miss,
@@ -69,14 +69,14 @@ async def what_if(
     return WhatIf(
         session_id=session_id,
         version=events[-1].version,
-        config=seen.state.config,
-        state=seen.state,
-        window=window_of(seen.state, seen.hints),
+        config=after.state.config,
+        state=after.state,
+        window=window_of(after.state, after.hints),
         completed=replayed.completed,
         failed=replayed.failed,
-        spent=seen.spent,
+        spent=after.spent,
         answers=answers,
-        difference=difference(was, seen, covered_by(replayed.completed)),
+        difference=difference(before, after, covered_by(replayed.completed)),
     )
 
 
@@ -91,9 +91,8 @@ async def diff(
 ) -> Difference:
     """Return what differs between two points of the session: what a model saw, prices, and all content.
 
-    Each side is a version, a moment with an offset, now if it is none, or a memory config, which is replayed up to the
-    version of the other side; data and memories, which no config touches, are then the same. Raises as `get_state` and
-    `what_if` do.
+    Each side is a version, a moment with an offset, None for now, or a memory config, which is replayed up to the
+    version of the other side; data and memories do not depend on the config. Raises as `get_state` and `what_if` do.
     """
     # R-WIF-8, http W-72
     stream = handle.stream(session_id, user_id)
@@ -114,9 +113,9 @@ async def diff(
             sides.append(recorded(_until(events, version), handle.services.prices))
         else:
             assert not isinstance(point, int | datetime | str | None)
-            seen, replayed, _ = await _tried(handle, stream, point, _until(events, replayed_until), on_miss=on_miss)
+            side, replayed, _ = await _replayed(handle, stream, point, _until(events, replayed_until), on_miss=on_miss)
             covered = ranges.union([covered, covered_by(replayed.completed)])
-            sides.append(seen)
+            sides.append(side)
     first, last = versions
     if first is not None and last is not None and first < last:
         between = (event.payload for event in events if first < event.version <= last)
@@ -124,7 +123,7 @@ async def diff(
     return difference(sides[0], sides[1], covered)
 
 
-async def _tried(
+async def _replayed(
     handle: NamespaceHandle,
     stream: Stream,
     config: ConfigLike,
@@ -135,29 +134,29 @@ async def _tried(
     without: frozenset[str] = frozenset(),
     recount: bool = False,
 ) -> tuple[DiffInput, Replayed, Answers]:
-    wanted = memory_config.load(config)
+    loaded = memory_config.load(config)
     if on_miss not in get_args(OnMiss):
-        raise InvalidInput("wrong_type", f"is one of {', '.join(get_args(OnMiss))}", field="on_miss")
+        raise InvalidInput("wrong_type", f"must be one of {', '.join(get_args(OnMiss))}", field="on_miss")
     check_flag(recount, field="recount")
     own = handle.services.compactor.summarizer_of(stream)
     summary_source = answer_source(chosen_summarizer(summarizer) if summarizer is not None else own, events)
     replayed, answers = await run(
-        Replay(wanted, method=summary_source.method, model=summary_source.model, without=without, recount=recount),
+        Replay(loaded, method=summary_source.method, model=summary_source.model, without=without, recount=recount),
         events,
         cache=ChainMap(handle.services.what_if_answers, cache_of(events)),
         answer_source=summary_source,
         on_miss=on_miss,
-        tokenizer=wanted.tokenizer,
+        tokenizer=loaded.tokenizer,
         deadline_s=handle.services.summarizer_timeout_s,
     )
-    return tried(replayed, handle.services.prices), replayed, answers
+    return side_of(replayed, handle.services.prices), replayed, answers
 
 
 async def _version_of(handle: NamespaceHandle, stream: Stream, point: Point | None) -> int | None:
-    """Return the version that *point* means; none if it is now, or a config."""
+    """Return the version of *point*; None if it is None or a config."""
     match point:
         case bool():
-            raise InvalidInput("bad_version", "is a version, a moment or a config", field="point")
+            raise InvalidInput("bad_version", "must be a version, a moment or a config", field="point")
         case int():
             return check_integer(point, field="version")
         case datetime() | str():
@@ -178,12 +177,12 @@ def _names_in(without: Any) -> list[str | int]:
     listed = isinstance(without, Iterable) and not isinstance(without, str | bytes)
     names: list[Any] = list(without) if listed else []
     if not listed or not all(isinstance(name, str | int) and not isinstance(name, bool) for name in names):
-        raise InvalidInput("wrong_type", "is a list of entry ids or versions", field="without")
+        raise InvalidInput("wrong_type", "must be a list of entry ids or versions", field="without")
     return names
 
 
 def _ids_of(names: Iterable[str | int], events: Sequence[RecordedEvent]) -> frozenset[str]:
-    """Return the ids of the entries that *names*, ids or versions, mean.
+    """Return the ids of the entries that *names*, ids or versions, refer to.
 
     Raises:
         EntryNotFound: there never was such an entry.

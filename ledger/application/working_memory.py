@@ -1,4 +1,4 @@
-"""Working memory as its clients write it: a whole body, of which only the difference becomes events."""
+"""Write working memory: clients send a whole body, and only the differences become events."""
 
 import asyncio
 from collections.abc import Sequence
@@ -10,7 +10,8 @@ from typing import Final
 import msgspec
 
 from ledger.application.handle import NamespaceHandle
-from ledger.application.restoring import count, session_opened
+from ledger.application.restore import count
+from ledger.application.session_start import session_opened
 from ledger.errors import PreconditionFailed
 from ledger.events import EntryAdded, EntryEdited, EntryRemoved, Ranges, to_datetime
 from ledger.history.items import prior_items
@@ -42,27 +43,27 @@ async def put_working_memory(
     user_id: str | None = None,
     state: SessionState | None = None,
 ) -> PutResult:
-    """Bring the session to what *body* says, as far as its writer is known to have seen what it changes.
+    """Change the session to *body*, except for what its writer cannot have seen.
 
     Args:
         handle: The namespace and the actor.
-        session_id: The session; one that does not live begins under *config*.
+        session_id: The session; if it is not live, it starts with *config*.
         body: All of its working memory.
         config: The memory config of a new session.
-        when: What the session must be.
-        last_accessed: The stamp of the version that the writer had seen.
-        context_window: The limit in tokens of the session's compaction.
+        when: The precondition on the session.
+        last_accessed: The ``last_accessed`` of the version that the writer had read.
+        context_window: The limit of the session's compaction, in tokens.
         model_name: The model whose window is that limit.
-        compact: Whether a compaction may start. It goes on in the background.
+        compact: Whether a compaction may start. It runs in the background.
         wait_s: How many seconds to wait for compactions, so that the answer is the state after them.
         idempotency_key: A repeated request with this key gets the first answer.
-        user_id: Whose session.
+        user_id: The user of the session.
         state: The session's state, if the caller has just read it; it is not read again then.
 
     Raises:
-        PreconditionFailed: the session is not what *when* says.
+        PreconditionFailed: the session does not meet *when*.
         IdempotencyMismatch: the key belongs to another body.
-        Unavailable: other writers kept coming first, or the database is away.
+        Unavailable: other writers were always first, or the database could not be reached.
     """
     stream = handle.stream(session_id, user_id)
 
@@ -73,12 +74,7 @@ async def put_working_memory(
     if idempotency_key is not None:
         request = [_plain(body), last_accessed]
         idempotency = handle.idempotency(stream, "put_working_memory", request, idempotency_key)
-    written = await handle.write(
-        stream,
-        commands_for,
-        idempotency=idempotency,
-        state=state,
-    )
+    written = await handle.write(stream, commands_for, idempotency=idempotency, state=state)
     if written.replayed:
         first = await handle.services.states.at(stream, version=written.receipts[-1].version)
         return PutResult(state=end_of_batch(first), replayed=True)
@@ -86,26 +82,28 @@ async def put_working_memory(
         await handle.services.compactor.evaluate(stream, written.state, actor=handle.actor)
     newest = written.state
     if written.events and wait_s is not None:
-        with suppress(TimeoutError):  # it goes on in the background (http W-45)
+        with suppress(TimeoutError):  # the compaction continues in the background (http W-45)
             async with asyncio.timeout(wait_s):
                 await handle.services.compactor.settle(stream)
                 newest = handle.services.states.known(stream) or await handle.services.states.current(stream)
     return PutResult(state=end_of_batch(newest))
 
 
-async def note_view(handle: NamespaceHandle, session_id: str, view: ServedView, *, user_id: str | None = None) -> None:
-    """Remember that *view* was served, so that who writes it back withdraws nothing it left out."""
+async def record_view(
+    handle: NamespaceHandle, session_id: str, view: ServedView, *, user_id: str | None = None
+) -> None:
+    """Record that *view* was returned, so that writing it back removes nothing that it left out."""
     await handle.services.store.served_views.save(
         handle.stream(session_id, user_id), view, now=handle.services.clock.now()
     )
 
 
 async def current_state(handle: NamespaceHandle, session_id: str, *, user_id: str | None = None) -> SessionState:
-    """Return the session's state as of now; version 0 if it has no events."""
+    """Return the session's current state; version 0 if it has no events."""
     return end_of_batch(await handle.services.states.current(handle.stream(session_id, user_id)))
 
 
-async def carries_proof(
+async def knows_session(
     handle: NamespaceHandle,
     session_id: str,
     body: Body,
@@ -114,7 +112,7 @@ async def carries_proof(
     state: SessionState,
     user_id: str | None = None,
 ) -> bool:
-    """Tell whether *body* carries a stamp of this session, which is at *state*, or the id of one of its items."""
+    """Tell whether *last_accessed* is a stamp of this session, or *body* has the id of one of its items."""
     # http W-14
     stream = handle.stream(session_id, user_id)
     if await _base(handle, stream, state, last_accessed) is not None:
@@ -137,16 +135,16 @@ async def _put(
     resumes = expired and handle.services.reconstruct
     fresh = not live and not resumes
     evidence = await _evidence(handle, stream, state, when, last_accessed, live=live)
-    anew = expired and fresh  # another life, holding exactly the body (http W-60)
+    new_life = expired and fresh  # a new life that has exactly the body (http W-60)
     session_config = config if fresh else state.config
     write_id = handle.services.clock.ulid()
     return PutSession(
         write_id=write_id,
         body=body,
-        evidence=Blind() if anew else evidence,
+        evidence=Blind() if new_life else evidence,
         count=partial(count, session_config.tokenizer),
         new_ids=tuple(handle.services.clock.ulid() for _ in range(body.ids_needed)),
-        prior=PriorItems() if anew else await prior_items(handle.services.store, stream, state, body),
+        prior=PriorItems() if new_life else await prior_items(handle.services.store, stream, state, body),
         views=() if fresh else await _views(handle, stream, state, body, evidence),
         opening=session_opened(stream, config, write_id) if fresh else None,
         restoring=resumes,
@@ -167,7 +165,7 @@ async def _evidence(
         raise PreconditionFailed(f"the session is at version {state.version}; read it again")
     if when.strict:
         if not live:
-            raise PreconditionFailed("there is no live session; send it without If-Match to begin one")
+            raise PreconditionFailed("there is no live session; send it without If-Match to start one")
         if when.version is not None and when.version != state.version:
             raise PreconditionFailed(f"the session is at version {state.version}; read it again")
         return IfMatch(await _omitted(handle, stream, state, when))
@@ -176,7 +174,7 @@ async def _evidence(
 
 
 async def _omitted(handle: NamespaceHandle, stream: Stream, state: SessionState, when: Precondition) -> Ranges:
-    """Return what was left out of the view that an ETag names."""
+    """Return the versions that the view named by an ETag left out."""
     if when.view is None:
         return ()
     for view in await handle.services.store.served_views.load(stream, now=handle.services.clock.now()):
@@ -188,7 +186,7 @@ async def _omitted(handle: NamespaceHandle, stream: Stream, state: SessionState,
 async def _base(
     handle: NamespaceHandle, stream: Stream, state: SessionState, last_accessed: datetime | None
 ) -> SessionState | None:
-    """Return the state whose stamp *last_accessed* is: what the writer had seen (http W-7, W-52)."""
+    """Return the state with the stamp *last_accessed*: what the writer had read (http W-7, W-52)."""
     if last_accessed is None or not state.version:
         return None
     if stamp_of(state) == last_accessed:
@@ -203,7 +201,7 @@ async def _base(
 async def _views(
     handle: NamespaceHandle, stream: Stream, state: SessionState, body: Body, evidence: Evidence
 ) -> tuple[ServedView, ...]:
-    """Return the views that the body may have been made from; none if it omits nothing, or replaces everything."""
+    """Return the views that the body may be based on; none if it omits nothing, or replaces everything."""
     sent = {message.id for message in body.messages}
     if isinstance(evidence, IfMatch) or all(entry.entry_id in sent for entry in state.window.entries):
         return ()
@@ -211,9 +209,9 @@ async def _views(
 
 
 def stamp_of(state: SessionState) -> datetime:
-    """Return the session's ``last_accessed``: the second of its last write, and its version as microseconds.
+    """Return the session's ``last_accessed``: the second of its last write, with its version as microseconds.
 
-    So it proves what a writer saw.
+    A writer that sends it proves what it had read.
     """
     # http W-7
     second = to_datetime(state.updated_us).replace(microsecond=0)
@@ -221,10 +219,10 @@ def stamp_of(state: SessionState) -> datetime:
 
 
 def with_limit(config: MemoryConfig, context_window: int | None, model_name: str | None) -> MemoryConfig:
-    """Return *config* with the limit of its progressive compaction as a request names it.
+    """Return *config* with the limit of a request in its progressive compaction.
 
     Raises:
-        pydantic.ValidationError: a config cannot have that limit.
+        pydantic.ValidationError: the limit is out of bounds.
     """
     limit = {"context_window": context_window, "model_name": model_name}
     compactions = tuple(
@@ -237,7 +235,7 @@ def with_limit(config: MemoryConfig, context_window: int | None, model_name: str
 
 
 def _plain(body: Body) -> object:
-    """Return *body* as JSON that is the same for the same body: sets have no order."""
+    """Return *body* as JSON with its sets sorted, so that equal bodies give equal JSON."""
     plain = msgspec.to_builtins(body)
     for memory in plain["memories"]:
         memory["sent"] = sorted(memory["sent"])

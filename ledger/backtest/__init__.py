@@ -1,5 +1,5 @@
-"""Memory configs tried on many recorded sessions: what the model would have been shown, and what it would have lost.
+"""Backtests: replay many recorded sessions under several memory configs, and measure what the model is shown.
 
-Pure: `turns`, `questions`, `budgets`, `measures`, `totals`, `findings`, `columns`. At the rim: `running` (processes,
-resuming), `report`, `plots` and `page`.
+Pure: `turns`, `questions`, `budgets`, `measures`, `totals`, `findings`, `columns`. With I/O: `running` (processes,
+continuation), `report`, `plots` and `page`.
 """

@@ -1,4 +1,4 @@
-"""The same memory config with another token budget, for the curve of what is kept against what is shown. Pure."""
+"""A memory config with another token budget, for the curve of evidence kept against tokens shown. Pure."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -7,15 +7,15 @@ from projections import config as memory_config
 from projections.config import MemoryConfig
 
 BUDGETS: Final = (500, 1_000, 2_000, 4_000, 8_000, 16_000)
-#: Fields that bound what is shown, in the order they are looked for.
+#: Fields that limit the tokens shown; the first that is present counts.
 _IN_WINDOW: Final = ("memory_max_tokens", "max_tokens")
 _IN_COMPACTION: Final = ("max_tokens", "context_window", "interaction_threshold_tokens")
 
 
 def with_budget(config: MemoryConfig, tokens: int) -> MemoryConfig | None:
-    """Return *config* with that budget; none if nothing in it counts tokens.
+    """Return *config* with a budget of *tokens*; None if nothing in it counts tokens.
 
-    The window's own limit counts, else the limit at which its first compaction sets in.
+    It sets the limit of the window, else the limit at which the first compaction starts.
     """
     raw = memory_config.dump(config)
     window = _limited(raw["window"], _IN_WINDOW, tokens)

@@ -1,4 +1,4 @@
-"""The columns of a backtest's table: what they are called, what they mean, and a row as text. Pure."""
+"""The columns of a backtest's table: their headings, their meanings, and a row as text. Pure."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -23,16 +23,16 @@ _LAST: Final = (
 _MODELS: Final = {"summary calls", "summary tokens", "summary cost"}
 _QUESTIONS: Final = (
     ("evidence in window", "share of the evidence that is shown when its question is asked"),
-    ("in summaries", "share that stands behind a summary which is shown; the summary may have left it out"),
+    ("in summaries", "share that a shown summary covers; its text may have left it out"),
     ("search@5", "share among the first five entries that a search of the whole session finds"),
     ("search@10", "share among the first ten"),
 )
 
 
 def columns(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """Return heading and meaning of each column that has something to say about *rows*."""
-    asked = any(row.model_calls for row in rows)
-    last = [column for column in _LAST if asked or column[0] not in _MODELS]
+    """Return heading and meaning of each column that applies to *rows*."""
+    has_calls = any(row.model_calls for row in rows)
+    last = [column for column in _LAST if has_calls or column[0] not in _MODELS]
     return [*_FIRST, *(_QUESTIONS if any(row.questions for row in rows) else ()), *last]
 
 
@@ -57,5 +57,5 @@ def cells(row: Row) -> dict[str, str]:
 
 
 def percent(share: Decimal | None) -> str:
-    """Return a share for people."""
+    """Return a share as a percentage, empty if None."""
     return "" if share is None else f"{share:.1%}"

@@ -1,4 +1,4 @@
-"""What a backtest's table says at first sight, in sentences. Pure."""
+"""The main results of a backtest, in sentences. Pure."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,7 +7,7 @@ from projections.config import MemoryConfig
 
 
 def findings(rows: Sequence[Row], configs: Mapping[str, MemoryConfig]) -> tuple[str, ...]:
-    """Return who shows least, who keeps most for little, and who never did what it is there for."""
+    """Return which config shows the fewest tokens, which keeps most evidence for few, and which never compact."""
     found = []
     most = max(rows, key=lambda row: row.total_shown)
     least = min(rows, key=lambda row: row.total_shown)

@@ -1,4 +1,4 @@
-"""What one memory config does to one session, turn by turn, and to what is later asked of it. Pure."""
+"""Measure one memory config on one session: the tokens shown at each turn, and the evidence for questions. Pure."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -26,12 +26,12 @@ from projections.strategies.recall import Recall
 from projections.window import Window
 from projections.word_index import WordIndex
 
-#: Who writes the summaries: the heuristic; or the record, with placeholders where it has none (R-WIF-5).
+#: The source of summaries: the heuristic, or the record with placeholders where it has none (R-WIF-5).
 Summaries: TypeAlias = Literal["heuristic", "estimate"]
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """How many pieces of evidence there are, and in how many cases one is there to answer with."""
+    """How many pieces of evidence the questions have, and how many are shown, summarized or found."""
 
     evidence: int = 0
     unplaced: int = 0
@@ -46,7 +46,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
-    """One session under one config; *shown* are the tokens of the window at each model call, in order."""
+    """One session under one config; *shown* has the tokens of the window at each model call, in order."""
 
     session: str
     config: str
@@ -58,7 +58,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Follower:
-    """Looks at a replay after each batch: counts what is shown, and keeps an index for windows that search."""
+    """Observes a replay after each batch: counts the tokens shown, and updates an index for windows that search."""
 
     def __init__(self, events: Sequence[RecordedEvent], config: MemoryConfig) -> None:
         self._asked_at = asked_at(events)
@@ -70,7 +70,7 @@ class Follower:
         self.split_pairs = 0
 
     def observe(self, state: SessionState, entries: Mapping[int, Entry]) -> None:
-        """Count what the model is shown at *state*, if it is asked there."""
+        """Count the tokens of the window at *state*, if a model is called there."""
         window = self.window(state, entries)
         if window is None:
             return
@@ -78,7 +78,7 @@ class Follower:
         self.split_pairs += split_pairs(self._pairs, {entry.version for entry in window.entries}, state.version)
 
     def window(self, state: SessionState, entries: Mapping[int, Entry]) -> Window | None:
-        """Return what the model is shown at *state*; none if it is not asked there."""
+        """Return the window at *state*; None if no model is called there."""
         if state.version not in self._asked_at:
             return None
         if isinstance(self._config.window, Recall):
@@ -86,7 +86,7 @@ class Follower:
         return window_of(state, hints_for(self._config.window, entries, searcher=self.index))
 
     def follow(self, entries: Mapping[int, Entry]) -> None:
-        """Bring the index up to *entries*."""
+        """Update the index to *entries*."""
         for version in self._known.keys() - entries.keys():
             self.index.remove(version)
         for version, entry in entries.items():
@@ -96,7 +96,7 @@ class Follower:
 
 
 class Needed(msgspec.Struct, frozen=True):
-    """A question, where its pieces of evidence stand, and what a search for it finds, best first.
+    """A question, the versions of each piece of its evidence, and what a search for it finds, best first.
 
     *left_out* pieces of its evidence are not counted.
     """
@@ -108,22 +108,22 @@ class Needed(msgspec.Struct, frozen=True):
 
 
 def needed_for(questions: Sequence[Question], events: Sequence[RecordedEvent], *, exact: bool = False) -> list[Needed]:
-    """Return where the evidence is; searched is everything said since the last clear and not withdrawn.
+    """Return where the evidence is, among the entries since the last clear that were not removed.
 
-    *exact* leaves out evidence that is neither an entry's id nor stands word for word in one.
+    *exact* leaves out evidence that is neither an entry's id nor a literal quote.
     """
     if not questions:
         return []
     recorded = [event for event in events if not event.type.startswith("compaction.")]
-    past = [past.entry for past in HISTORY.fold(recorded).current() if past.status != "removed"]
+    past = [item.entry for item in HISTORY.fold(recorded).current() if item.status != "removed"]
     index = WordIndex((entry.version, entry.content) for entry in past)
     transcript = Transcript(past)
     needed = []
-    for asked in questions:
-        places = [transcript.places(piece, exact=exact) for piece in asked.evidence]
+    for question in questions:
+        places = [transcript.places(piece, exact=exact) for piece in question.evidence]
         counted = tuple(versions for versions in places if versions or not exact)
-        found = tuple(version for version, _ in index.search(asked.question, 10))
-        needed.append(Needed(asked.question, counted, found, len(places) - len(counted)))
+        found = tuple(version for version, _ in index.search(question.question, 10))
+        needed.append(Needed(question.question, counted, found, len(places) - len(counted)))
     return needed
 
 
@@ -139,7 +139,7 @@ def measure(
     model: str | None = None,
     budgets: Sequence[int] = (),
 ) -> Measured:
-    """Return what *config*, called *name*, does to the session of *events*, and what it leaves to answer with."""
+    """Return the measures of *config*, called *name*, on the session of *events*."""
     follower = Follower(events, config)
     cache = None if summaries == "heuristic" else cache_of(events)
     done = replay(events, config, cache, model=model, on_miss="estimate", observe=follower.observe)
@@ -150,8 +150,8 @@ def measure(
             limited = with_budget(config, tokens)
             if limited is not None:
                 again = replay(events, limited, cache, model=model, on_miss="estimate") if limited.compactions else done
-                there = _ask(again, limited, needed)
-                curve.append((tokens, there.tokens, there.in_window))
+                answers = _ask(again, limited, needed)
+                curve.append((tokens, answers.tokens, answers.in_window))
         asked = msgspec.structs.replace(_ask(done, config, needed), by_budget=tuple(curve))
     return Measured(
         session=session,
@@ -165,12 +165,12 @@ def measure(
 
 
 def _ask(done: Replayed, config: MemoryConfig, needed: Sequence[Needed]) -> Asked:
-    """Ask each question where the replay ended, as what the user says next."""
+    """Ask each question at the end of the replay, as the next user message."""
     state = msgspec.structs.replace(done.state, config=config)
     recalls = isinstance(config.window, Recall)
     index = WordIndex((entry.version, entry.content) for entry in done.entries.values()) if recalls else WordIndex()
     homes = homes_of(done.entries.values()) if recalls else {}
-    standing = standing_for(done)
+    behind = entries_behind(done)
     counts: Counter[str] = Counter(questions=len(needed))
     for item in needed:
         hits = index.search(item.question, config.window.top_k) if isinstance(config.window, Recall) else []
@@ -178,7 +178,7 @@ def _ask(done: Replayed, config: MemoryConfig, needed: Sequence[Needed]) -> Aske
         counts["tokens"] += window.tokens
         shown = {entry.version for entry in window.entries}
         in_summaries_versions = {
-            version for summary in window.summaries for version in standing.get(summary.summary_id, ())
+            version for summary in window.summaries for version in behind.get(summary.summary_id, ())
         }
         counts["unplaced"] += item.left_out
         for versions in item.evidence:
@@ -209,11 +209,11 @@ def _with_question(state: SessionState, question: str) -> SessionState:
     return SESSION.evolve(state, event)
 
 
-def standing_for(done: Replayed) -> dict[str, frozenset[int]]:
-    """Return which entries each summary stands for, also through the summaries it folds."""
-    standing: dict[str, frozenset[int]] = {}
+def entries_behind(done: Replayed) -> dict[str, frozenset[int]]:
+    """Return the entries behind each summary, also through the summaries it folds."""
+    behind: dict[str, frozenset[int]] = {}
     for completed in done.completed:
         if completed.summary_id is not None:
-            folded = [standing.get(summary_id, frozenset()) for summary_id in completed.folds]
-            standing[completed.summary_id] = frozenset(ranges.versions(completed.covered)).union(*folded)
-    return standing
+            folded = [behind.get(summary_id, frozenset()) for summary_id in completed.folds]
+            behind[completed.summary_id] = frozenset(ranges.versions(completed.covered)).union(*folded)
+    return behind

@@ -1,4 +1,4 @@
-"""The report of a backtest as one HTML file that needs nothing beside it. Pure."""
+"""The report of a backtest as one self-contained HTML file. Pure."""
 
 import json
 from base64 import b64encode
@@ -13,7 +13,7 @@ from ledger.backtest.totals import Row
 
 _STYLE: Final = Path(__file__).with_name("page.css").read_text()
 
-#: Heading, and how to read what is below it.
+#: Heading, and how to read the picture below it.
 _EVIDENCE: Final = (
     "Evidence kept, against tokens shown",
     """A line is one config under several token budgets, a single mark is a config without one or one that nothing
@@ -35,7 +35,7 @@ def page(
     notes: Sequence[str],
     findings: Sequence[str] = (),
 ) -> str:
-    """Return the report; *configs* are shown in canonical form, *findings* above the table and *notes* below it."""
+    """Return the report: *findings*, the table, *notes*, pictures, and the *configs* in canonical form."""
     first = rows[0]
     about = f"{_many(first.sessions, 'session')}, {_many(first.turns, 'model call')}"
     if first.questions:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-#: Told apart also without colours, by marker and line.
+#: Lines differ in marker and style too, for readers who do not see colours.
 _COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#7f7f7f")
 _MARKERS: Final = "os^Dv<>P"
 _LINES: Final = ("-", "--", "-.", ":")
@@ -34,7 +34,7 @@ def panel_name(number: int) -> str:
 
 
 def plots(rows: Sequence[Row], measured: Sequence[Measured]) -> dict[str, bytes]:
-    """Return PNG files by name: ``evidence.png`` if questions were asked, ``tokens.png``, and one for each config.
+    """Return PNG files by name: ``evidence.png`` if there are questions, ``tokens.png``, and one for each config.
 
     Raises:
         InvalidInput: matplotlib is not installed.
@@ -42,9 +42,7 @@ def plots(rows: Sequence[Row], measured: Sequence[Measured]) -> dict[str, bytes]
     figures = {}
     if any(row.curve for row in rows):
         figures["evidence.png"] = _evidence(rows)
-    medians = {
-        row.config: _medians([measured.shown for measured in measured if measured.config == row.config]) for row in rows
-    }
+    medians = {row.config: _medians([item.shown for item in measured if item.config == row.config]) for row in rows}
     figures["tokens.png"] = _tokens(medians)
     if len(rows) > 1:
         figures.update((panel_name(number), _panel(config, medians)) for number, config in enumerate(medians))
@@ -52,15 +50,15 @@ def plots(rows: Sequence[Row], measured: Sequence[Measured]) -> dict[str, bytes]
 
 
 def _medians(sessions: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Return the median at each model call, over the sessions that have come that far."""
+    """Return the median at each model call, over the sessions that have so many calls."""
     length = max((len(session) for session in sessions), default=0)
     return tuple(
         at_rank(sorted(session[turn] for session in sessions if turn < len(session)), 50) for turn in range(length)
     )
 
 
-def _alike(lines: Mapping[str, Any]) -> dict[Any, list[str]]:
-    """Return the configs that share a line, which would hide each other."""
+def _by_line(lines: Mapping[str, Any]) -> dict[Any, list[str]]:
+    """Return the configs by line, since equal lines would hide each other."""
     names: dict[Any, list[str]] = {}
     for config, line in lines.items():
         names.setdefault(line, []).append(config)
@@ -73,7 +71,7 @@ def _evidence(rows: Sequence[Row]) -> bytes:
         row.config: tuple(dict.fromkeys((point.tokens, float(point.kept)) for point in row.curve)) for row in rows
     }
     drawn = {}
-    for number, (curve, names) in enumerate(_alike(curves).items()):
+    for number, (curve, names) in enumerate(_by_line(curves).items()):
         style = _style(number)
         if len(curve) == 1:
             style["linestyle"] = ""
@@ -91,7 +89,7 @@ def _evidence(rows: Sequence[Row]) -> bytes:
 def _tokens(medians: Mapping[str, Sequence[int]]) -> bytes:
     figure, axes = _figure(_SIZE, "model call in the session", "tokens shown (median)")
     drawn = {}
-    for number, (shown, names) in enumerate(_alike(medians).items()):
+    for number, (shown, names) in enumerate(_by_line(medians).items()):
         style = {**_style(number), "marker": ""}
         (drawn[", ".join(names)],) = axes.plot(range(1, len(shown) + 1), shown, **style)
     axes.yaxis.set_major_formatter(lambda tokens, _: f"{tokens:,.0f}")

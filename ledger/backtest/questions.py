@@ -1,11 +1,11 @@
-"""Questions whose answers stand in a known place of a session, and finding that place. Pure.
+"""Questions whose evidence is in known entries of a session, and the search for these entries. Pure.
 
 The neutral format is one JSON object a line:
 
     {"session": "support-4711", "question": "Which seat did I want?", "evidence": ["imp-5f…", "a window seat, please"]}
 
-A piece of *evidence* is an entry's id or a quote. The questions of the BFCL memory tasks are read too; their
-quotes stand in the file with the possible answers.
+A piece of *evidence* is an entry's id or a quote. Questions of the BFCL memory tasks are accepted too; their quotes are
+in the file with the possible answers.
 """
 
 import re
@@ -22,12 +22,12 @@ from projections.entries import Entry
 _GAP: Final = re.compile(r"\.{3,}|…")
 _ALIKE: Final = (("\u2019", "'"), ("\u2018", "'"), ("\u201c", '"'), ("\u201d", '"'), ("\u2014", "-"), ("\u2013", "-"))
 _WORD: Final = re.compile(r"\w+")
-#: A quote that stands nowhere word for word is taken to be from the entry that has so many of its words.
+#: A quote that no entry has literally belongs to the entry with at least this share of its words.
 _NEARLY: Final = 0.8
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked of a session at its end, and the pieces of evidence an answer needs."""
+    """A question at the end of a session, and the pieces of evidence that an answer needs."""
 
     session: str
     question: str
@@ -35,10 +35,10 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_questions(questions: Sequence[Document], answers: Sequence[Document] = ()) -> list[Question]:
-    """Return the questions in *questions*, in their order; *answers* are the possible ones of BFCL.
+    """Return the questions in *questions*, in order; *answers* are the possible answers of BFCL.
 
     Raises:
-        ImportRefused: a line is not built as either format has it.
+        ImportRefused: a line has neither format.
     """
     sources: dict[str, str] = {}
     for document in answers:
@@ -52,7 +52,7 @@ def read_questions(questions: Sequence[Document], answers: Sequence[Document] = 
 
 
 def is_bfcl(document: Document) -> bool:
-    """Tell whether a question is one of the BFCL memory tasks, whose evidence is in another file."""
+    """Tell whether a question is from the BFCL memory tasks, whose evidence is in another file."""
     return isinstance(document.value, dict) and "scenario" in document.value
 
 
@@ -69,7 +69,7 @@ def _question(value: Any, sources: dict[str, str], line: int) -> Question:
 
 
 class Transcript:
-    """The entries of a session, to find evidence in."""
+    """The entries of a session, searched for evidence."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         found = list(entries)
@@ -77,10 +77,10 @@ class Transcript:
         self._texts = {entry.version: _plain(entry.content) for entry in found}
 
     def places(self, evidence: str, *, exact: bool = False) -> frozenset[int]:
-        """Return the versions of the entries that a piece of evidence is: by id, by quote, nearly by quote; or none.
+        """Return the versions of the entries with a piece of evidence: by id, by quote, or by similar words.
 
-        ``...`` in a quote stands for anything. Case, blanks, and the kinds of quotes and dashes make no difference.
-        *exact* takes no quote that stands nowhere word for word.
+        ``...`` in a quote matches anything. Case, blanks, and the kinds of quotes and dashes are ignored. *exact* does
+        not compare similar words.
         """
         if evidence in self._by_id:
             return frozenset({self._by_id[evidence]})

@@ -1,4 +1,4 @@
-"""What a backtest leaves in a folder: ``report.json``, ``report.html``, plots. Written whole or not at all."""
+"""Write the report of a backtest into a folder: ``report.json``, ``report.html``, plots; each file atomically."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,11 +14,11 @@ from ledger.backtest.running import BacktestSession, Plan
 from ledger.backtest.totals import Row, row
 from projections import config as memory_config
 
-KEPT: Final = "measured.jsonl"
+MEASURED_FILE: Final = "measured.jsonl"
 
 
 class BacktestReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The rows, in the order of the configs, what was measured of each session, and what there is to say of it."""
+    """The rows in the order of the configs, the measures of each session, findings and notes."""
 
     rows: tuple[Row, ...]
     measured: tuple[Measured, ...]
@@ -27,16 +27,16 @@ class BacktestReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def report_of(measured: Sequence[Measured], plan: Plan, sessions: Sequence[BacktestSession]) -> BacktestReport:
-    """Return the table, with notes on what it does not say itself."""
-    rows = tuple(row(name, [measured for measured in measured if measured.config == name]) for name, _ in plan.configs)
+    """Return the table, with notes on how to read it."""
+    rows = tuple(row(name, [item for item in measured if item.config == name]) for name, _ in plan.configs)
     names = {session.name for session in sessions}
-    unasked = sum(asked.session not in names for asked in plan.questions)
+    unasked = sum(question.session not in names for question in plan.questions)
     writer = "the heuristic" if plan.summaries == "heuristic" else "models, as recorded, else estimated in length"
     notes = [f"Summaries by {writer}. Prices as of {plan.prices.as_of}."]
     if unasked:
         notes.append(f"{unasked:,} questions are about sessions that were not among these.")
     if rows and rows[0].unplaced:
-        so = "stand nowhere word for word and are left out" if plan.exact else "stand in no entry and count as lost"
+        so = "are no literal quotes and are left out" if plan.exact else "are in no entry and count as lost"
         notes.append(f"{rows[0].unplaced:,} pieces of evidence {so}.")
     return BacktestReport(
         rows=rows, measured=tuple(measured), findings=findings(rows, dict(plan.configs)), notes=tuple(notes)

@@ -1,7 +1,7 @@
-"""Measuring many sessions: in several processes, and going on where an interrupted run stopped.
+"""Measure many sessions: in several processes, and continue where an interrupted run stopped.
 
-What is measured is appended to a file, line by line, under a digest of everything it depends on: the session's
-events, the config, the questions, and our own code. The order in which processes end does not show.
+Each measure is appended to a file under a digest of all it depends on: the session's events, the config, the questions,
+and our own code. The result does not depend on the order in which processes end.
 """
 
 import os
@@ -37,9 +37,9 @@ class BacktestSession(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What is tried: configs by name, in order; questions; prices; who writes the summaries.
+    """What to measure: configs by name, in order; questions; prices; the source of summaries.
 
-    *model* is the one asked where a config names none; *exact* leaves out evidence that is only nearly a quote.
+    *model* is used if a config names none; *exact* leaves out evidence that is only similar to an entry.
     """
 
     configs: tuple[tuple[str, MemoryConfig], ...]
@@ -52,7 +52,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Done(msgspec.Struct, frozen=True):
-    """A line of the file of what is measured."""
+    """A line of the file of measures."""
 
     key: str
     measured: Measured
@@ -63,45 +63,47 @@ def run(
     plan: Plan,
     *,
     jobs: int = 1,
-    kept_in: Path | None = None,
+    measured_file: Path | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[Measured]:
-    """Return what each config does to each session: by config, then by session, in their orders.
+    """Return the measures of each config on each session: by config, then by session, in their orders.
 
-    *jobs* processes share the work. What is found in *kept_in* is not measured again, and the rest is added to
-    it. *progress* gets (measured, all).
+    *jobs* processes share the work. Measures stored in *measured_file* are not repeated, and new ones are added to it.
+    *progress* gets (measured, all).
     """
     keys = {
         (session.name, name): key
         for session in sessions
         for (name, _), key in zip(plan.configs, _keys(session, plan), strict=True)
     }
-    known = _read(kept_in) if kept_in else {}
+    known = _read(measured_file) if measured_file else {}
     done = {place: known[key] for place, key in keys.items() if key in known}
-    wanted = [(session, [name for name, _ in plan.configs if (session.name, name) not in done]) for session in sessions]
+    missing = [
+        (session, [name for name, _ in plan.configs if (session.name, name) not in done]) for session in sessions
+    ]
     progress(len(done), len(keys))
-    for measured in _measured([(session, names) for session, names in wanted if names], plan, jobs):
-        if kept_in:
-            _append(kept_in, [_Done(keys[measured.session, measured.config], measured) for measured in measured])
-        done.update(((measured.session, measured.config), measured) for measured in measured)
+    for batch in _measured([(session, names) for session, names in missing if names], plan, jobs):
+        if measured_file:
+            _append(measured_file, [_Done(keys[item.session, item.config], item) for item in batch])
+        done.update(((item.session, item.config), item) for item in batch)
         progress(len(done), len(keys))
     return [done[session.name, name] for name, _ in plan.configs for session in sessions]
 
 
-def _measured(wanted: Sequence[tuple[BacktestSession, list[str]]], plan: Plan, jobs: int) -> Iterator[list[Measured]]:
-    """Yield what is measured of each session, as it comes."""
-    if jobs <= 1 or len(wanted) <= 1:
-        for session, names in wanted:
+def _measured(missing: Sequence[tuple[BacktestSession, list[str]]], plan: Plan, jobs: int) -> Iterator[list[Measured]]:
+    """Yield the measures of each session, in the order they finish."""
+    if jobs <= 1 or len(missing) <= 1:
+        for session, names in missing:
             yield measure_session(session, plan, names)
         return
-    # the longest first, so that no process ends alone with it
-    ordered = sorted(wanted, key=lambda pair: (-len(pair[0].events), pair[0].name))
+    # the longest first, so that the work ends at the same time in all processes
+    ordered = sorted(missing, key=lambda pair: (-len(pair[0].events), pair[0].name))
     spawning = get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(wanted)), mp_context=spawning, initializer=_end_with_parent) as pool:
+    with ProcessPoolExecutor(min(jobs, len(missing)), mp_context=spawning, initializer=_end_with_parent) as pool:
         futures: list[Future[list[Measured]]] = []
         try:
             for session, names in ordered:
-                own = tuple(asked for asked in plan.questions if asked.session == session.name)
+                own = tuple(question for question in plan.questions if question.session == session.name)
                 small = msgspec.structs.replace(plan, questions=own)
                 futures.append(pool.submit(measure_session, session, small, names))
             for future in as_completed(futures):
@@ -112,16 +114,16 @@ def _measured(wanted: Sequence[tuple[BacktestSession, list[str]]], plan: Plan, j
 
 
 def _end_with_parent() -> None:
-    """Let this worker end when the process that started it does, however that ends."""
+    """End this worker when the process that started it ends, also if it is killed."""
     parent = parent_process()
     if parent is not None:
         Thread(target=lambda: (wait([parent.sentinel]), os._exit(1)), daemon=True).start()
 
 
 def measure_session(session: BacktestSession, plan: Plan, names: Sequence[str]) -> list[Measured]:
-    """Return what the configs called *names* do to *session*."""
-    asked = [asked for asked in plan.questions if asked.session == session.name]
-    needed = needed_for(asked, session.events, exact=plan.exact)
+    """Return the measures of the configs called *names* on *session*."""
+    own = [question for question in plan.questions if question.session == session.name]
+    needed = needed_for(own, session.events, exact=plan.exact)
     return [
         measure(
             session.name,
@@ -140,11 +142,11 @@ def measure_session(session: BacktestSession, plan: Plan, names: Sequence[str]) 
 
 
 def _keys(session: BacktestSession, plan: Plan) -> list[str]:
-    """Return the digest of what each config's measure depends on, config by config."""
+    """Return the digest of what a measure depends on, config by config."""
     common: list[Any] = [
         session.name,
         sha256(msgspec.json.encode(session.events)).hexdigest(),
-        msgspec.to_builtins([asked for asked in plan.questions if asked.session == session.name]),
+        msgspec.to_builtins([question for question in plan.questions if question.session == session.name]),
         msgspec.to_builtins(plan.prices),
         plan.exact,
         plan.summaries,
@@ -159,7 +161,7 @@ def _keys(session: BacktestSession, plan: Plan) -> list[str]:
 
 @cache
 def _code() -> str:
-    """Return a digest of all our code: what does not decide a result costs no more than measuring anew."""
+    """Return a digest of all our code; a change that does not matter only costs new measures."""
     digest = sha256()
     folders = (Path(__file__).parents[1], Path(projections.__file__).parent)
     for path in sorted(path for folder in folders for path in folder.rglob("*.py")):
@@ -168,7 +170,7 @@ def _code() -> str:
 
 
 def _read(path: Path) -> dict[str, Measured]:
-    """Return what is kept in *path*, by key; a line that was being written when it all ended is passed over."""
+    """Return the measures in *path*, by key; a line that was not written completely is skipped."""
     found: dict[str, Measured] = {}
     if path.exists():
         for line in path.read_bytes().splitlines():

@@ -1,4 +1,4 @@
-"""The table of a backtest: what each config came to over all sessions. Pure."""
+"""The table of a backtest: the totals of each config over all sessions. Pure."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -9,7 +9,7 @@ from ledger.backtest.measures import Measured
 
 
 class CurvePoint(msgspec.Struct, frozen=True):
-    """Tokens shown when a question is asked, on average, and the share of the evidence among them."""
+    """The average tokens shown when a question is asked, and the share of the evidence among them."""
 
     budget: int | None
     tokens: int
@@ -17,7 +17,7 @@ class CurvePoint(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One config over all sessions; shares are of all pieces of evidence, none without questions."""
+    """One config over all sessions; shares are of all pieces of evidence, None without questions."""
 
     config: str
     sessions: int
@@ -43,15 +43,15 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def row(config: str, measured: Sequence[Measured]) -> Row:
-    """Return the row of *config*, which all *measured* are of."""
-    shown = sorted(tokens for measured in measured for tokens in measured.shown)
-    asked = [measured.asked for measured in measured]
-    evidence = sum(asked.evidence for asked in asked)
-    questions = sum(asked.questions for asked in asked)
-    costs = [measured.spent.cost_usd for measured in measured]
+    """Return the row of *config*; *measured* are its sessions."""
+    shown = sorted(tokens for item in measured for tokens in item.shown)
+    asked = [item.asked for item in measured]
+    evidence = sum(item.evidence for item in asked)
+    questions = sum(item.questions for item in asked)
+    costs = [item.spent.cost_usd for item in measured]
 
     def share(name: str) -> Decimal | None:
-        return _share(sum(getattr(asked, name) for asked in asked), evidence) if evidence else None
+        return _share(sum(getattr(item, name) for item in asked), evidence) if evidence else None
 
     return Row(
         config=config,
@@ -61,15 +61,15 @@ def row(config: str, measured: Sequence[Measured]) -> Row:
         p95_shown=at_rank(shown, 95),
         max_shown=shown[-1] if shown else 0,
         total_shown=sum(shown),
-        compactions=sum(measured.spent.compactions for measured in measured),
-        failed=sum(measured.failed for measured in measured),
-        model_calls=sum(measured.spent.model_calls for measured in measured),
-        summary_tokens=sum(measured.spent.input_tokens + measured.spent.output_tokens for measured in measured),
+        compactions=sum(item.spent.compactions for item in measured),
+        failed=sum(item.failed for item in measured),
+        model_calls=sum(item.spent.model_calls for item in measured),
+        summary_tokens=sum(item.spent.input_tokens + item.spent.output_tokens for item in measured),
         cost_usd=None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0)),
-        split_pairs=sum(measured.split_pairs for measured in measured),
+        split_pairs=sum(item.split_pairs for item in measured),
         questions=questions,
         evidence=evidence,
-        unplaced=sum(asked.unplaced for asked in asked),
+        unplaced=sum(item.unplaced for item in asked),
         in_window=share("in_window"),
         in_summaries=share("in_summaries"),
         search_at_5=share("found_at_5"),
@@ -79,20 +79,20 @@ def row(config: str, measured: Sequence[Measured]) -> Row:
 
 
 def at_rank(ordered: Sequence[int], percent: int) -> int:
-    """Return the smallest number that *percent* of *ordered* do not exceed (nearest rank); 0 of none."""
+    """Return the smallest number that *percent* of *ordered* do not exceed (nearest rank); 0 if empty."""
     return ordered[max(0, -(-len(ordered) * percent // 100) - 1)] if ordered else 0
 
 
 def _curve(measured: Sequence[Measured], questions: int, evidence: int) -> tuple[CurvePoint, ...]:
-    """Return a point for each budget tried; of a config without one, the only point there is."""
+    """Return a point for each budget; one point for a config without budgets."""
     budgets: dict[int, tuple[int, int]] = {}
     for item in measured:
         for budget, tokens, in_window in item.asked.by_budget:
             before = budgets.get(budget, (0, 0))
             budgets[budget] = before[0] + tokens, before[1] + in_window
     if not budgets:
-        tokens = sum(measured.asked.tokens for measured in measured)
-        in_window = sum(measured.asked.in_window for measured in measured)
+        tokens = sum(item.asked.tokens for item in measured)
+        in_window = sum(item.asked.in_window for item in measured)
         return (CurvePoint(None, tokens // questions, _share(in_window, evidence)),)
     return tuple(
         CurvePoint(budget, tokens // questions, _share(in_window, evidence))

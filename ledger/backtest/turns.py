@@ -1,4 +1,4 @@
-"""When a model was asked, and which tool results belong to which calls. Pure."""
+"""When a model was called, and which tool results belong to which calls. Pure."""
 
 from collections.abc import Collection, Sequence
 from itertools import groupby
@@ -9,28 +9,28 @@ from projections.transcript import Call
 
 
 def asked_at(events: Sequence[RecordedEvent]) -> frozenset[int]:
-    """Return the versions at which a model was shown its window: of the last entry before each answer.
+    """Return the versions at which a model was called: the last entry before each answer.
 
-    That is before each batch of the assistant, and after each user message also if nothing follows.
+    These are before each batch of the assistant, and after each user message, also without an answer.
     """
-    asked: set[int] = set()
+    calls: set[int] = set()
     before: int | None = None
     for _, batch in groupby(events, key=lambda event: event.payload.write_id):
         entries = [(event.version, event.payload) for event in batch if isinstance(event.payload, EntryAdded)]
         if not entries:
             continue
         if entries[0][1].role == "assistant" and before is not None:
-            asked.add(before)
+            calls.add(before)
         before = entries[-1][0]
         if any(payload.kind == "message" and payload.role == "user" for _, payload in entries):
-            asked.add(before)
-    return frozenset(asked)
+            calls.add(before)
+    return frozenset(calls)
 
 
 def tool_pairs(events: Sequence[RecordedEvent]) -> tuple[tuple[int, int], ...]:
     """Return the versions of each tool call and its result.
 
-    A result that came after the next user message is none: its call may have left the window by then (R-GEN-9).
+    A result after the next user message does not count: its call may have left the window by then (R-GEN-9).
     """
     pairs: list[tuple[int, int]] = []
     waiting: list[Call] = []

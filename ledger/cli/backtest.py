@@ -11,7 +11,7 @@ import typer
 
 from ledger.backtest.columns import cells, columns
 from ledger.backtest.questions import Question, is_bfcl, read_questions
-from ledger.backtest.report import KEPT, BacktestReport, report_of, report_value, write
+from ledger.backtest.report import MEASURED_FILE, BacktestReport, report_of, report_value, write
 from ledger.backtest.running import BacktestSession, Plan
 from ledger.backtest.running import run as run_all
 from ledger.cli.app import Options, app, command, options, run
@@ -76,7 +76,9 @@ def backtest(
         where = "here" if sessions == "*" else "with such an id"
         raise InvalidInput("no_session", f"there are no sessions {where}; `memory-ledger sessions` lists them")
     with opts.output.progress("Trying", "sessions under a config") as progress:
-        measured = run_all(found, plan, jobs=jobs, kept_in=out / KEPT if out else None, progress=progress)
+        measured = run_all(
+            found, plan, jobs=jobs, measured_file=out / MEASURED_FILE if out else None, progress=progress
+        )
     report = report_of(measured, plan, found)
     files = write(report, plan, out) if out else []
     value = {**report_value(report), "out": str(out) if out else None, "files": files}

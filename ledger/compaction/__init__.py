@@ -1,8 +1,9 @@
 """Compactions from plan to outcome. Source: R-CMP-3 … R-CMP-11.
 
-    dialogue      a strategy's talk with its summarizer, step by step
-    summarizing   the talk carried out, and what of an answer is taken
-    compactor     requested, carried out beside the adding of entries, recorded
+    dialogue      a strategy's questions to its summarizer, step by step
+    summarizing   runs the dialogue and checks the answers
+    driving       runs a generator that asks a model
+    result        what a compaction returns
 
-Which events follow is decided in `ledger.session.compactions`.
+`ledger.application.compactor` requests and records compactions; `ledger.session.compactions` decides their events.
 """

@@ -1,6 +1,6 @@
-"""A strategy's talk with its summarizer, step by step; who asks the model, and how, is up to the caller.
+"""A strategy's questions to its summarizer, step by step; the caller asks the model.
 
-Pure: the same answers give the same questions and the same summary, live and in a replay (R-WIF-1).
+Pure: the same answers lead to the same questions and the same summary, live and in a replay (R-WIF-1).
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from projections.strategies.base import CompactionConfig, CompactionPlan, Digest
 
 
 class Dialogue:
-    """The questions of one compaction; *first* is the first one, or the digest if there is nothing to ask."""
+    """The questions of one compaction; *first* is the first question, or the digest if there is none."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class Dialogue:
         instead: str | None = None,
     ) -> None:
         summarise = COMPACTIONS[compaction.type].summarise
-        assert summarise is not None, "a strategy that only erases asks nobody"
+        assert summarise is not None, "a strategy that only erases asks no model"
         self.material = material
         self._model = model
         self._instead = instead
@@ -37,18 +37,18 @@ class Dialogue:
         self.first = self._step(None)
 
     def answer(self, text: str) -> SummaryRequest | Digest:
-        """Return the next question after the answer *text*, or what came of it all.
+        """Return the next question after the answer *text*, or the final digest.
 
         Raises:
-            SummarizerFailed: the strategy can make nothing of it.
+            SummarizerFailed: the strategy cannot use the answer.
         """
         return self._step(text)
 
     def fail(self, failure: SummarizerFailed) -> SummaryRequest | Digest:
-        """Return what the strategy does about a call that failed.
+        """Return the strategy's next question after a failed call, or its digest.
 
         Raises:
-            SummarizerFailed: it can do nothing.
+            SummarizerFailed: the strategy cannot continue.
         """
         try:
             return self._own(self._steps.throw(failure))
@@ -62,7 +62,7 @@ class Dialogue:
             return _digest(ended)
 
     def _own(self, request: SummaryRequest) -> SummaryRequest:
-        """Return *request* with the summarizer's own model, where the config names none."""
+        """Return *request* with the summarizer's own model, if the config names none."""
         return replace(request, model=self._instead or request.model or self._model)
 
 
@@ -72,7 +72,7 @@ def _digest(ended: StopIteration) -> Digest:
     return digest
 
 
-def begin(
+def dialogue_of(
     state: SessionState,
     plan: CompactionPlan,
     entries: Sequence[Entry],
@@ -80,9 +80,9 @@ def begin(
     model: str | None,
     instead: str | None = None,
 ) -> Dialogue:
-    """Return the dialogue of *plan*, made on *state*, about *entries*, what it covers, oldest first.
+    """Return the dialogue of *plan*, decided on *state*; *entries* are those it covers, oldest first.
 
-    *model* is asked where the config names none, *instead* in any case.
+    *model* is asked if the config names none; *instead* replaces both.
     """
     compaction = state.config.compaction(plan.key)
     assert compaction is not None

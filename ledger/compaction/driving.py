@@ -1,4 +1,4 @@
-"""Running a generator that asks a model: the one loop for live compactions, what-ifs and pure replays."""
+"""Run a generator that asks a model: the one loop for live compactions, what-ifs and pure replays."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any, TypeVar, cast
@@ -13,10 +13,10 @@ R = TypeVar("R")
 async def drive(
     steps: Generator[SummaryRequest, SummaryText, R], answer: Callable[[SummaryRequest], Awaitable[SummaryText]]
 ) -> R:
-    """Return what *steps* returns; each request that it yields goes to *answer*, whose failures are thrown in.
+    """Return what *steps* returns; *answer* answers each request it yields, and a failure is thrown into *steps*.
 
     Raises:
-        SummarizerFailed: *steps* could do nothing about a failure.
+        SummarizerFailed: *steps* did not handle a failure.
     """
     try:
         request = next(steps)
@@ -32,7 +32,7 @@ async def drive(
 
 
 def run_at_once(coroutine: Coroutine[Any, Any, R]) -> R:
-    """Return the result of a *coroutine* that awaits nothing, for a pure caller of `drive`: it needs no event loop."""
+    """Return the result of a *coroutine* that never waits, without an event loop: for pure callers of `drive`."""
     try:
         coroutine.send(None)
     except StopIteration as ended:

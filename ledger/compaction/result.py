@@ -1,4 +1,4 @@
-"""What a compaction did, as its caller is told."""
+"""What a compaction returns to its caller."""
 
 import msgspec
 
@@ -9,7 +9,7 @@ from projections.summaries import Summary, summary_of
 
 
 class CompactionResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a compaction did; handlers of ``compressed`` get it."""
+    """The result of a compaction; handlers of ``compressed`` get it."""
 
     compaction_id: str
     key: str
@@ -32,7 +32,7 @@ def result_of_event(outcome: RecordedEvent | None) -> CompactionResult:
     """Return the result in *outcome*.
 
     Raises:
-        CompactionFailed: there is none.
+        CompactionNotCompleted: *outcome* is None or not a completion.
     """
     if outcome is None or not isinstance(outcome.payload, CompactionCompleted):
         reason = getattr(outcome.payload, "reason", "error") if outcome else "error"
@@ -42,7 +42,7 @@ def result_of_event(outcome: RecordedEvent | None) -> CompactionResult:
 
 
 def result_of(event: RecordedEvent, payload: CompactionCompleted) -> CompactionResult:
-    """Return what *event*, with its *payload*, says was done."""
+    """Return the result in *event*, whose payload is *payload*."""
     return CompactionResult(
         compaction_id=payload.compaction_id,
         key=payload.key,

@@ -1,6 +1,6 @@
-"""Carrying out a compaction plan: what the summarizer is asked, and what of its answer is taken.
+"""Carry out a compaction plan: ask the summarizer and check its answers.
 
-Nothing here touches the store: no transaction can be open during a model call (trust M-1).
+This module has no access to the store, so no transaction can be open during a model call (trust M-1).
 """
 
 import asyncio
@@ -35,12 +35,12 @@ _REFUSAL: Final = re.compile(
     r"no prior (?:history|conversation|context))",
     re.IGNORECASE,
 )
-#: From the least to the most trusted; a summary is worth as little as the least of what went in (trust M-4).
+#: From the least to the most trusted; a summary has the lowest trust among its sources (trust M-4).
 _TRUST: Final = ("external", "model", "user", "operator")
 
 
 async def execute(
-    asked: CompactionRequested,
+    requested: CompactionRequested,
     dialogue: Dialogue,
     summarizer: Summarizer,
     *,
@@ -52,10 +52,10 @@ async def execute(
     """Return the checked and counted outcome of one compaction; *summarizer* answers each call.
 
     Raises:
-        SummarizerFailed: nothing usable came, and the config asks for no heuristic instead.
+        SummarizerFailed: no answer was usable, and the config does not fall back to the heuristic.
     """
     steps = converse(
-        asked,
+        requested,
         dialogue,
         method=cast(Method, summarizer.method),
         on_failure=on_failure,
@@ -66,7 +66,7 @@ async def execute(
 
 
 def converse(
-    asked: CompactionRequested,
+    requested: CompactionRequested,
     dialogue: Dialogue,
     *,
     method: Method,
@@ -74,12 +74,12 @@ def converse(
     tokenizer: Tokenizer,
     summary_id: str,
 ) -> Generator[SummaryRequest, SummaryText, SummaryOutcome]:
-    """Yield what a summarizer is to be asked, be sent its answers, and return the outcome; pure.
+    """Yield each request to a summarizer, receive its answer, and return the outcome; pure.
 
-    A call that failed is thrown in as `SummarizerFailed`. The heuristic is asked for nothing (R-SUM-9).
+    A failed call is thrown in as `SummarizerFailed`. The heuristic yields nothing (R-SUM-9).
 
     Raises:
-        SummarizerFailed: nothing usable came, and the config asks for no heuristic instead.
+        SummarizerFailed: no answer was usable, and the config does not fall back to the heuristic.
     """
     entries, folded = dialogue.material.entries, dialogue.material.folded
     common = SummaryOutcome(
@@ -93,25 +93,25 @@ def converse(
     if not entries and not folded:
         return replace(common, summary_id=None)
     if method == "heuristic":
-        return _without_a_model(asked, dialogue, common, tokenizer)
+        return _without_a_model(requested, dialogue, common, tokenizer)
     try:
-        return (yield from _with_a_model(asked, dialogue, common, tokenizer, method))
+        return (yield from _with_a_model(requested, dialogue, common, tokenizer, method))
     except SummarizerFailed as failure:
         if on_failure != "heuristic":
             raise
-        instead = _without_a_model(asked, dialogue, common, tokenizer)
+        instead = _without_a_model(requested, dialogue, common, tokenizer)
         return replace(instead, error=f"{failure.reason}: {failure}")
 
 
 def _without_a_model(
-    asked: CompactionRequested, dialogue: Dialogue, common: SummaryOutcome, tokenizer: Tokenizer
+    requested: CompactionRequested, dialogue: Dialogue, common: SummaryOutcome, tokenizer: Tokenizer
 ) -> SummaryOutcome:
     text = heuristic_text(dialogue.material.entries, [summary.text for summary in dialogue.material.folded])
-    return replace(_checked(asked, text, common, tokenizer), method="heuristic")
+    return replace(_checked(requested, text, common, tokenizer), method="heuristic")
 
 
 def _with_a_model(
-    asked: CompactionRequested, dialogue: Dialogue, common: SummaryOutcome, tokenizer: Tokenizer, method: Method
+    requested: CompactionRequested, dialogue: Dialogue, common: SummaryOutcome, tokenizer: Tokenizer, method: Method
 ) -> Generator[SummaryRequest, SummaryText, SummaryOutcome]:
     outputs: list[ModelOutput] = []
     model: str | None = None
@@ -133,12 +133,12 @@ def _with_a_model(
             )
         )
         step = dialogue.answer(text)
-    checked, ended = _checked_digest(asked, step, common, tokenizer)
+    checked, ended = _checked_digest(requested, step, common, tokenizer)
     return replace(
         checked,
         method=method,
         model=model,
-        # an answer that is the summary is not kept twice
+        # an answer that equals the summary is not stored twice
         outputs=tuple(replace(output, text=None) if output.text == checked.text else output for output in outputs),
         passes=step.passes,
         ended=ended,
@@ -146,23 +146,23 @@ def _with_a_model(
 
 
 def _checked_digest(
-    asked: CompactionRequested, digest: Digest, common: SummaryOutcome, tokenizer: Tokenizer
+    requested: CompactionRequested, digest: Digest, common: SummaryOutcome, tokenizer: Tokenizer
 ) -> tuple[SummaryOutcome, str | None]:
-    """Return the text, checked, and how it ended: of several passes the last one that can stand (R-COD-5)."""
+    """Return the checked text, of several passes the last usable one, and how it ended (R-COD-5)."""
     try:
-        return _checked(asked, digest.text, common, tokenizer), digest.ended
+        return _checked(requested, digest.text, common, tokenizer), digest.ended
     except SummarizerFailed:
         for earlier in reversed(digest.passes[:-1]):
             with suppress(SummarizerFailed):
-                return _checked(asked, earlier.summary, common, tokenizer), "partial"
+                return _checked(requested, earlier.summary, common, tokenizer), "partial"
         raise
 
 
-def _checked(asked: CompactionRequested, text: str, common: SummaryOutcome, tokenizer: Tokenizer) -> SummaryOutcome:
+def _checked(requested: CompactionRequested, text: str, common: SummaryOutcome, tokenizer: Tokenizer) -> SummaryOutcome:
     text = usable(text)
     count = tokenizer.count_text(text)
-    if asked.effect == "replace" and count.tokens >= asked.tokens:
-        raise SummarizerFailed("no_gain", f"{count.tokens} tokens for what had {asked.tokens}")
+    if requested.effect == "replace" and count.tokens >= requested.tokens:
+        raise SummarizerFailed("no_gain", f"{count.tokens} tokens for what had {requested.tokens}")
     return replace(common, text=text, tokens=count.tokens, tokenizer=count.tokenizer, fallback=count.fallback)
 
 
@@ -171,7 +171,7 @@ def _moments(entries: Sequence[Entry], others: Sequence[datetime | None]) -> lis
 
 
 async def answer_of(summarizer: Summarizer, request: SummaryRequest, deadline_s: float) -> SummaryText:
-    """Return the raw answer of *summarizer*; whatever goes wrong is a `SummarizerFailed`."""
+    """Return the raw answer of *summarizer*; every failure becomes a `SummarizerFailed`."""
     try:
         async with asyncio.timeout(deadline_s):
             return _as_declared(await summarizer.summarize(request))
@@ -184,7 +184,7 @@ async def answer_of(summarizer: Summarizer, request: SummaryRequest, deadline_s:
 
 
 def _as_declared(answer: object) -> SummaryText:
-    """Return an *answer* that is what the port promises, since the types of others do not hold at run time.
+    """Return *answer* if it has the type that the port promises, which user code may ignore at run time.
 
     A value of another type would be stored, and no release could read the event again.
     """
@@ -205,7 +205,7 @@ def _storable(fault: SummarizerFailed) -> SummarizerFailed:
 
 
 def cleaned(answer: str) -> str:
-    """Return the text of an untrusted *answer*: thoughts removed, stripped, fit to be stored; it may be empty.
+    """Return the text of an untrusted *answer* without thoughts and outer blanks, valid to store; it may be empty.
 
     Raises:
         SummarizerFailed: ``invalid_output``.
@@ -226,7 +226,7 @@ def cleaned(answer: str) -> str:
 
 
 def usable(answer: str) -> str:
-    """Return *answer*, cleaned, if it may stand for entries.
+    """Return *answer*, cleaned, if it can be a summary.
 
     Raises:
         SummarizerFailed: ``empty`` or ``invalid_output``.
@@ -242,7 +242,7 @@ def usable(answer: str) -> str:
 
 
 def trust_of(entries: Sequence[Entry], folded: Sequence[Summary]) -> str:
-    """Return the lowest trust among what goes into a summary (trust M-4)."""
+    """Return the lowest trust among the sources of a summary (trust M-4)."""
     labels = [_trust(entry) for entry in entries] + [summary.trust or _TRUST[0] for summary in folded]
     return min(labels, key=_TRUST.index, default=_TRUST[0])
 

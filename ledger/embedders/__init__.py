@@ -1,4 +1,4 @@
-"""Who turns texts into vectors: a model behind an OpenAI-compatible API."""
+"""Embedders: a model behind an OpenAI-compatible API turns texts into vectors."""
 
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def configured_embedder(settings: Settings) -> "OpenAIEmbedder | None":
-    """Return the model the settings name, to be closed by the caller; none without one."""
+    """Return the model that the settings name, or None; the caller closes it."""
     if settings.embedder_model is None:
         return None
     from ledger.embedders.openai import OpenAIEmbedder  # noqa: PLC0415 - an extra

@@ -8,18 +8,18 @@ from typing import Any, Final
 
 from ledger.errors import EmbedderFailed, InvalidInput, Unavailable
 
-_NO_KEY: Final = "none"  # the client insists on one; a model on one's own machine does not
+_NO_KEY: Final = "none"  # the client requires a key; a local model does not
 _CHARACTERS: Final = 24_000  # models refuse more than about 8,000 tokens
 
 
 class OpenAIEmbedder:
     """A `ports.models.Embedder` over ``/embeddings``; needs the ``[openai]`` extra.
 
-    The key is that in ``OPENAI_API_KEY`` unless given. *timeout_s* bounds a call with its retries. Of a long text
-    the first 24,000 characters are embedded.
+    Without *api_key* the key in ``OPENAI_API_KEY`` is used. *timeout_s* limits a call including its retries. Of a long
+    text the first 24,000 characters are embedded.
 
     Raises:
-        InvalidInput: the model is OpenAI's, and there is no key.
+        InvalidInput: there is no *base_url* and no key.
         Unavailable: the extra is not installed.
     """
 
@@ -38,7 +38,7 @@ class OpenAIEmbedder:
             raise Unavailable("install memory-ledger[openai] to embed with a model") from missing
         key = api_key or os.environ.get("OPENAI_API_KEY") or (_NO_KEY if base_url else None)
         if key is None:
-            raise InvalidInput("missing_field", "set OPENAI_API_KEY", field="api_key")
+            raise InvalidInput("missing_field", "must be given, or set OPENAI_API_KEY", field="api_key")
         self.model: str = model
         self._timeout_s = timeout_s
         self._client = AsyncOpenAI(base_url=base_url, api_key=key, timeout=timeout_s, max_retries=max_retries)
@@ -47,16 +47,14 @@ class OpenAIEmbedder:
         """Return a vector for each text, in order.
 
         Raises:
-            EmbedderFailed: the endpoint failed, was late, or answered something else.
+            EmbedderFailed: the endpoint failed, was too slow, or returned no vectors.
         """
         import openai  # noqa: PLC0415 - loaded with the client
 
         try:
             async with asyncio.timeout(self._timeout_s):
                 answer = await self._client.embeddings.create(
-                    model=self.model,
-                    input=[text[:_CHARACTERS] or " " for text in texts],
-                    encoding_format="float",
+                    model=self.model, input=[text[:_CHARACTERS] or " " for text in texts], encoding_format="float"
                 )
         except (TimeoutError, openai.APITimeoutError) as fault:
             raise EmbedderFailed("the embedding model did not answer in time") from fault
@@ -64,7 +62,7 @@ class OpenAIEmbedder:
             raise EmbedderFailed(f"the embedding endpoint answered {fault.status_code}") from fault
         except openai.OpenAIError as fault:
             raise EmbedderFailed(f"the embedding endpoint failed: {type(fault).__name__}") from fault
-        except ValueError as fault:  # the client lets the faults of JSON and UTF-8 through
+        except ValueError as fault:  # the client does not catch JSON and UTF-8 errors
             raise EmbedderFailed("the embedding endpoint's answer is not JSON") from fault
         return _read(answer, len(texts))
 
@@ -74,7 +72,7 @@ class OpenAIEmbedder:
 
 
 def _read(answer: Any, count: int) -> list[list[float]]:
-    """Return what is in *answer*; the client does not check that an endpoint keeps to the protocol."""
+    """Return the vectors in *answer*; the client does not check that an endpoint follows the protocol."""
     try:
         rows = {int(row.index): [float(value) for value in row.embedding] for row in answer.data}
         vectors = [rows[index] for index in range(count)]

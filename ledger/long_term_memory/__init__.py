@@ -1,18 +1,18 @@
-"""Long-term memory: what outlives a session, as records that can be found, changed, forgotten, and brought back.
+"""Long-term memory: records that outlive a session and can be found, changed, forgotten and restored.
 
     await memory.create([{"id": "r1", "text": "Mia lives in Oslo", "user_id": "mia"}])
     page = await memory.search({"text": "where does Mia live?", "user_id": {"eq": "mia"}})
 
-Each record's changes are events on a stream of its user; what is found is a projection of them. Nothing is lost by
-a deletion: `LongTermMemory.restore` undoes it. Source: http W-26 … W-35, W-46, W-71.
+The changes of a record are events on a stream of its user; reads and searches use a projection of them. A deletion
+loses nothing: `LongTermMemory.restore` undoes it. Source: http W-26 … W-35, W-46, W-71.
 """
 
 from ledger.long_term_memory.decisions import Promotion
 from ledger.long_term_memory.forget_policy import ForgetPolicy
-from ledger.long_term_memory.index import RecordIndex, RecordIndexes
 from ledger.long_term_memory.queries import RecordSearch, record_search
+from ledger.long_term_memory.record_index import RecordIndex, RecordIndexes
+from ledger.long_term_memory.record_restore import RecordRestore
 from ledger.long_term_memory.record_writer import records_stream
-from ledger.long_term_memory.restore import RecordRestore
 from ledger.long_term_memory.results import ForgetResult, FoundRecord, LongTermRecord, RecordPage, Revision
 
 __all__ = [
@@ -33,4 +33,4 @@ __all__ = [
 
 
 class LongTermMemory(RecordRestore):
-    """The records of all users in some namespaces; `over` gives a service one for each request."""
+    """The records of all users in some namespaces; `over` returns one for other namespaces."""

@@ -1,4 +1,4 @@
-"""What becomes of records of one stream: the known ones and a wish in, events out. Pure. No change, no event."""
+"""Decide on the records of one stream: the stored records and a request in, events out. Pure. No change, no event."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,34 +21,33 @@ from ledger.ids import Stream
 from ledger.long_term_memory.drafts import RecordDraft, fields_of
 from projections.records import MERGED, Record, fold, identity
 
-#: Known records of a stream by id, found or not.
+#: The stored records of a stream by id, live or not.
 KnownRecords = Mapping[str, Record]
 
 
 class Creation(msgspec.Struct, frozen=True):
-    """The events of a creation; *touched* are live records that say the same as one that was not added."""
+    """The events of a creation; *touched* are the live records that equal a draft, which was not added."""
 
     events: tuple[RecordEvent, ...]
     touched: tuple[str, ...] = ()
 
 
 class Promotion(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory of a session on its way to long-term memory: what it says, and what it was made of."""
+    """A memory of a session that becomes a record: its id, fields and source."""
 
     record_id: str
     fields: MemoryFields
     source: RecordSource | None = None
     yields: bool = False
-    """Whether a record that is none of its session has the better right to the id: an id of a message is chosen by the
-    session alone."""
+    """Whether a record of another session keeps the id: an id of a message is chosen by its session alone."""
 
 
 def create(
     known: KnownRecords, drafts: Iterable[RecordDraft], *, stream: Stream, write_id: str, deduplicate: bool
 ) -> Creation:
-    """Return what adding *drafts* causes: a known id is edited, and what is said already is touched, not added.
+    """Return the result of adding *drafts*: a stored id is edited, an equal live record is touched instead of added.
 
-    Messages are exempt: equal ones stay apart. Source: http W-26, W-50.
+    Messages are the exception: equal ones are all added. Source: http W-26, W-50.
     """
     same_identity = {identity(record.fields): record.record_id for record in known.values() if record.live}
     now = {record.record_id: record.fields for record in known.values() if record.live}
@@ -69,7 +68,7 @@ def create(
 
 
 def promote(known: KnownRecords, promotions: Iterable[Promotion], *, write_id: str) -> list[RecordEvent]:
-    """Return what becomes of memories of a session: a record created, or edited by id. Source: http W-49."""
+    """Return the events that make records of a session's memories: created, or edited by id. Source: http W-49."""
     now = {record.record_id: record.fields for record in known.values() if record.live}
     events: list[RecordEvent] = []
     for promotion in promotions:
@@ -89,7 +88,7 @@ def promote(known: KnownRecords, promotions: Iterable[Promotion], *, write_id: s
 def edit(
     known: KnownRecords, record_id: str, changes: RecordDraft, *, stream: Stream, write_id: str
 ) -> list[RecordEvent]:
-    """Return what changing a live record causes; nothing if it is gone. Source: http W-27."""
+    """Return the events that change a live record; none if it is deleted. Source: http W-27."""
     record = known.get(record_id)
     if record is None or not record.live:
         return []
@@ -97,27 +96,27 @@ def edit(
 
 
 def put(known: KnownRecords, record_id: str, fields: MemoryFields, *, write_id: str) -> list[RecordEvent]:
-    """Return what makes a record say just *fields*: one that was moved here, or moved back."""
+    """Return the events that give a record exactly *fields*: it was moved here, or moved back."""
     record = known.get(record_id)
     return _put(record_id, record.fields if record and record.live else None, fields, write_id=write_id)
 
 
 def delete(known: KnownRecords, record_ids: Iterable[str], *, reason: str, write_id: str) -> list[RecordEvent]:
-    """Return what deleting those of *record_ids* that are live causes. Source: http W-27."""
+    """Return the events that delete the live records among *record_ids*. Source: http W-27."""
     live = [key for key in dict.fromkeys(record_ids) if key in known and known[key].live]
     return [RecordDeleted(write_id=write_id, record_id=record, reason=reason) for record in live]
 
 
 def forget(known: KnownRecords, scanned: Iterable[Record], *, write_id: str) -> list[RecordEvent]:
-    """Return what forgetting the *scanned* records causes; what was changed since stays. Source: http W-28."""
+    """Return the events that forget the *scanned* records; a record that was changed since stays. Source: http W-28."""
     same = [record.record_id for record in scanned if known.get(record.record_id) == record]
     return delete(known, same, reason="forgotten", write_id=write_id)
 
 
 def merge(known: KnownRecords, *, write_id: str) -> list[RecordEvent]:
-    """Return what merging those of *known* that say the same causes: a pinned one stays, then the oldest.
+    """Return the events that merge equal records of *known* into one: a pinned one, else the oldest.
 
-    Messages are exempt. Source: http W-28, W-50.
+    Messages are never merged. Source: http W-28, W-50.
     """
     groups: dict[bytes, list[Record]] = defaultdict(list)
     for record in known.values():
@@ -125,38 +124,38 @@ def merge(known: KnownRecords, *, write_id: str) -> list[RecordEvent]:
             groups[identity(record.fields)].append(record)
     events: list[RecordEvent] = []
     for same in groups.values():
-        keeper, *others = sorted(
+        target, *others = sorted(
             same, key=lambda record: (not record.fields.pinned, record.created_at, record.record_id)
         )
         if others:
             merged = tuple(record.record_id for record in others)
-            events.append(RecordMerged(write_id=write_id, record_id=keeper.record_id, merged=merged))
+            events.append(RecordMerged(write_id=write_id, record_id=target.record_id, merged=merged))
     return events
 
 
 def restore(
-    record_id: str, then: Record, known: KnownRecords, history: Sequence[RecordedEvent], *, write_id: str
+    record_id: str, past: Record, known: KnownRecords, history: Sequence[RecordedEvent], *, write_id: str
 ) -> list[RecordEvent]:
-    """Return what makes a record be as it was *then*, a revision in which it was live.
+    """Return the events that restore a record to *past*, a revision at which it was live.
 
-    *history* are the events about it; records that were merged into it after that revision return, as long as they
+    *history* are the events about it. Records that were merged into it after that revision are restored too, if they
     are still merged into it. Source: http W-71.
     """
     events: list[RecordEvent] = []
-    now, fields = known.get(record_id), _with_age(then)
+    now, fields = known.get(record_id), _with_age(past)
     if now is None or not now.live or _with_age(now) != fields:
-        events.append(RecordRestored(write_id=write_id, record_id=record_id, revision=then.version, fields=fields))
+        events.append(RecordRestored(write_id=write_id, record_id=record_id, revision=past.version, fields=fields))
     for event in history:
         payload = event.payload
-        if event.version <= then.version or not isinstance(payload, RecordMerged) or payload.record_id != record_id:
+        if event.version <= past.version or not isinstance(payload, RecordMerged) or payload.record_id != record_id:
             continue
         for item in payload.merged:
             source = known.get(item)
             if source is not None and source.status == MERGED and source.merges[-1] == event.version:
-                back = RecordRestored(
-                    write_id=write_id, record_id=item, revision=event.version - 1, fields=source.fields
+                revision = event.version - 1
+                events.append(
+                    RecordRestored(write_id=write_id, record_id=item, revision=revision, fields=source.fields)
                 )
-                events.append(back)
     return events
 
 
@@ -172,12 +171,12 @@ def revisions(record_id: str, history: Sequence[RecordedEvent]) -> list[tuple[Re
 
 
 def _with_age(record: Record) -> MemoryFields:
-    """Return what *record* says, and since when: in another life it was stored at another moment."""
+    """Return the fields of *record* with its creation time, which a restored record would otherwise lose."""
     return replace(record.fields, created_at=record.created_at)
 
 
 def _is_of_another(before: MemoryFields | None, fields: MemoryFields) -> bool:
-    """Tell whether *before* is something else than an earlier text of *fields*."""
+    """Tell whether *before* is not an earlier version of *fields*."""
     if before is None:
         return False
     return (before.extraction_strategy, before.session_id) != (fields.extraction_strategy, fields.session_id)

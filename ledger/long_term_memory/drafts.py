@@ -1,4 +1,4 @@
-"""Records on their way in: JSON or a mapping to a draft, checked. Pure. Source: http W-3, W-6, W-26, W-27, W-29."""
+"""Check records that callers send: JSON or a mapping becomes a draft. Pure. Source: http W-3, W-6, W-26, W-27, W-29."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -33,7 +33,7 @@ PATCHABLE: Final = (
 
 
 class RecordDraft(msgspec.Struct, frozen=True, kw_only=True):
-    """What a caller says of a record; what is unset keeps its value, or takes its default. Null means unset."""
+    """The fields that a caller sends; an unset field keeps its value or takes its default. Null means unset."""
 
     id: str | UnsetType = UNSET
     text: str | UnsetType = UNSET
@@ -55,7 +55,7 @@ class RecordDraft(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def record_id(self) -> str:
-        """The id, which a draft of a whole record has."""
+        """The id; only the draft of a whole record has one."""
         assert self.id is not UNSET
         return self.id
 
@@ -64,13 +64,13 @@ def record_draft(item: object, *, field: str) -> RecordDraft:
     """Return the record that *item*, a mapping, describes; unknown fields are ignored.
 
     Raises:
-        InvalidInput: a field is wrong, or there is no id or no text.
+        InvalidInput: a field is wrong, or the id or the text is missing.
     """
     draft = _draft(item, field)
     if draft.id is UNSET:
-        raise InvalidInput("missing_field", "a record has an id", field=f"{field}.id")
+        raise InvalidInput("missing_field", "must be given", field=f"{field}.id")
     if draft.text is UNSET:
-        raise InvalidInput("missing_field", "a record has a text", field=f"{field}.text")
+        raise InvalidInput("missing_field", "must be given", field=f"{field}.text")
     return draft
 
 
@@ -88,10 +88,10 @@ def record_changes(item: object) -> RecordDraft:
 
 
 def check_fields(record_id: str | None, fields: MemoryFields, *, field: str) -> None:
-    """Refuse a memory of a session that could not become a record (http W-3, W-49).
+    """Refuse a memory of a session that cannot become a record (http W-3, W-49).
 
     Raises:
-        InvalidInput: a field says what none of a record may.
+        InvalidInput: a field has a value that a record may not have.
     """
     if record_id is not None:
         check_record_id(record_id, field=f"{field}.id")
@@ -102,9 +102,9 @@ def check_fields(record_id: str | None, fields: MemoryFields, *, field: str) -> 
 
 
 def fields_of(draft: RecordDraft, before: MemoryFields | None, stream: Stream) -> MemoryFields:
-    """Return all a record says after *draft*, in *stream*: what it says of itself, on top of what it said *before*.
+    """Return the fields of a record in *stream* after *draft*, which is applied to its fields *before*.
 
-    The moment it was created is that of its first draft.
+    Only the first draft sets the creation time.
     """
     base = before or MemoryFields(text="", memory_type="semantic", extracted=True)
     names = ("text", "memory_type", "session_id", "topics", "entities", "event_date", "pinned", "extracted")
@@ -116,7 +116,7 @@ def fields_of(draft: RecordDraft, before: MemoryFields | None, stream: Stream) -
 
 
 def placed(fields: MemoryFields, stream: Stream) -> MemoryFields:
-    """Return *fields* with the names of the stream they are in."""
+    """Return *fields* with the user and the namespace of *stream*."""
     return replace(fields, user_id=stream.user_id or None, namespace=stream.namespace)
 
 
@@ -127,17 +127,17 @@ def check_record_id(value: object, *, field: str) -> str:
         InvalidInput: ``bad_id``.
     """
     if not isinstance(value, str) or not value:
-        raise InvalidInput("bad_id", "is text that is not empty", field=field)
+        raise InvalidInput("bad_id", "must be text and not empty", field=field)
     check_text(value, field=field)
     if len(value) > NAME_CHARACTERS or len(value.encode()) > NAME_BYTES:
-        message = f"has at most {NAME_CHARACTERS} characters and {NAME_BYTES} bytes"
+        message = f"must have at most {NAME_CHARACTERS} characters and {NAME_BYTES} bytes"
         raise InvalidInput("bad_id", message, field=field, limit=NAME_CHARACTERS)
     return value
 
 
 def _draft(item: object, field: str) -> RecordDraft:
     if not isinstance(item, Mapping):
-        raise InvalidInput("wrong_type", "is an object", field=field)
+        raise InvalidInput("wrong_type", "must be an object", field=field)
     read: dict[str, Any] = {}
     for name, check in _CHECKS.items():
         own = "discrete_memory_extracted" if name == "extracted" else name
@@ -150,28 +150,30 @@ def _draft(item: object, field: str) -> RecordDraft:
 def _record_text(value: object, field: str) -> str:
     text = _plain_text(value, field)
     if not text.strip():
-        raise InvalidInput("empty_content", "has empty text", field=field)
+        raise InvalidInput("empty_content", "must not be empty", field=field)
     if len(text.encode()) > CONTENT_BYTES:
-        raise InvalidInput("content_too_large", f"at most {CONTENT_BYTES} bytes", field=field, limit=CONTENT_BYTES)
+        raise InvalidInput(
+            "content_too_large", f"must have at most {CONTENT_BYTES} bytes", field=field, limit=CONTENT_BYTES
+        )
     return text
 
 
 def _plain_text(value: object, field: str) -> str:
     if not isinstance(value, str):
-        raise InvalidInput("wrong_type", "is text", field=field)
+        raise InvalidInput("wrong_type", "must be text", field=field)
     check_text(value, field=field)
     return value
 
 
 def _memory_type(value: object, field: str) -> str:
     if value not in MEMORY_TYPES:
-        raise InvalidInput("bad_memory_type", f"is one of {', '.join(MEMORY_TYPES)}", field=field)
+        raise InvalidInput("bad_memory_type", f"must be one of {', '.join(MEMORY_TYPES)}", field=field)
     return str(value)
 
 
 def _tags(value: object, field: str) -> tuple[str, ...]:
     if not isinstance(value, list | tuple):
-        raise InvalidInput("wrong_type", "is a list of texts", field=field)
+        raise InvalidInput("wrong_type", "must be a list of texts", field=field)
     if len(value) > MOST_TAGS:
         raise InvalidInput("too_many_values", f"at most {MOST_TAGS} values", field=field, limit=MOST_TAGS)
     tags = tuple(check_record_id(element, field=field) for element in value)
@@ -182,22 +184,24 @@ def _tags(value: object, field: str) -> tuple[str, ...]:
 
 def _flag(value: object, field: str) -> bool:
     if not isinstance(value, bool):
-        raise InvalidInput("wrong_type", "is true or false", field=field)
+        raise InvalidInput("wrong_type", "must be true or false", field=field)
     return value
 
 
 def _extracted(value: object, field: str) -> bool:
     if value not in {"t", "f"}:
-        raise InvalidInput("wrong_type", "is t or f", field=field)
+        raise InvalidInput("wrong_type", "must be t or f", field=field)
     return value == "t"
 
 
 def _object(value: object, field: str) -> JsonObject:
     if not isinstance(value, dict):
-        raise InvalidInput("wrong_type", "is an object", field=field)
+        raise InvalidInput("wrong_type", "must be an object", field=field)
     check_value(value, field=field)
     if len(canonical_json(value)) > METADATA_BYTES:
-        raise InvalidInput("metadata_too_large", f"at most {METADATA_BYTES} bytes", field=field, limit=METADATA_BYTES)
+        raise InvalidInput(
+            "metadata_too_large", f"must have at most {METADATA_BYTES} bytes of JSON", field=field, limit=METADATA_BYTES
+        )
     return value
 
 
@@ -220,7 +224,7 @@ _CHECKS: Final = {
     "extraction_strategy_config": _object,
     "metadata": _object,
 }
-#: Those of a memory whose type alone does not say whether they can be kept.
+#: Fields of a memory whose type alone does not tell whether they can be stored.
 _OF_MEMORIES: Final = (
     *("text", "user_id", "session_id", "namespace", "topics", "entities"),
     *("extracted_from", "extraction_strategy", "extraction_strategy_config", "metadata"),

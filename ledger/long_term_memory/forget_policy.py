@@ -17,9 +17,9 @@ MOST_PINNED: Final = 10_000
 
 
 class ForgetPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """What may go: records over an age or long unread, days as they pass; of the rest, all but the newest *budget*.
+    """What to forget: records that are too old or unread for too long, in days; of the rest, all but *budget*.
 
-    With *memory_type_allowlist* only records of these types.
+    With *memory_type_allowlist* only records of these types are forgotten.
     """
 
     max_age_days: float | None = None
@@ -33,10 +33,10 @@ def forget_policy(body: object) -> ForgetPolicy:
     """Return the policy that *body*, a mapping, describes; unknown fields are ignored, null is absent.
 
     Raises:
-        InvalidInput: it is none, or a field is wrong.
+        InvalidInput: *body* is not a mapping, or a field is wrong.
     """
     if not isinstance(body, Mapping):
-        raise InvalidInput("missing_field", "is an object", field="policy")
+        raise InvalidInput("missing_field", "must be an object", field="policy")
     given: dict[str, Any] = {}
     for name in ("max_age_days", "max_inactive_days", "hard_age_multiplier"):
         if body.get(name) is not None:
@@ -46,43 +46,43 @@ def forget_policy(body: object) -> ForgetPolicy:
     allowed = body.get("memory_type_allowlist")
     if allowed is not None:
         if not isinstance(allowed, list | tuple) or not set(map(str, allowed)) <= set(MEMORY_TYPES):
-            message = f"is a list of {', '.join(MEMORY_TYPES)}"
+            message = f"must be a list of {', '.join(MEMORY_TYPES)}"
             raise InvalidInput("bad_memory_type", message, field="policy.memory_type_allowlist")
         given["memory_type_allowlist"] = frozenset(map(str, allowed))
     return ForgetPolicy(**given)
 
 
 def pinned_ids(body: object) -> frozenset[str]:
-    """Return the ids of records that a caller wants to stay, whatever the policy says.
+    """Return the ids of records that the caller excludes from forgetting.
 
     Raises:
-        InvalidInput: it is no list of ids.
+        InvalidInput: *body* is not a list of ids.
     """
     if body is None:
         return frozenset()
     if not isinstance(body, list | tuple | set | frozenset) or len(body) > MOST_PINNED:
-        raise InvalidInput("wrong_type", f"is a list of at most {MOST_PINNED} ids", field="pinned_ids")
+        raise InvalidInput("wrong_type", f"must be a list of at most {MOST_PINNED} ids", field="pinned_ids")
     return frozenset(check_record_id(value, field="pinned_ids") for value in body)
 
 
 def forgotten(
     scanned: Sequence[StoredRecord], policy: ForgetPolicy, *, now: datetime, pinned: Collection[str] = ()
 ) -> list[StoredRecord]:
-    """Return those of *scanned* that go, in their order. Pinned ones stay, and do not count against the budget."""
+    """Return the records of *scanned* to forget, in order. Pinned ones stay, and do not count against the budget."""
     allowed = policy.memory_type_allowlist
-    open_to_it = [
+    candidates = [
         record
         for record in scanned
         if not record.record.fields.pinned
         and record.record.record_id not in pinned
         and (allowed is None or record.record.fields.memory_type in allowed)
     ]
-    too_old = {record.key for record in open_to_it if _too_old(record, policy, now)}
+    too_old = {record.key for record in candidates if _too_old(record, policy, now)}
     if policy.budget is not None:
-        rest = [record for record in open_to_it if record.key not in too_old]
+        rest = [record for record in candidates if record.key not in too_old]
         freshest = sorted(rest, key=lambda record: -_recency(record, now))
         too_old |= {record.key for record in freshest[policy.budget :]}
-    return [record for record in open_to_it if record.key in too_old]
+    return [record for record in candidates if record.key in too_old]
 
 
 def _too_old(record: StoredRecord, policy: ForgetPolicy, now: datetime) -> bool:

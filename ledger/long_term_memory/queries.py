@@ -1,4 +1,4 @@
-"""Questions to long-term memory: a search body to a checked question. Pure. Source: http W-3, W-30 … W-33, W-46."""
+"""Check searches of long-term memory: a body becomes a `RecordSearch`. Pure. Source: http W-3, W-30 … W-33, W-46."""
 
 import math
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ _WEIGHTS: Final = {
 
 
 class RecordSearch(msgspec.Struct, frozen=True, kw_only=True):
-    """A search as it was asked; *recency* is none where it shall not rank."""
+    """A checked search; *recency* is None if it does not influence the ranking."""
 
     text: str | None = None
     mode: SearchMode = "semantic"
@@ -42,78 +42,78 @@ class RecordSearch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def record_search(body: object) -> RecordSearch:
-    """Return the question that *body*, a mapping, asks; unknown fields are ignored, null is absent.
-
-    A blank text is none.
+    """Return the search that *body*, a mapping, describes; unknown fields are ignored, null and blank text are absent.
 
     Raises:
         InvalidInput: a field is wrong; ``distance_threshold`` where it is not supported (http W-31).
     """
     if not isinstance(body, Mapping):
-        raise InvalidInput("wrong_type", "is an object", field="body")
-    asked = {name: value for name, value in body.items() if value is not None}
-    text, mode = asked.get("text"), asked.get("search_mode", "semantic")
+        raise InvalidInput("wrong_type", "must be an object", field="body")
+    given = {name: value for name, value in body.items() if value is not None}
+    text, mode = given.get("text"), given.get("search_mode", "semantic")
     if text is not None and not isinstance(text, str):
-        raise InvalidInput("wrong_type", "is text", field="text")
+        raise InvalidInput("wrong_type", "must be text", field="text")
     if mode not in _MODES:
-        raise InvalidInput("bad_search_mode", f"is one of {', '.join(_MODES)}", field="search_mode")
+        raise InvalidInput("bad_search_mode", f"must be one of {', '.join(_MODES)}", field="search_mode")
     threshold = None
-    if "distance_threshold" in asked:
-        threshold = number_of(asked["distance_threshold"], field="distance_threshold", least=0.0)
+    if "distance_threshold" in given:
+        threshold = number_of(given["distance_threshold"], field="distance_threshold", least=0.0)
         if mode != "semantic":
             message = "distance_threshold is only supported for semantic search mode"
             raise InvalidInput("distance_threshold_unsupported", message)
-    boost = asked.get("recency_boost", True)
+    boost = given.get("recency_boost", True)
     if not isinstance(boost, bool):
-        raise InvalidInput("wrong_type", "is true or false", field="recency_boost")
+        raise InvalidInput("wrong_type", "must be true or false", field="recency_boost")
     return RecordSearch(
         text=text[:QUERY_CHARACTERS] if text and text.strip() else None,
         mode=mode,
-        alpha=number_of(asked.get("hybrid_alpha", 0.7), field="hybrid_alpha", least=0.0, most=1.0),
+        alpha=number_of(given.get("hybrid_alpha", 0.7), field="hybrid_alpha", least=0.0, most=1.0),
         conditions=parse(body),
         distance_threshold=threshold,
-        recency=_recency(asked) if boost else None,
-        limit=count_of(asked.get("limit", 10), field="limit", least=1, most=MOST_FOUND),
-        offset=count_of(asked.get("offset", 0), field="offset", least=0, most=MOST_OFFSET),
+        recency=_recency(given) if boost else None,
+        limit=count_of(given.get("limit", 10), field="limit", least=1, most=MOST_FOUND),
+        offset=count_of(given.get("offset", 0), field="offset", least=0, most=MOST_OFFSET),
     )
 
 
 def number_of(value: object, *, field: str, least: float = -math.inf, most: float = math.inf) -> float:
-    """Return a finite number within its bounds; one that comes as text is read (http W-3).
+    """Return a finite number within its bounds; a number as text is accepted (http W-3).
 
     Raises:
         InvalidInput: ``wrong_type`` or ``number_out_of_range``.
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise InvalidInput("wrong_type", "is a number", field=field)
+        raise InvalidInput("wrong_type", "must be a number", field=field)
     try:
         number = float(value if not isinstance(value, str) or len(value) <= NUMBER_CHARACTERS else "")
     except (ValueError, OverflowError):
-        raise InvalidInput("wrong_type", "is a number", field=field) from None
+        raise InvalidInput("wrong_type", "must be a number", field=field) from None
     if not math.isfinite(number) or not least <= number <= most:
-        bounds = f"is {least:g} to {most:g}" if most != math.inf else f"is a finite number of at least {least:g}"
-        raise InvalidInput("number_out_of_range", bounds, field=field)
+        bounds = (
+            f"must be between {least:g} and {most:g}" if most != math.inf else f"must be finite and at least {least:g}"
+        )
+        raise InvalidInput("number_out_of_range", f"must be {bounds}", field=field)
     return number
 
 
 def count_of(value: object, *, field: str, least: int, most: int = MOST_OFFSET) -> int:
-    """Return a whole number within its bounds; one that comes as text is read (http W-3).
+    """Return a whole number within its bounds; a number as text is accepted (http W-3).
 
     Raises:
         InvalidInput: ``wrong_type`` or ``number_out_of_range``.
     """
     number = number_of(value, field=field, least=least, most=most)
     if not number.is_integer():
-        raise InvalidInput("wrong_type", "is an integer", field=field)
+        raise InvalidInput("wrong_type", "must be an integer", field=field)
     return int(number)
 
 
-def _recency(asked: Mapping[str, Any]) -> Recency:
-    given = {
+def _recency(given: Mapping[str, Any]) -> Recency:
+    weights = {
         own: number_of(
-            asked[name], field=name, least=_LEAST_HALF_LIFE if "half_life" in name else 0.0, most=_LARGEST_WEIGHT
+            given[name], field=name, least=_LEAST_HALF_LIFE if "half_life" in name else 0.0, most=_LARGEST_WEIGHT
         )
         for name, own in _WEIGHTS.items()
-        if name in asked
+        if name in given
     }
-    return Recency(**given)
+    return Recency(**weights)

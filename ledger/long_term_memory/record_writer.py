@@ -1,4 +1,4 @@
-"""Read, decide, append: how wishes about records become events, whoever else writes at the same time."""
+"""Read, decide, append: a change of records becomes events, also while others write to the same stream."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -16,29 +16,29 @@ from ledger.events import RecordEvent
 from ledger.ids import Stream
 from ledger.long_term_memory.decisions import KnownRecords, Promotion, promote
 from ledger.long_term_memory.drafts import placed
-from ledger.long_term_memory.index import RecordIndexes
+from ledger.long_term_memory.record_index import RecordIndexes
 from ledger.ports import AppendRequest, Clock, Store, StreamWrite
 from ledger.ports.records import RecordBuilds, RecordLookup, StoredRecord
 from projections.records import RECORDS, Record
 
-#: What to do with the records of a stream, decided anew if another writer was first.
+#: Returns the events for the stored records of a stream; called again if another writer was first.
 DecideRecords: TypeAlias = Callable[[Stream, KnownRecords], Sequence[RecordEvent]]
 
 
 def records_stream(namespace: str, user_id: str | None) -> Stream:
-    """Return the stream of a user's records: no session has such a name (trust R-1, N-3)."""
+    """Return the stream of a user's records, whose name no session may have (trust R-1, N-3)."""
     return Stream.of(namespace, RECORDS, user_id)
 
 
 class Decided(msgspec.Struct, frozen=True):
-    """A write that is ready to be appended, at exactly the version it was decided on, and its events."""
+    """A write that can be appended at exactly the version it was decided on, and its events."""
 
     write: StreamWrite
     events: tuple[RecordEvent, ...]
 
 
 class RecordWriter:
-    """Writes to streams of records: writers within the process queue, of others the second decides anew."""
+    """Writes to streams of records; writers of this process wait for each other, others decide again."""
 
     def __init__(self, store: Store, clock: Clock, indexes: RecordIndexes, *, actor: str = "") -> None:
         self._store = store
@@ -48,36 +48,36 @@ class RecordWriter:
         self._locks: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
 
     def of(self, actor: str) -> "RecordWriter":
-        """Return a writer whose events are caused by *actor*, which queues with this one."""
+        """Return a writer for *actor* that shares its locks with this one."""
         other = copy(self)
         other._actor = actor  # noqa: SLF001 - a class may build its own kind
         return other
 
-    async def write(self, streams: Sequence[Stream], wanted: RecordLookup, decide: DecideRecords) -> list[Decided]:
-        """Decide for each of *streams*, all of one namespace, and append it all at once; return what was written.
+    async def write(self, streams: Sequence[Stream], lookup: RecordLookup, decide: DecideRecords) -> list[Decided]:
+        """Decide for each of *streams*, all of one namespace, and append all at once; return what was written.
 
-        *decide* is given what is *wanted* of the stream.
+        *decide* gets the records of a stream that *lookup* selects.
 
         Raises:
-            Unavailable: other writers kept coming first, or the store is away.
+            Unavailable: other writers were always first, or the store could not be reached.
         """
 
         async def attempt(number: int) -> list[Decided]:
-            decided = await self.decided(streams, wanted, decide)
+            decided = await self.decided(streams, lookup, decide)
             if decided:
-                await self._store.events.append(AppendRequest(writes=tuple(each.write for each in decided)))
+                await self._store.events.append(AppendRequest(writes=tuple(item.write for item in decided)))
             return decided
 
-        async with AsyncExitStack() as held:
+        async with AsyncExitStack() as locks:
             for lock in self._locks_of(streams):
-                await held.enter_async_context(lock)
+                await locks.enter_async_context(lock)
             return await until_uncontended(attempt)
 
-    async def decided(self, streams: Sequence[Stream], wanted: RecordLookup, decide: DecideRecords) -> list[Decided]:
-        """Return what is to be appended to *streams*, all of one namespace; those without change are left out."""
-        # the heads first: what is read after them may be newer, and is then refused by its expected version
+    async def decided(self, streams: Sequence[Stream], lookup: RecordLookup, decide: DecideRecords) -> list[Decided]:
+        """Return the writes to *streams*, all of one namespace; streams without a change are left out."""
+        # read the heads first: a record that is newer than its head makes the append fail, which is tried again
         heads = [(stream, (await self._store.events.head(stream))[0]) for stream in streams]
-        known = await self._known(streams, wanted)
+        known = await self._known(streams, lookup)
         decided: list[Decided] = []
         for stream, head in heads:
             events = tuple(decide(stream, known[stream]))
@@ -89,10 +89,10 @@ class RecordWriter:
     async def writes_for_promotion(
         self, session: Stream, promotions: Sequence[Promotion], *, write_id: str
     ) -> list[StreamWrite]:
-        """Return the writes that make records of a session's memories, to be appended with the session's own events.
+        """Return the writes that make records of a session's memories, to append with the session's own events.
 
-        The records are the user's that a memory names, else the session's, in the session's namespace, because one
-        append is of one namespace. If the append meets a `VersionConflict`, ask again. Source: http W-48, W-49.
+        A record belongs to the user that the memory names, else to the session's user. Its namespace is the session's,
+        because one append has one namespace. After a `VersionConflict`, call this again. Source: http W-48, W-49.
         """
         by_stream: dict[Stream, list[Promotion]] = {}
         for promotion in promotions:
@@ -100,19 +100,19 @@ class RecordWriter:
             stream = records_stream(session.namespace, user_id)
             own = msgspec.structs.replace(promotion, fields=placed(promotion.fields, stream))
             by_stream.setdefault(stream, []).append(own)
-        wanted = RecordLookup(record_ids=tuple(promotion.record_id for promotion in promotions))
+        lookup = RecordLookup(record_ids=tuple(promotion.record_id for promotion in promotions))
         decided = await self.decided(
-            list(by_stream), wanted, lambda stream, known: promote(known, by_stream[stream], write_id=write_id)
+            list(by_stream), lookup, lambda stream, known: promote(known, by_stream[stream], write_id=write_id)
         )
-        return [decided.write for decided in decided]
+        return [item.write for item in decided]
 
     def _locks_of(self, streams: Sequence[Stream]) -> list[asyncio.Lock]:
-        """Return what writers within the process queue for, always in the same order."""
+        """Return the locks of *streams*, always in the same order."""
         ids = sorted({stream.stream_id for stream in streams})
         return [self._locks.get(item_id) or self._locks.setdefault(item_id, asyncio.Lock()) for item_id in ids]
 
-    async def _known(self, streams: Sequence[Stream], wanted: RecordLookup) -> dict[Stream, dict[str, Record]]:
-        own = msgspec.structs.replace(wanted, streams=tuple(stream.stream_id for stream in streams))
+    async def _known(self, streams: Sequence[Stream], lookup: RecordLookup) -> dict[Stream, dict[str, Record]]:
+        own = msgspec.structs.replace(lookup, streams=tuple(stream.stream_id for stream in streams))
 
         async def read(builds: RecordBuilds, names: object) -> list[StoredRecord]:
             return await self._store.records.find(builds, own)

@@ -1,4 +1,4 @@
-"""What long-term memory answers, and its JSON. Source: http W-6, W-28, W-29, W-31, W-71."""
+"""What long-term memory returns, and its JSON. Source: http W-6, W-28, W-29, W-31, W-71."""
 
 from datetime import UTC, datetime
 from typing import Final
@@ -14,7 +14,7 @@ _SHOWN_AS: Final = {"record_id": "id", "extracted": "discrete_memory_extracted"}
 
 
 class LongTermRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A record as a caller sees it; the default namespace and the empty user are none."""
+    """A record as a caller sees it; the default namespace and the empty user are None."""
 
     record_id: str
     text: str
@@ -45,7 +45,7 @@ class LongTermRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FoundRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A record that a search found; *score_type* says what it is ranked by, none without a text."""
+    """A record that a search found; *score_type* is how it was ranked, None without a text."""
 
     record: LongTermRecord
     dist: float
@@ -58,7 +58,7 @@ class FoundRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecordPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of what a search found; *total* counts all of it, *next_offset* is none on the last page."""
+    """A page of found records; *total* counts all of them, *next_offset* is None on the last page."""
 
     memories: list[FoundRecord]
     total: int
@@ -71,7 +71,7 @@ class RecordPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ForgetResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a forget did, or would do: how many records it looked at, and which it deleted."""
+    """What forgetting did, or would do: how many records it read, and which it deleted."""
 
     scanned: int
     deleted: int
@@ -84,10 +84,10 @@ class ForgetResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Revision(msgspec.Struct, frozen=True, kw_only=True):
-    """A record after one event about it. *status* is ``live``, ``merged`` or why it was deleted.
+    """A record after one event about it. *status* is ``live``, ``merged`` or the reason of its deletion.
 
-    *revision* is the version of that event in the stream of *user_id* in *namespace*; what was moved has
-    revisions in several.
+    *revision* is the version of that event in the stream of *user_id* in *namespace*; a record that was moved has
+    revisions in several streams.
     """
 
     revision: int
@@ -107,7 +107,7 @@ class Revision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def shown(stored: StoredRecord, *, namespace: str | None) -> LongTermRecord:
-    """Return *stored* as a caller sees it, in *namespace*, which is none for the default one."""
+    """Return *stored* as a caller sees it, in *namespace*, which is None for the default one."""
     record, fields = stored.record, stored.record.fields
     user_id = stored.user_id or None
     return LongTermRecord(

@@ -1,1 +1,1 @@
-"""Search in a namespace's texts: the index caught up by whoever asks, and what it finds read from the log."""
+"""Search in a namespace's texts: the index, caught up by each reader, and the texts read from the log."""

@@ -1,4 +1,4 @@
-"""Asking the search index, and reading from the log what it found: for people, and for a window."""
+"""Query the search index, and read what it found from the log: for callers, and for a window."""
 
 import asyncio
 import logging
@@ -33,17 +33,16 @@ from projections.window import Knowledge
 log = logging.getLogger("ledger")
 
 QUERY_CHARACTERS = 10_000
-"""So much of a question is asked; a pasted file is no question."""
-_PIECES_OF_OURS = 20  # found, but left out, for the summary they are part of is in the window
-_SPARSE = 4  # events read for each surrounding entry that is wanted: not every event is one
+"""A longer query is cut to this length."""
+_PIECES_IN_WINDOW = 20  # extra hits, since pieces of summaries in the window are left out
+_SPARSE = 4  # events read for each surrounding entry: not every event adds one
 
 
 class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A text that a search found, best first: where it is, its score, and the entries around it.
+    """A text that a search found: its place, its score, and the entries around it.
 
-    *text* is the part that was found. *entry* is there for kind ``entry``; *summary* for ``summary`` and
-    ``knowledge``. *before* and *after* are entries of the same session, oldest first; *first_character* is
-    where the part begins.
+    *text* is the part that matched, and *first_character* is where it starts. *entry* is set for kind ``entry``,
+    *summary* for ``summary`` and ``knowledge``. *before* and *after* are entries of the same session, oldest first.
     """
 
     session_id: str
@@ -69,26 +68,26 @@ class Finder:
         self._embedding: asyncio.Task[None] | None = None
 
     async def search(self, query: SearchQuery, *, around: int, catch_up: bool) -> list[SearchResult]:
-        """Return what is found, with *around* entries before and after each."""
-        build, hits = await self._index.find(_bounded(query), catch_up=catch_up)
+        """Return the results, best first, with *around* entries before and after each."""
+        build, hits = await self._index.find(replace(query, text=query.text[:QUERY_CHARACTERS]), catch_up=catch_up)
         self._embed_soon()
         found = await self._read(hits, around, self._findable(build, include_erased=query.include_erased))
-        return [found for found in found if found is not None]
+        return [result for result in found if result is not None]
 
     async def hints(self, stream: Stream, state: SessionState, query: str | None, *, looks_back: bool) -> Hints:
         """Return what the session's window strategy and knowledge bases retrieve. Source: R-REC-1, R-KB-2.
 
-        The *query* is the newest user message unless given. A state that is not the newest, as it may be if it
-        *looks_back*, is searched by itself: what the index knows is of now.
+        Without *query* the newest user message is searched. With *looks_back* a past state is searched by itself,
+        because the index has the current texts.
         """
-        asked = newest_question(state.window.entries) if query is None else query
-        if not asked.strip():
+        text = newest_question(state.window.entries) if query is None else query
+        if not text.strip():
             return NO_HINTS
-        hints = await self._recalled(stream, state, asked, looks_back=looks_back)
-        return await self._with_knowledge(hints, state, asked)
+        hints = await self._recalled(stream, state, text, looks_back=looks_back)
+        return await self._with_knowledge(hints, state, text)
 
     async def knowledge(self, sources: Sequence[KnowledgeSource]) -> tuple[Knowledge, ...]:
-        """Return the pieces that *sources* name, read from the log; those it does not hold are left out."""
+        """Return the pieces that *sources* name, read from the log; missing ones are left out."""
         found = []
         for source in sources:
             stream = Stream.of(self._namespace, source.session_id, source.user_id)
@@ -99,7 +98,7 @@ class Finder:
         return tuple(found)
 
     async def embed(self) -> int:
-        """Embed what has no vector yet; raises as `SearchIndex.embed` does."""
+        """Embed texts that have no vector yet; raises as `SearchIndex.embed` does."""
         return await self._index.embed(self._texts)
 
     @property
@@ -108,7 +107,7 @@ class Finder:
         return self._embedding is not None and not self._embedding.done()
 
     async def close(self) -> None:
-        """Stop embedding; the rest is embedded another time."""
+        """Stop embedding; the rest is embedded later."""
         if self._embedding is not None:
             self._embedding.cancel()
             with suppress(asyncio.CancelledError):
@@ -148,11 +147,11 @@ class Finder:
         pieces: list[Knowledge] = []
         shown = {summary.summary_id for summary in state.summaries.live}
         for base in _shown_bases(state):
-            limit = base.top_k + _PIECES_OF_OURS
-            asked = SearchQuery(text=query, kinds=("knowledge",), collection=base.collection_id, limit=limit)
-            found = await self.search(asked, around=0, catch_up=True)
-            others = [found for found in found if found.summary is None or found.summary.summary_id not in shown]
-            pieces += [_knowledge(found) for found in others[: base.top_k]]
+            limit = base.top_k + _PIECES_IN_WINDOW
+            pieces_query = SearchQuery(text=query, kinds=("knowledge",), collection=base.collection_id, limit=limit)
+            found = await self.search(pieces_query, around=0, catch_up=True)
+            others = [item for item in found if item.summary is None or item.summary.summary_id not in shown]
+            pieces += [_knowledge(item) for item in others[: base.top_k]]
         if not pieces:
             return hints
         tokenizer = TOKENIZERS[state.config.tokenizer]
@@ -160,12 +159,12 @@ class Finder:
         return replace(hints, knowledge=tuple(pieces), knowledge_tokens=tokens)
 
     async def _read(self, hits: Sequence[PieceHit], around: int, findable: TextSource) -> list[SearchResult | None]:
-        """Return what is at *hits*, in their order; none for what went away meanwhile."""
+        """Return the result at each hit, in order; None if its text was removed meanwhile."""
         by_session: dict[Stream, list[PieceHit]] = defaultdict(list)
         for hit in hits:
             by_session[Stream.of(self._namespace, hit.session_id, hit.user_id)].append(hit)
         read = await asyncio.gather(*(self._read_of(*pair, around, findable) for pair in by_session.items()))
-        found = {hit.key: found for pairs in read for hit, found in pairs}
+        found = {hit.key: result for pairs in read for hit, result in pairs}
         return [found[hit.key] for hit in hits]
 
     async def _read_of(
@@ -189,9 +188,9 @@ class Finder:
         return findable
 
     async def _texts(self, hits: Sequence[PieceHit]) -> list[str]:
-        """Return the text of each hit, blank for what went away meanwhile."""
+        """Return the text of each hit, empty if it was removed meanwhile."""
         found = await self._read(hits, 0, self._findable(0, include_erased=True))
-        return [found.text if found else "" for found in found]
+        return [result.text if result else "" for result in found]
 
     def _embed_soon(self) -> None:
         if self._index.embeds and not self.is_embedding:
@@ -201,11 +200,7 @@ class Finder:
         try:
             await self.embed()
         except LedgerError as fault:
-            log.warning("some texts are found by their words alone: %s", fault)
-
-
-def _bounded(query: SearchQuery) -> SearchQuery:
-    return replace(query, text=query.text[:QUERY_CHARACTERS])
+            log.warning("some texts have no vector and are found by words only: %s", fault)
 
 
 def _found(
@@ -215,8 +210,7 @@ def _found(
     if whole is None:
         return None
     is_entry = hit.kind == "entry"
-    before = [entry for entry in ordered if entry.version < hit.version] if is_entry and around else []
-    after = [entry for entry in ordered if entry.version > hit.version] if is_entry and around else []
+    near = ordered if is_entry and around else ()
     return SearchResult(
         session_id=hit.session_id,
         user_id=hit.user_id or None,
@@ -227,8 +221,8 @@ def _found(
         first_character=hit.first_character,
         entry=entry if is_entry else None,
         summary=None if is_entry else summary,
-        before=tuple(before[-around:]) if around else (),
-        after=tuple(after[:around]),
+        before=tuple([other for other in near if other.version < hit.version][-around:]),
+        after=tuple([other for other in near if other.version > hit.version][:around]),
     )
 
 
@@ -252,4 +246,4 @@ def _shown_bases(state: SessionState) -> list[KnowledgeBase]:
 
 def _recallable(history: History, *, include_erased: bool) -> dict[int, Entry]:
     kinds = {"active", "covered", "erased"} if include_erased else {"active", "covered"}
-    return {past.entry.version: past.entry for past in history.current() if past.status in kinds}
+    return {item.entry.version: item.entry for item in history.current() if item.status in kinds}

@@ -1,8 +1,8 @@
-"""What search finds: a stored projection of the namespace's texts, caught up by whoever asks (design §6).
+"""The search index: a stored projection of the namespace's texts, caught up by each reader (design §6).
 
 log ──── advance, page by page ────▶ pieces with their words ──── find ────▶ hits, by reference
                                           │  later, in the background
-                                          └──── embed ────▶ vectors, fused with the words' ranking
+                                          └──── embed ────▶ vectors, fused with the ranking by words
 """
 
 import logging
@@ -26,28 +26,28 @@ from ledger.states.fold_results import fold_digest
 from ledger.stored_projections.builds import Builds, live_build
 from projections import search
 from projections.ranking import fuse
-from projections.search import Piece, SearchKind
+from projections.search import Piece
 from projections.strategies.summarizer import SummarizerStrategy
 
 T = TypeVar("T")
 log = logging.getLogger("ledger")
 
-VERSION: Final = 1  # raise it when a row's meaning changes: the index is then built anew beside the old one
+VERSION: Final = 1  # raise it when a row's meaning changes: a new build is then made beside the old one
 _PAGE: Final = 500  # events indexed in one transaction
-_EMBEDDED_AT_ONCE: Final = 64
-_FUSED: Final = 50  # of each ranking, at least
-_NEAR: Final = 200  # a compaction was mostly requested so many events before it was completed
+_EMBED_BATCH: Final = 64
+_FUSED: Final = 50  # hits of each ranking, at least
+_NEAR: Final = 200  # most compactions complete within so many events after their request
 
 
 class Answer(NamedTuple):
-    """What was found, best first, and in which build."""
+    """The hits, best first, and the build they are from."""
 
     build: int
     hits: list[PieceHit]
 
 
 class SearchIndex:
-    """The texts of one namespace by their words and, with an embedder, meanings; a `replay.builds.StoredProjection`."""
+    """The texts of one namespace by words and, with an embedder, by vectors; a `builds.StoredProjection`."""
 
     name: Final = SEARCH
     keeps: Final = "entries and summaries by words and meanings, for search"
@@ -70,7 +70,7 @@ class SearchIndex:
 
     @property
     def version(self) -> int:
-        """The meaning of a row, which depends on the language."""
+        """The version of a row's meaning, which depends on the language."""
         return VERSION * 100 + LANGUAGES.index(self._language)
 
     @property
@@ -80,34 +80,26 @@ class SearchIndex:
 
     @cached_property
     def code_digest(self) -> bytes:
-        """The digest of what makes rows of events."""
+        """The digest of the code that turns events into rows."""
         return fold_digest(self.name, self.version)
 
     async def advance(self, build: int, *, limit: int) -> int | None:
-        """See `replay.builds.StoredProjection.advance`."""
-        _, builds = await self._builds.checkpoints()
-        after = next(
-            (
-                checkpoint.position
-                for checkpoint in builds
-                if (checkpoint.projection, checkpoint.build) == (SEARCH, build)
-            ),
-            None,
-        )
+        """See `builds.StoredProjection.advance`."""
+        after = await self._builds.position_of(SEARCH, build)
         if after is None:
             return None
         events = await self._store.events.read_namespace(self._namespace_id, after=after, limit=min(limit, _PAGE))
         changes: list[StreamChange] = []
-        asked: dict[str, CompactionRequested] = {}
+        requests: dict[str, CompactionRequested] = {}
         for stored in events:
             event = _readable(stored)
             if event is None:
                 continue
             if isinstance(event.payload, CompactionRequested):
-                asked[event.payload.compaction_id] = event.payload
+                requests[event.payload.compaction_id] = event.payload
             if isinstance(event.payload, SessionOpened) and event.payload.forked_from is not None:
                 changes += await self._inherited(stored.stream_id, event.version)
-            pieces = await self._knowledge(stored.stream_id, event, asked)
+            pieces = await self._knowledge(stored.stream_id, event, requests)
             changes += [StreamChange(stored.stream_id, change) for change in search.changes(event, pieces)]
         position = events[-1].position if events else after
         return await self._store.search.apply(
@@ -115,18 +107,18 @@ class SearchIndex:
         )
 
     async def prune(self) -> int:
-        """See `replay.builds.StoredProjection.prune`."""
+        """See `builds.StoredProjection.prune`."""
         return await self._store.search.prune(self._namespace_id)
 
     async def find(self, query: SearchQuery, *, catch_up: bool = True) -> Answer:
         """Return the best hits, as of the namespace's newest event unless *catch_up* is false.
 
-        With an embedder their score is that of the fused rankings; texts not yet embedded are found by their words.
+        With an embedder the score is that of the fused rankings; texts without a vector are found by words.
         """
         wanted = replace(query, language=self._language)
         vector = await self._vector(query.text)
 
-        async def asked(build: int) -> Answer:
+        async def found(build: int) -> Answer:
             if vector is None or self._embedder is None:
                 return Answer(build, await self._store.search.find(self._namespace_id, build, wanted))
             more = replace(wanted, limit=max(_FUSED, wanted.limit))
@@ -137,20 +129,20 @@ class SearchIndex:
             hits = [replace(known[place], score=score) for place, score in ranked[: wanted.limit]]
             return Answer(build, hits)
 
-        return await self._live(asked, Answer(0, []), catch_up=catch_up)
+        return await self._live(found, Answer(0, []), catch_up=catch_up)
 
     async def embed(self, text_of: Callable[[Sequence[PieceHit]], Awaitable[list[str]]]) -> int:
-        """Embed what has no vector yet, page by page, its texts read by *text_of*; return how many pieces.
+        """Embed pieces that have no vector yet, page by page, with texts from *text_of*; return how many.
 
         Raises:
-            EmbedderFailed: the model gave nothing usable; what was embedded before is kept.
+            EmbedderFailed: the model returned nothing usable; vectors stored before it stay.
         """
         embedder, done = self._embedder, 0
         if embedder is None or not await self._store.search.stores_embeddings():
             return 0
 
         async def pending(build: int) -> list[PieceHit]:
-            return await self._store.search.to_embed(self._namespace_id, build, embedder.model, limit=_EMBEDDED_AT_ONCE)
+            return await self._store.search.to_embed(self._namespace_id, build, embedder.model, limit=_EMBED_BATCH)
 
         nothing: list[PieceHit] = []
         while hits := await self._live(pending, nothing, catch_up=not done):
@@ -168,24 +160,24 @@ class SearchIndex:
         return empty if live is None else await question(live.build)
 
     async def _vector(self, text: str) -> list[float] | None:
-        """Return the meaning of a query; none without an embedder, or if it fails: words still find."""
+        """Return the vector of a query; None without an embedder, or if it fails: the search then uses words."""
         if self._embedder is None or not text.strip() or not await self._store.search.stores_embeddings():
             return None
         try:
             return (await self._embedder.embed([text]))[0]
         except EmbedderFailed as fault:
-            log.warning("search goes by words alone: %s", fault)
+            log.warning("search uses words only: %s", fault)
             return None
 
     async def _inherited(self, stream_id: UUID, version: int) -> list[StreamChange]:
-        """Return the changes that make a fork's history findable in it, as of its first event, at *version* (R-REC-1).
+        """Return the changes that make a fork's history findable, as of its first event, at *version* (R-REC-1).
 
-        What the parent erases, removes or clears later stays findable in the fork. Knowledge is of no session, so
-        it is there once.
+        Texts that the parent erases, removes or clears later stay findable in the fork. Knowledge has no session, so it
+        is not repeated.
         """
         stream = Stream(self._namespace, "", "", self._namespace_id, stream_id)
         prefix = await self._store.events.read_stream(stream, until=version - 1)
-        readable = [_readable(stored) for stored in prefix if stored.stream_id != stream_id]  # else it is a copy
+        readable = [_readable(stored) for stored in prefix if stored.stream_id != stream_id]  # not a copy
         return [
             StreamChange(stream_id, change)
             for event in readable
@@ -194,16 +186,16 @@ class SearchIndex:
         ]
 
     async def _knowledge(
-        self, stream_id: UUID, event: RecordedEvent, asked: dict[str, CompactionRequested]
+        self, stream_id: UUID, event: RecordedEvent, requests: dict[str, CompactionRequested]
     ) -> list[Piece]:
-        """Return the pieces of a summary made for a knowledge base (R-KB-3)."""
+        """Return the pieces of a summary for a knowledge base (R-KB-3)."""
         payload = event.payload
         if not isinstance(payload, CompactionCompleted) or payload.strategy != "summarizer" or not payload.summary_id:
             return []
-        request = asked.get(payload.compaction_id) or await self._request(stream_id, event.version, payload)
+        request = requests.get(payload.compaction_id) or await self._request(stream_id, event.version, payload)
         try:
             config = SummarizerStrategy.model_validate(request.config) if request else SummarizerStrategy()
-        except ValidationError:  # of a newer release, whose index will have it
+        except ValidationError:  # of a newer release, which will index it
             log.warning("the config of compaction %s is not known here", payload.compaction_id)
             return []
         if config.knowledge_base is None:
@@ -212,7 +204,7 @@ class SearchIndex:
         return [
             Piece(
                 version=event.version,
-                kind=_KNOWLEDGE,
+                kind="knowledge",
                 number=number,
                 position=event.position,
                 first_character=first,
@@ -228,7 +220,7 @@ class SearchIndex:
     async def _request(
         self, stream_id: UUID, version: int, completed: CompactionCompleted
     ) -> CompactionRequested | None:
-        """Return what *completed* was asked for; an imported summary was not."""
+        """Return the request of *completed*; None for an imported summary."""
         stream = Stream(self._namespace, "", "", self._namespace_id, stream_id)
         until, span = version - 1, _NEAR
         while until > 0:
@@ -244,9 +236,6 @@ class SearchIndex:
 def _readable(stored: StoredEvent) -> RecordedEvent | None:
     try:
         return decode(stored)
-    except LogCorrupted as fault:  # `verify` tells of it; it hides no other text
-        log.warning("event %d is not searched: %s", stored.position, fault)
+    except LogCorrupted as fault:  # `verify` reports it; other texts stay findable
+        log.warning("event %d is not indexed: %s", stored.position, fault)
         return None
-
-
-_KNOWLEDGE: Final[SearchKind] = "knowledge"

@@ -1,4 +1,4 @@
-"""The splitting of a summary's text into the pieces a knowledge base is made of. Source: R-KB-4."""
+"""Split the text of a summary into the pieces of a knowledge base. Source: R-KB-4."""
 
 from importlib.util import find_spec
 from typing import Final
@@ -12,7 +12,7 @@ _MISSING: Final = "install memory-ledger[knowledge] to store summaries in a know
 
 
 def check_usable(config: MemoryConfig) -> MemoryConfig:
-    """Return *config*, before it is written down, if what its knowledge bases need is installed here.
+    """Return *config* if the extra that its knowledge bases need is installed; call this before it is stored.
 
     Raises:
         Unavailable: the extra ``knowledge`` is missing.
@@ -27,10 +27,10 @@ def check_usable(config: MemoryConfig) -> MemoryConfig:
 
 
 def split(text: str, *, size: int, overlap: int) -> list[tuple[int, str]]:
-    r"""Return the pieces of *text*, in order, each with the character it begins at.
+    r"""Return the pieces of *text*, in order, each with the index of its first character.
 
-    A piece has at most *size* characters (code points) and no blank ends; neighbours share at most *overlap*.
-    Split is at ``\n\n``, else at ``\n``, else at spaces, else anywhere. Every non-blank character is in a piece.
+    A piece has at most *size* characters (code points) and no outer blanks; neighbours share at most *overlap*.
+    Text is split at ``\n\n``, else at ``\n``, else at spaces, else anywhere. Every non-blank character is in a piece.
 
     Raises:
         Unavailable: the extra ``knowledge`` is not installed.
@@ -44,9 +44,7 @@ def split(text: str, *, size: int, overlap: int) -> list[tuple[int, str]]:
     splitter = RecursiveCharacterTextSplitter(
         separators=["\n\n", "\n", " ", ""], chunk_size=size, chunk_overlap=overlap
     )
-    stripped = (
-        piece.strip() for piece in splitter.split_text(text)
-    )  # a piece of blanks alone is left in by the library
+    stripped = (piece.strip() for piece in splitter.split_text(text))  # the library returns blank pieces too
     pieces: list[tuple[int, str]] = []
     end = 0
     for piece in filter(None, stripped):

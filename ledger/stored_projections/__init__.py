@@ -1,1 +1,1 @@
-"""Projections that are stored in tables: their builds, the session index, and how each is built again."""
+"""Projections that are stored in tables: their builds, the session index, and rebuilding."""

@@ -1,11 +1,10 @@
-"""Builds of stored projections: the one readers use, and the one being made beside it (design §6).
+"""Builds of stored projections: the one that readers use, and a new one beside it (design §6).
 
-    building ──── advance, page by page, resumed after a crash ────▶ live ──── replaced ────▶ pruned
+    building ──── advance, page by page, continued after a crash ────▶ live ──── replaced ────▶ pruned
 
-A build is a set of rows under a number of its own, and a checkpoint: the position it is folded up to. Readers
-ask the live build of their version, and catch it up first, so that they see their own writes. A rebuild makes
-another one beside it, which takes its place in one transaction; writers are never waited for, and what they add
-meanwhile is folded by whoever reads next.
+A build is a set of rows with its own number, and a checkpoint: the position it is folded up to. Readers use the live
+build of their version, and catch it up first, so that they see their own writes. A rebuild makes a new build beside
+it, which replaces it in one transaction. It does not block writers; the next reader folds what they add meanwhile.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -23,37 +22,37 @@ T = TypeVar("T")
 NUMBERS: Final = 1_000
 #: Events folded between two checkpoints of a build.
 PAGE: Final = 2_000
-#: Builds of older versions that nobody has caught up for so long are replaced with those of today.
+#: Builds of older versions that no reader has caught up for so long are removed.
 _RETIRED_AFTER: Final = timedelta(days=7)
 
 
 class Build(NamedTuple):
-    """What a build's key says: the version of its projection, and which build of that version it is, from 1."""
+    """The version of a projection, and the number of a build of that version, from 1."""
 
     version: int
     number: int
 
     @property
     def key(self) -> int:
-        """The number that rows and checkpoint are kept under, as ``projection_version``."""
+        """The number that rows and checkpoint have as ``projection_version``."""
         return self.version * NUMBERS + self.number
 
     @classmethod
     def of(cls, key: int) -> "Build":
-        """Return the build of *key*."""
+        """Return the build with *key*."""
         return cls(*divmod(key, NUMBERS))
 
 
 class StoredProjection(Protocol):
-    """A projection kept in a table, with rows per build.
+    """A projection stored in a table, with rows per build.
 
-    Raise *version* when the meaning of a row changes: readers then use only builds of the new version, while
-    older releases go on with theirs.
+    Raise *version* when the meaning of a row changes: readers then use only builds of the new version, while older
+    releases continue with theirs.
     """
 
     @property
     def name(self) -> str:
-        """Its stable name, that of its checkpoints."""
+        """Its stable name, also in its checkpoints."""
 
     @property
     def version(self) -> int:
@@ -61,21 +60,21 @@ class StoredProjection(Protocol):
 
     @property
     def keeps(self) -> str:
-        """What its rows are, in a few words."""
+        """A few words about its rows."""
 
     @property
     def code_digest(self) -> bytes:
-        """What tells the code that makes its rows; a build begun by other code is not gone on with."""
+        """The digest of the code that makes its rows; a build that other code started is not continued."""
 
     async def advance(self, build: int, *, limit: int) -> int | None:
         """Fold up to *limit* events after the checkpoint of *build*; return the position reached.
 
-        Rows and checkpoint change in one transaction; folding the same events twice changes nothing. None if
-        *build* is none any more: then nothing was written.
+        Rows and checkpoint change in one transaction; folding the same events twice changes nothing. Return None, and
+        write nothing, if *build* does not exist any more.
         """
 
     async def prune(self) -> int:
-        """Delete the rows of builds that are none any more; return how many."""
+        """Delete the rows of builds that do not exist any more; return how many."""
 
 
 BuildProgress = Callable[[int, int], None]
@@ -90,27 +89,27 @@ class Builds:
         self._namespace_id = namespace_id
 
     async def read(self, projection: StoredProjection, question: Callable[[int], Awaitable[T]], *, empty: T) -> T:
-        """Return what *question* finds in the live build, as of the namespace's newest event.
+        """Return what *question* reads in the live build, as of the namespace's newest event.
 
-        *empty* is the answer where nothing was ever appended. The question is asked again if the build was
-        replaced meanwhile, so that nobody sees rows being pruned.
+        Return *empty* if the namespace has no events. The question is called again if the build was replaced
+        meanwhile, since its rows may be deleted.
         """
         while (build := await self.catch_up(projection)) is not None:
             answer = await question(build)
             _, builds = await self.checkpoints()
-            if any(each.build == build for each in _own(projection, builds)):
+            if any(own.build == build for own in _own(projection, builds)):
                 return answer
         return empty
 
     async def catch_up(self, projection: StoredProjection) -> int | None:
-        """Return the live build, folded up to the namespace's newest event; none where nothing was ever appended."""
+        """Return the live build, folded up to the namespace's newest event; None if the namespace has no events."""
         while True:
             last, builds = await self.checkpoints()
             if not last:
                 return None
             live = live_build(projection, builds)
             if live is None:
-                # all who look now make the same build; a page that two of them fold is there once
+                # concurrent readers make the same build; a page that two of them fold is stored once
                 await self._make(projection, last, builds)
             elif live.position >= last or await self._advance(projection, live.build, last):
                 return live.build
@@ -118,7 +117,7 @@ class Builds:
     async def rebuild(
         self, projection: StoredProjection, *, progress: BuildProgress = lambda done, total: None, page: int = PAGE
     ) -> "Rebuilt":
-        """Make a build from the first event on and let it go live; go on with one that was interrupted.
+        """Make a build from the first event on and make it live; continue one that was interrupted.
 
         *progress* gets (position reached, last position) after each page.
         """
@@ -127,6 +126,12 @@ class Builds:
     async def checkpoints(self) -> tuple[int, list[Checkpoint]]:
         """Return the namespace's last position, and all builds."""
         return await self._store.projections.progress(self._namespace_id)
+
+    async def position_of(self, projection: str, build: int) -> int | None:
+        """Return the position that *build* is folded up to; None if it does not exist any more."""
+        _, builds = await self.checkpoints()
+        own = (found.position for found in builds if (found.projection, found.build) == (projection, build))
+        return next(own, None)
 
     async def _make(
         self,
@@ -148,7 +153,7 @@ class Builds:
         while at < last:
             reached = await projection.advance(build, limit=page)
             if reached is None:
-                raise Conflict(f"another rebuild of {projection.name} was ahead; look with `projections status`")
+                raise Conflict(f"another rebuild of {projection.name} was first; see `projections status`")
             at = reached
             progress(at, max(at, last))
         _, builds = await self.checkpoints()
@@ -158,7 +163,7 @@ class Builds:
         return Rebuilt(Build.of(build), at, resumed_at, tuple(map(Build.of, replaced)))
 
     async def _advance(self, projection: StoredProjection, build: int, last: int) -> bool:
-        """Fold *build* up to *last*; return false if it was replaced meanwhile."""
+        """Fold *build* up to *last*; return False if it was replaced meanwhile."""
         at: int | None = 0
         while at is not None and at < last:
             at = await projection.advance(build, limit=PAGE)
@@ -166,7 +171,7 @@ class Builds:
 
 
 class Rebuilt(NamedTuple):
-    """What a rebuild came to: the build, the position it is folded up to, where it went on, what it replaced."""
+    """The result of a rebuild: the build, its position, where it was continued, and the builds it replaced."""
 
     build: Build
     position: int
@@ -177,7 +182,7 @@ class Rebuilt(NamedTuple):
 def live_build(
     projection: type[StoredProjection] | StoredProjection, builds: Iterable[Checkpoint]
 ) -> Checkpoint | None:
-    """Return the build that readers of *projection* use: live, and of its version, whichever code made it."""
+    """Return the build that readers of *projection* use: the live one of its version."""
     return next((checkpoint for checkpoint in _own(projection, builds) if checkpoint.status == "live"), None)
 
 
@@ -187,9 +192,9 @@ async def live_builds(
     projection: type[StoredProjection] | StoredProjection,
     catch_up: Callable[[UUID, Checkpoint | None, int], Awaitable[int]],
 ) -> dict[UUID, int]:
-    """Return the build to read in each of *spaces* that has events, folded up to its last position.
+    """Return the build to read in each of *namespaces* that has events, folded up to its last position.
 
-    One look tells for all of them; only where a build is behind or missing *catch_up* is asked for one, with the
+    One query reads all checkpoints. *catch_up* is called only where the build is behind or missing, with the
     namespace, the live build and the last position.
     """
     live: dict[UUID, int] = {}
@@ -204,8 +209,8 @@ async def live_builds(
     return live
 
 
-async def still_there(store: Store, projection: str, builds: Mapping[UUID, int]) -> bool:
-    """Tell whether none of *builds*, by namespace, was replaced meanwhile."""
+async def still_exist(store: Store, projection: str, builds: Mapping[UUID, int]) -> bool:
+    """Tell whether all *builds*, by namespace, still exist."""
     known = await store.projections.progress_of_all(list(builds)) if builds else {}
     return all(
         any((existing.projection, existing.build) == (projection, build) for existing in known[namespace_id][1])
@@ -214,7 +219,7 @@ async def still_there(store: Store, projection: str, builds: Mapping[UUID, int])
 
 
 def next_build(projection: StoredProjection, builds: Iterable[Checkpoint]) -> Build:
-    """Return the build after those there are; numbers begin again after the last."""
+    """Return the next free build; numbers start again after the last."""
     used = {Build.of(checkpoint.build).number for checkpoint in _own(projection, builds)}
     number = max(used, default=0) % (NUMBERS - 1) + 1
     while number in used:
@@ -225,10 +230,10 @@ def next_build(projection: StoredProjection, builds: Iterable[Checkpoint]) -> Bu
 def replaced_builds(
     projection: StoredProjection, builds: Sequence[Checkpoint], build: int, *, now: datetime
 ) -> Sequence[int]:
-    """Return what goes when *build* goes live.
+    """Return the builds that *build* replaces when it becomes live.
 
-    That is what readers used before, what other code began and never finished, and what an older version has
-    that nobody has caught up for a week.
+    These are the build that readers used before, unfinished builds of other code, and builds of older versions that no
+    reader has caught up for a week.
     """
     own = [checkpoint.build for checkpoint in _own(projection, builds) if not _resumable(projection, checkpoint)]
     retired = [
@@ -238,7 +243,7 @@ def replaced_builds(
         and Build.of(checkpoint.build).version < projection.version
         and checkpoint.updated_at < now - _RETIRED_AFTER
     ]
-    return [each for each in (*own, *retired) if each != build]
+    return [key for key in (*own, *retired) if key != build]
 
 
 def _own(projection: type[StoredProjection] | StoredProjection, builds: Iterable[Checkpoint]) -> list[Checkpoint]:

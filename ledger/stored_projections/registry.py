@@ -1,4 +1,4 @@
-"""Every projection that is kept in a table: what there is, how far it is, and building it anew (design §6).
+"""The stored projections by name: list them, read their progress, rebuild them (design §6).
 
 To add one: a class with the members of `builds.StoredProjection`, and a line in `StoredProjections.__init__`.
 """
@@ -16,8 +16,8 @@ from ledger.stored_projections.builds import Build, Builds, Rebuilt, StoredProje
 class BuildStatus(msgspec.Struct, frozen=True, kw_only=True):
     """One build of a stored projection in this namespace.
 
-    *position* of *last_position* events are folded; *current* tells whether readers of this release use it,
-    *same_code* whether this release's code began it. A build without either may be replaced at any time.
+    It is folded up to *position*, the log ends at *last_position*. Readers of this release use it if *current*; this
+    release's code made it if *same_code*. A build with neither may be removed at any time.
     """
 
     name: str
@@ -32,7 +32,7 @@ class BuildStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredProjectionInfo(msgspec.Struct, frozen=True):
-    """A stored projection of this release, the version of its meaning, and what its rows *keep*."""
+    """A stored projection of this release: the version of its rows' meaning, and what the rows store."""
 
     name: str
     version: int
@@ -40,7 +40,7 @@ class StoredProjectionInfo(msgspec.Struct, frozen=True):
 
 
 class RebuiltProjection(msgspec.Struct, frozen=True, kw_only=True):
-    """A projection that was built anew: its build, from where to where, and the builds of its version it replaced."""
+    """A rebuilt projection: its build, the positions, and the replaced builds of its version."""
 
     name: str
     version: int
@@ -58,14 +58,14 @@ class StoredProjections:
         self._by_name = {projection.name: projection for projection in projections}
 
     def listed(self) -> list[StoredProjectionInfo]:
-        """Return them in the order they are rebuilt."""
+        """Return the projections in the order they are rebuilt."""
         return [
             StoredProjectionInfo(stored_projection.name, stored_projection.version, stored_projection.keeps)
             for stored_projection in self._by_name.values()
         ]
 
     async def status(self) -> list[BuildStatus]:
-        """Return every build there is of a projection this release knows, by name and number."""
+        """Return all builds of the projections that this release knows, by name and number."""
         last, checkpoints = await self._builds.checkpoints()
         known = [
             (self._by_name[checkpoint.projection], checkpoint)
@@ -90,17 +90,17 @@ class StoredProjections:
     async def rebuild(
         self, name: str | None = None, *, progress: Callable[[str, int, int], None] = lambda name, done, total: None
     ) -> list[RebuiltProjection]:
-        """Build *name*, or all of them, anew beside what readers use, and then let readers use it.
+        """Rebuild *name*, or all projections, beside the builds that readers use, then replace those.
 
         *progress* gets (name, position reached, last position).
 
         Raises:
             InvalidInput: there is no such projection.
-            Conflict: another rebuild was ahead.
+            Conflict: another rebuild was first.
         """
         if name is not None and name not in list(self._by_name):
             known = ", ".join(self._by_name)
-            raise InvalidInput("unknown_projection", f"no stored projection; there are {known}", field="name")
+            raise InvalidInput("unknown_projection", f"must be one of {known}", field="name")
         rebuilt = []
         for projection in self._by_name.values() if name is None else [self._by_name[name]]:
             done = await self._builds.rebuild(projection, progress=_named(progress, projection.name))

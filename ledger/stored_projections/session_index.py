@@ -1,4 +1,4 @@
-"""The listing of sessions: a stored projection, caught up by whoever reads it, before it answers (design §6)."""
+"""The list of sessions: a stored projection, caught up by each reader before it reads (design §6)."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -17,7 +17,7 @@ from ledger.states.fold_results import fold_digest
 from ledger.states.states import States
 from ledger.stored_projections.builds import Builds
 
-VERSION: Final = 2  # raise it when a row's meaning changes: the index is then built anew beside the old one
+VERSION: Final = 2  # raise it when a row's meaning changes: a new build is then made beside the old one
 
 
 class SessionIndex:
@@ -36,11 +36,11 @@ class SessionIndex:
 
     @cached_property
     def code_digest(self) -> bytes:
-        """The digest of the folds, and of what makes rows of them."""
+        """The digest of the folds and of the code that turns them into rows."""
         return fold_digest(self.name, self.version, SESSION.name)
 
     async def advance(self, build: int, *, limit: int) -> int | None:
-        """See `builds.StoredProjection.advance`; a row is of the session's newest state, so it may be ahead."""
+        """See `builds.StoredProjection.advance`; a row has the session's newest state, so it may be ahead."""
         _, position, changed = await self._store.projections.changed_sessions(
             self._namespace_id, SESSION_INDEX, build, limit=limit
         )
@@ -52,12 +52,7 @@ class SessionIndex:
         return await self._store.session_index.prune(self._namespace_id)
 
     async def sessions(
-        self,
-        *,
-        user_id: str | None,
-        after: tuple[datetime, UUID] | None,
-        limit: int,
-        life: LifeFilter | None = None,
+        self, *, user_id: str | None, after: tuple[datetime, UUID] | None, limit: int, life: LifeFilter | None = None
     ) -> list[IndexedSession]:
         """Return sessions newest first, as of the newest event of the namespace."""
         nothing: Sequence[IndexedSession] = ()
@@ -67,7 +62,7 @@ class SessionIndex:
                 self._namespace_id, build, user_id=user_id, life=life, after=after, limit=limit
             )
 
-        # what an older release could not read may be readable now
+        # this release may read what an older one could not
         return [
             await self._row(Stream.of(self._namespace, row.session_id, row.user_id))
             if row.status == "unreadable"
@@ -76,7 +71,7 @@ class SessionIndex:
         ]
 
     async def build(self) -> int:
-        """Return the build to read, as of the namespace's newest event; 0 where nothing was ever appended."""
+        """Return the build to read, as of the namespace's newest event; 0 if the namespace has no events."""
         return await self._builds.catch_up(self) or 0
 
     async def _row(self, stream: Stream) -> IndexedSession:
@@ -86,7 +81,7 @@ class SessionIndex:
             return await self._row_unread(stream)
 
     async def _row_unread(self, stream: Stream) -> IndexedSession:
-        """Return the row of a session that this release cannot fold: one such may not hide the others."""
+        """Return the row of a session that this release cannot fold, so that the list stays complete."""
         version, _ = await self._store.events.head(stream)
         first, last = await self._store.events.read_versions(stream, ((1, 1), (version, version)))
         return IndexedSession(

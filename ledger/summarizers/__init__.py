@@ -1,4 +1,4 @@
-"""Who writes a summary: a heuristic, a callback of the user's, or a model behind an OpenAI-compatible API."""
+"""Summarizers: a heuristic, a function of the user, or a model behind an OpenAI-compatible API."""
 
 import os
 from collections.abc import Awaitable, Callable
@@ -17,32 +17,34 @@ if TYPE_CHECKING:
 
 _METHODS: Final = frozenset(get_args(Method)) - {"imported"}
 
-#: What users pass: a function of the prompt, a summarizer, or none for the heuristic.
+#: What users pass: a function of the prompt, a summarizer, or None for the heuristic.
 SummarizerChoice: TypeAlias = Callable[..., str | Awaitable[str]] | Summarizer | None
 
 
 def chosen_summarizer(choice: SummarizerChoice) -> Summarizer:
-    """Return *choice* as a summarizer; one that can fail is put behind a circuit breaker (trust M-1).
+    """Return *choice* as a summarizer, with a circuit breaker if it can fail (trust M-1).
 
     Raises:
-        InvalidInput: it is no function and no summarizer, or has a method or model that cannot be recorded.
+        InvalidInput: it is not a function or a summarizer, or its method or model cannot be recorded.
     """
     if choice is None or isinstance(choice, Heuristic):
         return choice or Heuristic()
     if isinstance(choice, Summarizer):
         if choice.method not in _METHODS or not isinstance(choice.model, str | None):
             known = ", ".join(sorted(_METHODS))
-            raise InvalidInput("bad_summarizer", f"its method is one of {known}, its model text", field="summarizer")
+            raise InvalidInput(
+                "bad_summarizer", f"must have a method in {known}, and text or None as model", field="summarizer"
+            )
         return CircuitBreaker(choice)
     if not callable(choice):
-        raise InvalidInput("bad_summarizer", "is a function of the prompt, or a Summarizer", field="summarizer")
+        raise InvalidInput("bad_summarizer", "must be a function of the prompt, or a Summarizer", field="summarizer")
     return CircuitBreaker(Callback(choice))
 
 
 def configured_summarizer(settings: Settings, *, model: str | None = None) -> "OpenAISummarizer | None":
-    """Return the model the settings name, to be closed by the caller; none without one.
+    """Return the model that the settings name, or None; the caller closes it.
 
-    *model* is used where they name only an endpoint or a key, as services of others do (http W-12).
+    *model* is used if the settings name only an endpoint or a key (http W-12).
     """
     reachable = settings.summarizer_base_url or settings.summarizer_api_key or os.environ.get("OPENAI_API_KEY")
     chosen = settings.summarizer_model or (model if reachable else None)

@@ -1,4 +1,4 @@
-"""A summarizer of the user's own: ``fn(prompt) -> str``, sync or async. Source: R-SUM-2."""
+"""A function of the user as a summarizer: ``fn(prompt) -> str``, sync or async. Source: R-SUM-2."""
 
 import asyncio
 import inspect
@@ -16,9 +16,9 @@ from projections.prompts import SummaryRequest, fence_token
 
 
 class Callback:
-    """A `ports.models.Summarizer` around a function; a sync one runs in a thread, so that it blocks nobody.
+    """A `ports.models.Summarizer` around a function; a sync function runs in a thread, so that it does not block.
 
-    It is called with the prompt, the conversation in it fenced; and with ``target_tokens`` if it takes that.
+    Its argument is the prompt, with a fence around the conversation; and ``target_tokens`` if it has that parameter.
     """
 
     method = "callback"
@@ -29,11 +29,11 @@ class Callback:
         self._takes_target = _accepts(function, "target_tokens")
 
     async def summarize(self, request: SummaryRequest) -> SummaryText:
-        """Return what the function answers.
+        """Return the function's result.
 
         Raises:
-            SummarizerFailed: ``invalid_output`` if that is no text.
-            Exception: whatever the function raises.
+            SummarizerFailed: ``invalid_output`` if the result is not text.
+            Exception: any exception of the function.
         """
         token = fence_token(request, secrets.token_hex)
         prompt = "\n\n".join(message.fenced(token) for message in request.messages)
@@ -50,10 +50,9 @@ class Callback:
 
 
 async def _in_a_thread(function: Callable[[], Any]) -> Any:
-    """Return what *function* does, run in a thread of its own.
+    """Return the result of *function*, run in a thread of its own.
 
-    Unlike one of a pool's it keeps nobody waiting when it never ends: neither other calls nor, once this one was
-    given up, the end of the program.
+    A pool's thread that never ends would block other calls and the exit of the program; this one does not.
     """
     answer: Future[Any] = Future()
 
@@ -73,4 +72,4 @@ def _accepts(function: Callable[..., object], name: str) -> bool:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return False
-    return any(each.name == name or each.kind is each.VAR_KEYWORD for each in parameters)
+    return any(item.name == name or item.kind is item.VAR_KEYWORD for item in parameters)

@@ -1,4 +1,4 @@
-"""A circuit breaker: a model that keeps failing is left alone for a while (trust M-1)."""
+"""A circuit breaker: a model that fails repeatedly is not called for a while (trust M-1)."""
 
 import time
 from collections.abc import Callable
@@ -13,7 +13,7 @@ PAUSE_S: Final = 30.0
 
 
 class CircuitBreaker:
-    """A `ports.models.Summarizer` that asks another one, unless that failed *failures* times in a row just now."""
+    """A `ports.models.Summarizer` that calls another one, and pauses after *failures* failures in a row."""
 
     def __init__(
         self,
@@ -30,19 +30,19 @@ class CircuitBreaker:
 
     @property
     def method(self) -> str:
-        """That of the summarizer inside."""
+        """The method of the inner summarizer."""
         return self._summarizer.method
 
     @property
     def model(self) -> str | None:
-        """That of the summarizer inside."""
+        """The model of the inner summarizer."""
         return self._summarizer.model
 
     async def summarize(self, request: SummaryRequest) -> SummaryText:
         """Return the inner summarizer's answer.
 
         Raises:
-            SummarizerFailed: its own, or ``error`` at once while the circuit is open.
+            SummarizerFailed: the inner summarizer failed, or the circuit is open.
         """
         if self._monotonic() < self._open_until:
             raise SummarizerFailed("error", f"the summarizer failed {self._failed} times in a row and is left alone")

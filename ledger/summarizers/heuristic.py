@@ -1,4 +1,4 @@
-"""The summary that needs no model: what was asked first and last, which tools ran, what failed. Source: R-SUM-10."""
+"""A summary without a model: the first and last user message, the tools used, the errors. Source: R-SUM-10."""
 
 import re
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ _SPACES: Final = re.compile(r"\s+")
 
 
 class Heuristic:
-    """A `ports.models.Summarizer` that reads the entries themselves."""
+    """A `ports.models.Summarizer` that reads the entries of the request and calls no model."""
 
     method = "heuristic"
     model: str | None = None
 
     async def summarize(self, request: SummaryRequest) -> SummaryText:
-        """Return the lines for the request's entries, after the summaries they continue."""
+        """Return the heuristic summary of the request's entries, after the summaries it continues."""
         return SummaryText(heuristic_text(request.entries, request.folded))
 
 

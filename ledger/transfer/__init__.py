@@ -1,11 +1,11 @@
-"""Our own files: a session's or a namespace's events as JSONL, byte for byte, and provable on the way in.
+"""Export files: the events of a session or a namespace as JSONL, byte for byte, verified on import.
 
-    header    format, which ledger and namespace it comes from
+    header    the format, the ledger and the namespace
     event     … one line each, in position order: every hashed field, and the stored bytes in base64
-    trailer   how many, the SHA-256 of all lines before, and where each stream ends
+    trailer   the number of events, the SHA-256 of all lines before, and where each stream ends
 
-The header also says where streams were forked. The file of a session that is a fork carries its history from the
-beginning: events of its parents, up to where each was forked.
+The header also lists forks. The file of a forked session has its whole history: the events of its parents, up to where
+each was forked.
 
 Source: trust E-12, I-68, I-69, I-72.
 """

@@ -1,4 +1,4 @@
-"""What an event becomes in a copy of its session."""
+"""Change an event for a copy of its session."""
 
 from msgspec.structs import replace
 
@@ -11,9 +11,9 @@ from ledger.transfer.lines import FORMAT, Head, Header
 def copied(
     event: StoredEvent, *, source: Header, head: Head, target: Stream, parent: Stream | None = None
 ) -> tuple[int, bytes]:
-    """Return codec and payload of *event* in a copy: the same bytes, but the names and origin of the opening.
+    """Return codec and payload of *event* in a copy: the same bytes, except for names and origin in the opening.
 
-    The copy of a fork that stays one is forked from *parent*.
+    If the copy is still a fork, it is forked from *parent*.
 
     Source: trust E-12.
     """
@@ -35,11 +35,7 @@ def copied(
         head_hash=head.hash,
     )
     renamed = replace(
-        opened,
-        namespace=target.namespace,
-        user_id=target.user_id,
-        session_id=target.session_id,
-        imported_from=origin,
+        opened, namespace=target.namespace, user_id=target.user_id, session_id=target.session_id, imported_from=origin
     )
     if parent is not None and opened.forked_from is not None:
         forked_from = replace(opened.forked_from, session_id=parent.session_id, user_id=parent.user_id)

@@ -1,4 +1,4 @@
-"""A session, or a whole namespace, as the lines of one of our own files. Source: trust E-12."""
+"""Export a session, or a whole namespace, as the lines of a file. Source: trust E-12."""
 
 from collections.abc import AsyncIterator, Mapping
 from uuid import UUID
@@ -52,6 +52,6 @@ async def export_lines(store: Store, namespace: str, stream: Stream | None) -> A
 
 
 def _cut(head: StreamHead, ends: Mapping[UUID, StoredEvent]) -> StreamHead:
-    """Return a head as of the last event of its stream that was written: a fork needs no more of its parents."""
+    """Return *head* at the last written event of its stream: a fork's file has its parents only up to the fork."""
     last = ends[head.stream_id]
     return replace(head, version=last.version, head_hash=last.hash)

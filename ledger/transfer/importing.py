@@ -1,4 +1,4 @@
-"""Transcripts and exports into the log: all of a file in one transaction, and nothing twice. Source: trust E-12."""
+"""Import transcripts and export files: a whole file in one transaction, each event once. Source: trust E-12."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -32,7 +32,7 @@ Lines = Callable[[], Iterable[bytes]]
 
 
 class Imported(msgspec.Struct, frozen=True, kw_only=True):
-    """What an import did: sessions in the file, entries added, entries that were there already."""
+    """The result of an import: sessions in the file, entries added, and entries skipped as already stored."""
 
     sessions: int
     entries: int
@@ -40,8 +40,8 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     session_ids: tuple[str, ...] = ()
 
 
-class _Again:
-    """An iterable that can be iterated again."""
+class _Rereadable:
+    """An iterable that can be read several times."""
 
     def __init__(self, iterate: Callable[[], Iterator[AppendRequest]]) -> None:
         self._iterate = iterate
@@ -51,7 +51,7 @@ class _Again:
 
 
 class FileImport:
-    """Puts files into one namespace of one ledger. Imports never compact (R-CMP-8)."""
+    """Imports files into one namespace. Imports start no compaction (R-CMP-8)."""
 
     def __init__(self, store: Store, states: States, clock: Clock, *, namespace: str, actor: str) -> None:
         self._store = store
@@ -68,12 +68,12 @@ class FileImport:
         user_id: str | None,
         progress: Callable[[int, int], None],
     ) -> Imported:
-        """Record conversations; entries whose ids are known already are skipped.
+        """Record conversations; entries whose ids are stored already are skipped.
 
-        *progress* gets (conversations prepared, all of them).
+        *progress* gets (conversations prepared, all conversations).
 
         Raises:
-            SessionExists: a session of that name does not begin as the conversation does.
+            SessionExists: a session of that name starts with other entries.
             Unavailable: other writers kept changing the same sessions.
         """
 
@@ -84,8 +84,8 @@ class FileImport:
                 stream = named_stream(self._namespace, conversation.session_id, user_id or "")
                 batches, known = await self._new_events(stream, conversation, config)
                 requests.extend(batches)
-                fresh = sum(event.type == EntryAdded.type for each in batches for event in each.writes[0].events)
-                added, skipped = added + fresh, skipped + known
+                added += sum(event.type == EntryAdded.type for batch in batches for event in batch.writes[0].events)
+                skipped += known
                 progress(done, len(found))
             await self._store.events.append_all(requests)
             names = tuple(conversation.session_id for conversation in found)
@@ -97,7 +97,7 @@ class FileImport:
     async def _new_events(
         self, stream: Stream, conversation: Conversation, config: MemoryConfig
     ) -> tuple[list[AppendRequest], int]:
-        """Return what is to be appended to one session, and how many entries it has already."""
+        """Return the appends to one session, and how many of the entries it has already."""
         state = await self._states.current(stream)
         ids = [draft.entry_id or "" for batch in conversation.batches for draft in batch]
         known = await self._store.events.find_items(stream, ids) if state.version else {}
@@ -135,38 +135,41 @@ class FileImport:
         ], len(known)
 
     async def export(self, lines: Lines, *, session_id: str | None, user_id: str | None) -> Imported:
-        """Copy the sessions of one of our own files, after checking every line of it.
+        """Copy the sessions of an export file, after checking every line.
 
-        Sessions that are there already, from this same file or as what it was made of, are left alone.
+        A session that exists already, as the original or as a copy from this file, is skipped.
 
         Raises:
-            ImportRefused: the file is not as it was written.
-            SessionExists: a session of that name holds other events.
+            ImportRefused: the file was changed.
+            SessionExists: a session of that name has other events.
             InvalidInput: one name was given for several sessions.
         """
         contents = check(lines())
         heads = contents.sessions
         sessions = [head for head in heads if head.session_id not in NO_SESSIONS]
         if session_id is not None and len(heads) > 1:
-            raise InvalidInput("several_sessions", f"the file holds {len(heads)} sessions", field="session")
+            raise InvalidInput(
+                "several_sessions", f"must not be given: the file holds {len(heads)} sessions", field="session"
+            )
         if session_id is not None and not sessions:
-            raise InvalidInput("no_session", "the file holds no session to name", field="session")
+            raise InvalidInput("no_session", "must not be given: the file holds no session", field="session")
         places = {head.stream_id: self._target(head, session_id, user_id) for head in heads}
-        wanted = {head.stream_id for head in heads if not await self._is_there(places[head.stream_id], head, contents)}
-        if len({places[stream_id] for stream_id in wanted}) < len(wanted):
-            raise InvalidInput("several_sessions", "several of its sessions would get the same name", field="user")
-        if contents.header.session in wanted:  # a fork's whole history becomes its copy's own
-            wanted = set(contents.entries)
-            places = dict.fromkeys(wanted, next(iter(places.values())))
-        added = sum(contents.entries[stream_id] for stream_id in wanted)
-        if wanted:
-            await self._store.events.append_all(_Again(lambda: self._copies(lines, contents, wanted, places)))
+        missing = {head.stream_id for head in heads if not await self._exists(places[head.stream_id], head, contents)}
+        if len({places[stream_id] for stream_id in missing}) < len(missing):
+            raise InvalidInput(
+                "several_sessions",
+                "must not be given: several sessions of the file would get the same name",
+                field="user",
+            )
+        if contents.header.session in missing:  # the copy of a fork has the whole history in its own stream
+            missing = set(contents.entries)
+            places = dict.fromkeys(missing, next(iter(places.values())))
+        added = sum(contents.entries[stream_id] for stream_id in missing)
+        if missing:
+            await self._store.events.append_all(_Rereadable(lambda: self._copies(lines, contents, missing, places)))
         names = tuple(session_id or head.session_id for head in sessions)
         return Imported(
-            sessions=len(sessions),
-            entries=added,
-            skipped=sum(contents.entries.values()) - added,
-            session_ids=names,
+            sessions=len(sessions), entries=added, skipped=sum(contents.entries.values()) - added, session_ids=names
         )
 
     def _target(self, head: Head, session_id: str | None, user_id: str | None) -> Stream:
@@ -174,7 +177,7 @@ class FileImport:
         named = stored_stream if head.session_id in NO_SESSIONS else named_stream
         return named(self._namespace, session_id or head.session_id, head.user_id if user_id is None else user_id)
 
-    async def _is_there(self, target: Stream, head: Head, contents: Contents) -> bool:
+    async def _exists(self, target: Stream, head: Head, contents: Contents) -> bool:
         version, _ = await self._store.events.head(target)
         if not version:
             return False
@@ -192,17 +195,17 @@ class FileImport:
         if target.stream_id == head.stream_id and at_head and at_head[0].hash.hex() == head.hash:
             return True
         if head.session_id in NO_SESSIONS and at_head and at_head[0].payload_digest == contents.ends[head.stream_id]:
-            return True  # it has no opening to tell where it is from, but the salt of a payload is like no other
+            return True  # it has no opening that names its origin, but the salt makes a payload unique
         raise SessionExists(target.session_id)
 
     def _copies(
-        self, lines: Lines, contents: Contents, wanted: Collection[UUID], places: Mapping[UUID, Stream]
+        self, lines: Lines, contents: Contents, missing: Collection[UUID], places: Mapping[UUID, Stream]
     ) -> Iterator[AppendRequest]:
-        """Yield the events of the wanted streams, a few hundred of one stream to a request."""
+        """Yield the events of the missing streams, a few hundred of one stream to a request."""
         heads = {head.stream_id: head for head in contents.trailer.heads}
         run: list[StoredEvent] = []
         for event in ExportReader().events(lines()):
-            if event.stream_id not in wanted:
+            if event.stream_id not in missing:
                 continue
             if run and (run[-1].stream_id != event.stream_id or len(run) == _REQUEST_EVENTS):
                 yield self._copy(run, contents, heads, places)
@@ -212,11 +215,7 @@ class FileImport:
             yield self._copy(run, contents, heads, places)
 
     def _copy(
-        self,
-        run: Sequence[StoredEvent],
-        contents: Contents,
-        heads: Mapping[UUID, Head],
-        places: Mapping[UUID, Stream],
+        self, run: Sequence[StoredEvent], contents: Contents, heads: Mapping[UUID, Head], places: Mapping[UUID, Stream]
     ) -> AppendRequest:
         header, stream_id = contents.header, run[0].stream_id
         target, head = places[stream_id], heads[header.session or stream_id]

@@ -1,4 +1,4 @@
-"""The three kinds of lines in a file."""
+"""The three kinds of lines in an export file."""
 
 from typing import Annotated, Final, TypeAlias
 from uuid import UUID
@@ -8,7 +8,7 @@ import msgspec
 FORMAT: Final = "memory-ledger"
 FORMAT_VERSION: Final = 1
 
-#: What the columns of the log hold: numbers from 1, and times a datetime can show.
+#: The bounds of the log's columns: numbers from 1, and times that a datetime can hold.
 Number: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 Small: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=2**15 - 1)]
 Codec: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**15 - 1)]
@@ -24,7 +24,7 @@ class ForkOrigin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """First line of a file; *session* is the stream it is of, if it holds parts of its parents too."""
+    """First line of a file; *session* is the exported stream if the file also has events of its parents."""
 
     format: str
     format_version: int

@@ -1,4 +1,4 @@
-"""From lines to events, each proved before it is handed on. Source: trust I-68, I-69, I-72."""
+"""Turn lines into events, and verify each. Source: trust I-68, I-69, I-72."""
 
 import base64
 from collections.abc import Iterable, Iterator
@@ -23,9 +23,9 @@ L = TypeVar("L", bound=msgspec.Struct)
 
 
 class Contents(msgspec.Struct, frozen=True):
-    """What a file holds, once every line of it was checked; *entries* counts those of each stream.
+    """What a checked file holds; *entries* counts the entries of each stream.
 
-    *ends* are the digests of the newest payloads: those of a copy are the same.
+    *ends* has the digest of each stream's newest payload, which is the same in a copy.
     """
 
     header: Header
@@ -35,25 +35,25 @@ class Contents(msgspec.Struct, frozen=True):
 
     @property
     def sessions(self) -> tuple[Head, ...]:
-        """The sessions the file is of; others may be in it only as what one was forked from."""
+        """The exported sessions; other streams are in the file only as their parents."""
         return tuple(head for head in self.trailer.heads if self.header.session in {None, head.stream_id})
 
 
 def is_ours(first_line: bytes) -> bool:
-    """Tell whether a file that begins with *first_line* is one of ours, of any version."""
+    """Tell whether *first_line* begins an export file, of any version."""
     try:
         value = msgspec.json.decode(first_line)
-    except (msgspec.DecodeError, RecursionError):  # the parser that names the fault comes later
+    except (msgspec.DecodeError, RecursionError):  # a later parser reports the fault
         return False
     return isinstance(value, dict) and value.get("format") == FORMAT
 
 
 def check(lines: Iterable[bytes]) -> Contents:
-    """Read a whole file and return what it holds; nothing of it is kept in memory.
+    """Read a whole file, line by line, and return what it holds.
 
     Raises:
-        ImportRefused: the first line that is not as it was written: of another format, cut off, out of
-            order, or with a hash that does not follow from what stands there.
+        ImportRefused: at the first wrong line: of another format, cut off, out of order, or with a hash that does not
+            match its content.
     """
     reader = ExportReader()
     entries: dict[UUID, int] = {}
@@ -61,13 +61,13 @@ def check(lines: Iterable[bytes]) -> Contents:
     for event in reader.events(lines):
         ends[event.stream_id] = event.payload_digest
         entries[event.stream_id] = entries.get(event.stream_id, 0) + (event.type == EntryAdded.type)
-    assert reader.header is not None, "a reader that does not refuse reads to the end"
+    assert reader.header is not None, "a reader that refuses nothing reads to the end"
     assert reader.trailer is not None
     return Contents(reader.header, reader.trailer, entries, ends)
 
 
 class ExportReader:
-    """Yields the events of a file, each proved to follow its predecessor; the trailer is known at the end."""
+    """Yields the verified events of a file; the trailer is known at the end."""
 
     def __init__(self) -> None:
         self.header: Header | None = None
@@ -85,7 +85,7 @@ class ExportReader:
         namespace_uuid = namespace_id(header.namespace)
         heads: dict[UUID, tuple[int, bytes]] = {}
         points = _points(header)
-        kinds: dict[UUID, set[bool]] = {}  # does the stream hold events about records, or others?
+        kinds: dict[UUID, set[bool]] = {}  # per stream: whether it has events about records, and others
         count, position, number = 0, 0, 1
         for number, line in numbered:
             value = _parse(line, number)
@@ -99,8 +99,8 @@ class ExportReader:
                 return
             digest.update(line)
             event = _event(_convert(value, EventLine, number), namespace_uuid, number)
-            begins = event.stream_id not in heads
-            version, previous = _beginning(event, header, points, number) if begins else heads[event.stream_id]
+            is_first = event.stream_id not in heads
+            version, previous = _before_first(event, header, points, number) if is_first else heads[event.stream_id]
             if event.version != version + 1:
                 raise ImportRefused(
                     "version_gap", f"version {event.version} follows {version} of its stream", line=number
@@ -108,7 +108,7 @@ class ExportReader:
             if event.position <= position:
                 raise ImportRefused("out_of_order", f"position {event.position} follows {position}", line=number)
             if event_hash(event, previous) != event.hash:
-                raise ImportRefused("hash_mismatch", "the event's hash does not follow from its content", line=number)
+                raise ImportRefused("hash_mismatch", "the event's hash does not match its content", line=number)
             heads[event.stream_id] = (event.version, event.hash)
             if (event.stream_id, event.version) in points:
                 points[event.stream_id, event.version] = event.hash
@@ -120,7 +120,7 @@ class ExportReader:
     def _header(self, line: bytes, digest: Any) -> Header:
         value = _parse(line, 1)
         if value.get("format") != FORMAT:
-            raise ImportRefused("unknown_format", "the file is no memory-ledger export", line=1)
+            raise ImportRefused("unknown_format", "the file is not a memory-ledger export", line=1)
         if value.get("format_version") != FORMAT_VERSION:
             raise ImportRefused("newer_format", "the file was written by another major release; upgrade", line=1)
         digest.update(line)
@@ -133,15 +133,15 @@ class ExportReader:
 
 
 def _points(header: Header) -> dict[tuple[UUID, int], bytes | None]:
-    """Return the events that forks go on from; their hashes are not known yet."""
+    """Return the events that forks continue from; their hashes are not known yet."""
     parents = header.parents
     return {(owner_of(parent_id, version, parents), version): None for parent_id, version in parents.values()}
 
 
-def _beginning(
+def _before_first(
     event: StoredEvent, header: Header, points: dict[tuple[UUID, int], bytes | None], line: int
 ) -> tuple[int, bytes]:
-    """Return what the first event of a stream follows: nothing, or what a fork goes on from."""
+    """Return version and hash before the first event of a stream: zero, or those of the fork's parent."""
     parents = header.parents
     if event.stream_id not in parents:
         return 0, ZERO_HASH
@@ -162,27 +162,27 @@ def _check_trailer(
     trailer: Trailer, header: Header, heads: dict[UUID, tuple[int, bytes]], count: int, digest: str, line: int
 ) -> None:
     if trailer.events != count or trailer.sha256 != digest:
-        raise ImportRefused("trailer_mismatch", "the lines are not those the trailer counted", line=line)
+        raise ImportRefused("trailer_mismatch", "the lines do not match the count and digest of the trailer", line=line)
     if header.session is not None and header.session not in heads:
-        raise ImportRefused("trailer_mismatch", "the session that the header names is not there", line=line)
+        raise ImportRefused("trailer_mismatch", "the file has no events of the header's session", line=line)
     named = {head.stream_id: (head.version, head.hash) for head in trailer.heads}
     if named != {stream_id: (version, last.hex()) for stream_id, (version, last) in heads.items()}:
         raise ImportRefused("trailer_mismatch", "the streams do not end where the trailer says", line=line)
 
 
 def _check_names(trailer: Trailer, header: Header, kinds: dict[UUID, set[bool]], line: int) -> None:
-    """Refuse a session under a name that none may have; records, and only they, are in streams that are no session."""
+    """Refuse invalid names; streams with reserved names hold records and nothing else."""
     for head in trailer.heads:
-        of_records = kinds.get(head.stream_id) == {True}
-        if not of_records and True in kinds.get(head.stream_id, set()):
-            raise ImportRefused("mixed_stream", "records are in a stream of their own", line=line)
-        named = stored_stream if of_records else named_stream
+        has_records = kinds.get(head.stream_id) == {True}
+        if not has_records and True in kinds.get(head.stream_id, set()):
+            raise ImportRefused("mixed_stream", "a stream must not mix records with other events", line=line)
+        named = stored_stream if has_records else named_stream
         try:
             stream = named(header.namespace, head.session_id, head.user_id)
         except InvalidInput as fault:
             raise ImportRefused(fault.code, str(fault), line=line) from None
         if stream.stream_id != head.stream_id:
-            raise ImportRefused("name_mismatch", "a stream's id does not follow from its names", line=line)
+            raise ImportRefused("name_mismatch", "the id of a stream does not match its names", line=line)
 
 
 def _event(line: EventLine, namespace_id: UUID, number: int) -> StoredEvent:
@@ -208,22 +208,22 @@ def _event(line: EventLine, namespace_id: UUID, number: int) -> StoredEvent:
             None if line.key_commitment is None else bytes.fromhex(line.key_commitment),
         )
     except ValueError:
-        raise ImportRefused("bad_encoding", "a field is neither hex nor base64", line=number) from None
+        raise ImportRefused("bad_encoding", "a field must be hex or base64", line=number) from None
     if payload is None:
         raise ImportRefused("payload_missing", "the event has no payload", line=number)
     if sha256(payload).digest() != event.payload_digest:
-        raise ImportRefused("hash_mismatch", "the payload is not the one that was hashed", line=number)
+        raise ImportRefused("hash_mismatch", "the payload does not match its digest", line=number)
     _check_payload(event, number)
     return event
 
 
 def _check_payload(event: StoredEvent, number: int) -> None:
-    """Refuse a payload that this release knows and cannot read; unknown ones stay opaque (trust I-72)."""
+    """Refuse a payload of a known type that cannot be decoded; unknown types stay opaque (trust I-72)."""
     assert event.payload is not None
     try:
         payload = decode_payload(event.type, event.schema_version, stored_json(event.codec, event.payload))
     except (msgspec.MsgspecError, LedgerError):
-        raise ImportRefused("bad_payload", f"the payload is no {event.type}", line=number) from None
+        raise ImportRefused("bad_payload", f"the payload is not a valid {event.type}", line=number) from None
     if isinstance(payload, SessionOpened | ConfigChanged):
         try:
             config.load(payload.config)
@@ -231,7 +231,7 @@ def _check_payload(event: StoredEvent, number: int) -> None:
             raise ImportRefused("bad_payload", f"the memory config cannot be read: {fault}", line=number) from None
     item_id = getattr(payload, "item_id", event.item_id)
     if item_id != event.item_id:
-        raise ImportRefused("item_mismatch", "the event is filed under another item", line=number)
+        raise ImportRefused("item_mismatch", "the event has another item id than its payload", line=number)
 
 
 def _parse(line: bytes, number: int) -> dict[str, Any]:
@@ -240,7 +240,7 @@ def _parse(line: bytes, number: int) -> dict[str, Any]:
     except InvalidInput as fault:
         raise ImportRefused(fault.code, str(fault), line=number) from None
     if not isinstance(value, dict):
-        raise ImportRefused("bad_shape", "a line is a JSON object", line=number)
+        raise ImportRefused("bad_shape", "each line must be a JSON object", line=number)
     return value
 
 

@@ -1,4 +1,4 @@
-"""Restore: a whole namespace from one of our own files, every byte as it was. Source: trust E-12."""
+"""Restore a whole namespace from an export file, byte for byte. Source: trust E-12."""
 
 from collections.abc import Callable, Iterable
 
@@ -15,7 +15,7 @@ _PAGE = 1_000
 
 
 class Restored(msgspec.Struct, frozen=True):
-    """What was put back."""
+    """What was restored."""
 
     namespace: str
     sessions: int
@@ -23,16 +23,13 @@ class Restored(msgspec.Struct, frozen=True):
 
 
 def restore(
-    url: str,
-    lines: Callable[[], Iterable[bytes]],
-    *,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    url: str, lines: Callable[[], Iterable[bytes]], *, progress: Callable[[int, int], None] = lambda done, total: None
 ) -> Restored:
-    """Put the namespace in the file *lines* back, which is read once to check it and once to store it.
+    """Restore the namespace in the file *lines*, which is read once to check it and once to store it.
 
     Raises:
-        ImportRefused: the file is not as it was written, or does not hold a whole namespace.
-        NamespaceExists: a namespace of that name is there.
+        ImportRefused: the file was changed, or does not hold a whole namespace.
+        NamespaceExists: a namespace of that name exists.
         NotAllowed: the login at *url* may not act as the owner.
     """
     contents = check(lines())

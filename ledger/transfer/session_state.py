@@ -1,6 +1,6 @@
-"""A session's state as one JSON object, in the shape of seed 000: what ``export_session`` gives. Source: R-000-15.
+"""A session's state as one JSON object, in the shape of seed 000, for ``export_session``. Source: R-000-15.
 
-Unlike the files of `transfer` it carries no history and no proof: entries, summaries and totals, as they are.
+Unlike an export file it has no history and no proofs, only the current entries, summaries and totals.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -56,10 +56,10 @@ _SPAN_FIELDS = {"start", "end"}
 def export_state(session_id: str, state: SessionState, history: History) -> JsonObject:
     """Return the state as JSON: entries since the last clear, live summaries, total tokens; times in ISO 8601."""
     state = end_of_batch(state)
-    past = [past for past in history.current() if past.status != "removed"]
-    ids = {past.entry.version: past.entry.entry_id for past in past}
+    present = [item for item in history.current() if item.status != "removed"]
+    ids = {item.entry.version: item.entry.entry_id for item in present}
     covered = {
-        summary.summary_id: [version for version in _stands_for(summary, history) if version in ids]
+        summary.summary_id: [version for version in _covered_versions(summary, history) if version in ids]
         for summary in state.summaries.live
     }
     hiding = [summary.summary_id for summary in state.summaries.live if not summary.overlay]
@@ -67,10 +67,12 @@ def export_state(session_id: str, state: SessionState, history: History) -> Json
     owner.update((version, summary_id) for summary_id in hiding for version in covered[summary_id])
     return {
         "sessionId": session_id,
-        "entries": [_entry(past, None if past.status == "erased" else owner.get(past.entry.version)) for past in past],
+        "entries": [
+            _entry(item, None if item.status == "erased" else owner.get(item.entry.version)) for item in present
+        ],
         "summaries": [
             _summary(summary, [ids[version] for version in covered[summary.summary_id]])
-            # what was removed names no place any more
+            # a summary whose entries were removed comes first
             for summary in sorted(state.summaries.live, key=lambda summary: min(covered[summary.summary_id], default=0))
         ],
         "totalTokens": stats_of(state).total_tokens,
@@ -78,18 +80,14 @@ def export_state(session_id: str, state: SessionState, history: History) -> Json
 
 
 def import_state(
-    raw: Mapping[str, Any],
-    *,
-    write_id: str,
-    added: Callable[[EntryDraft], EntryAdded],
-    new_id: Callable[[], str],
+    raw: Mapping[str, Any], *, write_id: str, added: Callable[[EntryDraft], EntryAdded], new_id: Callable[[], str]
 ) -> tuple[ReplaceState, int | None]:
-    """Return the command that puts the exported state *raw* in place, and the total it claims.
+    """Return the command that replaces a state by the exported state *raw*, and the total that *raw* claims.
 
-    *added* makes an entry of a checked draft, *new_id* ids of compactions.
+    *added* turns a checked draft into an entry, *new_id* returns ids of compactions.
 
     Raises:
-        InvalidInput: a field is unknown or wrong, or an id dangles or occurs twice.
+        InvalidInput: a field is unknown or wrong, or an id is missing or occurs twice.
     """
     check_shape(raw)
     entries, compressed = [], []
@@ -97,36 +95,36 @@ def import_state(
         field = f"entries[{index}]"
         _known(item, _ENTRY_FIELDS, field)
         entry = added(_draft(item, field))
-        counted = _text(item, "tokenizer", field)  # the count is the exported one, and so is who made it
+        counted = _text(item, "tokenizer", field)  # the exported count belongs to this tokenizer
         entries.append(replace(entry, tokenizer=counted) if counted else entry)
         compressed.append(check_flag(item.get("compressed", False), field=f"{field}.compressed"))
     places = {entry.entry_id: index for index, entry in enumerate(entries)}
     if len(places) != len(entries):
-        raise InvalidInput("duplicate_id", "two entries have the same id", field="entries")
+        raise InvalidInput("duplicate_id", "must not have two entries with the same id", field="entries")
     summaries: list[ImportedSummary] = []
     hidden: set[int] = set()
     for index, item in enumerate(_list(raw, "summaries")):
         summary = _imported(item, places, compressed, entries, f"summaries[{index}]", new_id())
         if summary.hides and any(place in hidden for place in summary.entries):
-            raise InvalidInput("duplicate_id", "an entry stands in two summaries", field=f"summaries[{index}]")
+            raise InvalidInput("duplicate_id", "must not cover another summary's entry", field=f"summaries[{index}]")
         if any(other.summary_id == summary.summary_id for other in summaries):
-            raise InvalidInput("duplicate_id", "two summaries have the same id", field=f"summaries[{index}]")
+            raise InvalidInput("duplicate_id", "must not have the id of another summary", field=f"summaries[{index}]")
         hidden.update(summary.entries if summary.hides else ())
         summaries.append(summary)
-    lost = tuple(index for index, is_compressed in enumerate(compressed) if is_compressed and index not in hidden)
-    if lost:
-        tokens = sum(entries[index].tokens for index in lost)
-        summaries.append(ImportedSummary(compaction_id=new_id(), entries=lost, hides=True, tokens_before=tokens))
+    unassigned = tuple(index for index, is_compressed in enumerate(compressed) if is_compressed and index not in hidden)
+    if unassigned:
+        tokens = sum(entries[index].tokens for index in unassigned)
+        summaries.append(ImportedSummary(compaction_id=new_id(), entries=unassigned, hides=True, tokens_before=tokens))
     _check_links(raw.get("entries", ()), {summary.summary_id for summary in summaries})
     total = None if raw.get("totalTokens") is None else _count(raw["totalTokens"], "totalTokens")
     return ReplaceState(write_id, tuple(entries), tuple(summaries)), total
 
 
 def check_shape(raw: Any) -> None:
-    """Refuse what is not the JSON of an exported state on the face of it.
+    """Refuse a value that does not have the fields of an exported state.
 
     Raises:
-        InvalidInput: it is no JSON object, or has a field that no state has.
+        InvalidInput: it is not a JSON object, or has an unknown field.
     """
     _known(raw, _STATE_FIELDS, "state")
     check_value(dict(raw), field="state")
@@ -137,11 +135,11 @@ def _check_links(entries: Sequence[Mapping[str, Any]], summaries: set[str | None
     for index, item in enumerate(entries):
         summary_id = _text(item, "summaryId", f"entries[{index}]")
         if summary_id is not None and summary_id not in summaries:
-            raise InvalidInput("dangling_id", "names a summary that is not there", field=f"entries[{index}].summaryId")
+            raise InvalidInput("dangling_id", "must name a summary of this state", field=f"entries[{index}].summaryId")
 
 
-def _stands_for(summary: Summary, history: History) -> list[int]:
-    """Return the versions a summary stands for: those it took away, also through those it folds; or lies over."""
+def _covered_versions(summary: Summary, history: History) -> list[int]:
+    """Return the versions that a summary covers, also through the summaries it folds."""
     if summary.overlay:
         return list(ranges.versions(summary.covered))
     summaries = {other.summary_id: other for other in history.summaries}
@@ -227,18 +225,18 @@ def _imported(
     covered = []
     for entry_id in _list(item, "originalEntryIds"):
         if not isinstance(entry_id, str) or entry_id not in places:
-            raise InvalidInput("dangling_id", "names an entry that is not there", field=f"{field}.originalEntryIds")
+            raise InvalidInput("dangling_id", "must name entries of this state", field=f"{field}.originalEntryIds")
         covered.append(places[entry_id])
     if len(set(covered)) != len(covered):
-        raise InvalidInput("duplicate_id", "names an entry twice", field=f"{field}.originalEntryIds")
+        raise InvalidInput("duplicate_id", "must not name an entry twice", field=f"{field}.originalEntryIds")
     overlay = check_flag(item.get("overlay", False), field=f"{field}.overlay")
     if not covered and not overlay:
-        raise InvalidInput("dangling_id", "stands for no entry", field=f"{field}.originalEntryIds")
+        raise InvalidInput("dangling_id", "must name at least one entry", field=f"{field}.originalEntryIds")
     text = check_content(item.get("content"), field=f"{field}.content")
     check_filled(text, "summary", field=f"{field}.content")
     hidden = [compressed[place] for place in covered]
     if any(hidden) and not all(hidden) and not overlay:
-        raise InvalidInput("inconsistent", "covers compressed entries and others", field=field)
+        raise InvalidInput("inconsistent", "must cover either only compressed entries or none", field=field)
     span = item.get("timeRange") or {}
     _known(span, _SPAN_FIELDS, f"{field}.timeRange")
     return ImportedSummary(
@@ -262,22 +260,22 @@ def _imported(
 def _text(item: Mapping[str, Any], name: str, field: str) -> str | None:
     value = item.get(name)
     if value is not None and not isinstance(value, str):
-        raise InvalidInput("wrong_type", "is text", field=f"{field}.{name}")
+        raise InvalidInput("wrong_type", "must be text", field=f"{field}.{name}")
     return value
 
 
 def _known(item: Any, fields: set[str], field: str) -> None:
     if not isinstance(item, Mapping):
-        raise InvalidInput("wrong_type", "is a JSON object", field=field)
+        raise InvalidInput("wrong_type", "must be a JSON object", field=field)
     for name in item:
         if name not in fields:
-            raise InvalidInput("unknown_field", "is no field of an exported state", field=f"{field}.{name}")
+            raise InvalidInput("unknown_field", "is not a field of a state; remove it", field=f"{field}.{name}")
 
 
 def _list(item: Mapping[str, Any], name: str) -> list[Any]:
     value = item.get(name, [])
     if not isinstance(value, list | tuple):
-        raise InvalidInput("wrong_type", "is a list", field=name)
+        raise InvalidInput("wrong_type", "must be a list", field=name)
     return list(value)
 
 

@@ -1,4 +1,4 @@
-"""From events to lines."""
+"""Turn events into lines."""
 
 import base64
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from ledger.transfer.lines import FORMAT, FORMAT_VERSION, EventLine, ForkOrigin,
 
 
 class ExportWriter:
-    """Turns events into lines; `trailer` comes last and knows what went before."""
+    """Turns events into lines; `trailer` is the last line, after all events."""
 
     def __init__(
         self, *, ledger_id: UUID, namespace: str, forks: tuple[ForkOrigin, ...] = (), session: UUID | None = None

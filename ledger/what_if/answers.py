@@ -1,4 +1,4 @@
-"""What models answered before, and what stands in where none did. Source: R-WIF-4, R-WIF-5."""
+"""The recorded answers of models, and placeholders where there are none. Source: R-WIF-4, R-WIF-5."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ OnMiss: TypeAlias = Literal["raise", "call", "estimate"]
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """What a model answered to a request, and what it cost in tokens."""
+    """The answer of a model to a request, and its cost in tokens."""
 
     text: str
     input_tokens: int | None = None
@@ -24,14 +24,14 @@ class Answered(msgspec.Struct, frozen=True):
 
 
 class Unanswered(msgspec.Struct, frozen=True):
-    """Why a request got no usable answer when it was made."""
+    """Why a request had no usable answer."""
 
     reason: FailureReason
     detail: str
 
 
 KnownAnswers: TypeAlias = Answered | Unanswered
-#: Request hash → answer, or why there was none.
+#: Request hash → answer, or why there is none.
 SummaryCache: TypeAlias = Mapping[str, KnownAnswers]
 
 
@@ -39,8 +39,8 @@ def answer_from(cache: SummaryCache, request: SummaryRequest, *, on_miss: OnMiss
     """Return the recorded answer to *request*, or an estimate of one. Source: R-WIF-4, R-WIF-5.
 
     Raises:
-        SummaryMissing: there is none, and *on_miss* is not ``estimate``.
-        SummarizerFailed: there was none when it was asked for.
+        SummaryMissing: there is no recorded answer, and *on_miss* is not ``estimate``.
+        SummarizerFailed: the recorded call failed.
     """
     known = cache.get(request.request_hash)
     if isinstance(known, Unanswered):
@@ -53,32 +53,32 @@ def answer_from(cache: SummaryCache, request: SummaryRequest, *, on_miss: OnMiss
 
 
 def estimated(request: SummaryRequest, *, tokenizer: str) -> SummaryText:
-    """Return a placeholder as long as the answer would be: the target, else a quarter of what is asked about."""
+    """Return a placeholder as long as an answer: the target, else a quarter of the source text."""
     counter = TOKENIZERS[tokenizer]
-    asked = sum(counter.count_text(message.text).tokens for message in request.messages)
+    input_tokens = sum(counter.count_text(message.text).tokens for message in request.messages)
     tokens = request.target_tokens or max(1, counter.count_text(request.source).tokens // 4)
     text = " ".join(["the"] * tokens)
     if request.form == "json":
         text = json.dumps({"missing_entities": [], "summary": text})
-    return SummaryText(text, asked, tokens)
+    return SummaryText(text, input_tokens, tokens)
 
 
 def cache_of(events: Iterable[RecordedEvent]) -> dict[str, KnownAnswers]:
-    """Return what models answered in a history, or failed to, by the hash of what they were asked. Source: R-WIF-4.
+    """Return the answers and failures of models in a history, by request hash. Source: R-WIF-4.
 
-    The first question of a compaction that failed is known; later ones of several passes are not.
+    Of a failed compaction with several passes only the first request is known.
     """
     answered: dict[str, KnownAnswers] = {}
     failed: dict[str, KnownAnswers] = {}
-    asked: dict[str, str] = {}
+    requests: dict[str, str] = {}
     for event in events:
         match event.payload:
             case CompactionRequested(compaction_id=name, calls=[first, *_]):
-                asked[name] = first.request_hash
-            case CompactionFailed(compaction_id=name, reason=reason, detail=detail) if name in asked:
-                failed[asked[name]] = Unanswered(reason, detail)
-            case CompactionCompleted(compaction_id=name, method="heuristic", error=str(error)) if name in asked:
-                failed[asked[name]] = Unanswered("error", error)
+                requests[name] = first.request_hash
+            case CompactionFailed(compaction_id=name, reason=reason, detail=detail) if name in requests:
+                failed[requests[name]] = Unanswered(reason, detail)
+            case CompactionCompleted(compaction_id=name, method="heuristic", error=str(error)) if name in requests:
+                failed[requests[name]] = Unanswered("error", error)
             case CompactionCompleted(text=summary, outputs=outputs):
                 for output in outputs:
                     text = summary if output.text is None else output.text

@@ -1,7 +1,7 @@
-"""What would have been: recorded inputs folded again under another memory config. Source: R-WIF-1 … R-WIF-7.
+"""Fold the recorded inputs of a session again under another memory config. Source: R-WIF-1 … R-WIF-7.
 
-Nothing is written. The entries keep their versions, so that what is in one window and not in the other can be
-named; compactions of the replay have no place in the log and take the version of the newest input.
+Entries have the same versions as in the log, so that two windows can be compared. A compaction of the replay is not in
+the log; it has the version of the newest input.
 """
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from uuid import UUID
 
 import msgspec
 
-from ledger.compaction.dialogue import begin
+from ledger.compaction.dialogue import dialogue_of
 from ledger.compaction.driving import drive, run_at_once
 from ledger.compaction.summarizing import converse
 from ledger.errors import SummarizerFailed, UnknownEvent
@@ -42,27 +42,27 @@ from projections.entries import Entry
 from projections.prompts import SummaryRequest
 from projections.strategies.base import CompactionPlan
 
-#: Called after each batch of entries, once its compactions are done: the state at rest, and by version, oldest
-#: first, every entry that was not cleared, erased or removed. It may keep the state, not the mapping.
+#: Called after each batch of entries and its compactions, with the state and, by version, oldest first, every entry
+#: that was not cleared, erased or removed. The mapping changes after the call, the state does not.
 Observe: TypeAlias = Callable[[SessionState, Mapping[int, Entry]], None]
 Steps: TypeAlias = Generator[SummaryRequest, SummaryText, "Replayed"]
 
-_NOBODY: Final = UUID(int=0)
+_NO_ID: Final = UUID(int=0)
 _INPUTS: Final = (EntryAdded, EntryEdited, EntryRemoved, SessionCleared, SessionOpened)
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a replay ended, and what it would have cost."""
+    """The end of a replay: its state and the compactions that completed or failed."""
 
     state: SessionState
     completed: tuple[CompactionCompleted, ...] = ()
     failed: int = 0
-    #: By version, oldest first: what was not cleared, erased or removed.
+    #: By version, oldest first: entries that were not cleared, erased or removed.
     entries: Mapping[int, Entry] = {}
 
 
 class Replay:
-    """One replay of a session; `steps` yields each question to a model, and is sent the answer."""
+    """One replay of a session; `steps` yields each request to a model and receives the answer."""
 
     def __init__(
         self,
@@ -81,13 +81,13 @@ class Replay:
         self._recount = recount
         self._observe = observe
         self._state = SESSION.initial
-        self._entries: dict[int, Entry] = {}  # what has not been cleared, erased or removed
+        self._entries: dict[int, Entry] = {}  # those that were not cleared, erased or removed
         self._completed: list[CompactionCompleted] = []
         self._failed = 0
-        self._made = 0
+        self._requests = 0
 
     def steps(self, events: Sequence[RecordedEvent]) -> Steps:
-        """Replay *events*, oldest first, batch by batch; return where it ended.
+        """Replay *events*, oldest first, batch by batch, and return the end.
 
         Raises:
             UnknownEvent: a newer release wrote one of them.
@@ -96,10 +96,10 @@ class Replay:
             added = False
             last: RecordedEvent | None = None
             for event in batch:
-                taken = self._input(event)
-                if taken is not None:
-                    self._take(taken)
-                    last, added = taken, added or isinstance(taken.payload, EntryAdded)
+                item = self._input(event)
+                if item is not None:
+                    self._apply(item)
+                    last, added = item, added or isinstance(item.payload, EntryAdded)
             if added and last is not None:
                 yield from self._evaluate(last)
                 if self._observe is not None:
@@ -112,7 +112,7 @@ class Replay:
         )
 
     def _input(self, event: RecordedEvent) -> RecordedEvent | None:
-        """Return *event* as the replay takes it: an input, or none (R-WIF-2)."""
+        """Return *event* as an input of the replay; None if it is not an input (R-WIF-2)."""
         payload = event.payload
         if isinstance(payload, OpaqueEvent):
             raise UnknownEvent(payload.type, payload.schema_version, version=event.version)
@@ -125,7 +125,7 @@ class Replay:
             if payload.entry_id in self._without:
                 return None
             if isinstance(payload, EntryEdited | EntryRemoved) and payload.entry_version not in self._active():
-                return None  # the replay has taken it out of the window by now
+                return None  # it has left the window of the replay
         if self._recount and isinstance(payload, EntryAdded | EntryEdited):
             return msgspec.structs.replace(event, payload=self._recounted(payload))
         return event
@@ -141,16 +141,16 @@ class Replay:
             count = tokenizer.count_text(payload.content)
         return msgspec.structs.replace(payload, tokens=count.tokens, tokenizer=count.tokenizer, fallback=count.fallback)
 
-    def _take(self, event: RecordedEvent) -> None:
+    def _apply(self, event: RecordedEvent) -> None:
         again = self._state.window.newest(event.payload.entry_id) if isinstance(event.payload, EntryAdded) else None
-        if again is not None:  # it came back to the recorded window; the replay's it had never left
+        if again is not None:  # it left the recorded window, but not that of the replay
             removal = EntryRemoved(
                 write_id=event.payload.write_id,
                 entry_id=again.entry_id,
                 entry_version=again.version,
                 tokens=again.tokens,
             )
-            self._take(msgspec.structs.replace(event, payload=removal))
+            self._apply(msgspec.structs.replace(event, payload=removal))
         self._state = SESSION.evolve(self._state, event)
         match event.payload:
             case EntryAdded():
@@ -168,7 +168,7 @@ class Replay:
                     self._entries.pop(version, None)
 
     def _evaluate(self, last: RecordedEvent) -> Generator[SummaryRequest, SummaryText, None]:
-        """Carry out what the config's compactions plan now, each at once. Source: R-WIF-3, R-CMP-8."""
+        """Run the compactions that the config plans now, one after the other. Source: R-WIF-3, R-CMP-8."""
         number = 0
         while number < len(self._config.compactions):
             compaction = self._config.compactions[number]
@@ -180,31 +180,31 @@ class Replay:
     def _execute(
         self, plan: CompactionPlan, on_failure: str, last: RecordedEvent
     ) -> Generator[SummaryRequest, SummaryText, CompactionCompleted | None]:
-        self._made += 1
-        name, before = f"replay-{self._made}", self._state
+        self._requests += 1
+        name, before = f"replay-{self._requests}", self._state
         events = self._decide(RequestCompaction(name, name, plan), last)
-        if not events or not isinstance(asked := events[0], CompactionRequested):
+        if not events or not isinstance(request := events[0], CompactionRequested):
             return None
-        if asked.action == "erase":
-            return self._note(events[-1])
+        if request.action == "erase":
+            return self._record(events[-1])
         entries = tuple(self._entries[version] for version in ranges.versions(plan.covered) if version in self._entries)
-        talk = converse(
-            asked,
-            begin(before, plan, entries, model=self._model),
+        dialogue = converse(
+            request,
+            dialogue_of(before, plan, entries, model=self._model),
             method=self._method,
             on_failure=on_failure,
             tokenizer=TOKENIZERS[self._config.tokenizer],
             summary_id=name,
         )
         try:
-            outcome = yield from talk
+            outcome = yield from dialogue
         except SummarizerFailed as failure:
             self._decide(FailCompaction(name, name, failure.reason, str(failure)[:500]), last)
             self._failed += 1
             return None
-        return self._note(self._decide(CompleteCompaction(name, name, outcome), last)[0])
+        return self._record(self._decide(CompleteCompaction(name, name, outcome), last)[0])
 
-    def _note(self, event: Event) -> CompactionCompleted | None:
+    def _record(self, event: Event) -> CompactionCompleted | None:
         if isinstance(event, CompactionCompleted):
             self._completed.append(event)
             return event
@@ -216,8 +216,8 @@ class Replay:
     ) -> list[Event]:
         events = decide(self._state, command)
         for payload in events:
-            self._take(
-                RecordedEvent(last.version, last.position, _NOBODY, last.occurred_us, last.recorded_us, "", payload)
+            self._apply(
+                RecordedEvent(last.version, last.position, _NO_ID, last.occurred_us, last.recorded_us, "", payload)
             )
         return events
 
@@ -233,12 +233,12 @@ def replay(
     recount: bool = False,
     observe: Observe | None = None,
 ) -> Replayed:
-    """Return where *events* lead under *config*; without a *cache* the heuristic writes the summaries.
+    """Return the end of a replay of *events* under *config*; without a *cache* the heuristic writes the summaries.
 
-    *model* is asked where the config names none; an answer is known only for the model that gave it.
+    *model* is used if the config names none; a recorded answer is found only for the model that gave it.
 
     Raises:
-        SummaryMissing: the cache has no answer to a question, and *on_miss* is ``raise``.
+        SummaryMissing: the cache has no answer to a request, and *on_miss* is ``raise``.
     """
     replayed = Replay(
         config,

@@ -1,4 +1,4 @@
-"""Carrying out a replay whose questions somebody has to answer: the record first, then a model.
+"""Run a replay and answer its requests: from the record first, then by a model.
 
 Source: R-WIF-4, R-WIF-5.
 """
@@ -23,7 +23,7 @@ from projections.retrieved import hints_for
 
 
 class Answers(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the answers to the questions of a replay came from."""
+    """How many requests of a replay were answered from which source."""
 
     recorded: int = 0
     called: int = 0
@@ -31,7 +31,7 @@ class Answers(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswerSource(msgspec.Struct, frozen=True):
-    """Who writes the summaries of a replay: how, with which model, and whoever can be asked now."""
+    """What writes the summaries of a replay: the method, the model, and a summarizer if one can be called."""
 
     method: Method
     model: str | None = None
@@ -39,7 +39,7 @@ class AnswerSource(msgspec.Struct, frozen=True):
 
 
 def answer_source(summarizer: Summarizer, events: Sequence[RecordedEvent]) -> AnswerSource:
-    """Return who writes: *summarizer* or, where that is only the heuristic, whoever wrote in the history."""
+    """Return *summarizer* as a source or, if it is the heuristic, the source of the newest recorded summary."""
     if summarizer.method != "heuristic":
         method: Method = "callback" if summarizer.method == "callback" else "llm"
         return AnswerSource(method, summarizer.model, summarizer)
@@ -60,14 +60,14 @@ async def run(
     tokenizer: str,
     deadline_s: float,
 ) -> tuple[Replayed, Answers]:
-    """Return where *events* lead, and who answered; what a model answers now is added to *cache*.
+    """Return the end of the replay and the sources of its answers; new answers of a model are added to *cache*.
 
     Raises:
-        InvalidInput: a model is to be called, and there is none.
+        InvalidInput: *on_miss* is ``call``, and there is no model.
         SummaryMissing: the cache has no answer, and *on_miss* is ``raise``.
     """
     if on_miss == "call" and answer_source.method != "heuristic" and answer_source.summarizer is None:
-        raise InvalidInput("no_summarizer", "no model is configured here; give a summarizer", field="on_miss")
+        raise InvalidInput("no_summarizer", "must not be call without a model; give a summarizer", field="on_miss")
     counts = {"recorded": 0, "called": 0, "estimated": 0}
 
     async def answer(request: SummaryRequest) -> SummaryText:
@@ -85,18 +85,15 @@ async def run(
 
 
 async def _call(
-    summarizer: Summarizer,
-    request: SummaryRequest,
-    cache: MutableMapping[str, KnownAnswers],
-    deadline_s: float,
+    summarizer: Summarizer, request: SummaryRequest, cache: MutableMapping[str, KnownAnswers], deadline_s: float
 ) -> SummaryText:
     answer = await answer_of(summarizer, request, deadline_s)
     cache[request.request_hash] = Answered(answer.text, answer.input_tokens, answer.output_tokens)
     return answer
 
 
-def tried(replayed: Replayed, prices: Prices) -> DiffInput:
-    """Return where a replay ended, as one side of a difference."""
+def side_of(replayed: Replayed, prices: Prices) -> DiffInput:
+    """Return the end of a replay as one side of a difference."""
     return DiffInput(
         state=replayed.state,
         hints=hints_for(replayed.state.config.window, replayed.entries),
@@ -106,12 +103,12 @@ def tried(replayed: Replayed, prices: Prices) -> DiffInput:
 
 
 def recorded(events: Sequence[RecordedEvent], prices: Prices) -> DiffInput:
-    """Return where *events* ended when they happened, as one side of a difference."""
+    """Return the recorded state after *events* as one side of a difference."""
     state = end_of_batch(SESSION.fold(events))
     recallable = {
-        past.entry.version: past.entry
-        for past in HISTORY.fold(events).current()
-        if past.status in {"active", "covered"}
+        item.entry.version: item.entry
+        for item in HISTORY.fold(events).current()
+        if item.status in {"active", "covered"}
     }
     completed = [event.payload for event in events if isinstance(event.payload, CompactionCompleted)]
     return DiffInput(state=state, hints=hints_for(state.config.window, recallable), spent=spending(completed, prices))

@@ -1,4 +1,4 @@
-"""Adding, as seed 000 has it: what each adder records, all or nothing, and nothing twice. Source: R-000-9, R-GEN-5."""
+"""Adding as in seed 000: what each method records, all or nothing, and each entry once. Source: R-000-9, R-GEN-5."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -53,7 +53,7 @@ ADDERS: dict[str, tuple[Add, tuple[Any, ...]]] = {
 }
 
 
-def told(entry: Entry | EntryAdded) -> tuple[Any, ...]:
+def fields_of(entry: Entry | EntryAdded) -> tuple[Any, ...]:
     return (
         entry.kind,
         entry.role,
@@ -70,7 +70,7 @@ async def test_each_adder_records_what_the_seed_says(anywhere: MemoryLedger, nam
     add, expected = ADDERS[name]
     receipt = await add(anywhere)
     (entry,) = await anywhere.get_active_entries("s")
-    assert told(entry) == expected
+    assert fields_of(entry) == expected
     assert (entry.entry_id, entry.version, entry.tokenizer) == (receipt.entry_id, receipt.version, "o200k_base")
 
 
@@ -81,7 +81,7 @@ async def test_a_receipt_names_the_event_that_was_stored(anywhere: MemoryLedger,
     assert [(each.version, each.position, each.event_id, each.hash, each.kind) for each in receipts] == [
         (event.version, event.position, str(event.event_id), event.hash.hex(), "message") for event in stored
     ]
-    assert [told(decode(event).payload)[2] for event in stored] == ["one", "two"]
+    assert [fields_of(decode(event).payload)[2] for event in stored] == ["one", "two"]
 
 
 async def test_the_first_entry_opens_the_session_in_the_same_batch(anywhere: MemoryLedger) -> None:
@@ -92,7 +92,7 @@ async def test_the_first_entry_opens_the_session_in_the_same_batch(anywhere: Mem
     assert await anywhere.get_events("s") == [], "a session of a user is another than the one of nobody"
 
 
-async def test_what_is_said_beside_the_text_is_kept(anywhere: MemoryLedger) -> None:
+async def test_fields_beside_the_text_are_stored(anywhere: MemoryLedger) -> None:
     moment = datetime(2024, 1, 2, 3, 4, 5, 678901, UTC)
     await anywhere.add_user_message(
         "s",
@@ -158,7 +158,7 @@ async def test_any_text_is_stored_and_shown_exactly(anywhere: MemoryLedger, text
     assert (await anywhere.get_context("s")).messages[0] == {"role": "user", "content": text}
 
 
-async def test_an_entry_at_each_limit_is_taken(anywhere: MemoryLedger) -> None:
+async def test_an_entry_at_each_limit_is_accepted(anywhere: MemoryLedger) -> None:
     """trust N-5: limits are inclusive."""
     text = "x" * 1024 * 1024
     await anywhere.add_user_message("s", text, tokens=1, metadata={"a": "x" * (16 * 1024 - len('{"a":""}'))})
@@ -210,7 +210,7 @@ async def test_a_duplicate_in_the_middle_of_a_batch_leaves_nothing_of_it(anywher
     assert await contents(anywhere) == ["mine"]
 
 
-async def test_known_entries_are_told_in_the_order_they_were_sent(anywhere: MemoryLedger) -> None:
+async def test_known_entries_are_returned_in_the_order_they_were_sent(anywhere: MemoryLedger) -> None:
     first = await anywhere.add_user_message("s", "one", entry_id="e-1")
     again = {"role": "user", "content": "one", "entry_id": "e-1"}
     new = {"role": "user", "content": "two", "entry_id": "e-2"}
@@ -235,7 +235,7 @@ async def test_a_batch_that_is_all_known_writes_nothing(anywhere: MemoryLedger) 
 
 
 @pytest.mark.parametrize("change", [{"role": "assistant"}, {"content": "another"}, {"data": 1}])
-async def test_an_id_stands_for_who_said_what(anywhere: MemoryLedger, change: dict[str, Any]) -> None:
+async def test_an_id_covers_the_author_and_the_text(anywhere: MemoryLedger, change: dict[str, Any]) -> None:
     entry = {"role": "user", "content": "one", "entry_id": "e-1"}
     await anywhere.add_entries("s", [entry])
     with pytest.raises(DuplicateEntry):

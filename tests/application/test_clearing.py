@@ -1,4 +1,4 @@
-"""Clearing: window and summaries are empty, history and config stay. Source: R-000-14, R-CMP-5."""
+"""Clear a session: window and summaries are empty, history and config stay. Source: R-000-14, R-CMP-5."""
 
 import asyncio
 
@@ -42,7 +42,7 @@ async def test_clearing_what_is_empty_or_unknown_is_no_event(anywhere: MemoryLed
     assert [await anywhere.clear_session("s") for _ in range(3)] == [3, 3, 3]
 
 
-async def test_after_a_clear_counting_begins_anew_and_ids_are_free(anywhere: MemoryLedger) -> None:
+async def test_after_a_clear_counting_starts_again_and_ids_are_free(anywhere: MemoryLedger) -> None:
     await anywhere.add_user_message("s", "before", entry_id="e-1")
     await anywhere.clear_session("s")
     added = await anywhere.add_user_message("s", "after", entry_id="e-1")
@@ -50,7 +50,7 @@ async def test_after_a_clear_counting_begins_anew_and_ids_are_free(anywhere: Mem
     assert (await anywhere.get_stats("s")).total_entries == 1
 
 
-async def test_an_end_closes_the_life_and_the_next_entry_begins_another(anywhere: MemoryLedger) -> None:
+async def test_an_end_closes_the_life_and_the_next_entry_starts_another(anywhere: MemoryLedger) -> None:
     await anywhere.update_config("s", {**SMALL, "maxTokens": 77})
     await talk(anywhere, 1)
     assert await anywhere.clear_session("s", end=True) == 3
@@ -70,7 +70,7 @@ async def test_an_empty_session_can_still_be_ended(anywhere: MemoryLedger) -> No
     assert await anywhere.clear_session("s", end=True) == 2
 
 
-async def test_a_summary_that_comes_after_a_clear_is_discarded__V_CMP_2(small: MemoryLedger) -> None:
+async def test_a_summary_that_arrives_after_a_clear_is_discarded__V_CMP_2(small: MemoryLedger) -> None:
     asked, answer = asyncio.Event(), asyncio.Event()
 
     async def slow(prompt: str) -> str:

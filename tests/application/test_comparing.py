@@ -1,4 +1,4 @@
-"""What changed between two points of a session, as data, and how it is told (http W-72)."""
+"""What changed between two points of a session, as data, and how it is reported (http W-72)."""
 
 from typing import Any
 

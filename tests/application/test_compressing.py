@@ -1,4 +1,4 @@
-"""Compressing, as seed 000 has it: when it happens, what it leaves, what a caller may ask. Source: R-000-1 … 12."""
+"""Compressing, as seed 000 has it: when it happens, what remains, what a caller may choose. Source: R-000-1 … 12."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta

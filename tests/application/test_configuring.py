@@ -1,4 +1,4 @@
-"""Configuring a ledger and its sessions, and choosing who summarises. Source: R-CFG-1, R-CFG-9, R-SUM-2, R-SUM-9."""
+"""Configuring a ledger and its sessions, and choosing the summarizer. Source: R-CFG-1, R-CFG-9, R-SUM-2, R-SUM-9."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A recorded context is an event like any other, changes nothing, and proves what a model was handed. design §4."""
+"""A recorded context is an event like any other, changes nothing, and proves what a model was shown. design §4."""
 
 import asyncio
 import random
@@ -219,7 +219,7 @@ async def test_a_retry_is_not_recorded_again_and_gets_what_the_first_attempt_got
     assert fresh.text != first.text, "the control: without the key it is another look"
 
 
-async def test_many_who_look_and_write_at_once_all_get_what_was_recorded_for_them(store: Store, namespace: str) -> None:
+async def test_concurrent_readers_and_writers_each_get_their_own_recorded_context(store: Store, namespace: str) -> None:
     ledgers = [ledger_over(store, namespace=namespace) for _ in range(3)]
     await ledgers[0].add_user_message("s", "begin")
 

@@ -1,4 +1,4 @@
-"""Files: byte-identical but for what a copy renews, proved, and never taken in twice. Source: trust E-12, I-70."""
+"""Export files: byte-identical except for names and ids, verified, and imported once. Source: trust E-12, I-70."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A session's state as one JSON object: exported, and put in place of another. Source: R-000-15."""
+"""A session's state as one JSON object: exported, and imported in place of another. Source: R-000-15."""
 
 import json
 from copy import deepcopy
@@ -142,7 +142,7 @@ async def test_what_the_seed_saves_is_enough(anywhere: MemoryLedger) -> None:
     )
 
 
-async def test_a_compressed_entry_without_a_summary_is_gone_from_the_window(anywhere: MemoryLedger) -> None:
+async def test_a_compressed_entry_without_a_summary_is_not_in_the_window(anywhere: MemoryLedger) -> None:
     entry = {"type": "message", "role": "user"}
     state = {"entries": [{**entry, "content": "gone", "compressed": True}, {**entry, "content": "here"}]}
     await anywhere.import_session("s", state)

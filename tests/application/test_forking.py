@@ -1,4 +1,4 @@
-"""A fork goes on from any version of a session: history by reference, both by themselves. Source: http W-70."""
+"""A fork continues from any version of a session: history by reference, independent afterwards. Source: http W-70."""
 
 import asyncio
 from collections.abc import Callable
@@ -34,7 +34,7 @@ async def log_of(ledger: MemoryLedger, session: str) -> list[Any]:
     return await ledger._handle.services.store.events.read_stream(Stream.of(ledger._handle.namespace, session))
 
 
-def anew(ledger: MemoryLedger) -> MemoryLedger:
+def reopened(ledger: MemoryLedger) -> MemoryLedger:
     """Return a ledger without caches on the same store."""
     return ledger_over(ledger._handle.services.store, namespace=ledger._handle.namespace)
 
@@ -91,11 +91,11 @@ async def test_time_travel_in_a_fork_reaches_back_across_the_fork_point(
     await anywhere._handle.services.commands.settle()
     for name, last in (("f", parent - 2), ("g", 4)):
         for version in range(1, last + 1):
-            first, other = [await anew(anywhere).get_state(each, version=version) for each in ("s", name)]
+            first, other = [await reopened(anywhere).get_state(each, version=version) for each in ("s", name)]
             assert first == other
             contexts = [await anywhere.get_context(each, version=version) for each in ("s", name)]
             assert contexts[0].text == contexts[1].text
-    read = await anew(anywhere).get_state("f")
+    read = await reopened(anywhere).get_state("f")
     assert read == await anywhere.get_state("f")
     assert [entry.content for entry in read.window.entries][-1] == "message 46"
     moment = (await anywhere.get_events("s"))[3].recorded_at
@@ -180,7 +180,7 @@ async def test_a_retry_with_the_same_key_forks_once(anywhere: MemoryLedger) -> N
     assert len(await log_of(anywhere, "f")) == 5
 
 
-async def test_of_many_who_fork_at_once_into_one_name_one_wins(anywhere: MemoryLedger) -> None:
+async def test_of_many_concurrent_forks_into_one_name_one_succeeds(anywhere: MemoryLedger) -> None:
     await talk(anywhere, 4)
     tried = await asyncio.gather(
         *(anywhere.fork("s", "f", version=1 + number % 5) for number in range(10)), return_exceptions=True
@@ -254,7 +254,7 @@ async def test_shared_entries_are_edited_and_removed_on_one_side_only(anywhere: 
     await anywhere.remove_entry("s", "e-2")
     assert await contents(anywhere, "f") == ["edited in the fork", "message 2"]
     assert await contents(anywhere) == ["message 0", "message 1"]
-    assert await contents(anew(anywhere), "f") == ["edited in the fork", "message 2"]
+    assert await contents(reopened(anywhere), "f") == ["edited in the fork", "message 2"]
 
 
 async def test_questions_to_history_are_answered_across_the_fork_point(anywhere: MemoryLedger) -> None:

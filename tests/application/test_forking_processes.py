@@ -44,7 +44,7 @@ def ran(*arguments: str) -> list[str]:
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("how", HOW)
-def test_a_child_opens_again_and_the_parent_goes_on(how: str, url: str) -> None:
+def test_a_child_opens_again_and_the_parent_continues(how: str, url: str) -> None:
     assert ran(how, "url", url) == [
         "child: parent child True",
         "exit: 0",

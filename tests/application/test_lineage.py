@@ -1,4 +1,4 @@
-"""Everything an entry reached is listed, through any number of summaries; and without it all is as if it never was.
+"""The lineage lists everything that an entry reached, through any number of summaries, and a replay without it.
 
 Source: trust P-17, M-5.
 """
@@ -155,7 +155,7 @@ async def test_without_the_entry_all_is_as_if_it_had_never_been(seed: int) -> No
     )
 
 
-async def test_the_way_to_a_summary_is_told() -> None:
+async def test_the_path_to_a_summary_is_reported() -> None:
     ledger = ledger_over(InMemoryStore(), namespace="planted", config=CONFIGS["folds"])
     ledger.set_summarizer(None, passes_on)
     for number in range(1, 40):
@@ -174,7 +174,7 @@ async def test_the_way_to_a_summary_is_told() -> None:
     assert [result.live for result in found] == [False] * (len(found) - 1) + [True]
 
 
-def test_nonsense_that_goes_in_circles_ends() -> None:
+def test_circular_nonsense_ends() -> None:
     def created(version: int, name: str, *folds: str) -> RecordedEvent:
         payload = CompactionCompleted(
             write_id=name,

@@ -58,7 +58,7 @@ async def test_the_newest_come_first(anywhere: MemoryLedger) -> None:
     assert named(await anywhere.list_sessions(limit=2)) == [("a", ""), ("c", "")]
 
 
-async def test_a_user_lists_their_own_and_nobody_those_without_one(anywhere: MemoryLedger) -> None:
+async def test_a_user_lists_only_their_own_sessions(anywhere: MemoryLedger) -> None:
     for user in (None, "judith", "tom"):
         await anywhere.add_user_message("s", "hello", user_id=user)
     assert named(await anywhere.list_sessions(user_id="judith")) == [("s", "judith")]

@@ -71,7 +71,7 @@ async def test_an_entry_is_followed_to_where_it_went(anywhere: MemoryLedger) -> 
         await anywhere.get_entry("s", "m-404")
 
 
-async def test_reads_equal_a_replay_and_a_read_that_does_not_is_told(small: MemoryLedger) -> None:
+async def test_reads_equal_a_replay_and_a_difference_is_reported(small: MemoryLedger) -> None:
     await talk(small, 8)
     assert await small.matches_replay("s")
     states = small._handle.services.states

@@ -73,7 +73,7 @@ async def test_it_is_listed_as_it_is(newer: MemoryLedger) -> None:
     ],
     ids=["state", "context", "stats", "history", "export_session", "diff", "add", "clear", "compress"],
 )
-async def test_whatever_needs_its_meaning_says_who_wrote_it_and_writes_nothing(
+async def test_an_operation_that_needs_the_payload_names_its_writer_and_writes_nothing(
     newer: MemoryLedger, store: Store, namespace: str, read
 ) -> None:
     async with MemoryLedger.open(namespace=namespace, store=store) as fresh:

@@ -38,7 +38,7 @@ async def test_a_ledger_opens_on_the_database_it_is_given(url: str, namespace: s
 
 
 @pytest.mark.postgres
-async def test_what_is_not_given_comes_from_the_environment(
+async def test_absent_arguments_come_from_the_environment(
     url: str, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in (("DATABASE_URL", url), ("NAMESPACE", namespace), ("ACTOR", "agent:env")):
@@ -134,7 +134,7 @@ async def test_a_login_that_could_rewrite_history_is_refused(server: Server, sha
 
 
 @pytest.mark.postgres
-async def test_a_wrong_database_or_login_is_unavailable_and_the_password_stays_unsaid(
+async def test_a_wrong_database_or_login_is_unavailable_and_the_password_is_not_shown(
     server: Server, shared_database: str, app_login: str
 ) -> None:
     for wrong in (
@@ -162,7 +162,7 @@ async def test_a_store_that_was_given_is_left_open(namespace: str) -> None:
         assert await contents(ledger) == ["message 1"]
 
 
-async def test_what_the_body_raises_comes_through(namespace: str) -> None:
+async def test_an_exception_of_the_body_is_raised(namespace: str) -> None:
     with pytest.raises(ZeroDivisionError):
         async with MemoryLedger.open(namespace=namespace, store=InMemoryStore()):
             raise ZeroDivisionError

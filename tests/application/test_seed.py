@@ -1,4 +1,4 @@
-"""Seed 000 in Python: every method its document shows is there, and its examples run in the order they stand there."""
+"""Seed 000 in Python: every method of its document exists, and its examples run in their order."""
 
 import re
 

@@ -73,8 +73,8 @@ def test_a_method_that_is_missing_or_differs_is_noticed() -> None:
 def test_help_shows_signature_and_docstring_and_dir_lists_the_names() -> None:
     shown = pydoc.plain(pydoc.render_doc(SyncMemoryLedger.add_entries))
     assert "entries: collections.abc.Sequence" in shown
-    assert "Record a batch: all of its 1 to 1,000 entries, or none." in shown
-    assert "DuplicateEntry: an id is known with other content." in shown
+    assert "Record a batch of 1 to 1,000 entries: all of them, or none." in shown
+    assert "DuplicateEntry: an id is stored with other content." in shown
     with SyncMemoryLedger.open(namespace="help", store=InMemoryStore()) as ledger:
         assert {"add_entries", "long_term", "what_if"} <= {*dir(ledger)}
         assert {"create", "forget"} <= {*dir(ledger.long_term)}
@@ -198,7 +198,7 @@ def test_closing_finishes_what_is_under_way(namespace: str) -> None:
         assert [summary.text for summary in ledger.get_summaries("s")] == ["Short."]
 
 
-def test_what_the_body_raises_closes_and_comes_through(namespace: str) -> None:
+def test_an_exception_of_the_body_closes_and_is_raised(namespace: str) -> None:
     before = running()
     with pytest.raises(ZeroDivisionError), SyncMemoryLedger.open(namespace=namespace, store=InMemoryStore()):
         raise ZeroDivisionError
@@ -221,7 +221,7 @@ def test_an_export_may_be_given_up_in_the_middle(namespace: str) -> None:
         assert len(list(ledger.export_file("s"))) == 4
 
 
-def test_a_handler_runs_while_nobody_waits(namespace: str) -> None:
+def test_a_handler_runs_without_a_waiting_caller(namespace: str) -> None:
     answers = threading.Event()
     with SyncMemoryLedger.open(namespace=namespace, store=InMemoryStore(), config=SMALL) as ledger:
         ledger.on("compressed", lambda session, result: answers.set())

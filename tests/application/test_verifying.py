@@ -1,4 +1,4 @@
-"""Verifying through the library: what is proved, and that damage is told with its place. Source: trust §12."""
+"""Verifying through the library: what is proved, and that damage is reported with its place. Source: trust §12."""
 
 import pytest
 from msgspec.structs import replace
@@ -48,7 +48,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-async def test_damage_is_told_with_its_session_version_and_layer(ledger: MemoryLedger, name: str) -> None:
+async def test_damage_is_reported_with_its_session_version_and_layer(ledger: MemoryLedger, name: str) -> None:
     damage, layer, words = DAMAGE[name]
     await talk(ledger, 3)
     await talk(ledger, 1, session="t")

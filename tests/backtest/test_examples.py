@@ -1,4 +1,4 @@
-"""The examples make a backtest that a newcomer can run: every question has its evidence, and configs differ."""
+"""The examples are a backtest that a newcomer can run: every question has its evidence, and configs differ."""
 
 from ledger.backtest.questions import read_questions
 from ledger.backtest.running import Plan, run

@@ -1,4 +1,4 @@
-"""When a model is asked, what is shown, and where evidence is found."""
+"""When a model is called, what it is shown, and where evidence is found."""
 
 import pytest
 
@@ -69,7 +69,7 @@ def measured_under(raw: dict, session: Session, questions: tuple[Question, ...] 
     )
 
 
-def said(*texts: str) -> Driven:
+def a_session_with(*texts: str) -> Driven:
     session = Driven({"profile": "none"})
     for text in texts:
         session.append("u", tokens=10, content=text).append("a", tokens=10, content="I see.")
@@ -77,7 +77,7 @@ def said(*texts: str) -> Driven:
 
 
 def test_evidence_is_in_the_window_behind_a_summary_or_only_found_by_search() -> None:
-    session = said("My dog is called Archie.", "We talk of boats.", "The boat is white.", "Rain again.")
+    session = a_session_with("My dog is called Archie.", "We talk of boats.", "The boat is white.", "Rain again.")
     asked = (Question(session="s", question="What is my dog called?", evidence=("My dog is ... Archie",)),)
     window = measured_under({"memory_strategy_id": "max_tokens", "memory_max_tokens": 20}, session, asked).asked
     assert (window.evidence, window.in_window, window.in_summaries, window.found_at_5) == (1, 0, 0, 1)
@@ -88,8 +88,8 @@ def test_evidence_is_in_the_window_behind_a_summary_or_only_found_by_search() ->
     assert (summaries.in_window, summaries.in_summaries) == (0, 1)
 
 
-def test_folded_summaries_still_stand_for_what_they_covered() -> None:
-    session = said(*(f"Fact number {number}." for number in range(12)))
+def test_folded_summaries_still_cover_their_entries() -> None:
+    session = a_session_with(*(f"Fact number {number}." for number in range(12)))
     asked = (Question(session="s", question="?", evidence=("Fact number 0",)),)
     folding = {"window": {"type": "full"}, "compactions": [{"type": "progressive", "context_window": 100}]}
     measured = measured_under(folding, session, asked, summaries="estimate")

@@ -1,4 +1,4 @@
-"""A backtest is the same however it is run, goes on where it stopped, and ends in a report."""
+"""A backtest has the same result on any number of processes, continues where it stopped, and writes a report."""
 
 import os
 import subprocess
@@ -95,9 +95,9 @@ if __name__ == "__main__":
         worker.wait(timeout=20)
 
 
-def test_a_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_continues_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stored, whole = tmp_path / "kept.jsonl", run(some_sessions(), PLAN)
-    run(some_sessions()[:2], PLAN, kept_in=stored)
+    run(some_sessions()[:2], PLAN, measured_file=stored)
     with stored.open("ab") as file:
         file.write(b'{"key": "torn')
     measured: list[str] = []
@@ -109,15 +109,15 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(running, "measure_session", counted)
     answers: list[tuple[int, int]] = []
-    assert run(some_sessions(), PLAN, kept_in=stored, progress=lambda *done: answers.append(done)) == whole
+    assert run(some_sessions(), PLAN, measured_file=stored, progress=lambda *done: answers.append(done)) == whole
     assert measured == ["s2", "s3"]
     assert (answers[0], answers[-1]) == ((6, 12), (12, 12))
     measured.clear()
-    assert run(some_sessions(), PLAN, kept_in=stored) == whole
+    assert run(some_sessions(), PLAN, measured_file=stored) == whole
     assert measured in ([], ["s2"]), "the line after the torn one was lost with it, and is measured again"
     other = msgspec.structs.replace(PLAN, summaries="estimate")
     measured.clear()
-    run(some_sessions(), other, kept_in=stored)
+    run(some_sessions(), other, measured_file=stored)
     assert measured == ["s0", "s1", "s2", "s3"], "what was measured otherwise does not count"
 
 
@@ -142,7 +142,7 @@ def test_the_report_is_one_page_with_its_pictures(tmp_path: Path) -> None:
         assert (again / name).read_bytes() == (tmp_path / name).read_bytes(), f"{name} is not the same twice"
 
 
-def test_the_findings_say_who_shows_least_who_keeps_most_and_who_never_acted() -> None:
+def test_the_findings_name_the_configs_that_show_least_keep_most_and_never_compact() -> None:
     """With a row that shows half and one that never compacts, each sentence has its config."""
     sessions = some_sessions()
     lazy = config.load({"profile": "memory_manager", "max_entries": 1_000})

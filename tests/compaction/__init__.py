@@ -1,1 +1,1 @@
-"""Tests of compactions: when they are due, what they summarize, and what becomes of them."""
+"""Tests of compactions: when they are due, what they summarize, and their results."""

@@ -94,7 +94,7 @@ def test_a_change_of_an_entry_that_is_not_covered_does_no_harm() -> None:
     assert isinstance(session.answer(job), CompactionCompleted)
 
 
-def test_a_failure_that_comes_too_late_is_discarded_as_well() -> None:
+def test_a_late_failure_is_discarded_as_well() -> None:
     """R-CMP-5, R-CMP-9: it counts as no failure."""
     session, job = in_flight()
     edit(session, "e2")
@@ -132,7 +132,7 @@ def test_an_unusable_answer_fails_and_changes_nothing(answer, reason: str) -> No
     assert without_compactions(session) == before
 
 
-def test_one_token_less_than_what_it_stands_for_is_a_gain() -> None:
+def test_one_token_less_than_its_source_is_a_gain() -> None:
     """R-CMP-6."""
     session, job = in_flight()
     done = session.answer(job, Scripted(text_of(39)))
@@ -140,7 +140,7 @@ def test_one_token_less_than_what_it_stands_for_is_a_gain() -> None:
 
 
 @pytest.mark.parametrize(("answer", "error"), [(raises, "error"), (" ", "empty"), (too_long, "no_gain")])
-def test_the_heuristic_stands_in_where_the_config_says_so(answer, error: str) -> None:
+def test_the_heuristic_is_the_fallback_if_the_config_says_so(answer, error: str) -> None:
     """R-CMP-6, R-000-10: and the error is recorded."""
     session, job = in_flight({**SMALL, "on_failure": "heuristic"}, "u100 a100 u100 a100 u100")
     done = session.answer(job, Scripted(answer))
@@ -193,7 +193,7 @@ def test_a_key_has_one_compaction_under_way() -> None:
     assert session.plan() is not None
 
 
-def test_a_request_of_a_plan_made_too_early_is_refused() -> None:
+def test_a_request_of_a_stale_plan_is_refused() -> None:
     """R-CMP-7."""
     session = Driven(SMALL).append("u a u a u")
     plan = session.plan()
@@ -201,7 +201,7 @@ def test_a_request_of_a_plan_made_too_early_is_refused() -> None:
     session.when(RequestCompaction("w2", "c2", plan)).refuses(CompactionInProgress)
 
 
-def test_a_plan_for_entries_that_another_key_holds_is_dropped_and_made_anew_later() -> None:
+def test_a_plan_for_entries_that_another_key_holds_is_dropped_and_repeated_later() -> None:
     """R-CMP-7."""
     session, job = in_flight(TWO_KEYS)
     session.append("a u")
@@ -374,7 +374,7 @@ def test_what_was_abandoned_is_no_failure_of_the_model() -> None:
     assert not session.state.compactions.running("token_threshold")
 
 
-def test_an_unknown_compaction_is_nobodys_business() -> None:
+def test_an_unknown_compaction_is_ignored() -> None:
     session, job = in_flight()
     outcome = session.outcome(job, Scripted()).outcome
     session.when(CompleteCompaction("w", "unknown", outcome)).then()

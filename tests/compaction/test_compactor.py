@@ -1,4 +1,4 @@
-"""Compactions of a ledger in memory: nobody waits for a summarizer, and its outcome is recorded (strategies §4)."""
+"""Compactions of a ledger in memory: adding never waits, and the outcome is recorded (strategies §4)."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -153,7 +153,7 @@ async def test_notifications_come_after_what_they_tell() -> None:
     assert result.summary.text == text_of(12)
 
 
-async def test_a_handler_that_raises_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_handler_that_raises_affects_no_other(caplog: pytest.LogCaptureFixture) -> None:
     """R-CMP-11."""
     answers: list[str] = []
 
@@ -170,7 +170,7 @@ async def test_a_handler_that_raises_harms_nobody(caplog: pytest.LogCaptureFixtu
     assert "a handler of entry:added failed" in caplog.text
 
 
-async def test_a_failure_is_told_to_the_caller_who_asked_and_to_nobody_else() -> None:
+async def test_a_failure_is_raised_only_to_its_caller() -> None:
     """R-004-7's counterpart here: adding never fails because a summary did."""
     async with opened(Scripted(raises)) as ledger:
         await add(ledger, "u a u a u")

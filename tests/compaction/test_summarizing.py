@@ -1,4 +1,4 @@
-"""What is taken of a summarizer's answer, and the summary that needs no model, against strategies §5."""
+"""The checks of a summarizer's answer, and the summary without a model, against strategies §5."""
 
 import asyncio
 
@@ -48,7 +48,7 @@ def test_without_user_or_tool_entries_two_lines_are_left__V_SUM_2() -> None:
     assert describe(conversation(("a", {}), ("x", {}))) == "[Previous conversation summary]\n0 user messages"
 
 
-def test_one_user_message_is_told_in_the_singular_and_without_a_last_one() -> None:
+def test_one_user_message_is_singular_and_has_no_last_message() -> None:
     """R-SUM-10."""
     assert describe(conversation(("u", {"content": "Hi"}))).splitlines()[1:] == ["1 user message", 'First: "Hi"']
 
@@ -80,13 +80,13 @@ def test_quotes_are_one_line_of_at_most_100_characters(content: str, quoted: str
         ({"content": "fine", "tool_status": "error"}, 1),
     ],
 )
-def test_an_error_is_told_by_its_status_or_else_by_its_first_word(fields: dict, errors: int) -> None:
+def test_an_error_is_recognized_by_its_status_or_its_first_word(fields: dict, errors: int) -> None:
     """R-SUM-10."""
     lines = describe(conversation(("c1", {}), ("r1", fields))).splitlines()
     assert ("1 error encountered" in lines) is (errors == 1)
 
 
-def test_errors_are_told_in_the_plural_and_only_of_results() -> None:
+def test_errors_are_plural_and_counted_only_in_results() -> None:
     """R-SUM-10."""
     failed = {"tool_status": "error"}
     assert describe(conversation(("r1", failed), ("r2", failed))).endswith("2 errors encountered")
@@ -143,7 +143,7 @@ def test_an_answer_without_usable_text_is_refused(answer: str, reason: str) -> N
     assert refused.value.reason == reason
 
 
-def test_an_answer_as_long_as_an_entry_may_be_is_taken() -> None:
+def test_an_answer_as_long_as_an_entry_may_be_is_accepted() -> None:
     assert len(usable("x" * CONTENT_BYTES)) == CONTENT_BYTES
 
 

@@ -1,4 +1,4 @@
-"""Long-term memories on each store, and a clock that stands where it is set."""
+"""Long-term memories on each store, and a clock that is set by hand."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

@@ -48,7 +48,7 @@ REFUSED: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("body", REFUSED, ids=repr)
-def test_a_filter_that_contradicts_itself_or_is_none_is_refused(body: dict[str, Any]) -> None:
+def test_a_contradictory_or_invalid_filter_is_refused(body: dict[str, Any]) -> None:
     """http W-33: 422."""
     with pytest.raises(InvalidInput) as refused:
         parse(body)

@@ -1,4 +1,4 @@
-"""Forgetting by policy, and merging what says the same. Source: http W-28, C22."""
+"""Forgetting by policy, and merging equal records. Source: http W-28, C22."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -15,7 +15,9 @@ from tests.long_term_memory.conftest import START, SetClock
 from tests.long_term_memory.test_filters import MemoryFields, to_microseconds
 
 
-def kept(name: str, *, age: float, inactive: float, type: str = "semantic", pinned: bool = False) -> StoredRecord:
+def a_stored_record(
+    name: str, *, age: float, inactive: float, type: str = "semantic", pinned: bool = False
+) -> StoredRecord:
     """Return a record so many days old, and so many unread."""
     stream = records_stream("namespace", "mia")
     at = to_microseconds(START - timedelta(days=age))
@@ -30,13 +32,13 @@ def kept(name: str, *, age: float, inactive: float, type: str = "semantic", pinn
 
 
 RECORDS = [
-    kept("ancient", age=400, inactive=1),
-    kept("old-unread", age=40, inactive=20),
-    kept("old-read", age=40, inactive=1),
-    kept("pinned", age=400, inactive=400, pinned=True),
-    kept("episode", age=40, inactive=20, type="episodic"),
-    kept("young-unread", age=5, inactive=5),
-    kept("new", age=0, inactive=0),
+    a_stored_record("ancient", age=400, inactive=1),
+    a_stored_record("old-unread", age=40, inactive=20),
+    a_stored_record("old-read", age=40, inactive=1),
+    a_stored_record("pinned", age=400, inactive=400, pinned=True),
+    a_stored_record("episode", age=40, inactive=20, type="episodic"),
+    a_stored_record("young-unread", age=5, inactive=5),
+    a_stored_record("new", age=0, inactive=0),
 ]
 
 

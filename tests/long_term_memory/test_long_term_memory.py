@@ -80,7 +80,7 @@ async def test_nothing_to_change_is_no_event(memory: LongTermMemory) -> None:
     assert [item.type for item in await memory.history("r")] == ["record.created"]
 
 
-async def test_what_is_said_already_is_touched_and_not_added(memory: LongTermMemory) -> None:
+async def test_an_equal_record_is_touched_and_not_added(memory: LongTermMemory) -> None:
     """http W-26; http W-50: messages are exempt, other users and types are others."""
     same = [
         a_record("one"),
@@ -276,7 +276,7 @@ async def test_streams_of_records_are_no_sessions_but_verified_and_exported(stor
     ],
     ids=["session", "strategy", "text", "topic"],
 )
-async def test_a_record_that_cannot_be_kept_stands_in_the_way_of_no_other(
+async def test_a_record_that_cannot_be_stored_blocks_no_other(
     memory: LongTermMemory, store: Store, namespace: str, fields: MemoryFields
 ) -> None:
     """No door lets it in, but a file made by hand could (trust E-12): it stays in the log, and is not found."""

@@ -18,12 +18,12 @@ from projections.recency import Recency
 from projections.records import Record
 from tests.long_term_memory.conftest import SetClock
 from tests.long_term_memory.test_filters import random_fields
-from tests.search.test_meaning import vector_of
+from tests.search.test_embeddings import vector_of
 from tests.support.model_endpoint import Endpoint, embeds, serving, status
 from tests.support.stored_records import put_records
 
 
-def told(page: RecordPage) -> list[str]:
+def ids_of(page: RecordPage) -> list[str]:
     return [memory.record.record_id for memory in page.memories]
 
 
@@ -31,7 +31,7 @@ async def test_words_rank_by_their_rarity_and_any_of_them_finds(memory: LongTerm
     texts = ("Mia lives in Oslo", "Mia likes Oslo", "Mia has a dog", "Ben has a cat")
     await memory.create([{"id": f"r{number}", "text": text} for number, text in enumerate(texts)])
     page = await memory.search({"text": "MIA lives oslo?", "search_mode": "keyword", "recency_boost": False})
-    assert told(page) == ["r0", "r1", "r2"]
+    assert ids_of(page) == ["r0", "r1", "r2"]
     first, second, third = page.memories
     assert (first.score, first.dist, first.score_type) == (pytest.approx(1.0), pytest.approx(0.0), "keyword")
     assert 1 > (second.score or 0) > (third.score or 0) > 0
@@ -44,7 +44,7 @@ async def test_without_a_text_it_is_a_list_newest_first(memory: LongTermMemory) 
     await memory.create([{"id": day, "text": day, "created_at": f"{day}T00:00:00Z"} for day in days])
     for body in ({}, {"text": ""}, {"text": " \n"}):
         page = await memory.search(body)
-        assert told(page) == ["2026-05-03", "2026-05-02", "2026-05-01"]
+        assert ids_of(page) == ["2026-05-03", "2026-05-02", "2026-05-01"]
         assert {(memory.dist, memory.score, memory.score_type) for memory in page.memories} == {(0.0, None, None)}
 
 
@@ -57,7 +57,7 @@ async def test_pages_are_counted_exactly(memory: LongTermMemory) -> None:
         while offset is not None:
             page = await memory.search({**question, "limit": 3, "offset": offset})
             assert page.total == 7
-            seen += told(page)
+            seen += ids_of(page)
             offset = page.next_offset
         assert sorted(seen) == [f"r{number}" for number in range(7)]
         assert (await memory.search({**question, "limit": 7})).next_offset is None
@@ -125,9 +125,9 @@ async def test_recency_ranks_before_paging(over: Callable[..., LongTermMemory], 
     ]
     await memory.create([*old, {"id": "new", "text": "tea time"}], deduplicate=False)
     question = {"text": "tea", "limit": 1}
-    assert told(await memory.search(question)) == ["new"]
+    assert ids_of(await memory.search(question)) == ["new"]
     exact = {"text": "tea nothing", "recency_semantic_weight": 0.0, "recency_recency_weight": 1.0, "limit": 4}
-    assert told(await memory.search(exact))[0] == "new"
+    assert ids_of(await memory.search(exact))[0] == "new"
     unboosted = await memory.search({**exact, "recency_boost": False})
     assert unboosted.total == 4
 
@@ -147,7 +147,7 @@ async def test_reading_counts_at_most_every_quarter_of_an_hour(
     assert len(await memory.history("r")) == 1
 
 
-async def test_a_read_that_cannot_be_noted_is_a_read(
+async def test_a_read_that_cannot_be_counted_still_returns(
     store: Store, memory: LongTermMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """http W-32: best effort."""
@@ -185,18 +185,18 @@ async def test_meaning_finds_what_shares_no_word_and_words_do_not(
     """http W-32: without an embedder `semantic` goes by words and says so."""
     await meaningful.create([{"id": name, "text": text} for name, text in TEXTS.items()])
     page = await meaningful.search({"text": "puppy?"})
-    assert told(page)[0] == "dog"
+    assert ids_of(page)[0] == "dog"
     best = page.memories[0]
     assert (best.score_type, page.total) == ("semantic", 3)
     assert best.score == pytest.approx(1.0)
     near = await meaningful.search({"text": "puppy?", "distance_threshold": 0.2})
-    assert (told(near), near.total) == (["dog"], 1)
+    assert (ids_of(near), near.total) == (["dog"], 1)
     by_words = await memory.search({"text": "puppy engine"})
-    assert (told(by_words), by_words.memories[0].score_type) == (["car"], "keyword")
+    assert (ids_of(by_words), by_words.memories[0].score_type) == (["car"], "keyword")
     hybrid = await meaningful.search({"text": "puppy noise", "search_mode": "hybrid", "hybrid_alpha": 0.0})
-    assert told(hybrid)[0] == "car"
+    assert ids_of(hybrid)[0] == "car"
     hybrid = await meaningful.search({"text": "puppy noise", "search_mode": "hybrid", "hybrid_alpha": 1.0})
-    assert (told(hybrid)[0], hybrid.memories[0].score_type) == ("dog", "hybrid")
+    assert (ids_of(hybrid)[0], hybrid.memories[0].score_type) == ("dog", "hybrid")
 
 
 async def test_an_edited_text_waits_for_its_own_meaning_and_a_deleted_one_has_none(
@@ -207,12 +207,12 @@ async def test_an_edited_text_waits_for_its_own_meaning_and_a_deleted_one_has_no
     assert await meaningful.embed_pending() == 0
     await meaningful.patch("dog", {"text": "a garage for the car"})
     await meaningful.delete(["tea"])
-    assert told(await meaningful.search({"text": "puppy", "distance_threshold": 0.2})) == []
+    assert ids_of(await meaningful.search({"text": "puppy", "distance_threshold": 0.2})) == []
     near = await meaningful.search({"text": "engine", "distance_threshold": 0.2})
-    assert sorted(told(near)) == ["car", "dog"]
+    assert sorted(ids_of(near)) == ["car", "dog"]
     endpoint.answers(status(500))
     fallen_back = await meaningful.search({"text": "garage"})
-    assert (told(fallen_back), fallen_back.memories[0].score_type) == (["dog"], "keyword")
+    assert (ids_of(fallen_back), fallen_back.memories[0].score_type) == (["dog"], "keyword")
 
 
 async def scored(store: Store, namespace: str, seed: int) -> list[tuple[int, list[tuple[str, float | None]]]]:

@@ -68,7 +68,7 @@ def plain(text: str) -> str:
 
 
 @pytest.fixture
-async def told(
+async def recorded(
     postgres_store: PostgresStore, namespace: str, data: Path
 ) -> AsyncIterator[tuple[MemoryLedger, list[Question]]]:
     """A ledger with one session for each scenario, and the questions."""
@@ -85,9 +85,9 @@ def share(found: list[bool]) -> float:
 
 
 async def test_the_first_five_hits_hold_the_evidence(
-    told: tuple[MemoryLedger, list[Question]], capsys: pytest.CaptureFixture[str]
+    recorded: tuple[MemoryLedger, list[Question]], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ledger, questions = told
+    ledger, questions = recorded
     assert len(questions) == 155
     hit, near = [], []
     for question in questions:
@@ -102,10 +102,10 @@ async def test_the_first_five_hits_hold_the_evidence(
 
 
 async def test_a_small_window_recalls_the_evidence(
-    told: tuple[MemoryLedger, list[Question]], capsys: pytest.CaptureFixture[str]
+    recorded: tuple[MemoryLedger, list[Question]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The control: the newest turns alone, at the same budget, hold a third of it."""
-    ledger, questions = told
+    ledger, questions = recorded
     stored = [await shows(ledger, question, question.text) for question in questions]
     newest = [await shows(ledger, question, "zzzz") for question in questions]
     with capsys.disabled():

@@ -58,7 +58,7 @@ def test_the_contract_of_the_splitter_holds_for_any_text__LAW_25(text: str, size
     assert all(at in covered or character.isspace() for at, character in enumerate(text))
 
 
-def test_without_the_library_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_library_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
     def without(name: str, *args: object, **kwargs: object) -> object:
@@ -143,7 +143,9 @@ async def test_what_is_known_is_shown_after_the_summaries(store: Store, ledger: 
     assert "Archie" in str(context.messages[0]["content"])
 
 
-async def test_a_recorded_context_with_knowledge_is_proved_when_the_knowledge_is_gone(ledger: MemoryLedger) -> None:
+async def test_a_recorded_context_with_knowledge_is_proved_after_the_knowledge_was_removed(
+    ledger: MemoryLedger,
+) -> None:
     """trust M-5: it names the part of the summary, which stays in the log."""
     await talk(ledger, turns=2, user="mia")
     await ledger.add_user_message("t", "what is my golden retriever called?")

@@ -1,4 +1,4 @@
-"""A stored projection is built anew beside the one readers use, and takes its place at once.
+"""A stored projection is rebuilt beside the build that readers use, and replaces it at once.
 
 Source: design §6, trust P-8.
 """
@@ -93,7 +93,7 @@ async def test_rows_that_were_spoiled_are_right_again_after_a_rebuild(store: Sto
     assert await ledger.list_sessions() == [row]
 
 
-async def test_readers_see_the_old_build_until_the_new_one_goes_live(
+async def test_readers_see_the_old_build_until_the_new_one_is_live(
     store: Store, namespace: str, chance: random.Random, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Readers look, and writers write, between the pages of a rebuild; nobody ever sees a part of it."""
@@ -156,7 +156,7 @@ async def test_a_rebuild_that_reads_where_it_writes_is_noticed(
 
 
 @pytest.mark.postgres
-async def test_a_rebuild_goes_on_where_it_was_killed(
+async def test_a_rebuild_continues_where_it_was_killed(
     server: Server, shared_database: str, postgres_store: PostgresStore, namespace: str, chance: random.Random
 ) -> None:
     ledger = ledger_over(postgres_store, namespace=namespace)
@@ -184,7 +184,7 @@ async def test_a_rebuild_goes_on_where_it_was_killed(
     assert await ledger.list_sessions() == newer == await from_the_log(ledger, newer)
 
 
-async def test_a_build_that_other_code_began_is_not_gone_on_with(
+async def test_a_build_that_other_code_started_is_not_continued(
     store: Store, namespace: str, chance: random.Random
 ) -> None:
     ledger = ledger_over(store, namespace=namespace)
@@ -263,7 +263,7 @@ def a_checkpoint(build: Build, *, days: int = 0, digest: bytes = b"", status: st
     )
 
 
-def test_numbers_of_builds_begin_again_and_an_old_version_goes_after_a_week(ledger_index: SessionIndex) -> None:
+def test_build_numbers_start_again_and_an_old_version_is_removed_after_a_week(ledger_index: SessionIndex) -> None:
     taken = [a_checkpoint(Build(NOW, 999)), a_checkpoint(Build(NOW, 1)), a_checkpoint(Build(LATER, 5))]
     assert next_build(ledger_index, taken) == Build(NOW, 2)
     assert next_build(ledger_index, []) == Build(NOW, 1)

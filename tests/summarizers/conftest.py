@@ -1,4 +1,4 @@
-"""An endpoint, and ledgers that summarise with it."""
+"""An endpoint, and ledgers that summarize with it."""
 
 from collections.abc import AsyncIterator, Iterator
 

@@ -1,4 +1,4 @@
-"""Summarizers of one's own: functions and objects. Source: R-SUM-1, R-SUM-2, R-000-10."""
+"""Summarizers of the user: functions and objects. Source: R-SUM-1, R-SUM-2, R-000-10."""
 
 import asyncio
 import threading
@@ -93,7 +93,7 @@ def without_target(prompt: str, temperature: float = 0) -> str:
         (without_target, "In any number of tokens."),
     ],
 )
-async def test_the_target_is_told_to_a_callback_that_takes_it(callback: Any, text: str) -> None:
+async def test_the_target_is_passed_to_a_callback_that_accepts_it(callback: Any, text: str) -> None:
     assert (await completed(await of_one(callback))).text == text
 
 

@@ -1,4 +1,4 @@
-"""The summary that needs no model. Source: R-SUM-10."""
+"""The summary without a model. Source: R-SUM-10."""
 
 from typing import Any
 
@@ -85,6 +85,6 @@ def test_an_error_is_known_by_its_status_or_its_first_word(content: str, status:
     assert ("1 error encountered" in describe(entries(result("shell", content, status)))) is counts
 
 
-async def test_what_it_continues_goes_first() -> None:
+async def test_continued_summaries_come_first() -> None:
     request = SummaryRequest(messages=(), template_hash="", entries=entries(user("Hi")), folded=("Before.",))
     assert (await Heuristic().summarize(request)).text.startswith("Before.\n\n[Previous conversation summary]\n1 user")

@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
-from ledger.compaction.dialogue import Dialogue, begin
+from ledger.compaction.dialogue import Dialogue, dialogue_of
 from ledger.compaction.summarizing import execute
 from ledger.errors import SummarizerFailed
 from ledger.events import CompactionCompleted, CompactionRequested, Event, Ranges
@@ -137,7 +137,7 @@ class Driven(Session):
             return None
         past = HISTORY.fold(self.events).within(plan.covered)
         entries = tuple(past_entry.entry for past_entry in past if past_entry.status in {"active", "covered"})
-        start = partial(begin, before, plan, entries, model=self.summarizer.model)
+        start = partial(dialogue_of, before, plan, entries, model=self.summarizer.model)
         self.jobs.append(Job(asked[0], before.config.compaction(plan.key), start))
         return self.jobs[-1]
 

@@ -1,4 +1,4 @@
-"""A file of our own format that is not as it was written is refused at its line, and nothing is stored.
+"""An export file that was changed is refused at the changed line, and nothing is stored.
 
 Source: trust P-12, I-36, I-68, I-69, I-72.
 """
@@ -114,7 +114,7 @@ async def test_the_first_bad_line_is_named(ledger: MemoryLedger, damage: str) ->
 
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
-async def test_a_session_comes_under_no_name_that_sessions_may_not_have(ledger: MemoryLedger, name: str) -> None:
+async def test_a_session_with_a_forbidden_name_is_refused(ledger: MemoryLedger, name: str) -> None:
     lines = await a_file(ledger)
     head = Head(Stream.of(json.loads(lines[0])["namespace"], name).stream_id, "", name, 1, "0" * 64)
     trailer, header, *_ = a_trailer_that_fits(lines, head)
@@ -175,7 +175,7 @@ def with_header(lines: list[bytes], **fields: Any) -> list[bytes]:
     return signed([json.dumps(header).encode() + b"\n", *lines[1:]])
 
 
-async def test_a_fork_goes_on_from_what_stands_before_it_in_the_file(ledger: MemoryLedger) -> None:
+async def test_a_fork_continues_from_events_before_it_in_the_file(ledger: MemoryLedger) -> None:
     """trust H-16: the header says where, the event itself, and the hash; all three must agree."""
     lines = await a_fork(ledger)
     fork = json.loads(lines[0])["forks"][0]

@@ -94,7 +94,7 @@ def test_everything__V_WIF_7() -> None:
     assert numbers(what_if({"profile": "none"})) == (300, 3000)
 
 
-def test_a_question_nobody_has_answered_is_an_error_unless_it_may_be_estimated() -> None:
+def test_an_unanswered_request_is_an_error_unless_it_may_be_estimated() -> None:
     """R-WIF-5."""
     with pytest.raises(SummaryMissing) as missing:
         replay(recorded().events, config.load({"profile": "memory_manager", "max_entries": 50}), {})
@@ -125,7 +125,7 @@ def test_a_prefix_and_a_history_without_some_entries_can_be_replayed() -> None:
     assert len(left_out.state.window.entries) == 298
 
 
-def test_inputs_are_taken_and_recorded_decisions_are_not() -> None:
+def test_inputs_are_replayed_and_recorded_decisions_are_not() -> None:
     """R-WIF-2: edits, removals and clears; an edit of what the replay has covered by then changes nothing."""
     history = Driven({"max_entries": 5, "recent_window": 2, "min_entries_to_compress": 1}).add("u a u a u a u")
     history.do(EditEntry(write_id="x", entry_id="e7", content="otherwise", tokens=3, tokenizer="caller"))

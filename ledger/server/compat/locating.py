@@ -6,7 +6,7 @@ from datetime import datetime
 import msgspec
 
 from ledger.application.namespaces import namespace_names
-from ledger.application.working_memory import carries_proof, current_state
+from ledger.application.working_memory import current_state, knows_session
 from ledger.errors import SeveralSessions
 from ledger.ids import namespace_id
 from ledger.server.callers import Caller
@@ -98,7 +98,7 @@ class Locator:
         known: list[FoundSession] = []
         for place in await self._candidates(session_id, namespace=namespace, user_id=user_id):
             handle = self._service.services.handle(place.namespace, self._caller.actor)
-            if await carries_proof(handle, session_id, body, last_accessed, state=place.state, user_id=place.user_id):
+            if await knows_session(handle, session_id, body, last_accessed, state=place.state, user_id=place.user_id):
                 known.append(place)
         return (known[0].namespace, known[0].user_id, known[0].state) if len(known) == 1 else (*exact, state)
 

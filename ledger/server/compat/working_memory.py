@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from ledger.application.lifetime import clear_session
 from ledger.application.namespaces import live_sessions
-from ledger.application.working_memory import note_view, put_working_memory
+from ledger.application.working_memory import put_working_memory, record_view
 from ledger.errors import InvalidInput, PreconditionFailed, VersionConflict
 from ledger.results import Guard, Precondition
 from ledger.server.callers import ReadCaller, WriteCaller
@@ -73,7 +73,7 @@ async def get_session(
     headers = {"ETag": etag} | ({"X-Memory-Reconstructed": "true"} if place.expired else {})
     if view.served is not None:
         handle = service.services.handle(place.namespace, caller.actor)
-        await note_view(handle, session_id, view.served, user_id=place.user_id)
+        await record_view(handle, session_id, view.served, user_id=place.user_id)
     return _answer(place, view, limit, service, headers)
 
 

@@ -1,4 +1,4 @@
-"""The window ``recall`` of a living session: searched before it is built. Source: R-REC-1, R-REC-4."""
+"""The window ``recall`` of a live session: searched before it is built. Source: R-REC-1, R-REC-4."""
 
 from collections.abc import AsyncIterator
 
@@ -78,7 +78,7 @@ async def test_a_covered_entry_is_recalled_as_it_was_last_edited(store: Store, n
         assert "the walnut is in the drawer" in contents(await ledger.get_context("s"))
 
 
-async def test_a_pair_far_apart_comes_together(ledger: MemoryLedger) -> None:
+async def test_a_pair_far_apart_is_shown_together(ledger: MemoryLedger) -> None:
     """R-GEN-9: a late result is in the interaction of its call, however far behind it stands."""
     await ledger.add_user_message("s", "look it up", tokens=5)
     await ledger.add_tool_call("s", "vault", {"key": "walnut"}, tool_call_id="late", tokens=5)

@@ -1,4 +1,4 @@
-"""Undoing what was done to a record of long-term memory. Source: http W-71."""
+"""Undo changes of a record of long-term memory. Source: http W-71."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,9 +7,9 @@ from ledger.errors import InvalidInput, RecordNotFound, VersionNotFound
 from ledger.events import RecordDeleted, RecordedEvent
 from ledger.ids import Stream
 from ledger.long_term_memory import decisions
-from ledger.long_term_memory.changes import MOVED, RecordChanges
 from ledger.long_term_memory.decisions import KnownRecords
 from ledger.long_term_memory.drafts import check_record_id
+from ledger.long_term_memory.record_changes import MOVED, RecordChanges
 from ledger.long_term_memory.record_writer import records_stream
 from ledger.long_term_memory.results import LongTermRecord
 from ledger.ports.records import RecordLookup, StoredRecord
@@ -18,44 +18,44 @@ from projections.records import Record
 
 
 class RecordRestore(RecordChanges):
-    """Bringing back what a record was."""
+    """Restore records to an earlier revision."""
 
     async def restore(
         self, record_id: str, revision: int, *, namespace: str | None = None, user_id: str | None = None
     ) -> LongTermRecord:
-        """Make the record what it was at *revision*, see `history`, and return it.
+        """Restore the record to *revision*, see `history`, and return it.
 
-        That undoes edits, deletions and forgets; what was merged into it since returns; what was moved away since
-        comes back. The names are needed only if the record has that revision in several places.
+        This undoes edits, deletions and forgetting, restores records that were merged into it since, and moves it back.
+        *namespace* and *user_id* are needed only if the record has that revision in several places.
 
         Raises:
             RecordNotFound: there never was such a record.
-            VersionNotFound: it has no such revision, or was not there at it.
+            VersionNotFound: it has no such revision, or was not live at it.
             InvalidInput: ``ambiguous_revision``.
         """
         check_integer(revision, field="revision", least=1)
-        stored, name, history, then = await self._at_revision(record_id, revision, namespace, user_id)
+        stored, name, history, past = await self._at_revision(record_id, revision, namespace, user_id)
         stream = records_stream(name, stored.user_id)
         write_id = self._clock.ulid()
         merged = [item for event in history for item in getattr(event.payload, "merged", ())]
 
-        def back(stream: Stream, known: KnownRecords) -> list[Any]:
-            return decisions.restore(record_id, then, known, history, write_id=write_id)
+        def restored(stream: Stream, known: KnownRecords) -> list[Any]:
+            return decisions.restore(record_id, past, known, history, write_id=write_id)
 
-        await self._writer.write([stream], RecordLookup(record_ids=(record_id, *merged)), back)
+        await self._writer.write([stream], RecordLookup(record_ids=(record_id, *merged)), restored)
         if stored.record.status == MOVED:
             await self._undo_move(record_id, stream, history)
         return await self._shown(record_id, stream)
 
     async def _undo_move(self, record_id: str, here: Stream, history: Sequence[RecordedEvent]) -> None:
-        """Delete the record where it was moved to from *here*: where the same write created it."""
-        left = [event.payload.write_id for event in history if isinstance(event.payload, RecordDeleted)]
+        """Delete the record in the stream that it was moved to from *here*: the one where the same write created it."""
+        moves = [event.payload.write_id for event in history if isinstance(event.payload, RecordDeleted)]
         write_id = self._clock.ulid()
         for stored, name in await self._stored(record_id):
             stream = records_stream(name, stored.user_id)
             if stream == here or not stored.record.live:
                 continue
-            if any(event.payload.write_id in left for event in await self._events(stored, name)):
+            if any(event.payload.write_id in moves for event in await self._events(stored, name)):
 
                 def deletions(stream: Stream, known: KnownRecords) -> list[Any]:
                     return decisions.delete(known, [record_id], reason=MOVED, write_id=write_id)
@@ -65,7 +65,7 @@ class RecordRestore(RecordChanges):
     async def _at_revision(
         self, record_id: str, revision: int, namespace: str | None, user_id: str | None
     ) -> tuple[StoredRecord, str, list[RecordedEvent], Record]:
-        """Return where the record was live at *revision*, the events about it there, and what it was."""
+        """Return the stored record, its namespace, the events about it, and what it was at *revision*."""
         stored_records = await self._stored(check_record_id(record_id, field="id"))
         if not stored_records:
             raise RecordNotFound(record_id)
@@ -78,11 +78,11 @@ class RecordRestore(RecordChanges):
                 ]
                 places += [(item, name, history, record) for record in then]
         if not places:
-            raise VersionNotFound("the record has no such revision there; its history lists those it has, and where")
+            raise VersionNotFound("the record has no such revision there; its history lists its revisions")
         live = [place for place in places if place[3].live]
         if not live:
             raise VersionNotFound(f"the record was {places[0][3].status} then; choose a revision at which it was live")
         if len(live) > 1:
-            message = 'the record was live at it under several users or namespaces; name one, with "" for no user'
+            message = 'is in several users or namespaces; give user_id or namespace, with "" for no user'
             raise InvalidInput("ambiguous_revision", message, field="revision")
         return live[0]

@@ -1,4 +1,4 @@
-"""Long-term memory as it is: a stored projection, caught up by whoever reads it, before it answers (design §6)."""
+"""The current records: a stored projection, caught up by each reader before it reads (design §6)."""
 
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -14,17 +14,17 @@ from ledger.ports.records import RECORDS_PROJECTION, RecordBuilds, RecordLookup
 from ledger.ports.search_index import LANGUAGES, SearchLanguage
 from ledger.ports.stored_projections import Checkpoint
 from ledger.states.fold_results import fold_digest
-from ledger.stored_projections.builds import PAGE, Builds, live_builds, still_there
+from ledger.stored_projections.builds import PAGE, Builds, live_builds, still_exist
 from projections import records
 from projections.records import Record
 
 T = TypeVar("T")
 
-VERSION: Final = 1  # raise it when a row's meaning changes: the index is then built anew beside the old one
+VERSION: Final = 1  # raise it when a row's meaning changes: a new build is then made beside the old one
 
 
 class RecordIndex:
-    """The records of one namespace, a row each; a `replay.builds.StoredProjection`."""
+    """The records of one namespace, one row each; a `builds.StoredProjection`."""
 
     name: Final = RECORDS_PROJECTION
     keeps: Final = "a row per record of long-term memory, for look-ups and search"
@@ -39,30 +39,22 @@ class RecordIndex:
 
     @property
     def version(self) -> int:
-        """The meaning of a row, which depends on the language."""
+        """The version of a row's meaning, which depends on the language."""
         return VERSION * 100 + LANGUAGES.index(self._language)
 
     @cached_property
     def code_digest(self) -> bytes:
-        """The digest of the fold, and of what makes rows of it."""
+        """The digest of the fold and of the code that turns it into rows."""
         return fold_digest(self.name, self.version)
 
     async def advance(self, build: int, *, limit: int) -> int | None:
-        """See `replay.builds.StoredProjection.advance`.
+        """See `builds.StoredProjection.advance`.
 
         Raises:
-            UnknownEvent: a newer release wrote about a record here.
-            LogCorrupted: an event about a record does not parse.
+            UnknownEvent: a newer release wrote an event about a record.
+            LogCorrupted: an event about a record cannot be decoded.
         """
-        _, builds = await self._builds.checkpoints()
-        after = next(
-            (
-                checkpoint.position
-                for checkpoint in builds
-                if (checkpoint.projection, checkpoint.build) == (self.name, build)
-            ),
-            None,
-        )
+        after = await self._builds.position_of(self.name, build)
         if after is None:
             return None
         page = await self._store.records.read_events(self._namespace_id, after=after, limit=limit)
@@ -85,12 +77,12 @@ class RecordIndex:
         )
 
     async def prune(self) -> int:
-        """See `replay.builds.StoredProjection.prune`."""
+        """See `builds.StoredProjection.prune`."""
         return await self._store.records.prune(self._namespace_id)
 
 
 def _fits(record: Record) -> bool:
-    """Tell whether a row can hold *record*: a file made by hand may say what no door lets in (trust E-12)."""
+    """Tell whether a row can hold *record*: an edited export file may have values that the API refuses (trust E-12)."""
     fields = record.fields
     names = (record.record_id, fields.session_id or "", fields.extraction_strategy)
     texts = (fields.text, fields.memory_type, *names, *(fields.topics or ()), *(fields.entities or ()))
@@ -98,7 +90,7 @@ def _fits(record: Record) -> bool:
 
 
 class RecordIndexes:
-    """The indexes of many namespaces, asked as one."""
+    """The indexes of many namespaces, read as one."""
 
     def __init__(self, store: Store, clock: Clock, *, language: SearchLanguage = "simple") -> None:
         self._store = store
@@ -106,26 +98,26 @@ class RecordIndexes:
         self._language = language
 
     def of(self, namespace_id: UUID) -> tuple[Builds, RecordIndex]:
-        """Return the index of one namespace, and what brings it up to date."""
+        """Return the index of one namespace, and its builds."""
         builds = Builds(self._store, self._clock, namespace_id=namespace_id)
         return builds, RecordIndex(self._store, builds, namespace_id=namespace_id, language=self._language)
 
     async def read(
         self, namespaces: Sequence[UUID], question: Callable[[RecordBuilds, Mapping[UUID, str]], Awaitable[T]]
     ) -> T:
-        """Return what *question* finds in the live builds, as of the newest event of each namespace.
+        """Return what *question* reads in the live builds, as of the newest event of each namespace.
 
-        It gets the builds and the names of those namespaces that hold records, and is asked again if one of the
-        builds was replaced meanwhile.
+        Its arguments are the builds and the names of the namespaces that have records. It is called again if a build
+        was replaced meanwhile.
         """
         while True:
             builds, names = await self.catch_up(namespaces)
             answer = await question(builds, names)
-            if await still_there(self._store, RECORDS_PROJECTION, builds):
+            if await still_exist(self._store, RECORDS_PROJECTION, builds):
                 return answer
 
     async def catch_up(self, namespaces: Sequence[UUID]) -> tuple[RecordBuilds, Mapping[UUID, str]]:
-        """Return the builds to read, as of the newest event of each namespace that holds records, and their names."""
+        """Return the build to read in each namespace that has records, caught up, and the namespaces' names."""
         names = await self._store.records.namespaces(namespaces) if namespaces else {}
         if not names:
             return {}, names
@@ -139,4 +131,4 @@ class RecordIndexes:
             at = await index.advance(build.build, limit=PAGE)
         if build is not None and at is not None:
             return build.build
-        return await builds.catch_up(index) or 0  # there is none yet, or it was replaced meanwhile
+        return await builds.catch_up(index) or 0  # there is no build yet, or it was replaced meanwhile

@@ -1,9 +1,9 @@
-"""Reading long-term memory: one record, a search, a history; and noting that it was read."""
+"""Read long-term memory: one record, a search, a history; and count the reads."""
 
 import logging
 from collections.abc import Mapping, Sequence
 from copy import copy
-from datetime import datetime
+from datetime import timedelta
 from typing import Any, Final, Self
 from uuid import UUID
 
@@ -13,11 +13,11 @@ from ledger.clock import SystemClock
 from ledger.codec import decode
 from ledger.errors import EmbedderFailed, LedgerError, RecordNotFound
 from ledger.events import RecordedEvent
-from ledger.ids import Stream, namespace_id
+from ledger.ids import namespace_id
 from ledger.long_term_memory.decisions import revisions
 from ledger.long_term_memory.drafts import check_record_id
-from ledger.long_term_memory.index import RecordIndexes
 from ledger.long_term_memory.queries import RecordSearch, record_search
+from ledger.long_term_memory.record_index import RecordIndexes
 from ledger.long_term_memory.record_writer import RecordWriter, records_stream
 from ledger.long_term_memory.results import LongTermRecord, RecordPage, Revision, found, shown
 from ledger.names import DEFAULT_NAMESPACE, check_name
@@ -30,12 +30,12 @@ from projections.record_filters import FilterCondition, Tag, tag_matches
 
 log = logging.getLogger("ledger")
 
-ACCESS_PAUSE_S: Final = 15 * 60.0
-_EMBEDDED_AT_ONCE: Final = 64
+ACCESS_PAUSE: Final = timedelta(minutes=15)
+_EMBED_BATCH: Final = 64
 
 
 class RecordReads:
-    """What all of long-term memory shares, and reading it."""
+    """Read records; the base of `RecordChanges`."""
 
     def __init__(
         self,
@@ -48,10 +48,10 @@ class RecordReads:
         language: SearchLanguage = "simple",
         embedder: Embedder | None = None,
     ) -> None:
-        """Look through *namespaces*, those a credential permits, by name or by id (http W-75).
+        """Read in *namespaces*, those a credential permits, by name or by id (http W-75).
 
-        Records without a namespace are in *default_namespace*, which is shown as none. Whoever calls has checked
-        that a namespace a record names may be written to.
+        Records without a namespace are in *default_namespace*, which is returned as None. The caller checks that it may
+        write to a namespace that a record names.
         """
         self._store = store
         self._clock = clock or SystemClock()
@@ -65,7 +65,7 @@ class RecordReads:
     def over(
         self, namespaces: Sequence[str | UUID], *, actor: str | None = None, default_namespace: str | None = None
     ) -> Self:
-        """Return the same memory over other namespaces, those another credential permits, for its owner; cheap."""
+        """Return this memory over other namespaces, and for another actor; this is cheap."""
         other = copy(self)
         if default_namespace is not None:
             other._default = default_namespace  # noqa: SLF001 - a class may build its own kind
@@ -75,10 +75,10 @@ class RecordReads:
         return other
 
     async def get(self, record_id: str) -> LongTermRecord:
-        """Return a live record; of several with that id, that which was changed last. Counts as a read.
+        """Return a live record; of several with that id, the one changed last. It counts as read.
 
         Raises:
-            RecordNotFound: there is none.
+            RecordNotFound: there is no live record with this id.
         """
         # http W-27
         stored, name = await self._live(check_record_id(record_id, field="id"))
@@ -86,46 +86,46 @@ class RecordReads:
         return shown(stored, namespace=self._shown_name(name))
 
     async def search(self, body: Mapping[str, Any] | RecordSearch) -> RecordPage:
-        """Return what answers a question, ranked and paged. What is shown counts as read.
+        """Return a page of the records that match a search, ranked. They count as read.
 
-        Without a text it is a filtered list, the newest first. Filters are never relaxed. Without an embedder,
-        or while it fails, meaning gives way to words, and ``score_type`` says so.
+        Without a text it is a filtered list, the newest first. Filters are never relaxed. Without an embedder, or
+        while it fails, the search is by words, and ``score_type`` is ``keyword``.
 
         Raises:
-            InvalidInput: see `questions.record_search`.
+            InvalidInput: a field of *body* is wrong.
         """
-        asked = body if isinstance(body, RecordSearch) else record_search(body)
-        vector = await self._vector(asked)
+        request = body if isinstance(body, RecordSearch) else record_search(body)
+        vector = await self._vector(request)
         now = self._clock.now()
-        score_type = None if asked.text is None else asked.mode if vector is not None else "keyword"
+        score_type = None if request.text is None else request.mode if vector is not None else "keyword"
         query = RecordQuery(
-            conditions=tuple(condition for condition in asked.conditions if not _of_namespace(condition)),
-            text=asked.text,
-            mode=asked.mode if vector is not None else "keyword",
+            conditions=tuple(condition for condition in request.conditions if not _of_namespace(condition)),
+            text=request.text,
+            mode=request.mode if vector is not None else "keyword",
             vector=vector,
             model=self._embedder.model if self._embedder else "",
-            alpha=asked.alpha,
-            distance_threshold=asked.distance_threshold,
-            recency=asked.recency,
+            alpha=request.alpha,
+            distance_threshold=request.distance_threshold,
+            recency=request.recency,
             now=now,
             language=self._language,
-            limit=asked.limit,
-            offset=asked.offset,
+            limit=request.limit,
+            offset=request.offset,
         )
-        hits, names = await self._found(query, asked.conditions)
+        hits, names = await self._found(query, request.conditions)
         await self._read([hit.stored for hit in hits.hits])
-        shown_up_to = asked.offset + asked.limit
+        end = request.offset + request.limit
         return RecordPage(
             memories=[
                 found(hit, namespace=self._shown_name(names[hit.stored.namespace_id]), score_type=score_type)
                 for hit in hits.hits
             ],
             total=hits.total,
-            next_offset=shown_up_to if shown_up_to < hits.total else None,
+            next_offset=end if end < hits.total else None,
         )
 
     async def history(self, record_id: str) -> list[Revision]:
-        """Return what the record was after each event about it, oldest first, also of one that is gone.
+        """Return the record after each event about it, oldest first, also if it was deleted.
 
         Raises:
             RecordNotFound: there never was such a record.
@@ -151,48 +151,46 @@ class RecordReads:
         return sorted(answers, key=lambda revision: revision.recorded_at)
 
     async def embed_pending(self) -> int:
-        """Give every record's text its meaning, page by page; return how many.
+        """Embed the records that have no vector yet, page by page; return how many.
 
         Raises:
-            EmbedderFailed: the model gave nothing usable; what was embedded before is kept.
+            EmbedderFailed: the model returned nothing usable; vectors stored before it stay.
         """
         done = 0
-        while self._embedder is not None and (left := await self._to_embed()):
-            vectors = await self._embedder.embed([record.record.fields.text for record in left])
-            await self._store.records.save_embeddings(self._embedder.model, list(zip(left, vectors, strict=True)))
-            done += len(left)
+        while self._embedder is not None and (pending := await self._to_embed()):
+            vectors = await self._embedder.embed([record.record.fields.text for record in pending])
+            await self._store.records.save_embeddings(self._embedder.model, list(zip(pending, vectors, strict=True)))
+            done += len(pending)
         return done
 
     async def _found(
         self, query: RecordQuery, conditions: Sequence[FilterCondition] = ()
     ) -> tuple[RecordHitPage, Mapping[UUID, str]]:
-        """Return the answer to *query* where the *conditions* on the namespace hold, and the namespaces' names."""
+        """Return what *query* finds in the namespaces that meet *conditions*, and the namespaces' names."""
 
-        async def asked(builds: RecordBuilds, names: Mapping[UUID, str]) -> tuple[RecordHitPage, Mapping[UUID, str]]:
-            stored = [
-                condition for condition in conditions if isinstance(condition, Tag) and condition.field == "namespace"
-            ]
+        async def look_up(builds: RecordBuilds, names: Mapping[UUID, str]) -> tuple[RecordHitPage, Mapping[UUID, str]]:
+            tags = [condition for condition in conditions if isinstance(condition, Tag) and _of_namespace(condition)]
             within = {
                 namespace_id: build
                 for namespace_id, build in builds.items()
-                if all(tag_matches(condition, [names[namespace_id]]) for condition in stored)
+                if all(tag_matches(tag, [names[namespace_id]]) for tag in tags)
             }
             return await self._store.records.search(within, query), names
 
-        return await self._indexes.read(self._namespaces, asked)
+        return await self._indexes.read(self._namespaces, look_up)
 
     async def _stored(self, *record_ids: str) -> list[tuple[StoredRecord, str]]:
-        """Return the records with one of the ids, found or not, each with the name of its namespace.
+        """Return the records with one of the ids, live or not, each with the name of its namespace.
 
-        Live ones come first, then what was changed last.
+        Live ones come first, then the ones changed last.
         """
 
-        async def asked(builds: RecordBuilds, names: Mapping[UUID, str]) -> list[tuple[StoredRecord, str]]:
-            remaining = await self._store.records.find(builds, RecordLookup(record_ids=record_ids))
-            return [(stored, names[stored.namespace_id]) for stored in remaining]
+        async def look_up(builds: RecordBuilds, names: Mapping[UUID, str]) -> list[tuple[StoredRecord, str]]:
+            stored_records = await self._store.records.find(builds, RecordLookup(record_ids=record_ids))
+            return [(stored, names[stored.namespace_id]) for stored in stored_records]
 
-        remaining = await self._indexes.read(self._namespaces, asked)
-        return sorted(remaining, key=lambda pair: (not pair[0].record.live, -pair[0].record.updated_us))
+        found_records = await self._indexes.read(self._namespaces, look_up)
+        return sorted(found_records, key=lambda pair: (not pair[0].record.live, -pair[0].record.updated_us))
 
     async def _live(self, record_id: str) -> tuple[StoredRecord, str]:
         for stored, name in await self._stored(record_id):
@@ -200,69 +198,60 @@ class RecordReads:
                 return stored, name
         raise RecordNotFound(record_id)
 
-    async def _events(self, remaining: StoredRecord, namespace: str) -> list[RecordedEvent]:
+    async def _events(self, stored: StoredRecord, namespace: str) -> list[RecordedEvent]:
         """Return the events about a record, oldest first: its own, and those that merged it into another one."""
-        stream = records_stream(namespace, remaining.user_id)
-        own = (await self._store.events.find_items(stream, [remaining.record.record_id])).get(
-            remaining.record.record_id, []
-        )
-        versions = ranges_of(sorted({*own, *remaining.record.merges}))
-        return [decode(stored) for stored in await self._store.events.read_versions(stream, versions)]
+        stream, record_id = records_stream(namespace, stored.user_id), stored.record.record_id
+        own = (await self._store.events.find_items(stream, [record_id])).get(record_id, [])
+        versions = ranges_of(sorted({*own, *stored.record.merges}))
+        return [decode(event) for event in await self._store.events.read_versions(stream, versions)]
 
     async def _read(self, records: Sequence[StoredRecord]) -> None:
-        """Note that *records* were read, those that are due."""
+        """Count a read of *records*, where one is due."""
         now = self._clock.now()
-        due = [record for record in records if not record.access_count or _since(record, now) >= ACCESS_PAUSE_S]
+        due = [record for record in records if not record.access_count or now - record.last_accessed >= ACCESS_PAUSE]
         await self._touch([record.key for record in due])
 
     async def _touch(self, places: Sequence[RecordKey]) -> None:
-        """Note reads, at most every 15 minutes; it never fails a read (http W-32)."""
+        """Count reads, at most every 15 minutes; a failure is only logged (http W-32)."""
         try:
-            await self._store.records.touch(places, now=self._clock.now(), pause_s=ACCESS_PAUSE_S)
+            await self._store.records.touch(places, now=self._clock.now(), pause_s=ACCESS_PAUSE.total_seconds())
         except LedgerError as fault:
-            log.warning("a read of long-term memory was not noted: %s", fault.code)
+            log.warning("a read of long-term memory was not counted: %s", fault.code)
 
     async def _to_embed(self) -> list[StoredRecord]:
         embedder = self._embedder
         if embedder is None or not await self._store.records.stores_embeddings():
             return []
 
-        async def asked(builds: RecordBuilds, names: object) -> list[StoredRecord]:
-            return await self._store.records.to_embed(builds, embedder.model, limit=_EMBEDDED_AT_ONCE)
+        async def look_up(builds: RecordBuilds, names: object) -> list[StoredRecord]:
+            return await self._store.records.to_embed(builds, embedder.model, limit=_EMBED_BATCH)
 
-        return await self._indexes.read(self._namespaces, asked)
+        return await self._indexes.read(self._namespaces, look_up)
 
-    async def _vector(self, asked: RecordSearch) -> tuple[float, ...] | None:
-        """Return the meaning of a question, and give a page of new records theirs; none where words must do."""
+    async def _vector(self, request: RecordSearch) -> tuple[float, ...] | None:
+        """Return the vector of a search, and embed a page of new records; None if the search is by words."""
         embedder = self._embedder
-        if embedder is None or asked.text is None or asked.mode == "keyword":
+        if embedder is None or request.text is None or request.mode == "keyword":
             return None
         if not await self._store.records.stores_embeddings():
             return None
         try:
-            left = await self._to_embed()
-            own, *theirs = await embedder.embed([asked.text, *(record.record.fields.text for record in left)])
-            await self._store.records.save_embeddings(embedder.model, list(zip(left, theirs, strict=True)))
+            pending = await self._to_embed()
+            own, *theirs = await embedder.embed([request.text, *(record.record.fields.text for record in pending)])
+            await self._store.records.save_embeddings(embedder.model, list(zip(pending, theirs, strict=True)))
         except EmbedderFailed as fault:
-            log.warning("search goes by words alone: %s", fault)
+            log.warning("search uses words only: %s", fault)
             return None
         return tuple(own)
 
     def _shown_name(self, namespace: str) -> str | None:
         return None if namespace == self._default else namespace
 
-    def _stream(self, namespace: str | None, user_id: str | None) -> Stream:
-        return records_stream(namespace or self._default, user_id)
-
 
 def _ids_of(namespaces: Sequence[str | UUID]) -> list[UUID]:
     return list(
         dict.fromkeys(namespace if isinstance(namespace, UUID) else namespace_id(namespace) for namespace in namespaces)
     )
-
-
-def _since(record: StoredRecord, now: datetime) -> float:
-    return (now - record.last_accessed).total_seconds()
 
 
 def _of_namespace(condition: FilterCondition) -> bool:

@@ -1,4 +1,4 @@
-"""Forking: a session that goes on from a version of another one, both by themselves."""
+"""Fork a session: a new one shares its history up to a version, and both continue on their own."""
 
 from datetime import datetime
 
@@ -22,13 +22,13 @@ async def fork(
     new_user_id: str | None = None,
     idempotency_key: str | None = None,
 ) -> Forked:
-    """Begin a session as *session_id* is now, was at *version*, or at a moment; return where it goes on.
+    """Start a session from *session_id* as it is now, or was at *version* or *at* a moment.
 
-    It has the same user unless *new_user_id* names another (``""`` for none). What is being compacted is
-    compacted in the parent only; a parent whose life has ended is forked as that left it, empty.
+    It has the same user unless *new_user_id* names another (``""`` for no user). A running compaction is recorded in
+    the parent only. The fork of a session that has ended is empty.
 
     Raises:
-        SessionNotFound: there is no session to fork.
+        SessionNotFound: the session to fork has no events.
         VersionNotFound: it has no such version, or had no events at that moment.
         SessionExists: the new session has events.
         InvalidInput: as `get_state` does.
@@ -38,8 +38,8 @@ async def fork(
     parent = handle.stream(session_id, user_id)
     stream = handle.stream(new_session_id, user_id if new_user_id is None else new_user_id)
     moment = check_time(at, "at")
-    asked = [parent.session_id, parent.user_id, version, moment and moment.isoformat()]
-    idempotency = handle.idempotency(stream, "fork", asked, idempotency_key)
+    body = [parent.session_id, parent.user_id, version, moment and moment.isoformat()]
+    idempotency = handle.idempotency(stream, "fork", body, idempotency_key)
     state = await get_state(handle, session_id, version=version, at=at, user_id=user_id)
     origin = ForkedFrom(session_id=parent.session_id, version=state.version, user_id=parent.user_id)
     opening = OpenSession(

@@ -1,4 +1,4 @@
-"""What an endpoint is asked, and what is kept of a good answer. Source: R-SUM-3 … R-SUM-7; trust M-4, I-54."""
+"""What an endpoint receives, and what is stored of a good answer. Source: R-SUM-3 … R-SUM-7; trust M-4, I-54."""
 
 import asyncio
 import re
@@ -20,7 +20,7 @@ FENCED = re.compile(r"\[conversation ([0-9a-f]{16})\]\n(.*)\n\[conversation \1\]
 TRANSCRIPT = "\n".join(f"User: message {number}" for number in range(1, TRIGGER))
 
 
-async def test_a_good_answer_replaces_what_it_covers_and_says_where_it_comes_from(
+async def test_a_good_answer_replaces_its_entries_and_names_its_source(
     on_store: MemoryLedger, endpoint: Endpoint
 ) -> None:
     endpoint.answers(says(" They counted to five. "))
@@ -159,7 +159,7 @@ async def test_thoughts_are_left_out_of_a_summary(
     assert created.outputs[0].text == (None if answer == summary else answer)
 
 
-async def test_a_summary_above_its_target_is_taken_and_flagged(small: MemoryLedger, endpoint: Endpoint) -> None:
+async def test_a_summary_above_its_target_is_accepted_and_flagged(small: MemoryLedger, endpoint: Endpoint) -> None:
     """R-000-6: the target is 30 % of 50 tokens."""
     endpoint.answers(says("a b c d e f g h i j k l m n o p q r s t"))
     await talk(small)
@@ -169,7 +169,7 @@ async def test_a_summary_above_its_target_is_taken_and_flagged(small: MemoryLedg
     assert created.over_target
 
 
-async def test_the_trust_of_a_summary_is_the_lowest_of_what_it_stands_for(small: MemoryLedger) -> None:
+async def test_the_trust_of_a_summary_is_the_lowest_of_its_sources(small: MemoryLedger) -> None:
     """trust M-4."""
     await small.add_context("s", "a file of somebody's", tokens=10)
     await talk(small, TRIGGER - 1)

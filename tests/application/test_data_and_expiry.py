@@ -1,4 +1,4 @@
-"""Session data, lifetimes and restoring: http W-20, W-60, W-66, W-70, B9."""
+"""Session data, expiry and restore: http W-20, W-60, W-66, W-70, B9."""
 
 import asyncio
 from datetime import timedelta
@@ -63,7 +63,7 @@ async def test_a_session_expires_by_the_clock_and_its_history_stays(store: Store
     assert [entry.content for entry in (await ledger.get_state("s", version=state.version)).window.entries] == ["hello"]
 
 
-async def test_an_expired_session_comes_back_where_it_is_to(store: Store, namespace: str) -> None:
+async def test_an_expired_session_resumes_if_it_is_configured(store: Store, namespace: str) -> None:
     """http W-60."""
     clock = SetClock()
     ledger = opened(store, namespace, clock, reconstruct=True)

@@ -224,6 +224,6 @@ async def test_entries_are_left_out_by_version_too(anywhere: MemoryLedger) -> No
 async def test_an_ended_session_adopts_nothing(anywhere: MemoryLedger) -> None:
     await talk(anywhere, 1)
     await anywhere.clear_session("s", end=True)
-    with pytest.raises(InvalidInput, match="it has ended"):
+    with pytest.raises(InvalidInput, match="has ended"):
         await anywhere.update_config("s", NONE, replace=True, existing=True)
     assert (await anywhere.get_events("s"))[-1].type == "session.cleared"

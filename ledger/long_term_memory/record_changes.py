@@ -1,4 +1,4 @@
-"""Changing long-term memory: each change is events on the stream of its user, and can be undone."""
+"""Change long-term memory: each change is events on the stream of its user, and can be undone."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -15,7 +15,7 @@ from ledger.long_term_memory.decisions import KnownRecords, Promotion
 from ledger.long_term_memory.drafts import RecordDraft, check_record_id, fields_of, record_changes, record_draft
 from ledger.long_term_memory.forget_policy import ForgetPolicy, forget_policy, forgotten, pinned_ids
 from ledger.long_term_memory.queries import count_of
-from ledger.long_term_memory.reads import RecordReads
+from ledger.long_term_memory.record_reads import RecordReads
 from ledger.long_term_memory.record_writer import records_stream
 from ledger.long_term_memory.results import ForgetResult, LongTermRecord, shown
 from ledger.names import check_name
@@ -30,21 +30,23 @@ MOVED: Final = "moved"
 
 
 class RecordChanges(RecordReads):
-    """Creating, changing, deleting, forgetting and merging."""
+    """Create, change, delete, forget and merge records."""
 
     async def create(self, records: Sequence[Mapping[str, Any]], *, deduplicate: bool = True) -> None:
-        """Add *records*, or edit those whose ids are known; the next read sees them.
+        """Add *records*, or edit those whose ids are stored; the next read returns them.
 
-        Fields that are absent keep the value they have. A record that says what a live one says is not added; that
-        one counts as read. Records of one namespace are added together or not at all.
+        Absent fields keep their value. A record with the same text and fields as a live one is not added; the live one
+        counts as read. All records of one namespace are added, or none.
 
         Raises:
-            InvalidInput: a record is wrong, by its place in the list; or there are too many.
+            InvalidInput: a record is wrong (*field* has its index), or there are too many.
         """
         if not isinstance(records, list | tuple):
-            raise InvalidInput("wrong_type", "is a list", field="memories")
+            raise InvalidInput("wrong_type", "must be a list", field="memories")
         if len(records) > MOST_RECORDS:
-            raise InvalidInput("batch_size", f"at most {MOST_RECORDS} records", field="memories", limit=MOST_RECORDS)
+            raise InvalidInput(
+                "batch_size", f"must have at most {MOST_RECORDS} records", field="memories", limit=MOST_RECORDS
+            )
         drafts = [record_draft(item, field=f"memories.{index}") for index, item in enumerate(records)]
         homes = await self._homes(drafts)
         by_namespace: dict[str, list[Stream]] = {}
@@ -57,11 +59,12 @@ class RecordChanges(RecordReads):
     async def patch(self, record_id: str, changes: Mapping[str, Any]) -> LongTermRecord:
         """Change fields of a live record and return it; nulls are ignored.
 
-        A new user or namespace is another stream: the record is created there, then deleted here, under its id.
+        With a new user or namespace the record moves to another stream: it is created there and deleted here, with the
+        same id.
 
         Raises:
             InvalidInput: a field is wrong; ``no_fields``: there is nothing to change.
-            RecordNotFound: there is no such record.
+            RecordNotFound: there is no live record with this id.
         """
         draft = record_changes(changes)
         stored, name = await self._live(check_record_id(record_id, field="id"))
@@ -82,7 +85,7 @@ class RecordChanges(RecordReads):
         return await self._shown(record_id, there)
 
     async def delete(self, record_ids: Sequence[str]) -> int:
-        """Delete the live records with these ids, and return how many there were."""
+        """Delete the live records with these ids, and return how many were deleted."""
         ids = tuple(dict.fromkeys(check_record_id(item_id, field="memory_ids") for item_id in record_ids))
         write_id = self._clock.ulid()
         deleted = 0
@@ -106,46 +109,46 @@ class RecordChanges(RecordReads):
         dry_run: bool = True,
         pinned: Sequence[str] | None = None,
     ) -> ForgetResult:
-        """Delete what *policy* does not keep, of up to *limit* records, the oldest first.
+        """Delete records that *policy* forgets, among up to *limit* records, the oldest first.
 
-        A dry run changes nothing and says what would go. What is changed meanwhile stays.
+        A dry run changes nothing and returns what would be deleted. A record that is changed meanwhile stays.
 
         Raises:
             InvalidInput: the policy or a bound is wrong.
         """
         rules = policy if isinstance(policy, ForgetPolicy) else forget_policy(policy)
-        always_kept = pinned_ids(pinned)
+        pinned_by_caller = pinned_ids(pinned)
         now = self._clock.now()
         most = count_of(limit, field="limit", least=1, most=MOST_SCANNED)
         scanned, names = await self._scanned(namespace, user_id, session_id, limit=most, now=now)
-        going = forgotten(scanned, rules, now=now, pinned=always_kept)
+        expendable = forgotten(scanned, rules, now=now, pinned=pinned_by_caller)
         if dry_run:
-            ids = [record.record.record_id for record in going]
+            ids = [record.record.record_id for record in expendable]
             return ForgetResult(scanned=len(scanned), deleted=len(ids), deleted_ids=ids, dry_run=True)
         write_id = self._clock.ulid()
         deleted: list[str] = []
-        for streams in _by_namespace([(record, names[record.namespace_id]) for record in going]):
+        for streams in _by_namespace([(record, names[record.namespace_id]) for record in expendable]):
             by_stream = {
-                stream: [record.record for record in going if record.stream_id == stream.stream_id]
+                stream: [record.record for record in expendable if record.stream_id == stream.stream_id]
                 for stream in streams
             }
-            wanted = RecordLookup(record_ids=tuple(event.record_id for own in by_stream.values() for event in own))
+            lookup = RecordLookup(record_ids=tuple(event.record_id for own in by_stream.values() for event in own))
 
             def deletions(stream: Stream, known: KnownRecords, own: Any = by_stream) -> list[Any]:
                 return decisions.forget(known, own[stream], write_id=write_id)
 
-            written = await self._writer.write(streams, wanted, deletions)
+            written = await self._writer.write(streams, lookup, deletions)
             deleted += [event.record_id for write in written for event in write.events]
         return ForgetResult(scanned=len(scanned), deleted=len(deleted), deleted_ids=deleted, dry_run=False)
 
     async def compact(self, *, namespace: str | None = None, user_id: str | None = None) -> int:
-        """Merge the records of a user that say the same, and return how many remain.
+        """Merge the equal records of a user, and return how many remain.
 
-        Without a name, those of every user, in every namespace that may be looked through.
+        Without *namespace* or *user_id* it merges in every namespace of this memory, and for every user.
         """
         conditions = _scope(namespace=namespace, user_id=user_id)
 
-        async def asked(builds: RecordBuilds, names: Mapping[Any, str]) -> list[tuple[StoredRecord, str]]:
+        async def look_up(builds: RecordBuilds, names: Mapping[Any, str]) -> list[tuple[StoredRecord, str]]:
             within = {
                 namespace_id: build
                 for namespace_id, build in builds.items()
@@ -155,7 +158,7 @@ class RecordChanges(RecordReads):
             return [(record, names[record.namespace_id]) for record in same]
 
         write_id = self._clock.ulid()
-        duplicates = await self._indexes.read(self._namespaces, asked)
+        duplicates = await self._indexes.read(self._namespaces, look_up)
         for streams in _by_namespace(duplicates):
             ids = tuple(dict.fromkeys(item.record.record_id for item, _ in duplicates))
 
@@ -173,18 +176,14 @@ class RecordChanges(RecordReads):
     async def writes_for_promotion(
         self, session: Stream, promotions: Sequence[Promotion], *, write_id: str
     ) -> list[StreamWrite]:
-        """See `writing.RecordWriter.writes_for_promotion`."""
+        """See `RecordWriter.writes_for_promotion`."""
         return await self._writer.writes_for_promotion(session, promotions, write_id=write_id)
 
     async def _homes(self, drafts: Sequence[RecordDraft]) -> list[Stream]:
-        """Return the stream each draft belongs to; one that names no user or namespace is where its id is live."""
-        unsaid = [
-            record_draft.record_id
-            for record_draft in drafts
-            if record_draft.user_id is UNSET or record_draft.namespace is UNSET
-        ]
+        """Return the stream of each draft; without a user or namespace it is the stream where its id is live."""
+        incomplete = [draft.record_id for draft in drafts if UNSET in {draft.user_id, draft.namespace}]
         live: dict[str, list[tuple[str, str]]] = {}
-        for stored, name in await self._stored(*dict.fromkeys(unsaid)) if unsaid else []:
+        for stored, name in await self._stored(*dict.fromkeys(incomplete)) if incomplete else []:
             if stored.record.live:
                 live.setdefault(stored.record.record_id, []).append((name, stored.user_id))
         homes: list[Stream] = []
@@ -215,24 +214,24 @@ class RecordChanges(RecordReads):
             touched.update((stream, item) for item in creation.touched)
             return list(creation.events)
 
-        wanted = RecordLookup(
+        lookup = RecordLookup(
             record_ids=tuple(draft.record_id for draft, _ in drafts),
             identities=tuple(identity(fields_of(draft, None, home)) for draft, home in drafts) if deduplicate else (),
         )
-        written = await self._writer.write(streams, wanted, decide_creation)
+        written = await self._writer.write(streams, lookup, decide_creation)
         created = {
             (write.write.stream, event.record_id)
             for write in written
             for event in write.events
             if isinstance(event, RecordCreated)
         }
-        seen = {(home, draft.record_id): draft for draft, home in drafts if draft.last_accessed is not UNSET}
-        await self._seed([(place, seen[place].last_accessed) for place in created & seen.keys()])
+        drafts_read = {(home, draft.record_id): draft for draft, home in drafts if draft.last_accessed is not UNSET}
+        await self._seed([(place, drafts_read[place].last_accessed) for place in created & drafts_read.keys()])
         await self._touch([(stream.namespace_id, stream.stream_id, item) for stream, item in touched])
 
     async def _move(self, stored: StoredRecord, here: Stream, there: Stream, draft: RecordDraft, write_id: str) -> None:
         record_id = stored.record.record_id
-        wanted = RecordLookup(record_ids=(record_id,))
+        lookup = RecordLookup(record_ids=(record_id,))
         before = replace(stored.record.fields, created_at=stored.record.created_at)
         fields = fields_of(draft, before, there)
 
@@ -243,7 +242,7 @@ class RecordChanges(RecordReads):
 
         together = [[there, here]] if there.namespace == here.namespace else [[there], [here]]
         for streams in together:
-            await self._writer.write(streams, wanted, moved)
+            await self._writer.write(streams, lookup, moved)
         await self._seed([((there, record_id), stored.last_accessed)], count=stored.access_count)
 
     async def _scanned(
@@ -257,14 +256,14 @@ class RecordChanges(RecordReads):
         return [hit.stored for hit in hits.hits], names
 
     async def _shown(self, record_id: str, stream: Stream) -> LongTermRecord:
-        there = self.over([stream.namespace_id])  # which may be new since the caller's namespaces were told
+        there = self.over([stream.namespace_id])  # a namespace may be newer than the caller's list
         for stored, name in await there._stored(record_id):  # noqa: SLF001 - a class may build its own kind
             if stored.stream_id == stream.stream_id and stored.record.live:
                 return shown(stored, namespace=self._shown_name(name))
         raise RecordNotFound(record_id)
 
     async def _seed(self, accesses: Sequence[tuple[tuple[Stream, str], Any]], *, count: int = 0) -> None:
-        """Note when new records were last read elsewhere."""
+        """Record when new records were last read in another place."""
         rows = [
             RecordAccess(stream.namespace_id, stream.stream_id, item, moment, count)
             for (stream, item), moment in accesses
@@ -273,17 +272,17 @@ class RecordChanges(RecordReads):
 
 
 def _scope(**names: str | None) -> list[FilterCondition]:
-    """Return the conditions that records are in the scope of those *names* that are given.
+    """Return one condition for each of *names* that is not None.
 
     Raises:
-        InvalidInput: ``bad_name``, also for an empty one, lest it be taken for none.
+        InvalidInput: ``bad_name``, also for an empty name, which would otherwise count as absent.
     """
     given = {field: check_name(name, field=field) for field, name in names.items() if name is not None}
     return [Tag(field, "eq", (given[field],)) for field in TAG_FIELDS if field in given]
 
 
 def _by_namespace(stored: Sequence[tuple[StoredRecord, str]]) -> list[list[Stream]]:
-    """Return the streams of *stored*, those of one namespace together."""
+    """Return the streams of *stored*, grouped by namespace."""
     found: dict[str, dict[Stream, None]] = {}
     for record, name in stored:
         found.setdefault(name, {})[records_stream(name, record.user_id)] = None

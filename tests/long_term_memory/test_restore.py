@@ -1,4 +1,4 @@
-"""Everything can be undone exactly, and every revision read. Source: http W-71, B9."""
+"""Every change can be undone exactly, and every revision read. Source: http W-71, B9."""
 
 import random
 from collections.abc import Awaitable, Callable
@@ -17,13 +17,13 @@ from tests.support.store_requests import some_events
 SERVER_OWNED = {"updated_at", "last_accessed", "access_count"}
 
 
-def said(record: LongTermRecord) -> dict[str, Any]:
+def content_of(record: LongTermRecord) -> dict[str, Any]:
     """Return what undoing brings back: all that a record says, and since when."""
     return {name: value for name, value in record.as_json().items() if name not in SERVER_OWNED}
 
 
 async def remembered(memory: LongTermMemory) -> dict[str, dict[str, Any]]:
-    return {memory.record.record_id: said(memory.record) for memory in (await memory.search({"limit": 100})).memories}
+    return {memory.record.record_id: content_of(memory.record) for memory in (await memory.search({"limit": 100})).memories}
 
 
 async def revision_of(memory: LongTermMemory, record_id: str) -> int:
@@ -52,7 +52,7 @@ async def test_a_change_is_undone_exactly(memory: LongTermMemory, change: str) -
     changed = await remembered(memory)
     assert changed != before
     restored = await memory.restore("a", revision, user_id="mia" if change == "move" else None)
-    assert said(restored) == before["a"]
+    assert content_of(restored) == before["a"]
     assert await remembered(memory) == before
     again = len(await memory.history("a"))
     await memory.restore("a", revision, user_id="mia")
@@ -74,7 +74,7 @@ async def test_what_was_moved_away_is_restored_by_the_places_where_it_was_live(m
     ]
 
 
-async def test_a_record_of_an_earlier_life_comes_back_as_old_as_it_was(memory: LongTermMemory) -> None:
+async def test_a_record_of_an_earlier_life_is_restored_with_its_age(memory: LongTermMemory) -> None:
     await memory.create([{"id": "a", "text": "tea"}])
     before = await memory.get("a")
     await memory.delete(["a"])
@@ -100,7 +100,7 @@ async def test_sources_of_a_merge_return_when_it_is_undone(memory: LongTermMemor
     assert sorted(await remembered(memory)) == ["r0", "r2"]
 
 
-async def test_a_revision_that_is_none_is_refused(memory: LongTermMemory) -> None:
+async def test_an_unknown_revision_is_refused(memory: LongTermMemory) -> None:
     await memory.create([{"id": "a", "text": "tea", "user_id": "mia"}, {"id": "b", "text": "dog"}])
     await memory.delete(["a"])
     with pytest.raises(VersionNotFound, match="no such revision"):
@@ -114,7 +114,7 @@ async def test_a_revision_that_is_none_is_refused(memory: LongTermMemory) -> Non
     with pytest.raises(RecordNotFound):
         await memory.history("nobody")
     await memory.create([{"id": "a", "text": "tea", "user_id": "ben"}])
-    with pytest.raises(InvalidInput, match="name one"):
+    with pytest.raises(InvalidInput, match="give user_id or namespace"):
         await memory.restore("a", 1)
     assert (await memory.restore("a", 1, user_id="mia")).user_id == "mia"
 
@@ -138,7 +138,7 @@ async def test_random_changes_are_undone_to_any_revision(store: Store, namespace
         for item, record in (await remembered(memory)).items():
             at[item, (await memory.history(item))[-1].revision] = record
     for (name, revision), record in chance.sample(sorted(at.items()), 6):
-        restored = said(await memory.restore(name, revision))
+        restored = content_of(await memory.restore(name, revision))
         assert restored == {**record, "persisted_at": restored["persisted_at"]}, "stored in another life, perhaps"
     before = await remembered(memory)
     await ledger_over(store, namespace=namespace).rebuild_projections("records")

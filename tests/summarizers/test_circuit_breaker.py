@@ -1,4 +1,4 @@
-"""A model that is down is spared, and asked again in time. Source: R-CMP-9, V-CMP-5; trust M-1, F-12."""
+"""A model that is down is not called for a while, and then called again. Source: R-CMP-9, V-CMP-5; trust M-1, F-12."""
 
 import asyncio
 

@@ -79,7 +79,7 @@ async def test_only_embeddings_lag(ledger: MemoryLedger) -> None:
     assert [item.text for item in await ledger.search("puppy", top_k=1)] == ["my retriever is called Archie"]
 
 
-async def test_an_edited_text_is_embedded_anew_and_a_removed_one_is_gone(ledger: MemoryLedger) -> None:
+async def test_an_edited_text_is_embedded_again_and_a_removed_one_is_not_found(ledger: MemoryLedger) -> None:
     entry = await ledger.add_user_message("s", "my retriever")
     await ledger.embed_pending()
     await ledger.edit_entry("s", entry.entry_id, "my car")
@@ -120,7 +120,7 @@ async def test_when_the_endpoint_is_down_words_still_find(ledger: MemoryLedger, 
     ],
     ids=["400", "hang_up", "hang", "no_json", "none", "no_vector", "empty", "no_numbers", "nan"],
 )
-async def test_an_answer_that_is_none_fails_clearly(endpoint: Endpoint, embedder: OpenAIEmbedder, behaviour) -> None:
+async def test_an_unusable_answer_fails_clearly(endpoint: Endpoint, embedder: OpenAIEmbedder, behaviour) -> None:
     endpoint.answers(behaviour)
     with pytest.raises(EmbedderFailed):
         await embedder.embed(["a"])
@@ -133,7 +133,7 @@ async def test_vectors_come_back_in_the_order_of_the_texts(endpoint: Endpoint, e
     assert endpoint.asked[0]["encoding_format"] == "float"
 
 
-def test_without_a_key_or_an_address_it_is_said_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_key_or_an_address_the_error_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(InvalidInput, match="OPENAI_API_KEY"):
         OpenAIEmbedder(model="m")

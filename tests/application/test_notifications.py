@@ -1,4 +1,4 @@
-"""Being told: entries added, compressed, cleared. Source: R-CMP-11."""
+"""Notifications: entries added, compressed, cleared. Source: R-CMP-11."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ from projections.entries import Entry
 from tests.application.conftest import SMALL, talk
 
 
-async def test_the_seeds_events_are_told_with_what_they_are_about(small: MemoryLedger) -> None:
+async def test_the_seeds_notifications_have_their_arguments(small: MemoryLedger) -> None:
     answers: list[tuple[Any, ...]] = []
     small.on("entry:added", lambda session, entry: answers.append(("added", session, entry.kind, entry.content)))
     small.on("compressed", lambda session, result: answers.append(("compressed", session, result.tokens_saved)))
@@ -28,7 +28,7 @@ async def test_the_seeds_events_are_told_with_what_they_are_about(small: MemoryL
     ]
 
 
-async def test_what_is_told_is_already_in_the_log(anywhere: MemoryLedger) -> None:
+async def test_a_notification_follows_the_append(anywhere: MemoryLedger) -> None:
     seen: list[bool] = []
 
     async def read(session: str, entry: Entry) -> None:
@@ -52,7 +52,7 @@ async def test_a_result_tells_what_was_saved(small: MemoryLedger) -> None:
     assert result.tokens_saved == summary.tokens_before - summary.tokens
 
 
-async def test_only_what_is_new_is_told(anywhere: MemoryLedger) -> None:
+async def test_only_new_entries_are_notified(anywhere: MemoryLedger) -> None:
     answers: list[str] = []
     anywhere.on("entry:added", lambda session, entry: answers.append(entry.entry_id))
     anywhere.on("session:cleared", lambda session: answers.append("cleared"))
@@ -65,7 +65,7 @@ async def test_only_what_is_new_is_told(anywhere: MemoryLedger) -> None:
     assert answers == ["e-1", "e-2"]
 
 
-async def test_a_handler_is_told_until_it_is_taken_off(anywhere: MemoryLedger) -> None:
+async def test_a_handler_is_called_until_it_is_removed(anywhere: MemoryLedger) -> None:
     answers: list[str] = []
 
     def handler(session: str, entry: Entry) -> None:
@@ -81,7 +81,7 @@ async def test_a_handler_is_told_until_it_is_taken_off(anywhere: MemoryLedger) -
     assert answers == ["message 1", "message 1", "message 2"]
 
 
-async def test_a_handler_that_fails_harms_nobody_and_is_logged(
+async def test_a_handler_that_fails_is_logged_and_affects_no_other(
     anywhere: MemoryLedger, caplog: pytest.LogCaptureFixture
 ) -> None:
     answers: list[str] = []

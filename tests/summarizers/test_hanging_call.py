@@ -1,4 +1,4 @@
-"""What goes on while a model is asked: everything. Source: R-CMP-4, R-CMP-5, R-CMP-7; trust P-14, P-15, M-1."""
+"""A hanging model call blocks nothing. Source: R-CMP-4, R-CMP-5, R-CMP-7; trust P-14, P-15, M-1."""
 
 import asyncio
 import threading

@@ -1,0 +1,76 @@
+"""What a write of entries returns: each entry with its receipt, and those that were stored before."""
+
+from collections.abc import Mapping, Sequence
+
+from ledger.application.command_handler import Written
+from ledger.application.handle import NamespaceHandle
+from ledger.codec import decode
+from ledger.events import EntryAdded, RecordedEvent
+from ledger.history.entries import read_entry_versions
+from ledger.ids import Stream
+from ledger.results import AddedEntry
+from ledger.session.drafts import EntryDraft
+from ledger.session.state import SessionState
+from projections.entries import Entry, added
+from projections.transcript import Call, orphans
+
+
+def added_entries(written: Written, waiting: Sequence[Call]) -> tuple[AddedEntry, ...]:
+    """Return the entries that *written* added; a tool result that no call in *waiting* asked for is an orphan."""
+    pairs = [
+        (event, event.payload, receipt)
+        for event, receipt in zip(written.events, written.receipts, strict=True)
+        if isinstance(event.payload, EntryAdded)
+    ]
+    has_results = any(payload.kind == "tool_result" for _, payload, _ in pairs)
+    orphaned = orphans(waiting, [added(event, payload) for event, payload, _ in pairs]) if has_results else ()
+    return tuple(
+        _added_entry(event, payload, receipt.hash, orphan=event.version in orphaned)
+        for event, payload, receipt in pairs
+    )
+
+
+async def known_entries(
+    handle: NamespaceHandle, stream: Stream, state: SessionState, ids: Sequence[str]
+) -> dict[str, tuple[Entry, AddedEntry]]:
+    """Return the entries that are stored under *ids*, with their current text.
+
+    An id that was removed or cleared may be added again, so it is left out.
+    """
+    histories = await read_entry_versions(handle.services.store, stream, ids, after=state.cleared_version)
+    known = {}
+    for entry_id, history in histories.items():
+        newest = history[-1]
+        if not newest.removed:
+            event = decode(newest.added)
+            assert isinstance(event.payload, EntryAdded)
+            known[entry_id] = newest.entry, _added_entry(event, event.payload, newest.added.hash, known=True)
+    return known
+
+
+def in_draft_order(
+    drafts: Sequence[EntryDraft], new: Sequence[AddedEntry], known: Mapping[str, tuple[Entry, AddedEntry]]
+) -> tuple[AddedEntry, ...]:
+    """Return the entry of each draft, new or known; a known one that was removed since is left out."""
+    by_id = {entry.entry_id: entry for entry in new} | {entry_id: entry for entry_id, (_, entry) in known.items()}
+    ids = {draft.entry_id for draft in drafts}
+    without_id = iter([entry for entry in new if entry.entry_id not in ids])
+    entries = (next(without_id, None) if draft.entry_id is None else by_id.get(draft.entry_id) for draft in drafts)
+    return tuple(entry for entry in entries if entry is not None)
+
+
+def _added_entry(
+    event: RecordedEvent, payload: EntryAdded, digest: bytes, *, orphan: bool = False, known: bool = False
+) -> AddedEntry:
+    return AddedEntry(
+        entry_id=payload.entry_id,
+        version=event.version,
+        position=event.position,
+        event_id=str(event.event_id),
+        hash=digest.hex(),
+        kind=payload.kind,
+        tokens=payload.tokens,
+        tokenizer=payload.tokenizer,
+        orphan=orphan,
+        known=known,
+    )
