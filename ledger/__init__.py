@@ -1,12 +1,12 @@
 """Memory Ledger: the event-sourced memory of AI agents.
 
-Nothing is overwritten: every message, compaction and clear is an event in an append-only log; what a model is
-shown is a fold over it.
+Nothing is overwritten: every message, compaction and clear is an event in an append-only log. What a model is
+shown is computed from this log.
 """
 
 from importlib import import_module
 
-TYPE_CHECKING = False  # as `typing` has it, which takes as long to import as Python takes to start
+TYPE_CHECKING = False  # `typing` takes as long to import as Python takes to start
 if TYPE_CHECKING:
     from ledger.errors import Conflict, InvalidInput, LedgerError, NotAllowed, NotFound, Unavailable
     from ledger.events import RecordedEvent
@@ -35,7 +35,7 @@ __all__ = [
     "Unavailable",
 ]
 
-#: Loaded on first use: to import `ledger` is quick, and `projections`, which imports `ledger.events`, runs this file.
+#: Loaded on first use, so that importing `ledger` is quick; importing `projections` runs this file too.
 _MODULES = {
     "Conflict": "ledger.errors",
     "InMemoryStore": "ledger.stores.in_memory",

@@ -1,4 +1,4 @@
-"""Decided events as what the event store takes: encoded, salted, with ids and times."""
+"""Decided events as append requests: encoded, salted, with ids and times."""
 
 import os
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from ledger.ports import AppendRequest, Clock, StreamWrite
 def append_request(
     stream: Stream, events: Sequence[Event], *, expected_version: int | None, clock: Clock, actor: str
 ) -> AppendRequest:
-    """Return a request that appends *events* to one stream, as caused by *actor*."""
+    """Return a request that appends *events* of *actor* to one stream."""
     write = stream_write(stream, events, expected_version=expected_version, clock=clock, actor=actor)
     return AppendRequest(writes=(write,))
 
@@ -31,7 +31,7 @@ def append_request(
 def stream_write(
     stream: Stream, events: Sequence[Event], *, expected_version: int | None, clock: Clock, actor: str
 ) -> StreamWrite:
-    """Return the part of a request that appends *events* to one stream, with what the store must know of them."""
+    """Return the part of a request that appends *events* to one stream, with what the store must know about them."""
     digest: bytes | None = None
     ended: bool | None = None
     forked_from: tuple[Stream, int] | None = None

@@ -1,7 +1,7 @@
-"""Asynchronous objects used without ``await``: their event loop runs in a thread of its own.
+"""Asynchronous objects used without ``await``: their event loop runs in its own thread.
 
-A thread does not survive a fork. A child opens again what it uses, if that can be done from plain settings, and
-else is refused; it neither touches nor frees what it got from its parent, whose connections these are.
+A thread does not survive a fork. A child process opens its own objects, if plain settings are enough for that, and
+gets an error otherwise. It neither uses nor frees the parent's objects, because the connections are the parent's.
 """
 
 import inspect
@@ -31,7 +31,7 @@ _OF_ANOTHER_PROCESS: Final = (
 
 
 class _Loop(Generic[T]):
-    """An event loop in a thread of this process, and what is open on it."""
+    """An event loop in a thread of this process, and the value that is open on it."""
 
     def __init__(self, manager: AbstractAsyncContextManager[T]) -> None:
         self.pid = os.getpid()
@@ -48,22 +48,22 @@ class _Loop(Generic[T]):
         _loops.add(self)
 
     def call(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Return what *function*, async or not, returns on the loop."""
+        """Return the result of *function*, async or not, called on the loop."""
         if self.pid != os.getpid():
             raise Unavailable(_OF_ANOTHER_PROCESS)
         return self._portal.call(function, *args)
 
     def iterate(self, items: AsyncGenerator[Any, None]) -> Iterator[Any]:
-        """Yield *items*, which are closed if nobody wants the rest."""
+        """Yield *items*; close them if the caller stops early."""
         try:
             while (item := self.call(anext, items, _END)) is not _END:
                 yield item
         finally:
-            with suppress(RuntimeError, Unavailable):  # all is closed already, or lives in another process
+            with suppress(RuntimeError, Unavailable):  # closed already, or in another process
                 self.call(items.aclose)
 
     def close(self, *raised: Any) -> None:
-        """Close what is open, and end the thread."""
+        """Close the value, and end the thread."""
         cancel = True
         try:
             self._manager.__exit__(*raised)
@@ -72,7 +72,7 @@ class _Loop(Generic[T]):
             self._stop(cancel=cancel)
 
     def _stop(self, *, cancel: bool) -> None:
-        with suppress(RuntimeError):  # it has stopped by itself
+        with suppress(RuntimeError):  # it has stopped already
             self._portal.call(self._portal.stop, cancel)
         self._thread.join()
 
@@ -92,9 +92,10 @@ def _serve(started: Future[BlockingPortal]) -> None:
 
 
 class EventLoopThread(Generic[T]):
-    """Keeps what *open_* opens open on an event loop in a thread, and in a forked child on another one.
+    """Opens a value with *open_* on an event loop in a thread; in a forked child, on a new one.
 
-    A child is refused unless it *reopens*; that ends when what is open gets what `open_` would not give it again.
+    With *reopens* false, a child gets an error. It becomes false when the value was changed in a way that `open_`
+    cannot repeat.
     """
 
     def __init__(self, open_: Callable[[], AbstractAsyncContextManager[T]], *, reopens: bool) -> None:
@@ -115,7 +116,7 @@ class EventLoopThread(Generic[T]):
         """Return the loop of this process.
 
         Raises:
-            Unavailable: it was closed, or belongs to another process and cannot be opened again.
+            Unavailable: the value was closed, or belongs to another process and cannot be opened again.
         """
         if self._closed:
             raise Unavailable("the ledger is closed; open it again")
@@ -129,12 +130,12 @@ class EventLoopThread(Generic[T]):
 
 
 class Blocking:
-    """A class of which each public method of another class is a method that waits for its result.
+    """Base of a class that has each public method of another class, and waits for its result.
 
-    It may be used from several threads, and inside of another event loop.
+    It may be used from several threads, and inside another event loop.
     """
 
-    #: Methods that change what is open beyond its settings.
+    #: Methods that change the value in a way that `open_` cannot repeat.
     _personal: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls, *, of: type | None = None, without: frozenset[str] = frozenset()) -> None:
@@ -173,7 +174,7 @@ def described(method: Callable[..., Any]) -> Callable[[T], T]:
 
     def decorate(function: T) -> T:
         signature = inspect.signature(method)
-        if inspect.ismethod(method):  # of the class, whose parameter is bound already
+        if inspect.ismethod(method):  # a class method, whose first parameter is bound already
             of_class = inspect.Parameter("cls", inspect.Parameter.POSITIONAL_OR_KEYWORD)
             signature = signature.replace(parameters=[of_class, *signature.parameters.values()])
         returned = signature.return_annotation
@@ -198,7 +199,7 @@ _opening = threading.Lock()
 def _after_fork() -> None:
     global _opening  # noqa: PLW0603 - another thread of the parent may hold it
     _opening = threading.Lock()
-    _inherited.extend(_loops)
+    _inherited.extend(_loops)  # so that the child never frees them
     _loops.clear()
 
 

@@ -9,6 +9,6 @@ def canonical_json(value: object) -> bytes:
     """Return UTF-8 JSON with sorted keys, no insignificant spaces and non-ASCII kept.
 
     Raises:
-        TypeError: *value* holds something that is not JSON.
+        TypeError: *value* contains something that is not JSON.
     """
     return _encoder.encode(value)

@@ -19,7 +19,7 @@ _LENGTH = struct.Struct("!I")
 def frame(event: StoredEvent, previous_hash: bytes) -> bytes:
     """Return the bytes that are hashed: 205 + type + actor, and 16 more with a key (trust H-17).
 
-    ``payload_digest`` is taken as it stands; a verifier passes an event whose digest it recomputed.
+    ``payload_digest`` is not checked here; a verifier passes an event whose digest it computed again.
     """
     type_ = event.type.encode()
     actor = event.actor.encode()
@@ -85,7 +85,7 @@ def place(
 
 
 def request_hash(operation: str, body: bytes) -> bytes:
-    """Return what tells two requests under one idempotency key apart. Source: trust R-6."""
+    """Return the hash that tells two requests with one idempotency key apart. Source: trust R-6."""
     name = operation.encode()
     return sha256(
         b"".join((b"mledger/request/1\n", _LENGTH.pack(len(name)), name, _LENGTH.pack(len(body)), body))

@@ -1,4 +1,4 @@
-"""The system clock: the one place that reads time and makes ids."""
+"""The system clock: the only place that reads time and creates ids."""
 
 from datetime import UTC, datetime
 from uuid import UUID
@@ -12,7 +12,7 @@ class SystemClock:
     """Time of this machine, ids of this process."""
 
     def now(self) -> datetime:
-        """Return the moment, in UTC."""
+        """Return the current time, in UTC."""
         return datetime.now(UTC)  # noqa: TID251 - this is the clock
 
     def event_id(self) -> UUID:
@@ -20,5 +20,5 @@ class SystemClock:
         return UUID(bytes=uuid_utils.uuid7().bytes)
 
     def ulid(self) -> str:
-        """Return a new ULID: a UUIDv7 in the alphabet of ULIDs."""
+        """Return a new ULID: a UUIDv7 in the ULID alphabet."""
         return ulid(uuid_utils.uuid7().bytes)

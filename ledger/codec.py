@@ -1,4 +1,4 @@
-"""Payloads to bytes and back; decoding is encoding reversed.
+"""Payloads to bytes and back; decoding reverses encoding.
 
     event ── canonical JSON ── 16 random bytes before it (codec 1) ── stored bytes
     stored bytes ── salt off ── JSON ── upcast to the newest schema ── event
@@ -21,9 +21,9 @@ _OBJECT = msgspec.json.Decoder(JsonObject)
 
 
 def encode(event: Event, salt: bytes) -> tuple[int, bytes]:
-    """Return codec number and stored bytes of *event*; an empty *salt* stores it plain.
+    """Return codec number and stored bytes of *event*; with an empty *salt* it is stored plain.
 
-    The salt keeps the digest from giving a short text away, even after its erasure.
+    Without a salt, a short text could be guessed from its digest, even after it was erased.
     """
     body = canonical_json(event)
     return (SALTED, salt + body) if salt else (PLAIN, body)
@@ -33,7 +33,7 @@ def stored_json(codec: int, payload: bytes) -> bytes:
     """Return the JSON inside stored bytes.
 
     Raises:
-        LogCorrupted: the codec is not one this release can read in clear.
+        LogCorrupted: this release cannot read the codec without a key.
     """
     if codec == SALTED:
         return payload[SALT_BYTES:]
@@ -69,10 +69,10 @@ def decode(stored: StoredEvent) -> RecordedEvent:
 
 
 def decode_payload(type_: str, schema_version: int, body: bytes) -> Event | OpaqueEvent:
-    """Return the payload in JSON *body*; opaque if *type_* or *schema_version* is unknown here.
+    """Return the payload in JSON *body*; opaque if this release does not know *type_* or *schema_version*.
 
     Raises:
-        msgspec.MsgspecError: the JSON does not have the shape of its type, or is no object.
+        msgspec.MsgspecError: the JSON does not have the shape of its type, or is not an object.
     """
     cls = EVENT_TYPES.get(type_)
     if cls is None or schema_version > cls.schema_version:
@@ -80,16 +80,6 @@ def decode_payload(type_: str, schema_version: int, body: bytes) -> Event | Opaq
     if schema_version == cls.schema_version or reads_as(type_, schema_version, to=cls.schema_version):
         return _DECODERS[type_].decode(body)
     return msgspec.convert(upcast(type_, schema_version, _OBJECT.decode(body), to=cls.schema_version), cls)
-
-
-def from_builtins(type_: str, payload: JsonObject) -> Event:
-    """Return the event of the newest schema that *payload*, plain JSON, describes.
-
-    Raises:
-        msgspec.ValidationError: the shape is wrong.
-        KeyError: no such type.
-    """
-    return msgspec.convert(payload, EVENT_TYPES[type_])
 
 
 def to_builtins(event: Event | OpaqueEvent) -> JsonObject:

@@ -1,4 +1,4 @@
-"""Trying again where another writer came first."""
+"""Retries after a conflict with another writer."""
 
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
@@ -7,7 +7,7 @@ from ledger.errors import Unavailable, VersionConflict
 
 T = TypeVar("T")
 
-ATTEMPTS: Final = 50  # each lost attempt means that somebody else's append went through
+ATTEMPTS: Final = 50  # each lost attempt means that another writer's append succeeded
 
 
 async def until_uncontended(
@@ -16,10 +16,10 @@ async def until_uncontended(
     attempts: int = ATTEMPTS,
     message: str = "other writers kept coming first; try again",
 ) -> T:
-    """Return the result of *attempt*, which is called again after each `VersionConflict` with its number, from 0.
+    """Return the result of *attempt*, called with its number, from 0, and again after each `VersionConflict`.
 
     Raises:
-        Unavailable: every attempt met a conflict; its text is *message*.
+        Unavailable: every attempt ended in a conflict; its text is *message*.
     """
     for number in range(attempts):
         try:

@@ -1,4 +1,4 @@
-"""Where the events of a fork stand: up to each fork point those of a parent are its own. Pure."""
+"""Which stream has the events of a fork: up to a fork point, they are the parent's. Pure."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from ledger.ports import StreamHead
 
 
 class StreamRange(msgspec.Struct, frozen=True):
-    """The stretch of a history that stands in one stream: after one version, up to another."""
+    """The part of a history that is in one stream: after one version, up to another."""
 
     stream_id: UUID
     after: int
@@ -24,14 +24,14 @@ def parts_of(lineage: Sequence[StreamHead]) -> tuple[StreamRange, ...]:
     until = sys.maxsize
     for head in lineage:
         after = head.parent_version or 0
-        if after < until:  # else it was forked at a version that was not its parent's own
+        if after < until:  # otherwise it was forked at a version of a stream further up
             parts.append(StreamRange(head.stream_id, after, until))
             until = after
     return tuple(reversed(parts))
 
 
 def placed(parts: Sequence[StreamRange], wanted: Ranges) -> list[tuple[UUID, int, int]]:
-    """Return where the versions in *wanted* stand, in that order: stream, first and last version."""
+    """Return where the versions in *wanted* are, in that order: stream, first and last version."""
     return [
         (part.stream_id, max(first, part.after + 1), min(last, part.until))
         for first, last in wanted
@@ -44,14 +44,14 @@ def lineage_of(stream_id: UUID, heads: Mapping[UUID, StreamHead]) -> list[Stream
     """Return the head of a stream and, of a fork, those of its parents, nearest first, as far as *heads* has them."""
     lineage: dict[UUID, StreamHead] = {}
     found = heads.get(stream_id)
-    while found is not None and found.stream_id not in lineage:  # only tampering makes a ring
+    while found is not None and found.stream_id not in lineage:  # only tampering makes a cycle
         lineage[found.stream_id] = found
         found = heads.get(found.parent_id) if found.parent_id else None
     return list(lineage.values())
 
 
 def owner_of(stream_id: UUID, version: int, parents: Mapping[UUID, tuple[UUID, int]]) -> UUID:
-    """Return the stream in which the event stands that is *version* of a stream, given where each was forked."""
+    """Return the stream that has the event at *version* of a stream, given where each stream was forked."""
     seen: set[UUID] = set()
     while stream_id in parents and stream_id not in seen and version <= parents[stream_id][1]:
         seen.add(stream_id)

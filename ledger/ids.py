@@ -1,17 +1,17 @@
-"""Names become ids here, the same in every process, without a look-up (trust R-1, R-6)."""
+"""Ids computed from names: the same in every process, without a look-up (trust R-1, R-6)."""
 
 from functools import lru_cache
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 import msgspec
 
-_UNIT_SEPARATOR = "\x1f"  # trust N-3 bars it from names, so no two names collide
+_UNIT_SEPARATOR = "\x1f"  # names cannot contain it (trust N-3), so no two names collide
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = [first + second for first in _CROCKFORD for second in _CROCKFORD]
 
 
 class Stream(msgspec.Struct, frozen=True):
-    """One session's place in the store: its three names and the two ids made from them."""
+    """The place of a session in the store: its three names and the two ids computed from them."""
 
     namespace: str
     user_id: str
@@ -21,7 +21,7 @@ class Stream(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, namespace: str, session_id: str, user_id: str | None = None) -> "Stream":
-        """Return the stream of a session; no user and the empty user are the same."""
+        """Return the stream of a session; None and the empty user id are the same."""
         namespace_uuid = namespace_id(namespace)
         user = user_id or ""
         return cls(namespace, user, session_id, namespace_uuid, stream_id(namespace_uuid, user, session_id))
@@ -40,7 +40,7 @@ def stream_id(namespace: UUID, user_id: str, session_id: str) -> UUID:
 
 
 def request_id(stream: UUID, actor: str, idempotency_key: str) -> UUID:
-    """Return the id under which a client's retry is recognised. Source: trust R-6."""
+    """Return the id that a client's retry is recognised by. Source: trust R-6."""
     return uuid5(stream, f"{actor}{_UNIT_SEPARATOR}{idempotency_key}")
 
 

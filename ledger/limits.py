@@ -1,8 +1,8 @@
-"""Limits that several parts share, each stated once; those that SQL repeats are compared with it by a test."""
+"""Limits that several parts share, each defined once; a test compares those that SQL repeats."""
 
 from typing import Final
 
-#: In one append; a PUT of working memory may replace 10,000 messages, each by an event or two.
+#: In one append; a PUT of working memory may replace 10,000 messages, with one or two events each.
 EVENTS_PER_APPEND: Final = 32_000
 #: Of one event's stored payload.
 PAYLOAD_BYTES: Final = 8 * 1024 * 1024

@@ -1,4 +1,4 @@
-"""The memory of AI agents: conversations as events, kept for ever, shown within a budget.
+"""The memory of AI agents: conversations as events, stored for ever, shown within a budget.
 
     async with MemoryLedger.open() as ledger:
         await ledger.add_user_message("session-1", "How do I add auth?")
@@ -66,9 +66,9 @@ __all__ = ["MemoryLedger"]
 
 
 class MemoryLedger:
-    """Sessions of one namespace; made by `open`, which also closes it.
+    """The sessions of one namespace; `open` creates it, and closes it at the end of the ``async with`` block.
 
-    Reading methods take ``version`` or ``at`` (a moment) to look back: they answer as they did then.
+    Methods that read take ``version`` or ``at`` (a time) to look back: they answer as they did then.
     """
 
     def __init__(self, handle: NamespaceHandle) -> None:
@@ -89,11 +89,11 @@ class MemoryLedger:
         group_commit: bool = True,
         allow_unsafe: bool = False,
     ) -> AbstractAsyncContextManager[MemoryLedger]:
-        """Open the ledger, on the embedded PostgreSQL unless *database_url* or *store* say otherwise.
+        """Open the ledger, on the embedded PostgreSQL unless *database_url* or *store* is given.
 
-        What is not given comes from the environment (see `settings`). *config* is the memory config of
-        sessions that begin here, *summarizer* writes the summaries of sessions without their own, *embedder* gives
-        search an idea of meaning.
+        Other values come from the environment (see `settings`). *config* is the memory config of new sessions,
+        *summarizer* writes the summaries of sessions that have no summarizer of their own, *embedder* makes search
+        by meaning possible.
 
         Raises:
             InvalidInput: an argument or a setting is wrong.
@@ -114,12 +114,12 @@ class MemoryLedger:
         )
 
     async def close(self) -> None:
-        """Finish what is under way; a compaction that does not end soon is given up, which is recorded."""
+        """Finish running work; a compaction that does not end soon is recorded as abandoned."""
         await self._handle.services.close()
 
     @property
     def long_term(self) -> LongTermMemory:
-        """What outlives sessions: the records of this namespace."""
+        """Long-term memory: the records of this namespace, which outlive sessions."""
         return self._handle.long_term
 
     # entries
@@ -174,14 +174,14 @@ class MemoryLedger:
     search = operation(lambda: search.search)
     embed_pending = operation(lambda: search.embed_pending)
 
-    # taking sessions along
+    # export and import
     export_session = operation(lambda: transfer.export_session)
     import_session = operation(lambda: transfer.import_session)
     export_file = operation(lambda: transfer.export_file)
     import_file = operation(lambda: transfer.import_file)
     import_conversations = operation(lambda: transfer.import_conversations)
 
-    # proofs, and what is kept beside the log
+    # proofs, and what is stored beside the log
     verify = operation(lambda: log.verify)
     matches_replay = operation(lambda: log.matches_replay)
     stored_projections = operation(lambda: stored_projections.stored_projections)

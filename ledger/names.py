@@ -1,4 +1,4 @@
-"""What a name may be: namespaces, users, sessions, actors, entry ids. Source: trust N-3, N-4, N-10."""
+"""Rules for names: namespaces, users, sessions, actors, entry ids. Source: trust N-3, N-4, N-10."""
 
 import re
 import unicodedata
@@ -9,9 +9,9 @@ from ledger.ids import Stream
 from ledger.limits import NAME_BYTES
 
 NAME_CHARACTERS: Final = 255
-#: Where sessions are that name no namespace.
+#: The namespace of sessions for which none is given.
 DEFAULT_NAMESPACE: Final = "default"
-#: What streams are called that are no session; a client's names have no such character (trust R-1).
+#: Names of the streams that are not sessions; names from clients cannot contain a slash (trust R-1).
 NO_SESSIONS: Final = frozenset({"/records", "/access", "/ledger"})
 
 _REFUSED = re.compile(
@@ -25,21 +25,18 @@ _IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
 def is_visible(character: str) -> bool:
-    """Tell whether a terminal shows *character* as itself (trust I-34, I-59).
-
-    Line feed, tab and the blanks of all scripts count as visible.
-    """
+    """Tell whether a terminal shows *character* as it is; line feed, tab and all blanks count (trust I-34, I-59)."""
     shown = character.isprintable() or unicodedata.category(character) == "Zs"
     return character in "\n\t" or (shown and not _HIDDEN.match(character))
 
 
 def check_name(name: object, *, field: str, may_be_empty: bool = False) -> str:
-    """Return *name* if it may stand for a namespace, user, session or actor.
+    """Return *name* if it is valid for a namespace, user, session or actor.
 
-    Names are compared by code point and never folded; white space is refused but U+0020 inside.
+    Names are compared by code point, without case folding; the only white space allowed is U+0020, inside the name.
 
     Raises:
-        InvalidInput: ``bad_name``, or ``wrong_type`` if it is no text.
+        InvalidInput: ``bad_name``, or ``wrong_type`` if it is not text.
     """
     if not isinstance(name, str):
         raise InvalidInput("wrong_type", "must be text", field=field)
@@ -47,20 +44,18 @@ def check_name(name: object, *, field: str, may_be_empty: bool = False) -> str:
         if may_be_empty:
             return name
         raise InvalidInput("bad_name", "must not be empty", field=field)
-    namespaces = any(character.isspace() and character != " " for character in name)
-    if _REFUSED.search(name) or name in {".", ".."} or name != name.strip() or namespaces:
-        raise InvalidInput(
-            "bad_name",
-            "holds a slash, a control or an invisible character",
-            field=field,
-        )
+    other_space = any(character.isspace() and character != " " for character in name)
+    if _REFUSED.search(name) or name in {".", ".."} or name != name.strip() or other_space:
+        message = "must not contain slashes, control characters or invisible characters, or begin or end with a space"
+        raise InvalidInput("bad_name", message, field=field)
     if len(name) > NAME_CHARACTERS or len(name.encode()) > NAME_BYTES:
-        raise InvalidInput("bad_name", f"has more than {NAME_CHARACTERS} characters or {NAME_BYTES} bytes", field=field)
+        message = f"must have at most {NAME_CHARACTERS} characters and {NAME_BYTES} bytes"
+        raise InvalidInput("bad_name", message, field=field)
     return name
 
 
 def named_stream(namespace: str, session_id: str, user_id: str = "") -> Stream:
-    """Return the stream of a session whose names come from outside.
+    """Return the stream of a session, after checking its names.
 
     Raises:
         InvalidInput: see `check_name`.
@@ -71,13 +66,13 @@ def named_stream(namespace: str, session_id: str, user_id: str = "") -> Stream:
 
 
 def stored_stream(namespace: str, session_id: str, user_id: str = "") -> Stream:
-    """Return a stream of a file of ours that is no session (trust R-1).
+    """Return a stream, named in an export file, that is not a session (trust R-1).
 
     Raises:
         InvalidInput: it has the name of a session, or see `check_name`.
     """
     if session_id not in NO_SESSIONS:
-        raise InvalidInput("bad_name", "is none of a stream that is no session", field="session_id")
+        raise InvalidInput("bad_name", f"must be one of {', '.join(sorted(NO_SESSIONS))}", field="session_id")
     return Stream.of(namespace, session_id, check_name(user_id, field="user_id", may_be_empty=True))
 
 
@@ -88,7 +83,7 @@ def check_entry_id(entry_id: object, *, field: str = "id") -> str:
         InvalidInput: ``bad_id``.
     """
     if not isinstance(entry_id, str) or not _ENTRY_ID.fullmatch(entry_id):
-        raise InvalidInput("bad_id", "entry ids have 1-128 of A-Z a-z 0-9 . _ : -", field=field)
+        raise InvalidInput("bad_id", "must be 1 to 128 characters from A-Z a-z 0-9 . _ : -", field=field)
     return entry_id
 
 
@@ -99,7 +94,6 @@ def check_idempotency_key(key: object) -> str:
         InvalidInput: ``bad_idempotency_key``.
     """
     if not isinstance(key, str) or not _IDEMPOTENCY_KEY.fullmatch(key):
-        raise InvalidInput(
-            "bad_idempotency_key", "has 1-255 printable ASCII characters, no space", field="idempotency_key"
-        )
+        message = "must be 1 to 255 printable ASCII characters without spaces"
+        raise InvalidInput("bad_idempotency_key", message, field="idempotency_key")
     return key

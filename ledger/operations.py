@@ -1,11 +1,11 @@
-"""Methods of a facade that are plain functions of modules, which load when they are first used.
+"""Methods of a facade that are plain functions of modules; a module is loaded when it is first used.
 
     class MemoryLedger:
         add_entries = operation(lambda: entries.add_entries)
 
-`add_entries` is a function whose first parameter is the handle that the facade keeps as ``_handle``; the facade's
-method is that function, bound to the handle. This module and what uses it must stay quick to import: even `typing`
-doubles the start of Python.
+`add_entries` is a function whose first parameter is the handle that the facade has as ``_handle``; the facade's
+method is this function, bound to the handle. This module and the facades must stay quick to import: even `typing`
+doubles the start time of Python.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def operation(load: Callable[[], Callable[Concatenate[Any, P], R]]) -> Callable[Concatenate[Any, P], R]:
-    """Return a method that is the function *load* returns, with the facade's handle as its first argument."""
+    """Return a method that calls the function that *load* returns, with the facade's handle as first argument."""
     return Operation(load)
 
 
@@ -39,11 +39,11 @@ class LazyModule:
 
 
 def lazy_module(name: str) -> Any:
-    """Return a stand-in for the module *name*; type checkers need the import itself, under ``TYPE_CHECKING``."""
+    """Return a lazy module for *name*; type checkers need the real import, under ``TYPE_CHECKING``."""
     return LazyModule(name)
 
 
-class Operation:  # noqa: D101 - `__doc__` is that of the function
+class Operation:  # noqa: D101 - its `__doc__` is the function's
     def __init__(self, load: Callable[[], Callable[..., Any]]) -> None:
         self._load = load
 
@@ -53,9 +53,9 @@ class Operation:  # noqa: D101 - `__doc__` is that of the function
         self.__module__ = owner.__module__
 
     def __get__(self, facade: Any, owner: type | None = None) -> Any:
-        return self if facade is None else MethodType(self._load(), facade._handle)  # noqa: SLF001 - whose part this is
+        return self if facade is None else MethodType(self._load(), facade._handle)  # noqa: SLF001 - part of the facade
 
-    def __call__(self, facade: Any, /, *args: Any, **kwargs: Any) -> Any:  # noqa: D102 - so is that of a call
+    def __call__(self, facade: Any, /, *args: Any, **kwargs: Any) -> Any:  # noqa: D102 - documented by the function
         return self.__get__(facade)(*args, **kwargs)
 
     @property
@@ -63,12 +63,12 @@ class Operation:  # noqa: D101 - `__doc__` is that of the function
         return self._load()
 
     @property
-    def __doc__(self) -> str | None:  # type: ignore[override]  # an instance's, which `help` shows
+    def __doc__(self) -> str | None:  # type: ignore[override]  # per instance; `help` shows it
         return self._load().__doc__
 
     @property
     def __signature__(self) -> Signature:
-        from inspect import signature  # noqa: PLC0415 - slow, and only `help` and its like ask
+        from inspect import signature  # noqa: PLC0415 - slow, and only `help` and similar tools need it
 
         found = signature(self._load())
         handle, *others = found.parameters.values()

@@ -1,4 +1,4 @@
-"""Long reads in pages: while one is worked on, the next is on its way."""
+"""Long reads in pages; the next page is read while the caller works on the current one."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -39,14 +39,14 @@ async def stream_pages(store: Store, stream: Stream, *, until: int) -> AsyncIter
 async def _ahead(
     read: Callable[[int], Awaitable[Page]], place: Callable[[StoredEvent], int], until: int
 ) -> AsyncIterator[Page]:
-    coming: asyncio.Future[Page] = asyncio.ensure_future(read(0))
+    next_page: asyncio.Future[Page] = asyncio.ensure_future(read(0))
     try:
-        while page := await coming:
+        while page := await next_page:
             last = place(page[-1])
             if last >= until:
                 yield page
                 return
-            coming = asyncio.ensure_future(read(last))
+            next_page = asyncio.ensure_future(read(last))
             yield page
     finally:
-        coming.cancel()
+        next_page.cancel()

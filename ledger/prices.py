@@ -1,4 +1,4 @@
-"""What models charge, as data: ``prices.json`` beside this file, or a file of the user's own in its place.
+"""Prices of models, as data: ``prices.json`` beside this file, or a file of the user's instead.
 
 {"as_of": "2026-03-21", "models": {"gpt-4o-mini": {"input": "0.15", "output": "0.60"}}}
 """
@@ -27,14 +27,14 @@ class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Prices by model, and the day they were read from the providers' lists."""
+    """Prices by model, and the day of the providers' price lists."""
 
     as_of: str
     models: dict[str, Price]
     unit: Literal["USD per million tokens"] = "USD per million tokens"
 
     def cost(self, model: str | None, input_tokens: int, output_tokens: int) -> Decimal | None:
-        """Return USD; none for a model without a price. A dated name (``gpt-4o-2024-08-06``) has its family's."""
+        """Return USD, or None if the model has no price; ``gpt-4o-2024-08-06`` has the price of ``gpt-4o``."""
         price = self._price(model or "")
         if price is None:
             return None
@@ -46,7 +46,7 @@ class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Spending(msgspec.Struct, frozen=True, kw_only=True):
-    """Model calls for summaries and their tokens; *cost_usd* is none if a model asked has no price."""
+    """Model calls for summaries and their tokens; *cost_usd* is None if one of the models has no price."""
 
     compactions: int = 0
     model_calls: int = 0
@@ -56,7 +56,7 @@ class Spending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def spending(completed: Iterable[CompactionCompleted], prices: Prices) -> Spending:
-    """Return what compactions cost: all of them, also those whose summaries are gone by now. Source: R-WIF-8."""
+    """Return what compactions cost, including those whose summaries no longer exist. Source: R-WIF-8."""
     compactions = list(completed)
     calls = [
         (completed.model, output.input_tokens or 0, output.output_tokens or 0)
@@ -75,10 +75,10 @@ def spending(completed: Iterable[CompactionCompleted], prices: Prices) -> Spendi
 
 @lru_cache(maxsize=8)
 def load_prices(path: Path | None = None) -> Prices:
-    """Return the prices in the file *path*, or ours.
+    """Return the prices in the file *path*, or the ones that come with the package.
 
     Raises:
-        InvalidInput: ``bad_prices``: the file cannot be read, or is not of the shape above.
+        InvalidInput: ``bad_prices``: the file cannot be read, or does not have the shape above.
     """
     try:
         data = path.read_bytes() if path else (files("ledger") / "prices.json").read_bytes()

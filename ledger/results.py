@@ -1,4 +1,4 @@
-"""What `MemoryLedger` takes and gives back."""
+"""What the methods of `MemoryLedger` take and return."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -25,15 +25,15 @@ Notification: TypeAlias = Literal["entry:added", "compressed", "session:cleared"
 
 #: A memory config, loaded or in any accepted shape.
 ConfigLike: TypeAlias = Mapping[str, Any] | Sequence[Any] | MemoryConfig
-#: What can be compared: a version, a moment (text is ISO 8601), or what would have been under a config.
+#: What can be compared: a version, a time (text is ISO 8601), or the outcome under a config.
 Point: TypeAlias = int | datetime | str | ConfigLike
 
 
 class EntryFields(TypedDict, total=False):
-    """What may be said of any entry beside its text.
+    """The optional fields of any entry.
 
-    ``entry_id`` is the caller's own id, ``tokens`` its own count (R-TOK-3); ``data`` is JSON kept whole,
-    ``metadata`` a JSON object of at most 16 KiB; ``idempotency_key`` makes a retry safe (trust R-6).
+    ``entry_id`` is the caller's own id, ``tokens`` its own count. ``data`` is any JSON, ``metadata`` a JSON object
+    of at most 16 KiB. ``idempotency_key`` makes a retry safe.
     """
 
     entry_id: str
@@ -46,7 +46,7 @@ class EntryFields(TypedDict, total=False):
 
 
 class Version(int):
-    """The version of a session after a write; *replayed* if an earlier request with the same key had made it."""
+    """The version of a session after a write; *replayed* if an earlier request with the same key wrote it."""
 
     replayed: bool
 
@@ -58,7 +58,7 @@ class Version(int):
 
 
 class Configured(msgspec.Struct, frozen=True, kw_only=True):
-    """A session's memory config after a change, and the version of the change."""
+    """The memory config of a session after a change, and the version of the change."""
 
     version: int
     config: MemoryConfig
@@ -66,10 +66,10 @@ class Configured(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Guard(TypedDict, total=False):
-    """Whose session, and under what conditions it is written to.
+    """Whose session is written, and under which conditions.
 
-    With an ``idempotency_key`` a retry gets the first answer and writes nothing (trust R-6), with an
-    ``expected_version`` nothing is written if the session is at another, 0 being none (trust R-5).
+    With an ``idempotency_key``, a retry gets the first answer and writes nothing. With an ``expected_version``,
+    nothing is written if the session is at another version; 0 means that it must not exist.
     """
 
     idempotency_key: str | None
@@ -78,7 +78,7 @@ class Guard(TypedDict, total=False):
 
 
 class When(TypedDict, total=False):
-    """Whose session, and as of when: at a version, at a moment, or now."""
+    """Whose session is read, and as of when: at a version, at a time, or now."""
 
     version: int | None
     at: datetime | str | None
@@ -86,10 +86,10 @@ class When(TypedDict, total=False):
 
 
 class Rendering(When, total=False):
-    """Beside `When`: *record* appends a ``context.rendered`` event with the digests of what is returned.
+    """As `When`, and: *record* appends a ``context.rendered`` event with the digests of what is returned.
 
-    With an ``idempotency_key`` a retry is not recorded again, and gets what the first attempt was given. *query* is
-    what the window ``recall`` and knowledge bases search for: the newest user message unless given.
+    With an ``idempotency_key``, a retry is not recorded again and gets the first answer. *query* is what the window
+    ``recall`` and knowledge bases search for; by default, the newest user message.
     """
 
     record: bool
@@ -98,9 +98,9 @@ class Rendering(When, total=False):
 
 
 class AddedEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry that is in the log, with its receipt: keep the hash, it proves the event.
+    """A stored entry with its receipt; the hash proves the event, so store it.
 
-    *orphan* flags a tool result whose call is unknown; *known* an entry that was there before.
+    *orphan* marks a tool result whose call is unknown, *known* an entry that existed before.
     """
 
     entry_id: str
@@ -116,7 +116,7 @@ class AddedEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Added(msgspec.Struct, frozen=True, kw_only=True):
-    """A batch that is in the log; *replayed* if an earlier request with the same key had put it there."""
+    """A stored batch; *replayed* if an earlier request with the same key stored it."""
 
     session_id: str
     version: int
@@ -125,7 +125,7 @@ class Added(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Forked(msgspec.Struct, frozen=True, kw_only=True):
-    """A session that goes on, at *version*, from another one at *at_version*, with the receipt of its first event."""
+    """A new session, at *version*, forked from another at *at_version*, with the receipt of its first event."""
 
     session_id: str
     user_id: str | None
@@ -139,7 +139,7 @@ class Forked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ImportedState(msgspec.Struct, frozen=True, kw_only=True):
-    """What an imported state came to; *claimed_tokens* is the total it came with, if that is another."""
+    """The result of importing a state; *claimed_tokens* is the total that it claimed, if that is different."""
 
     session_id: str
     version: int
@@ -148,9 +148,9 @@ class ImportedState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session would be under another config; *difference* is from what was recorded to this.
+    """What a session would be under another config; *difference* leads from what was recorded to this.
 
-    Entries have the versions they were recorded at; *answers* says how many answers of models were recorded,
+    Entries have the versions at which they were recorded; *answers* counts the model answers that were recorded,
     called for, or estimated.
     """
 
@@ -167,12 +167,12 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def estimated(self) -> bool:
-        """Whether a summary is a placeholder of the length a model's would have."""
+        """Whether a summary is a placeholder of the estimated length."""
         return self.answers.estimated > 0
 
 
 class RecordedContext(msgspec.Struct, frozen=True, kw_only=True):
-    """Where it stands what a model was handed, and the receipt's hash: keep it, it proves the event."""
+    """Where a context was recorded, with the hash of the receipt; the hash proves the event, so store it."""
 
     version: int
     position: int
@@ -182,13 +182,13 @@ class RecordedContext(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Context(msgspec.Struct, frozen=True):
-    """What a model is shown at one version, as a structure and in the forms models take."""
+    """What a model is shown at one version, as a structure and in the forms that models accept."""
 
     session_id: str
     version: int
     window: Window
     config: MemoryConfig
-    #: Set if it was asked to be recorded.
+    #: Set if the caller asked to record it.
     recorded: RecordedContext | None = None
 
     @property
@@ -203,45 +203,45 @@ class Context(msgspec.Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """Tokens of what is shown, knowledge included."""
+        """Tokens of the context, with its knowledge."""
         return self.window.tokens + self.window.knowledge_tokens
 
     @property
     def text(self) -> str:
-        """As plain text under headers; empty if there is nothing."""
+        """The context as plain text under headers; empty if there is nothing to show."""
         return "\n".join(piece.text for piece in self.pieces)
 
     @property
     def pieces(self) -> list[ShownText]:
-        """The text in pieces, which line feeds join, each with the entry or summary it came from."""
+        """The text in pieces, to be joined with line feeds, each with its entry or summary."""
         newest_first = getattr(self.config.window, "order", None) == "newest_first"
         return rendering.context_pieces(self.window, conversation_first=newest_first)
 
     @property
     def messages(self) -> list[JsonObject]:
-        """As OpenAI chat messages."""
+        """The context as OpenAI chat messages."""
         return [shown.message for shown in self.shown_messages]
 
     @property
     def shown_messages(self) -> list[ShownMessage]:
-        """The chat messages, each with the entries or the summary it came from."""
+        """The chat messages, each with its entries or summary."""
         role = "system" if self.config.profile == "memory_manager" else "user"
         return rendering.shown_messages(self.window, summary_role=role)
 
     def formatted(self, formatter: Formatter | None = None) -> list[JsonObject]:
-        """As *formatter* makes messages of it, or else the one its config names."""
+        """Return the messages that *formatter*, or else the config's formatter, makes of the context."""
         return (formatter or FORMATTERS[self.config.formatter]).format_messages(self.window.items)
 
     @property
     def rolling(self) -> JsonObject:
-        """As interactions and ranged summaries."""
+        """The context as interactions and summaries with ranges."""
         return rendering.rolling_shape(self.window)
 
 
 class Precondition(msgspec.Struct, frozen=True, kw_only=True):
-    """What a write demands of a session: to be at *version*, or just live (*strict* without version), or *absent*.
+    """The condition of a write: the session is at *version*, or is live (*strict* without version), or *absent*.
 
-    *view* is the key of a view that was served with messages left out (http W-52, W-55).
+    *view* is the key of a view that was served with messages left out.
     """
 
     strict: bool = False
@@ -251,14 +251,14 @@ class Precondition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PutResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a PUT led to: the state after it; *replayed* if it repeats a request that was answered before."""
+    """The state after a PUT; *replayed* if it repeats an earlier request."""
 
     state: SessionState
     replayed: bool = False
 
 
 class PatchedData(msgspec.Struct, frozen=True, kw_only=True):
-    """A session's own JSON object after a patch, and the version the patch made."""
+    """The session data after a patch, and the version of the patch."""
 
     data: JsonObject
     version: int

@@ -1,4 +1,4 @@
-"""The environment, read once into frozen settings; each field is ``MEMORY_LEDGER_`` and its name."""
+"""Settings from the environment, read once; the variable of a field is ``MEMORY_LEDGER_`` and its name."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,61 +14,61 @@ from ledger.ports.search_index import SearchLanguage
 
 
 class Settings(BaseSettings):
-    """What can be set from outside; command line options and arguments win over it."""
+    """Settings from the environment; arguments and command line options override them."""
 
     model_config = SettingsConfigDict(env_prefix="MEMORY_LEDGER_", env_ignore_empty=True, frozen=True, extra="ignore")
 
     database_url: str | None = Field(default=None, repr=False)  # it may hold a password
-    """A PostgreSQL server; without it the embedded one is used."""
+    """The URL of a PostgreSQL server; without it, the embedded server is used."""
     login_password: SecretStr | None = None
-    """The password that ``db login`` gives."""
+    """The password that ``db login`` sets."""
     data_dir: Path | None = None
-    """Where the embedded server keeps its files."""
+    """The folder of the embedded server's files."""
     namespace: str = DEFAULT_NAMESPACE
     """Isolates and orders sessions."""
     actor: str = ""
-    """Who the events are recorded as caused by."""
+    """The actor that is recorded with each event."""
     summarizer_base_url: str | None = None
-    """An OpenAI-compatible endpoint; without a model the heuristic summarises."""
+    """The URL of an OpenAI-compatible endpoint for summaries."""
     summarizer_model: str | None = None
-    """The model that writes summaries."""
+    """The model that writes summaries; without it, a heuristic does."""
     summarizer_api_key: SecretStr | None = None
-    """Its key; OPENAI_API_KEY is used without it."""
+    """The key of the endpoint; without it, OPENAI_API_KEY is used."""
     summarizer_timeout_s: float = Field(default=60.0, gt=0, le=600)
-    """Deadline of one model call, its retries included."""
+    """The deadline of one model call, with its retries, in seconds."""
     summarizer_max_retries: int = Field(default=2, ge=0, le=10)
-    """How often a call that failed in passing is tried again."""
+    """How often a call is tried again after a temporary failure."""
     search_language: SearchLanguage = "simple"
     """The text search configuration of PostgreSQL; ``simple`` suits mixed content."""
     embedder_model: str | None = None
-    """The model that turns texts into vectors; without one search goes by words."""
+    """The model that turns texts into vectors; without it, search compares words."""
     embedder_base_url: str | None = None
-    """Its OpenAI-compatible endpoint; the key is OPENAI_API_KEY."""
+    """The URL of its OpenAI-compatible endpoint; the key is OPENAI_API_KEY."""
     compaction_lease_s: float = Field(default=600.0, gt=0)
-    """After that long a compaction without outcome is taken for abandoned."""
+    """After how many seconds a compaction without outcome counts as abandoned."""
     prices: Path | None = None
-    """A file of model prices in place of ours."""
+    """A file of model prices that replaces the built-in ones."""
 
     @field_validator("data_dir", mode="before")
     @classmethod
     def _is_a_folder(cls, folder: object) -> object:
-        if folder == "":  # which as a path would be the current folder
-            raise PydanticCustomError("empty", "is empty")
+        if folder == "":  # as a path this would be the current folder
+            raise PydanticCustomError("empty", "must not be empty")
         return folder
 
     @field_validator("database_url")
     @classmethod
     def _is_a_url(cls, url: str | None) -> str | None:
         if url is not None:
-            from psycopg import Error, conninfo  # noqa: PLC0415 - who keeps the ledger in memory needs no driver
+            from psycopg import Error, conninfo  # noqa: PLC0415 - a ledger in memory needs no driver
 
-            fault = PydanticCustomError("bad_url", "is no URL of the form postgresql://user:password@host/database")
+            fault = PydanticCustomError("bad_url", "must be a URL such as postgresql://user:password@host/database")
             if not url.startswith(("postgresql://", "postgres://")):
                 raise fault
             try:
                 conninfo.conninfo_to_dict(url)
             except Error:
-                raise fault from None  # the driver's own words would repeat the URL
+                raise fault from None  # the driver's message would repeat the URL
         return url
 
 
@@ -76,19 +76,19 @@ S = TypeVar("S", bound=BaseSettings)
 
 
 def load_settings(**overrides: object) -> Settings:
-    """Return the settings of this environment; *overrides* that are not none win.
+    """Return the settings of this environment; *overrides* that are not None win.
 
     Raises:
-        InvalidInput: ``bad_setting``, naming the variable.
+        InvalidInput: ``bad_setting``, with the name of the variable.
     """
     return load(Settings, overrides)
 
 
 def load(kind: type[S], overrides: Mapping[str, object], *, otherwise: str = "") -> S:
-    """Return settings of a *kind* from this environment; *overrides* that are not none win.
+    """Return settings of a *kind* from this environment; *overrides* that are not None win.
 
     Raises:
-        InvalidInput: ``bad_setting``, naming the variable, or *otherwise* where several do not fit together.
+        InvalidInput: ``bad_setting``, with the name of the variable, or *otherwise* if several contradict each other.
     """
     fields = kind.model_fields
     given = {

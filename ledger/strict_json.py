@@ -1,8 +1,8 @@
-"""One strict JSON parser for every door: bytes in, plain values out, or one `InvalidInput`.
+"""The strict JSON parser for all input: bytes in, plain values out, or an `InvalidInput`.
 
-The order is the point: size, encoding, then a scan of depth and counts before any object exists, then the
-parse with duplicate keys, constants and number ranges checked on the way, then the strings. Values that a
-Python caller built meet the same limits in `check_value`.
+The order matters: size, encoding, then a scan of depth and counts before any object exists, then the parse, which
+checks duplicate keys, constants and number ranges, then the strings. `check_value` applies the same limits to
+values that a Python caller built.
 
 Source: trust N-2, N-7, N-11, I-1 … I-17.
 """
@@ -19,9 +19,10 @@ from ledger.errors import InvalidInput
 INT_MIN: Final = -(2**63)
 INT_MAX: Final = 2**63 - 1
 NUMBER_CHARACTERS: Final = 64
+_INT64: Final = "must fit into 64 bits"
 
 #: Everything up to the next bracket or comma outside a string, or up to the end. It matches at any place and never
-#: backtracks, so that the scan takes no longer than the text is.
+#: backtracks, so that the time of a scan is linear.
 _STEP = re.compile(rb'(?:[^"\[\]{},]++|"(?:[^"\\]++|\\.)*+(?:"|\\?\Z))*+([\[\]{},]|\Z)', re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NONZERO_DIGIT = re.compile(r"[1-9]")
@@ -43,19 +44,19 @@ TRANSCRIPT: Final = JsonLimits(size=12 * 1024 * 1024, values=2_000_000)
 
 
 def parse(data: bytes, limits: JsonLimits = BODY) -> Any:
-    """Return the one JSON value in *data*.
+    """Return the JSON value in *data*.
 
     Raises:
         InvalidInput: with the code of trust §9, e.g. ``too_deep`` or ``duplicate_key``.
     """
     if len(data) > limits.size:
-        raise InvalidInput("too_large", f"JSON is limited to {limits.size} bytes", limit=limits.size)
+        raise InvalidInput("too_large", f"JSON must have at most {limits.size} bytes", limit=limits.size)
     if data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
         raise InvalidInput("invalid_encoding", "send UTF-8 without a byte order mark")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as fault:
-        raise InvalidInput("invalid_encoding", f"byte {fault.start} is not UTF-8") from fault
+        raise InvalidInput("invalid_encoding", f"byte {fault.start} is not UTF-8; send UTF-8") from fault
     _scan(data, limits)
     try:
         value = json.loads(
@@ -72,10 +73,10 @@ def parse(data: bytes, limits: JsonLimits = BODY) -> Any:
 
 
 def check_value(value: Any, *, field: str, limits: JsonLimits = BODY) -> None:
-    """Refuse a Python *value* that could not have come through `parse`; walks without recursion.
+    """Refuse a Python *value* that `parse` could not have returned; without recursion.
 
     Raises:
-        InvalidInput: not JSON, or over a limit; *field* names the argument.
+        InvalidInput: it is not JSON, or over a limit; *field* names the argument.
     """
     stack: list[tuple[Any, int]] = [(value, 1)]
     count = 0
@@ -83,10 +84,10 @@ def check_value(value: Any, *, field: str, limits: JsonLimits = BODY) -> None:
         item, depth = stack.pop()
         count += 1
         if count > limits.values:
-            raise InvalidInput("too_many_values", f"at most {limits.values} values", field=field, limit=limits.values)
+            raise _too_many_values(limits, field)
         if isinstance(item, dict | list | tuple):
             if depth > limits.depth:
-                raise InvalidInput("too_deep", f"nested deeper than {limits.depth}", field=field, limit=limits.depth)
+                raise _too_deep(limits, field)
             if isinstance(item, dict):
                 _check_keys(item, field=field, limits=limits)
             children = item.values() if isinstance(item, dict) else item
@@ -103,65 +104,80 @@ def _check_scalar(item: Any, field: str) -> None:
             check_text(item, field=field)
         case int():
             if not INT_MIN <= item <= INT_MAX:
-                raise InvalidInput("number_out_of_range", "integers have 64 bits", field=field)
+                raise InvalidInput("number_out_of_range", _INT64, field=field)
         case float():
             if not math.isfinite(item):
-                raise InvalidInput("invalid_json", "NaN and Infinity are not JSON", field=field)
+                raise InvalidInput("invalid_json", "must not contain NaN or Infinity, which are not JSON", field=field)
         case _:
-            raise InvalidInput("wrong_type", f"{type(item).__name__} is not JSON", field=field)
+            raise InvalidInput("wrong_type", f"must be JSON, not {type(item).__name__}", field=field)
 
 
 def check_integer(
     value: Any, *, field: str, code: str = "number_out_of_range", least: int = INT_MIN, most: int = INT_MAX
 ) -> int:
-    """Return *value* if it is an integer within its bounds; neither a truth value nor 1.0 is one (trust I-29).
+    """Return *value* if it is an integer within its bounds; True and 1.0 are not (trust I-29).
 
     Raises:
         InvalidInput: ``wrong_type``, or *code* if it is out of bounds.
     """
     if isinstance(value, bool) or not isinstance(value, int):
-        raise InvalidInput("wrong_type", "is an integer", field=field)
+        raise InvalidInput("wrong_type", "must be an integer", field=field)
     if not least <= value <= most:
         if most != INT_MAX:
-            bounds = f"is {least:,} to {most:,}"
+            bounds = f"must be between {least:,} and {most:,}"
         else:
-            bounds = f"is at least {least:,}" if value < least else "integers have 64 bits"
+            bounds = f"must be at least {least:,}" if value < least else _INT64
         raise InvalidInput(code, bounds, field=field, limit=most)
     return value
 
 
 def check_flag(value: Any, *, field: str) -> bool:
-    """Return *value* if it is a truth value; no other one is taken for one.
+    """Return *value* if it is true or false; nothing else is converted.
 
     Raises:
         InvalidInput: ``wrong_type``.
     """
     if not isinstance(value, bool):
-        raise InvalidInput("wrong_type", "is true or false", field=field)
+        raise InvalidInput("wrong_type", "must be true or false", field=field)
     return value
 
 
 def check_text(text: str, *, field: str) -> None:
     """Refuse NUL and lone surrogates, which Postgres and UTF-8 cannot hold (trust I-1 … I-4)."""
     if "\x00" in text:
-        raise InvalidInput("nul_not_allowed", "NUL characters are not allowed; remove them", field=field)
+        raise InvalidInput("nul_not_allowed", "must not contain NUL characters; remove them", field=field)
     if not text.isascii() and _SURROGATE.search(text):
-        raise InvalidInput("invalid_unicode", "lone surrogates are not text; send valid Unicode", field=field)
+        raise InvalidInput("invalid_unicode", "must not contain lone surrogates; send valid Unicode", field=field)
 
 
 def _check_keys(item: dict[Any, Any], *, field: str, limits: JsonLimits) -> None:
     if len(item) > limits.keys:
-        raise InvalidInput("too_many_keys", f"at most {limits.keys} keys", field=field, limit=limits.keys)
+        raise _too_many_keys(limits, field)
     for key in item:
         if not isinstance(key, str):
-            raise InvalidInput("wrong_type", "keys are text", field=field)
+            raise InvalidInput("wrong_type", "the keys of an object must be text", field=field)
         check_text(key, field=field)
         if len(key.encode()) > limits.key_bytes:
-            raise InvalidInput("key_too_long", f"keys have at most {limits.key_bytes} bytes", field=field)
+            raise InvalidInput("key_too_long", f"a key must have at most {limits.key_bytes} bytes", field=field)
+
+
+def _too_deep(limits: JsonLimits, field: str = "") -> InvalidInput:
+    message = f"JSON must not be nested deeper than {limits.depth} levels"
+    return InvalidInput("too_deep", message, field=field, limit=limits.depth)
+
+
+def _too_many_keys(limits: JsonLimits, field: str = "") -> InvalidInput:
+    message = f"an object must have at most {limits.keys} keys"
+    return InvalidInput("too_many_keys", message, field=field, limit=limits.keys)
+
+
+def _too_many_values(limits: JsonLimits, field: str = "") -> InvalidInput:
+    message = f"JSON must have at most {limits.values} values"
+    return InvalidInput("too_many_values", message, field=field, limit=limits.values)
 
 
 def _scan(data: bytes, limits: JsonLimits) -> None:
-    """Bound depth, keys and values by their punctuation, before any object exists."""
+    """Check depth, keys and values by counting brackets and commas, before any object exists."""
     commas: list[int] = []  # of each open bracket; an array's count as negative
     values = 1
     for match in _STEP.finditer(data):
@@ -170,24 +186,24 @@ def _scan(data: bytes, limits: JsonLimits) -> None:
                 commas.append(0 if bracket == b"{" else -limits.values)
                 values += 1
                 if len(commas) > limits.depth:
-                    raise InvalidInput("too_deep", f"nested deeper than {limits.depth}", limit=limits.depth)
+                    raise _too_deep(limits)
             case b"":
                 return
             case _ if not commas:
-                raise InvalidInput("invalid_json", f"a bracket or comma too many at byte {match.start(1)}")
+                raise InvalidInput("invalid_json", f"unexpected bracket or comma at byte {match.start(1)}")
             case b"}" | b"]":
                 commas.pop()
             case _:
                 values += 1
                 commas[-1] += 1
                 if commas[-1] >= limits.keys:
-                    raise InvalidInput("too_many_keys", f"at most {limits.keys} keys", limit=limits.keys)
+                    raise _too_many_keys(limits)
         if values > limits.values:
-            raise InvalidInput("too_many_values", f"at most {limits.values} values", limit=limits.values)
+            raise _too_many_values(limits)
 
 
 class _Object:
-    """Build a dict from its pairs, refusing a repeated, long or further key."""
+    """Builds a dict from its pairs; refuses repeated keys, long keys and too many keys."""
 
     def __init__(self, limits: JsonLimits) -> None:
         self.limits = limits
@@ -195,7 +211,7 @@ class _Object:
     def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         item = dict(pairs)
         if len(item) != len(pairs):
-            raise InvalidInput("duplicate_key", "an object repeats a key")
+            raise InvalidInput("duplicate_key", "an object must not repeat a key")
         _check_keys(item, field="", limits=self.limits)
         return item
 
@@ -213,7 +229,7 @@ def _check_strings(value: Any) -> None:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise InvalidInput("invalid_json", f"{name} is not JSON")
+    raise InvalidInput("invalid_json", f"{name} is not valid JSON")
 
 
 def _integer(literal: str) -> int:
@@ -221,7 +237,7 @@ def _integer(literal: str) -> int:
         value = int(literal)
         if INT_MIN <= value <= INT_MAX:
             return value
-    raise InvalidInput("number_out_of_range", "integers have 64 bits; send larger numbers as text")
+    raise InvalidInput("number_out_of_range", f"an integer {_INT64}; send larger numbers as text")
 
 
 def _double(literal: str) -> float:

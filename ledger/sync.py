@@ -1,4 +1,4 @@
-"""The same memory without ``await``: each method runs on an event loop in a thread of its own.
+"""The same memory without ``await``: each method runs on an event loop in its own thread.
 
     with SyncMemoryLedger.open() as ledger:
         ledger.add_user_message("session-1", "How do I add auth?")
@@ -31,8 +31,8 @@ class SyncLongTermMemory(Blocking, of=LongTermMemory, without=frozenset({"over",
 class SyncMemoryLedger(Blocking, of=MemoryLedger, without=frozenset({"close"})):
     """`MemoryLedger`, method by method; may be used from several threads.
 
-    In a forked child it opens again by itself, with the settings it was opened with. If it was given a store,
-    summarizer, embedder or handler, it raises `Unavailable` there: open one in each process.
+    In a forked child it opens again automatically, with the same settings. If it was given a store, summarizer,
+    embedder or handler, it raises `Unavailable` there: open one in each process.
     """
 
     _personal = frozenset({"on", "set_summarizer"})
@@ -58,5 +58,5 @@ class SyncMemoryLedger(Blocking, of=MemoryLedger, without=frozenset({"close"})):
 
     @property
     def long_term(self) -> SyncLongTermMemory:
-        """What outlives sessions: the records of this namespace."""
+        """Long-term memory: the records of this namespace, which outlive sessions."""
         return SyncLongTermMemory(self._thread, attrgetter("long_term"))

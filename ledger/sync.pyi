@@ -103,7 +103,7 @@ class SyncMemoryLedger:
         group_commit: bool = True,
         allow_unsafe: bool = False,
     ) -> AbstractContextManager[SyncMemoryLedger]:
-        """Open the ledger, on the embedded PostgreSQL unless *database_url* or *store* say otherwise."""
+        """Open the ledger, on the embedded PostgreSQL unless *database_url* or *store* is given."""
     def on(self, event: Notification, handler: Callable[..., object]) -> Callable[[], None]:
         """Call *handler* after each ``entry:added``, ``compressed`` or ``session:cleared`` of this process."""
     @property

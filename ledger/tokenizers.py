@@ -1,7 +1,7 @@
 """Token counters, exact and offline. Source: R-TOK-1, R-TOK-2.
 
-tiktoken downloads its vocabularies when first used, which fails behind a firewall. They also come inside the
-bpe-openai wheel, byte for byte (tiktoken checks their SHA-256), so tiktoken's own cache is filled from there.
+tiktoken downloads its vocabularies when it is first used, which fails behind a firewall. The bpe-openai wheel has the
+same files (tiktoken checks their SHA-256), so tiktoken's cache is filled from there.
 """
 
 import gzip
@@ -31,20 +31,20 @@ _VOCABULARIES: Final = {
 }
 _URL: Final = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 _CACHE_VARIABLE: Final = "TIKTOKEN_CACHE_DIR"
-#: On a longer run of spaces the pattern of tiktoken overflows its stack, which ends in a panic.
+#: On a longer run of spaces, the regular expression of tiktoken overflows the stack and panics.
 _RUN_OF_SPACES: Final = 500_000
 _SPACES: Final = re.compile(r"[^\S\r\n]+")
 _loading = threading.Lock()
 
 
 class VocabularyUnavailable(Exception):
-    """The vocabulary of a tokenizer is not on this machine, or does not get through the text."""
+    """The vocabulary of a tokenizer is not on this machine, or cannot process the text."""
 
 
 class Exact(msgspec.Struct, frozen=True):
-    """Counts with a tiktoken vocabulary; special-token text counts as ordinary text.
+    """Counts with a tiktoken vocabulary; the text of special tokens counts as ordinary text.
 
-    Without its vocabulary it counts approximately and says so (R-TOK-2).
+    Without its vocabulary it counts approximately and sets ``fallback`` (R-TOK-2).
     """
 
     name: str = "o200k_base"
@@ -80,7 +80,7 @@ class RolePrefixed(msgspec.Struct, frozen=True):
 
 
 class Approximate(msgspec.Struct, frozen=True):
-    """Four code points are a token."""
+    """Counts four code points as one token."""
 
     def count(self, item: Countable) -> Count:
         """Return the count of the entry's content."""
@@ -92,7 +92,7 @@ class Approximate(msgspec.Struct, frozen=True):
 
 
 class Agentary(msgspec.Struct, frozen=True):
-    """As seed 002 estimates: four per message more, and what a tool call carries beside its text."""
+    """Counts as seed 002 does: four more tokens for each message, and the other fields of a tool call."""
 
     def count(self, item: Countable) -> Count:
         """Return the estimate of one entry."""
@@ -120,24 +120,16 @@ TOKENIZERS: Final[dict[str, Tokenizer]] = {
 
 
 def entry_event(draft: EntryDraft, *, write_id: str, entry_id: str, tokenizer: str) -> EntryAdded:
-    """Return the event that adds *draft*, counted by *tokenizer* unless its caller counted (R-TOK-3)."""
-    if draft.tokens is not None:
-        return draft.to_event(
-            write_id=write_id, entry_id=entry_id, tokens=draft.tokens, tokenizer="caller", fallback=False
-        )
-    count = TOKENIZERS[tokenizer].count(draft)
+    """Return the event that adds *draft*, counted by *tokenizer* unless the caller gave a count (R-TOK-3)."""
+    count = TOKENIZERS[tokenizer].count(draft) if draft.tokens is None else Count(draft.tokens, "caller")
     return draft.to_event(
-        write_id=write_id,
-        entry_id=entry_id,
-        tokens=count.tokens,
-        tokenizer=count.tokenizer,
-        fallback=count.fallback,
+        write_id=write_id, entry_id=entry_id, tokens=count.tokens, tokenizer=count.tokenizer, fallback=count.fallback
     )
 
 
 @lru_cache(maxsize=len(_VOCABULARIES))
 def encoding(name: str) -> tiktoken.Encoding:
-    """Return tiktoken's encoding *name* without touching the network.
+    """Return tiktoken's encoding *name* without using the network.
 
     Raises:
         VocabularyUnavailable: neither tiktoken's cache nor the wheel has the vocabulary.
@@ -156,7 +148,7 @@ def encoding(name: str) -> tiktoken.Encoding:
 
 
 def _cache_with(name: str) -> Path:
-    """Return a cache folder of tiktoken that holds the vocabulary *name*, filling ours if need be."""
+    """Return a cache folder of tiktoken that has the vocabulary *name*; fill one if necessary."""
     file_name = sha1(_URL.format(name).encode(), usedforsecurity=False).hexdigest()
     given = os.environ.get(_CACHE_VARIABLE)
     ours = Path(platformdirs.user_cache_dir("memory-ledger")) / "tiktoken"
@@ -166,7 +158,7 @@ def _cache_with(name: str) -> Path:
             return folder
     vocabulary = gzip.decompress(_bundled(name).read_bytes())
     if sha256(vocabulary).hexdigest() != _VOCABULARIES[name]:
-        raise VocabularyUnavailable(f"the bundled vocabulary {name} is not the one tiktoken wants")
+        raise VocabularyUnavailable(f"the bundled vocabulary {name} is not the one that tiktoken expects")
     for folder in (ours, temporary):
         with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""Yesterday's payloads in today's shape.
+"""Old payloads in the newest shape.
 
-A step takes the JSON of one schema version to the next; they run in a row until the newest. Steps work on
-plain JSON, so that they keep working when the classes in `events` change.
+A step turns the JSON of one schema version into the next; steps run in a row. They work on plain JSON, so that they
+still work when the classes in `events` change.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ STEPS: Mapping[tuple[str, int], Step] = {
 
 @cache
 def reads_as(type_: str, schema_version: int, *, to: int) -> bool:
-    """Tell whether a payload of *schema_version* already has the shape of *to*: it lacks what is new, and no more."""
+    """Tell whether a payload of *schema_version* has the shape of *to* already: it only lacks the new fields."""
     return all(STEPS.get((type_, version)) is _with_new_fields_empty for version in range(schema_version, to))
 
 
@@ -43,7 +43,7 @@ def upcast(
     """Return *payload* of *schema_version* in the shape of schema version *to*.
 
     Raises:
-        KeyError: a step is missing, which the golden files would have caught.
+        KeyError: a step is missing; the golden files show this.
     """
     for version in range(schema_version, to):
         payload = steps[type_, version](payload)

@@ -1,1 +1,1 @@
-"""What is made of the events: pure folds, and the strategies that choose what a model is shown."""
+"""Pure folds of events, and the strategies that choose what a model is shown."""

@@ -1,7 +1,7 @@
-"""What of a session is still to be done in the background: messages to extract and to index, memories to promote.
+"""The background work that a session still needs: messages to extract and to index, memories to promote.
 
-Unlike the state it knows what has left the window since: a message that was summarised is extracted all the same,
-and a memory that was removed is promoted all the same (http W-48 … W-50).
+Unlike the state it includes what has left the window: a summarised message is still extracted, and a removed memory
+is still promoted (http W-48 … W-50).
 """
 
 from collections.abc import Iterable
@@ -30,10 +30,10 @@ from projections.projection import Projection
 
 
 class Backlog(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is left after the event at *version*, in the life that began at *life* and since *cleared_version*.
+    """The work left after the event at *version*, in the life that began at *life* and since *cleared_version*.
 
-    *changed_version* is that of the newest event that edited or withdrew a message which was still to be done,
-    *edited_version* of the newest that edited such a memory.
+    *changed_version* is the version of the newest event that edited or removed a message with work left,
+    *edited_version* that of the newest event that edited such a memory.
     """
 
     version: int = 0
@@ -41,11 +41,11 @@ class Backlog(msgspec.Struct, frozen=True, omit_defaults=True):
     cleared_version: int = 0
     changed_version: int = 0
     edited_version: int = 0
-    #: Versions of messages no memories were made of yet.
+    #: Versions of messages from which no memories were extracted yet.
     unextracted: Ranges = ()
-    #: Versions of messages that are no records of their own yet.
+    #: Versions of messages that are not records yet.
     unindexed: Ranges = ()
-    #: Versions of memories that are no records yet.
+    #: Versions of memories that are not records yet.
     unpromoted: tuple[int, ...] = ()
     #: When the newest message was recorded, in microseconds.
     spoken_us: int = 0
@@ -53,15 +53,15 @@ class Backlog(msgspec.Struct, frozen=True, omit_defaults=True):
     noted_us: int = 0
 
     def is_still(self, read: "Backlog", covered: Ranges) -> bool:
-        """Tell whether what was *read* of the messages *covered* is as it was, and still to be extracted."""
+        """Tell whether the messages *covered* are as they were *read*, and still to be extracted."""
         return self._follows(read) and _within(covered, self.unextracted)
 
     def is_unindexed_still(self, read: "Backlog", covered: Ranges) -> bool:
-        """Tell whether what was *read* of the messages *covered* is as it was, and still to be indexed."""
+        """Tell whether the messages *covered* are as they were *read*, and still to be indexed."""
         return self._follows(read) and _within(covered, self.unindexed)
 
     def is_unpromoted_still(self, read: "Backlog", memories: Iterable[int]) -> bool:
-        """Tell whether what was *read* of the *memories* is as it was, and still to be promoted."""
+        """Tell whether the *memories* are as they were *read*, and still to be promoted."""
         same = self.life == read.life and self.edited_version <= read.version
         return same and set(memories) <= set(self.unpromoted)
 
@@ -74,7 +74,7 @@ def evolve(state: Backlog, event: RecordedEvent) -> Backlog:
     """Return the backlog after *event*.
 
     Raises:
-        UnknownEvent: a newer release wrote it; folding on without it would be wrong.
+        UnknownEvent: a newer release wrote it; a fold without it would be wrong.
     """
     return replace(_changed(state, event), version=event.version)
 
@@ -88,9 +88,9 @@ def _changed(state: Backlog, event: RecordedEvent) -> Backlog:
         case SessionCleared():
             return replace(state, cleared_version=event.version, unextracted=(), unindexed=())
         case EntryAdded() as payload:
-            return _spoken(state, event, payload)
+            return _with_message(state, event, payload)
         case EntryEdited() | EntryRemoved() as payload:
-            return _reworded(state, event, payload)
+            return _with_changed_message(state, event, payload)
         case EntriesExtracted(covered=covered):
             return replace(state, unextracted=without(state.unextracted, covered))
         case EntriesIndexed(covered=covered):
@@ -107,19 +107,19 @@ def _changed(state: Backlog, event: RecordedEvent) -> Backlog:
             return state
 
 
-def _spoken(state: Backlog, event: RecordedEvent, payload: EntryAdded) -> Backlog:
+def _with_message(state: Backlog, event: RecordedEvent, payload: EntryAdded) -> Backlog:
     if payload.kind != "message":
         return state
-    spoken = replace(state, spoken_us=event.recorded_us)
-    if not payload.extracted:
-        spoken = replace(spoken, unextracted=ranges.add(state.unextracted, event.version))
-    if payload.persisted_at is None:
-        spoken = replace(spoken, unindexed=ranges.add(state.unindexed, event.version))
-    return spoken
+    return replace(
+        state,
+        spoken_us=event.recorded_us,
+        unextracted=state.unextracted if payload.extracted else ranges.add(state.unextracted, event.version),
+        unindexed=state.unindexed if payload.persisted_at else ranges.add(state.unindexed, event.version),
+    )
 
 
-def _reworded(state: Backlog, event: RecordedEvent, payload: EntryEdited | EntryRemoved) -> Backlog:
-    """Return the backlog after a message that is perhaps still to be done was edited, or withdrawn."""
+def _with_changed_message(state: Backlog, event: RecordedEvent, payload: EntryEdited | EntryRemoved) -> Backlog:
+    """Return the backlog after an entry, perhaps a message with work left, was edited or removed."""
     version = payload.entry_version
     if not ranges.contains(state.unextracted, version) and not ranges.contains(state.unindexed, version):
         return state
@@ -146,11 +146,11 @@ def first(wanted: Ranges, count: int) -> Ranges:
 def without(left: Ranges, removed: Ranges) -> Ranges:
     """Return *left* without the versions in *removed*."""
     for start, end in removed:
-        left = tuple(_apart(left, start, end))
+        left = tuple(_cut_out(left, start, end))
     return left
 
 
-def _apart(left: Ranges, start: int, end: int) -> Iterable[tuple[int, int]]:
+def _cut_out(left: Ranges, start: int, end: int) -> Iterable[tuple[int, int]]:
     for first, other in left:
         if other < start or first > end:
             yield first, other
@@ -165,5 +165,5 @@ def _within(covered: Ranges, left: Ranges) -> bool:
     return all(any(start <= first and other <= end for start, end in left) for first, other in covered)
 
 
-#: Snapshots of it carry this name and version.
+#: The backlog as a projection: snapshots have this name and version.
 BACKLOG: Projection[Backlog] = Projection("backlog", 1, Backlog(), evolve)

@@ -1,4 +1,4 @@
-"""Compactions under way and how often each key has failed, as a fold. Source: R-CMP-3, R-CMP-7, R-CMP-9."""
+"""Running compactions and the failures of each key, as a fold. Source: R-CMP-3, R-CMP-7, R-CMP-9."""
 
 from collections.abc import Callable, Iterable
 
@@ -25,8 +25,8 @@ from projections import ranges
 class InFlight(msgspec.Struct, frozen=True):
     """A request without outcome.
 
-    *seen_entries* is how many entries had been added when it was planned; *spoiled* says why its result
-    will be discarded, if anything it covers has changed since.
+    *seen_entries* is how many entries had been added when it was planned; *spoiled* is why its result will be
+    discarded, if anything that it covers has changed since.
     """
 
     version: int
@@ -37,7 +37,7 @@ class InFlight(msgspec.Struct, frozen=True):
 
     @property
     def failure_key(self) -> tuple[str, int]:
-        """Failures count per key, and per block of a rolling key."""
+        """What failures are counted by: the key, and the block of a rolling key."""
         return self.request.key, self.request.block.number if self.request.block else 0
 
 
@@ -51,7 +51,7 @@ class Failures(msgspec.Struct, frozen=True):
 
 
 class Compactions(msgspec.Struct, frozen=True):
-    """What runs, what failed, and where each key last looked."""
+    """Running compactions, failures, and the watermark of each key."""
 
     in_flight: tuple[InFlight, ...] = ()
     failures: tuple[Failures, ...] = ()
@@ -60,25 +60,25 @@ class Compactions(msgspec.Struct, frozen=True):
     entries: int = 0
 
     def watermark(self, key: str) -> int:
-        """Return the newest version that *key* has taken into account; older tool results fire it no more."""
+        """Return the newest version that *key* has considered; older tool results no longer trigger it."""
         return next((version for own, version in self.watermarks if own == key), 0)
 
     def introduced(self, keys: Iterable[str], version: int) -> "Compactions":
-        """Return the compactions after *keys*, new to the config, began to look at version *version*."""
+        """Return the compactions with *keys*, new in the config, whose watermark is *version*."""
         new = set(keys)
         marks = tuple(mark for mark in self.watermarks if mark[0] not in new)
         return replace(self, watermarks=(*marks, *((key, version) for key in sorted(new))))
 
     def running(self, key: str) -> InFlight | None:
-        """Return the compaction of *key* that is under way."""
+        """Return the running compaction of *key*, or None."""
         return next((flight for flight in self.in_flight if flight.request.key == key), None)
 
     def find(self, compaction_id: str) -> InFlight | None:
-        """Return the compaction with this id, if it is still under way."""
+        """Return the compaction with this id, or None if it is not running."""
         return next((flight for flight in self.in_flight if flight.request.compaction_id == compaction_id), None)
 
     def reserved(self, covered: Ranges) -> bool:
-        """Tell whether a running replace or erase already holds some of *covered*."""
+        """Tell whether a running replace or erase covers some of *covered*."""
         return any(
             flight.request.effect != "overlay" and ranges.overlap(flight.request.covered, covered)
             for flight in self.in_flight
@@ -90,7 +90,7 @@ class Compactions(msgspec.Struct, frozen=True):
         return found.count if found else 0
 
     def backs_off(self, key: str, block: int = 0) -> bool:
-        """Tell whether too few entries came since the last failure to try again."""
+        """Tell whether too few entries were added since the last failure to try again."""
         found = self._failures(key, block)
         return found is not None and self.entries - found.seen_entries < 2 ** min(found.count - 1, 6)
 
@@ -107,21 +107,21 @@ def evolve(state: Compactions, event: RecordedEvent) -> Compactions:
             flight = InFlight(event.version, event.recorded_us, payload, state.entries)
             return replace(state, in_flight=(*state.in_flight, flight))
         case CompactionFailed(compaction_id=compaction_id, reason="abandoned"):
-            # it says nothing of the model: whoever comes next takes it on at once (R-CMP-10, trust M-2)
+            # not a failure of the model: the next worker tries again at once (R-CMP-10, trust M-2)
             return replace(state, in_flight=_without(state, compaction_id))
         case CompactionFailed(compaction_id=compaction_id):
             return _fail(state, compaction_id)
         case CompactionCompleted() as payload:
-            return _spoil(_complete(state, payload), lambda flight: _taken(flight, payload))
+            return _spoil(_complete(state, payload), lambda flight: _overtaken(flight, payload))
         case CompactionDiscarded(compaction_id=compaction_id):
             return replace(state, in_flight=_without(state, compaction_id))
         case EntryEdited(entry_version=version) | EntryRemoved(entry_version=version):
             return _spoil(state, lambda flight: "changed" if ranges.contains(flight.request.covered, version) else None)
         case ContextSet():
-            # the summary it continues, or its having none, is no longer so (R-004-9)
+            # the summary that it continues has changed, or there is one now (R-004-9)
             return _spoil(state, lambda flight: None if flight.request.effect == "overlay" else "changed")
         case SessionCleared():
-            # a request outlives a clear, so that its late result is told why it was discarded (R-CMP-3)
+            # a request outlives a clear, so that a late result can be discarded with a reason (R-CMP-3)
             return Compactions(in_flight=_spoil(state, lambda flight: "cleared").in_flight)
         case _:
             return state
@@ -134,8 +134,8 @@ def _spoil(state: Compactions, reason: Callable[[InFlight], DiscardReason | None
     return replace(state, in_flight=flights)
 
 
-def _taken(flight: InFlight, payload: CompactionCompleted) -> DiscardReason | None:
-    """Return why *flight* lost to *payload*; an overlay hides nothing and loses to nobody (R-CMP-5)."""
+def _overtaken(flight: InFlight, payload: CompactionCompleted) -> DiscardReason | None:
+    """Return why *payload* makes *flight* useless, or None; an overlay hides nothing, so none conflicts (R-CMP-5)."""
     if flight.request.effect == "overlay" or payload.effect == "overlay":
         return None
     if ranges.overlap(flight.request.covered, payload.covered) or set(flight.request.folds) & set(payload.folds):

@@ -1,9 +1,9 @@
-"""Conditions on messages and interactions: a text is checked against an allow-list when a config is loaded.
+"""Conditions on messages and interactions, checked against an allow-list when a config is loaded.
 
     message.role != 'tool' and interaction.tokens < 500
 
-What passes can only compare, combine and look up; it is evaluated by simpleeval, which is given nothing but
-these operators and five functions. Source: R-CND-1 … R-CND-5, trust N-9, I-75, I-76.
+A condition can only compare, combine and look up. simpleeval evaluates it with nothing but these operators and five
+functions. Source: R-CND-1 … R-CND-5, trust N-9, I-75, I-76.
 """
 
 import ast
@@ -47,7 +47,7 @@ _NAMES: Final = {"message", "interaction"}
 
 
 class ConditionResult(msgspec.Struct, frozen=True):
-    """What a condition says; *diagnostic* when it compared what cannot be compared, which counts as false."""
+    """Whether a condition holds; *diagnostic* if it compared values that cannot be compared, which counts as false."""
 
     holds: bool
     diagnostic: str | None = None
@@ -59,7 +59,7 @@ class _Evaluator(EvalWithCompoundTypes):  # type: ignore[misc]  # it has no type
     def __init__(self, facts: Facts) -> None:
         operators: dict[type, Callable[..., Any]] = {**_COMPARISONS, **_UNARY}
         super().__init__(operators=operators, names=dict(facts))
-        # afterwards, for the library adds its own: list, tuple, dict, set
+        # set afterwards, because the library adds its own: list, tuple, dict, set
         self.functions = {name: function for name, (_, function) in _FUNCTIONS.items()}
 
     def _eval_attribute(self, node: ast.Attribute) -> Any:
@@ -74,16 +74,16 @@ def _find(value: Any, key: str) -> Any:
 
 
 def check(text: str) -> None:
-    """Refuse what is no condition.
+    """Refuse a text that is not a condition.
 
     Raises:
-        ValueError: saying what is not allowed, never repeating the text.
+        ValueError: it says what is not allowed, and never repeats the text.
     """
     _parse(text)
 
 
 def evaluate(text: str, facts: Facts) -> ConditionResult:
-    """Return whether the condition *text*, checked before, holds for ``{"message": …, "interaction": …}``."""
+    """Return whether the checked condition *text* holds for ``{"message": …, "interaction": …}``."""
     try:
         return ConditionResult(bool(_Evaluator(facts).eval(text, previously_parsed=_parse(text))))
     except (TypeError, AttributeError) as fault:
@@ -100,22 +100,22 @@ def holds(texts: Sequence[str], messages: Sequence[Facts], interaction: Facts) -
 @lru_cache(maxsize=256)
 def _parse(text: str) -> ast.expr:
     if len(text) > CHARACTERS:
-        raise ValueError(f"a condition has at most {CHARACTERS} characters")
+        raise ValueError(f"a condition must have at most {CHARACTERS} characters")
     if not text.strip():
-        raise ValueError("a condition is not empty")
+        raise ValueError("a condition must not be empty")
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as fault:
-        raise ValueError("this is no expression") from fault
+        raise ValueError("the condition is not a valid expression") from fault
     _check(tree.body, 1)
     if sum(1 for _ in ast.walk(tree.body)) > NODES:
-        raise ValueError(f"a condition has at most {NODES} nodes")
+        raise ValueError(f"a condition must have at most {NODES} nodes")
     return tree.body
 
 
 def _check(node: ast.expr, depth: int) -> None:
     if depth > DEPTH:
-        raise ValueError(f"a condition is at most {DEPTH} levels deep")
+        raise ValueError(f"a condition must be at most {DEPTH} levels deep")
     if isinstance(node, ast.Constant):
         _check_constant(node.value)
         return
@@ -124,7 +124,11 @@ def _check(node: ast.expr, depth: int) -> None:
 
 
 def _parts(node: ast.expr) -> Sequence[ast.expr]:
-    """Return the expressions inside *node*, if it is of an allowed form (R-CND-2)."""
+    """Return the expressions inside *node*.
+
+    Raises:
+        ValueError: its form is not allowed (R-CND-2).
+    """
     match node:
         case ast.BoolOp(values=inner) | ast.List(elts=inner) | ast.Tuple(elts=inner):
             return inner
@@ -151,22 +155,22 @@ def _parts(node: ast.expr) -> Sequence[ast.expr]:
 def _why_not(node: ast.expr) -> str:
     match node:
         case ast.Name(id=name) if name in _FUNCTIONS:
-            return f"{name} is a function, call it"
+            return f"{name} is a function; call it"
         case ast.Name():
-            return "a condition looks at message and interaction only"
+            return "a condition can only use `message` and `interaction`"
         case ast.Attribute() | ast.Subscript():
-            return "only names are looked up, such as message.role, and none begins with an underscore"
+            return "look up names, such as message.role, that do not begin with an underscore"
         case ast.Call():
-            return f"a condition calls {', '.join(_FUNCTIONS)} only, each with the values it takes"
+            return f"a condition can only call {', '.join(_FUNCTIONS)}, with the right number of arguments"
         case _:
-            return "a condition compares and combines (==, <, in, and, or, not), and does nothing else"
+            return "a condition can only compare and combine (==, <, in, and, or, not)"
 
 
 def _check_constant(value: object) -> None:
     if value is not None and type(value) not in {bool, int, float, str}:
         raise ValueError(f"{type(value).__name__} is not allowed in a condition")
     if isinstance(value, str) and len(value) > LITERAL:
-        raise ValueError(f"a text in a condition has at most {LITERAL} characters")
+        raise ValueError(f"a text in a condition must have at most {LITERAL} characters")
 
 
 def _fits(name: str, arguments: list[ast.expr]) -> bool:

@@ -1,4 +1,4 @@
-"""The memory config of a session: one window strategy, an ordered list of compactions, as data. Source: R-CFG.
+"""The memory config of a session as data: one window strategy, an ordered list of compactions. Source: R-CFG.
 
 `load` takes any of the accepted shapes (see `shapes`), `dump` writes the canonical one.
 """
@@ -26,7 +26,7 @@ Profile = Literal["memory_manager", "rolling", "workflow", "interactions", "work
 
 
 class MemoryConfig(Config):
-    """Which entries the model is shown, and how older ones leave."""
+    """Which entries the model is shown, and how older entries leave the window."""
 
     window: SerializeAsAny[WindowConfig]
     compactions: tuple[SerializeAsAny[CompactionConfig], ...] = ()
@@ -34,11 +34,11 @@ class MemoryConfig(Config):
     summarizer: SummarizerConfig = SummarizerConfig()
     profile: Profile | None = None
     formatter: str = "default"
-    #: Watched where no strategy has a limit of its own: it is only reported that it is near (R-002-7).
+    #: Used if no strategy has a limit of its own: stats only report that it is near (R-002-7).
     limit: TriggerLimit | None = None
 
     def compaction(self, key: str) -> CompactionConfig | None:
-        """Return the compaction config with *key*."""
+        """Return the compaction config with *key*, or None."""
         return next((found for found in self.compactions if found.key == key), None)
 
 
@@ -59,7 +59,7 @@ def dump(config: MemoryConfig) -> JsonObject:
 
 
 def update(config: MemoryConfig, changes: Mapping[str, Any] | Sequence[Any]) -> MemoryConfig:
-    """Return *config* with *changes* merged in; fields of its profile may stand at the top (R-CFG-9, V-CFG-5).
+    """Return *config* with *changes* merged in; fields of its profile may be at the top level (R-CFG-9, V-CFG-5).
 
     Raises:
         InvalidInput: ``bad_config``.
@@ -77,9 +77,9 @@ def _load(canonical: bytes) -> MemoryConfig:
     window = _strategy(raw.pop("window", {"type": "full"}), WINDOWS, "window")
     listed = raw.pop("compactions", [])
     if not isinstance(listed, list):
-        raise InvalidInput("bad_config", "is a list", field="compactions")
+        raise InvalidInput("bad_config", "must be a list", field="compactions")
     if len(listed) > MOST_COMPACTIONS:
-        raise InvalidInput("bad_config", f"has at most {MOST_COMPACTIONS}", field="compactions")
+        raise InvalidInput("bad_config", f"must have at most {MOST_COMPACTIONS} items", field="compactions")
     compactions = tuple(_strategy(item, COMPACTIONS, f"compactions[{at}]") for at, item in enumerate(listed))
     if "limit" in raw:
         raw["limit"] = _validate(TriggerLimit, raw["limit"], "limit")
@@ -92,11 +92,11 @@ def _load(canonical: bytes) -> MemoryConfig:
 
 def _strategy(raw: Any, registry: Mapping[str, Any], path: str) -> Any:
     if not isinstance(raw, dict):
-        raise InvalidInput("bad_config", "is an object with a type", field=path)
+        raise InvalidInput("bad_config", "must be an object with a `type`", field=path)
     named = raw.get("type", "")
     found = registry.get(named) if isinstance(named, str) else None
     if found is None:
-        raise InvalidInput("bad_config", f"is one of {', '.join(sorted(registry))}", field=f"{path}.type")
+        raise InvalidInput("bad_config", f"must be one of {', '.join(sorted(registry))}", field=f"{path}.type")
     return _validate(found.config, raw, path)
 
 
@@ -108,15 +108,19 @@ def _validate(model: type[M], raw: Any, path: str) -> M:
         cause = fault.get("ctx", {}).get("error")
         at = (*fault["loc"], cause.field) if isinstance(cause, FieldError) else fault["loc"]
         message = str(cause) if isinstance(cause, ValueError) else fault["msg"]
-        if fault["type"] in _PLAINLY:
-            message = _PLAINLY[fault["type"]].format(**fault.get("ctx", {}))
+        if fault["type"] in _MESSAGES:
+            message = _MESSAGES[fault["type"]].format(**fault.get("ctx", {}))
         if fault["type"] == "extra_forbidden" and len(at) == 1:
-            message = f"is no field here; those are: {', '.join(sorted(model.model_fields))}"
+            message = f"is not a field here; use one of {', '.join(sorted(model.model_fields))}"
         raise InvalidInput("bad_config", message, field=_path(path, at)) from None
 
 
-#: Pydantic's faults that speak of Python, as they are said of JSON.
-_PLAINLY = {"too_long": "has at most {max_length}", "tuple_type": "is a list", "missing": "is required"}
+#: Messages in terms of JSON, for faults that pydantic describes in terms of Python.
+_MESSAGES = {
+    "too_long": "must have at most {max_length} items",
+    "tuple_type": "must be a list",
+    "missing": "is required",
+}
 
 
 def _path(start: str, parts: Sequence[str | int]) -> str:
@@ -130,9 +134,10 @@ def _check_together(config: MemoryConfig) -> None:
     keys = [compaction.key for compaction in config.compactions]
     for at, key in enumerate(keys):
         if key in keys[:at]:
-            raise InvalidInput("bad_config", "another compaction has this key", field=f"compactions[{at}].key")
+            message = "another compaction has this key; choose a different one"
+            raise InvalidInput("bad_config", message, field=f"compactions[{at}].key")
     if config.formatter not in FORMATTERS:
-        raise InvalidInput("bad_config", f"is one of {', '.join(sorted(FORMATTERS))}", field="formatter")
+        raise InvalidInput("bad_config", f"must be one of {', '.join(sorted(FORMATTERS))}", field="formatter")
     if config.window.type != "rolling":
         return
     window = cast(Any, config.window)
@@ -140,6 +145,7 @@ def _check_together(config: MemoryConfig) -> None:
         if compaction.type == "rolling_blocks":
             blocks = cast(Any, compaction)
             if blocks.unit != window.unit:
-                raise InvalidInput("bad_config", "the window counts in another unit", field=f"compactions[{at}].unit")
+                raise InvalidInput("bad_config", "must be the unit of the window", field=f"compactions[{at}].unit")
             if blocks.size > window.size:
-                raise InvalidInput("bad_config", "is larger than the window", field=f"compactions[{at}].size")
+                message = "must not be larger than the size of the window"
+                raise InvalidInput("bad_config", message, field=f"compactions[{at}].size")

@@ -1,4 +1,4 @@
-"""An entry as the folds see it. Source: R-GEN-1."""
+"""An entry as folds read it. Source: R-GEN-1."""
 
 import re
 from datetime import datetime
@@ -21,7 +21,7 @@ _ERROR: Final = re.compile(r"\s*(error|exception|traceback)\b", re.IGNORECASE)
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
-    """One stored item at its version, with the text it has now."""
+    """A stored entry at its version, with its current text."""
 
     version: int
     entry_id: str
@@ -41,40 +41,40 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     created_at: datetime | None = None
     metadata: JsonObject | None = None
     edited_version: int | None = None
-    #: What its writer knew, on the first entry of a write (http W-54).
+    #: What the writer knew; on the first entry of a write (http W-54).
     listed: KnownToWriter | None = None
 
     @property
     def moment(self) -> datetime:
-        """When it was said: the client's time, else the recorded one."""
+        """The time of the entry: the client's, or else the time of recording."""
         return self.created_at or to_datetime(self.recorded_us)
 
     @property
     def pinned(self) -> bool:
-        """Whether it belongs to no interaction and no strategy may take it away."""
+        """Whether it belongs to no interaction, and no strategy may remove it."""
         return self.kind == "system_instruction" or (self.kind == "message" and self.role == "system")
 
     @property
     def starts_interaction(self) -> bool:
-        """Whether it is what a user said."""
+        """Whether it is a user message."""
         return self.kind == "message" and self.role == "user"
 
     @property
     def outcome(self) -> ToolStatus | None:
-        """How a tool result turned out: by its status or, without one, by its first word."""
+        """The outcome of a tool result: its status or, without one, judged by its first word."""
         if self.kind != "tool_result":
             return None
         return self.tool_status or ("error" if _ERROR.match(self.content) else "ok")
 
     @property
     def ends_turn(self) -> bool:
-        """Whether an interaction may close with it."""
+        """Whether an interaction may end with it."""
         speaks = self.kind == "step_result" or (self.kind == "message" and self.role == "assistant")
         return speaks and (self.metadata or {}).get("end_turn") is not False
 
 
 def added(event: RecordedEvent, payload: EntryAdded) -> Entry:
-    """Return the entry that *event* brought."""
+    """Return the entry that *event* added."""
     return Entry(
         event.version,
         payload.entry_id,
@@ -99,7 +99,7 @@ def added(event: RecordedEvent, payload: EntryAdded) -> Entry:
 
 
 def edited(entry: Entry, event: RecordedEvent, payload: EntryEdited) -> Entry:
-    """Return *entry* with the text *event* gave it; its place stays (R-GEN-4)."""
+    """Return *entry* with the text of *event*, in the same place (R-GEN-4)."""
     return msgspec.structs.replace(
         entry,
         content=payload.content,

@@ -1,6 +1,6 @@
-"""How a window becomes messages, where a program has its own way. Source: R-002-8.
+"""Formatters: other ways to turn a window into messages. Source: R-002-8.
 
-A config names a formatter by its registered name; Python code may also pass one.
+A config gives the registered name of a formatter; Python code may also pass a formatter.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ class Formatter(Protocol):
 
 
 class DefaultFormatter(msgspec.Struct, frozen=True):
-    """Roles as in R-GEN-5; a result is what a user would paste; *include_metadata* puts the kind before each."""
+    """Keeps the role of each entry; a tool result becomes a user message; *include_metadata* adds the kind in front."""
 
     include_metadata: bool = False
 
@@ -33,15 +33,15 @@ class DefaultFormatter(msgspec.Struct, frozen=True):
         return [self._message(item) for item in items]
 
     def format_tool_results(self, results: Mapping[str, Any]) -> str:
-        """Return one ``name: result`` line for each; what is no text becomes canonical JSON."""
+        """Return one ``name: result`` line for each result, as canonical JSON if it is not text."""
         return "\n".join(f"{name}: {_text(result)}" for name, result in results.items())
 
     def format_step_instruction(self, step_id: str, prompt: str) -> str:
-        """Return what a step is told."""
+        """Return the instruction of a step."""
         return f"[{step_id}] {prompt}"
 
     def format_system_prompt(self, base: str, context: str = "") -> str:
-        """Return the system prompt, with what is known before the steps begin."""
+        """Return the system prompt, followed by the *context* of the steps."""
         return f"{base}\n\n{context}" if context else base
 
     def _message(self, item: Entry | Summary) -> JsonObject:
@@ -59,5 +59,5 @@ def _text(result: Any) -> str:
     return result if isinstance(result, str) else canonical_json(result).decode()
 
 
-#: Formatters by the names configs know them by; add yours before loading a config that names it.
+#: Formatters by their names in configs; add yours before a config that names it is loaded.
 FORMATTERS: dict[str, Formatter] = {"default": DefaultFormatter(), "labelled": DefaultFormatter(include_metadata=True)}

@@ -1,4 +1,4 @@
-"""Every entry a session ever had, and what became of it. Unlike the state, it grows with the history."""
+"""Every entry that a session ever had, and its status. Unlike the state, this grows with the history."""
 
 from collections.abc import Callable
 from typing import Literal, TypeAlias
@@ -28,7 +28,7 @@ PastEntryStatus: TypeAlias = Literal["active", "covered", "erased", "removed", "
 
 
 class PastEntry(msgspec.Struct, frozen=True):
-    """One entry, whether it is still active, and the summaries that stand for it."""
+    """An entry, its status, and the summaries that stand for it."""
 
     entry: Entry
     status: PastEntryStatus = "active"
@@ -36,7 +36,7 @@ class PastEntry(msgspec.Struct, frozen=True):
 
 
 class History(msgspec.Struct, frozen=True):
-    """All entries, oldest first, and all summaries ever made, also folded and evicted ones."""
+    """All entries, oldest first, and all summaries ever created, including folded and evicted ones."""
 
     entries: PersistentList[PastEntry] = PersistentList()
     summaries: PersistentList[Summary] = PersistentList()

@@ -1,9 +1,9 @@
 """The numbering of a conversation in items, as the rolling memory counts them. Source: R-001-1.
 
-With unit ``interaction`` an item is a closed interaction; with unit ``entry`` it is one message together
-with the tool and context entries before it. Items count from 1 after the last clear, whatever leaves the
-window. The fold costs the same at any length: it notes only the version at which each item starts, and the
-few *strays*, entries that belong to another item than the one they stand in.
+With unit ``interaction`` an item is a closed interaction; with unit ``entry`` it is a message with the tool and
+context entries before it. Items are numbered from 1 after the last clear, whatever leaves the window. The fold costs
+the same at any length: it stores only the version at which each item starts, and the few *strays*: entries that
+belong to another item than the one around them.
 """
 
 import sys
@@ -22,14 +22,14 @@ from projections.window import ActiveEntries
 ItemUnit: TypeAlias = Literal["interaction", "entry"]
 
 _FORMS_ITEM = frozenset({"message", "step_prompt", "step_result"})
-_PENDING = 0  # home of a stray that waits for the item it will join
+_PENDING = 0  # home of a stray whose item does not exist yet
 
 
 class Numbering(msgspec.Struct, frozen=True):
-    """Items of one unit by the versions they start at; the newest one is still open at its end.
+    """Items of one unit by the versions at which they start; the newest item may still grow.
 
-    *dropped* items are numbered but no longer held. A stray is a pair: the entry, and a version inside the
-    item it belongs to.
+    *dropped* items are counted but no longer stored. A stray is a pair: the version of the entry, and a version
+    inside the item that it belongs to.
     """
 
     starts: PersistentList[int] = PersistentList()
@@ -38,11 +38,11 @@ class Numbering(msgspec.Struct, frozen=True):
 
     @property
     def started(self) -> int:
-        """How many items have started, held or not."""
+        """How many items have started, including dropped ones."""
         return self.dropped + len(self.starts)
 
     def first_version(self, number: int) -> int | None:
-        """Return the version at which item *number*, from 1, starts; none if it is not held."""
+        """Return the version at which item *number*, from 1, starts, or None if it is not stored."""
         index = number - 1 - self.dropped
         return self.starts[index] if 0 <= index < len(self.starts) else None
 
@@ -52,7 +52,7 @@ class Numbering(msgspec.Struct, frozen=True):
         if low is None or last <= self.dropped:
             return ()
         following = self.first_version(last + 1)
-        high = sys.maxsize if following is None else following - 1  # the newest item has what still waits for one
+        high = sys.maxsize if following is None else following - 1  # the newest item includes pending entries
         away = {version for version, home in self.strays if not low <= _place(home) <= high}
         found = [entry for entry in window.within(((low, high),)) if not entry.pinned and entry.version not in away]
         for version, home in self.strays:
@@ -61,15 +61,15 @@ class Numbering(msgspec.Struct, frozen=True):
         return tuple(sorted(found, key=lambda entry: entry.version))
 
     def start(self, version: int) -> "Numbering":
-        """Begin an item with *version*."""
+        """Return the numbering with a new item that starts at *version*."""
         return Numbering(self.starts.append(version), self.dropped, self.strays)
 
     def stray(self, version: int, home: int) -> "Numbering":
-        """Let the entry *version* belong to the item of *home*."""
+        """Return the numbering with the entry *version* as part of the item around *home*."""
         return replace(self, strays=(*self.strays, (version, dict(self.strays).get(home, home))))
 
     def forget(self, before: int) -> "Numbering":
-        """Let go of items that end before version *before*; the newest stays, for it may go on."""
+        """Return the numbering without items that end before version *before*; the newest item stays."""
         count = 0
         while count < len(self.starts) - 1 and self.starts[count + 1] <= before:
             count += 1
@@ -80,16 +80,16 @@ class Numbering(msgspec.Struct, frozen=True):
 
 
 class Items(msgspec.Struct, frozen=True):
-    """Both numberings, and what is needed to go on with them at the next entry."""
+    """Both numberings, and what is needed to continue them at the next entry."""
 
     interactions: Numbering = Numbering()
-    #: The newest item of this one is not yet an item: it waits for its message.
+    #: The newest item here is not complete: its message is still missing.
     messages: Numbering = Numbering()
     #: Calls without result since the last clear that are still active, oldest first.
     waiting: tuple[Call, ...] = ()
     #: The last interaction is closed as of the newest entry …
     closed: bool = False
-    #: … or was at the end of an earlier batch: once counted, an interaction stays counted.
+    #: … or was closed at the end of an earlier batch: once counted, an interaction stays counted.
     counted: bool = False
 
     def count(self, unit: ItemUnit) -> int:
@@ -105,7 +105,7 @@ class Items(msgspec.Struct, frozen=True):
 
 
 def end_batch(items: Items) -> Items:
-    """Count the last interaction if the batch that ended here closed it."""
+    """Return *items* with the last interaction counted if the batch closed it."""
     return replace(items, counted=True) if items.closed and not items.counted else items
 
 
@@ -130,7 +130,7 @@ def add_entry(items: Items, entry: Entry, window: ActiveEntries) -> Items:
 
 
 def forget(items: Items, *, removed: Ranges, before: int) -> Items:
-    """Return *items* after the entries in *removed* left the window; items that end before *before* are let go."""
+    """Return *items* after the entries in *removed* left the window, without items that end before *before*."""
     return replace(
         items,
         interactions=items.interactions.forget(before),
@@ -140,7 +140,7 @@ def forget(items: Items, *, removed: Ranges, before: int) -> Items:
 
 
 def _answer(waiting: tuple[Call, ...], entry: Entry) -> tuple[tuple[Call, ...], Call | None]:
-    """Return the calls that still wait after *entry*, and the one it answers."""
+    """Return the calls that still wait after *entry*, and the call that it answers, if any."""
     if entry.starts_interaction:
         return tuple(replace(call, abandoned=True) for call in waiting), None
     if entry.kind == "tool_result":
@@ -166,7 +166,7 @@ def _add_message(
 
 
 def _settle(messages: Numbering, entry: Entry, window: ActiveEntries) -> tuple[tuple[int, int], ...]:
-    """Return the strays when the message *entry* closes an item: incomplete tool units move on (R-001-1)."""
+    """Return the strays when the message *entry* completes an item: incomplete tool units become pending (R-001-1)."""
     low = messages.starts.last
     homes = dict(messages.strays)
     moved = [version for version, home in messages.strays if home == _PENDING]

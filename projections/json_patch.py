@@ -1,6 +1,6 @@
-"""What turns one JSON object into another, as a JSON Patch (RFC 6902).
+"""The difference of two JSON objects as a JSON Patch (RFC 6902).
 
-Objects are compared key by key; anything else that differs is replaced whole.
+Objects are compared key by key; any other value that differs is replaced as a whole.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from ledger.events import JsonObject
 
 
 def json_patch(before: JsonObject, after: JsonObject) -> list[JsonObject]:
-    """Return the operations that make *after* of *before*, in an order in which they can be applied."""
+    """Return the operations that turn *before* into *after*, in an order in which they can be applied."""
     return list(_operations(before, after, ""))
 
 
@@ -30,7 +30,7 @@ def _operations(before: JsonObject, after: JsonObject, path: str) -> Iterator[Js
 
 
 def _same(first: Any, other: Any) -> bool:
-    """Tell whether two values are the same JSON; ``1``, ``1.0`` and ``true`` are not."""
+    """Tell whether two values are the same JSON: ``1``, ``1.0`` and ``true`` are different."""
     return canonical_json(first) == canonical_json(other)
 
 

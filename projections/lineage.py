@@ -1,8 +1,8 @@
-"""What became of what: which entries a summary stands for, and what an entry reached. A fold, and two questions.
+"""Lineage: the entries a summary stands for, and the summaries and contexts an entry reached. A fold, two queries.
 
-An entry reaches a summary that covers it, or whose prompt named it as the session's task; whatever folds a
-summary reaches on; and what a model was shown holds what its entries and summaries hold. All of it follows
-from recorded versions and ids, never from comparing texts: a poisoned entry is found where its words are not.
+An entry reaches a summary that covers it, or whose prompt named it as the task of the session; it also reaches the
+summaries that fold such a summary, and the recorded contexts that show any of them. All of this follows from recorded
+versions and ids, never from comparing texts: a poisoned entry is found even where its words are not repeated.
 
 Source: trust M-5, P-17.
 """
@@ -47,12 +47,12 @@ from projections.projection import Projection
 from projections.strategies import COMPACTIONS
 from projections.window import ActiveEntries
 
-#: How something was reached: its range covers the entry, its prompt named it, or it holds a summary that was.
+#: How an entry reached it: its range covers the entry, its prompt named it, it folds a summary, or it shows the entry.
 How: TypeAlias = Literal["covers", "task", "folds", "shows"]
 
 
 class SummaryOrigin(msgspec.Struct, frozen=True):
-    """A summary and what went into it; *task* is the version of the entry its prompt named as the task, or 0."""
+    """A summary and its sources; *task* is the version of the entry that its prompt named as the task, or 0."""
 
     version: int
     summary_id: str
@@ -62,16 +62,16 @@ class SummaryOrigin(msgspec.Struct, frozen=True):
 
 
 class Lineage(msgspec.Struct, frozen=True):
-    """All summaries ever made and all contexts recorded, oldest first."""
+    """All summaries ever created and all recorded contexts, oldest first."""
 
     summaries: PersistentList[SummaryOrigin] = PersistentList()
     contexts: PersistentList[tuple[int, ContextRendered]] = PersistentList()
-    #: The active entries, for the task of the next request, and the tasks of requests under way.
+    #: The active entries, for the task of the next request, and the tasks of running requests.
     window: ActiveEntries = ActiveEntries()
     tasks: tuple[tuple[str, int], ...] = ()
 
 
-#: What derives neither a summary nor a context.
+#: Events from which neither a summary nor a context is derived.
 NothingDerived: TypeAlias = (
     SessionOpened
     | SessionRestored
@@ -90,7 +90,7 @@ NothingDerived: TypeAlias = (
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """The versions of the entries a summary stands for, and the summaries it folds, nearest first; transitively."""
+    """The versions of the entries a summary stands for, and all summaries it folds, directly or not, nearest first."""
 
     covered: Ranges
     via: tuple[str, ...] = ()
@@ -99,7 +99,7 @@ class Origin(msgspec.Struct, frozen=True):
 class Reached(msgspec.Struct, frozen=True):
     """A summary, or a context (its *summary_id* is empty), that an entry reached.
 
-    *version* is that of its event, *via* the summaries between the entry and it, nearest to it first.
+    *version* is the version of its event, *via* the summaries between it and the entry, nearest to it first.
     """
 
     version: int
@@ -116,10 +116,10 @@ class Reach(msgspec.Struct, frozen=True):
 
 
 def evolve(state: Lineage, event: RecordedEvent) -> Lineage:
-    """Return the lineage after *event*; an event type that is new must say here what it derives from what.
+    """Return the lineage after *event*; a new event type must be handled here.
 
     Raises:
-        UnknownEvent: a newer release wrote it, so what it derives is not known here.
+        UnknownEvent: a newer release wrote it, so this release does not know what is derived from it.
     """
     match event.payload:
         case EntryAdded() | EntryEdited() | EntryRemoved() | SessionCleared():
@@ -139,7 +139,7 @@ def evolve(state: Lineage, event: RecordedEvent) -> Lineage:
         case ContextRendered() as payload:
             return replace(state, contexts=state.contexts.append((event.version, payload)))
         case ContextSet(summary_id=str(summary_id), folds=folds):
-            # its caller may have written it from what it replaces
+            # the caller may have written it from the summaries that it replaces
             return replace(
                 state, summaries=state.summaries.append(SummaryOrigin(event.version, summary_id, (), folds, 0))
             )
@@ -151,16 +151,16 @@ def evolve(state: Lineage, event: RecordedEvent) -> Lineage:
 
 
 def _check_derives_nothing(payload: NothingDerived) -> None:
-    """Take what makes no summary and shows none; its type is the check."""
+    """Accept only events that derive nothing; the type checker does the check."""
 
 
 def origin(lineage: Lineage, summary_id: str) -> Origin:
-    """Return what the summary stands for, through all summaries it folds; nothing if there is no such summary."""
+    """Return what the summary stands for, through all summaries it folds; empty if the summary does not exist."""
     by_id = {summary.summary_id: summary for summary in lineage.summaries}
     covered: list[Ranges] = []
     via: list[str] = []
     waiting = [summary_id]
-    for name in waiting:  # grows while it is walked; each name once, so nonsense that goes in circles ends
+    for name in waiting:  # grows during the loop; each name is added once, so cycles end
         if name in by_id:
             covered.append(by_id[name].covered)
             fresh = [fold for fold in by_id[name].folds if fold not in waiting]
@@ -194,7 +194,7 @@ def reach(lineage: Lineage, versions: Iterable[int]) -> Reach:
 
 
 def _names_task(strategy: str) -> bool:
-    """Tell whether the prompts of *strategy* name the task; of one that is not installed here, assume it."""
+    """Tell whether the prompts of *strategy* name the task; a strategy that is not installed is assumed to."""
     known = COMPACTIONS.get(strategy)
     return known is None or known.sees_opening
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-#: Model → tokens: the names that the working-memory API takes, as its contract states them.
+#: Model → tokens: the names of the working-memory API, with the numbers of its contract.
 NAMED: Final = {
     "gpt-3.5-turbo": 4_096,
     "text-embedding-ada-002": 8_191,
@@ -41,7 +41,7 @@ NAMED: Final = {
     "claude-opus-4-5-20251101": 200_000,
 }
 
-#: Of other models the longest matching beginning of the name wins.
+#: For other models, the longest matching prefix of the name is used.
 _FAMILIES: Final = {
     "gpt-4-turbo": 128_000,
     "gpt-5": 400_000,
@@ -54,7 +54,7 @@ _FAMILIES: Final = {
 
 
 def window_tokens(model: str | None) -> int | None:
-    """Return the context window of *model*, also of its newer releases; none if it is not known here."""
+    """Return the context window of *model*, in tokens, or None if it is unknown; prefixes match newer releases."""
     name = (model or "").rpartition("/")[2]
     if name in NAMED:
         return NAMED[name]

@@ -1,7 +1,7 @@
 """An immutable list whose append costs the same at any length.
 
-A fold keeps every state it ever returned valid, so it may not append in place, and copying a tuple of ten
-thousand entries at each message is what this product exists to avoid.
+Every state that a fold returned stays valid, so a fold cannot append in place; and copying a tuple of ten thousand
+entries for each message would be too slow.
 """
 
 from bisect import bisect_left
@@ -15,10 +15,10 @@ _CHUNK = 64
 
 
 class _Chunk(tuple[T, ...]):
-    """A full chunk, and what has been measured of it: it never changes, and outlives the lists it is in."""
+    """A full chunk, with cached measurements: it never changes, and may be shared by many lists."""
 
     def measured(self, measure: Callable[[Sequence[T]], M]) -> M:
-        """Return what *measure* makes of it, worked out once."""
+        """Return the result of *measure*, computed once."""
         known: dict[Any, M] = self.__dict__
         if measure not in known:
             known[measure] = measure(self)
@@ -74,9 +74,9 @@ class PersistentList(Generic[T]):
         return bisect_left(self, wanted, key=key)
 
     def measured(self, measure: Callable[[Sequence[T]], M]) -> list[tuple[Sequence[T], M]]:
-        """Return the parts of the list in order, none empty, each with what the pure *measure* makes of it.
+        """Return the parts of the list in order, none empty, each with the result of the pure *measure*.
 
-        So a question about a long list costs one step for each part, for most of them were measured before.
+        Results are cached per part, so a query over a long list costs little for most parts.
         """
         parts: list[tuple[Sequence[T], M]] = [(chunk, chunk.measured(measure)) for chunk in self._chunks]
         return [*parts, (self._tail, measure(self._tail))] if self._tail else parts

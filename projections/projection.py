@@ -1,6 +1,6 @@
 """A projection is a named, versioned fold.
 
-Raise its version when its meaning changes: stored states of the old version are then ignored and rebuilt
+Raise its version when its meaning changes: stored states of the old version are then ignored and built again
 (design §6).
 """
 

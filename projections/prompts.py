@@ -1,7 +1,7 @@
-"""What a summarizer is asked: templates filled in one pass, transcripts, and a hash of the request.
+"""Requests to a summarizer: templates filled in one pass, transcripts, and a hash of the request.
 
-Text from a conversation stays apart from the words around it (`PromptPart.data`), so that whoever sends the
-request can fence it, and so that inserted text is never scanned for placeholders.
+Text from a conversation is kept apart from the text around it (`PromptPart.data`), so that the sender of the request
+can fence it, and so that inserted text is never searched for placeholders.
 
 Source: R-SUM-1, R-SUM-4, R-SUM-6, R-SUM-7, R-000-13; trust M-4.
 """
@@ -25,7 +25,7 @@ _PLACEHOLDER = re.compile(r"\{([A-Za-z_]+)\}")
 
 
 class PromptPart(msgspec.Struct, frozen=True):
-    """A piece of a message; *data* says that it was said in the conversation, not written by us."""
+    """A piece of a message; *data* is true for text from the conversation, false for the text of a template."""
 
     text: str
     data: bool = False
@@ -39,17 +39,17 @@ class ModelMessage(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The message unfenced, as it is hashed."""
+        """The message without fences, as it is hashed."""
         return "".join(part.text for part in self.parts)
 
     def fenced(self, token: str) -> str:
-        """Return the text with each piece of data between two lines that carry *token* (R-SUM-7)."""
+        """Return the text with each piece of data between two lines that contain *token* (R-SUM-7)."""
         fence = f"[conversation {token}]"
         return "".join(f"{fence}\n{part.text}\n{fence}" if part.data else part.text for part in self.parts)
 
 
 class SummaryRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """One call of a summarizer, and the material it speaks about."""
+    """One call of a summarizer, with its material."""
 
     messages: tuple[ModelMessage, ...]
     template_hash: str
@@ -58,19 +58,19 @@ class SummaryRequest(msgspec.Struct, frozen=True, kw_only=True):
     target_tokens: int | None = None
     entries: tuple[Entry, ...] = ()
     folded: tuple[str, ...] = ()
-    #: What the answer should be, for whoever estimates one.
+    #: The form of the answer, needed to estimate one.
     form: Literal["text", "json"] = "text"
 
     @property
     def request_hash(self) -> str:
-        """Return the SHA-256 (hex) of messages, model and parameters, before any fence. Source: R-SUM-6."""
+        """The SHA-256 (hex) of messages, model and parameters, without fences. Source: R-SUM-6."""
         messages = [{"role": message.role, "content": message.text} for message in self.messages]
         asked = {"messages": messages, "model": self.model, "parameters": self.parameters}
         return sha256(canonical_json(asked)).hexdigest()
 
     @property
     def source(self) -> str:
-        """The conversation text in the request, without the words around it."""
+        """The conversation text in the request, without the text around it."""
         return "\n".join(part.text for message in self.messages for part in message.parts if part.data)
 
 
@@ -88,14 +88,14 @@ def fill(template: str, values: Mapping[str, str]) -> tuple[PromptPart, ...]:
 
 
 def fence_token(request: SummaryRequest, random_hex: Callable[[int], str]) -> str:
-    """Return a token that occurs nowhere in the conversation, for the lines around it. Source: R-SUM-7, trust M-4."""
+    """Return a token, for the fences, that the conversation does not contain. Source: R-SUM-7, trust M-4."""
     while (token := random_hex(8)) in request.source:
         pass
     return token
 
 
 def label(entry: Entry) -> str:
-    """Return who speaks in a transcript line. Source: R-000-13."""
+    """Return the label of an entry in a transcript. Source: R-000-13."""
     match entry.kind:
         case "tool_call":
             return f"Tool Call ({entry.tool_name})"
@@ -114,7 +114,7 @@ def transcript(entries: Iterable[Entry]) -> str:
 
 
 def material(entries: Iterable[Entry], folded: Iterable[Summary]) -> str:
-    """Return the transcript, after the summaries it continues and a blank line."""
+    """Return the summaries that the transcript continues, a blank line, and the transcript."""
     return "\n\n".join([*(summary.text for summary in folded), transcript(entries)])
 
 
@@ -130,7 +130,7 @@ def ask(
 ) -> SummaryRequest:
     """Return the request whose user message is *template* with the transcript as ``{content}``.
 
-    The hash of the words around the data is kept with each summary (trust M-4).
+    The hash of the template is stored with each summary (trust M-4).
     """
     return ask_with(
         {"content": material(entries, folded)},
@@ -156,7 +156,7 @@ def ask_with(
     target_tokens: int | None,
     form: Literal["text", "json"] = "text",
 ) -> SummaryRequest:
-    """Return the request whose user message is *template* with *values*, which are data, in their places."""
+    """Return the request whose user message is *template*, its placeholders filled with *values*, which are data."""
     messages = [ModelMessage("user", fill(template, values))]
     if system is not None:
         messages.insert(0, ModelMessage("system", (PromptPart(system),)))

@@ -1,6 +1,6 @@
-"""Sets of versions as inclusive pairs, ascending and apart: ``((1, 90), (93, 93))``.
+"""Sets of versions as inclusive pairs, ascending and not adjacent: ``((1, 90), (93, 93))``.
 
-Events and summaries name what they cover this way, so their size does not grow with what they cover.
+Events and summaries store what they cover in this form, so their size does not grow with it.
 """
 
 from bisect import bisect_right
@@ -21,14 +21,14 @@ def ranges_of(versions: Iterable[int]) -> Ranges:
 
 
 def add(ranges: Ranges, version: int) -> Ranges:
-    """Return *ranges* with a *version* above all of its versions."""
+    """Return *ranges* with *version* added, which is above all others."""
     if ranges and ranges[-1][1] == version - 1:
         return (*ranges[:-1], (ranges[-1][0], version))
     return (*ranges, (version, version))
 
 
 def union(parts: Iterable[Ranges]) -> Ranges:
-    """Return what is in any of *parts*, which may be in any order."""
+    """Return the versions in any of *parts*, which may be in any order."""
     merged: list[tuple[int, int]] = []
     for first, last in sorted(pair for part in parts for pair in part):
         if merged and merged[-1][1] >= first - 1:

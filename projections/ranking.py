@@ -1,4 +1,4 @@
-"""How several rankings of the same things become one. Pure."""
+"""Fusion of several rankings of the same items into one. Pure."""
 
 import re
 from collections.abc import Hashable, Iterable, Sequence
@@ -12,14 +12,14 @@ _WORD: Final = re.compile(r"\w+")
 
 
 def words(text: str) -> list[str]:
-    """Return the words of *text* in lower case, in order: what the text search configuration ``simple`` compares."""
+    """Return the words of *text* in lower case, in order, as the text search configuration ``simple`` does."""
     return _WORD.findall(text.lower())
 
 
 def fuse(rankings: Iterable[Sequence[T]], *, k: int = RRF_K) -> list[tuple[T, float]]:
-    """Return what is in any of *rankings*, each best first, by reciprocal rank fusion: the sum of 1 / (k + rank).
+    """Return the items of *rankings*, each best first, by reciprocal rank fusion: the sum of 1 / (k + rank).
 
-    Among equals the one that an earlier ranking has first comes first.
+    Items with equal scores are in the order of the first ranking that has them.
     """
     scores: dict[T, float] = {}
     for ranking in rankings:

@@ -1,4 +1,4 @@
-"""How fresh a record is, and what that does to its rank. Pure. Source: http W-46."""
+"""How recent a record is, and how this changes its rank. Pure. Source: http W-46."""
 
 from datetime import datetime
 from typing import Final
@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 DAY_S: Final = 86_400.0
-#: Half-lives beyond which a share is none: a power of so many would leave the range of doubles.
+#: Half-lives after which nothing is left: a larger power would leave the range of doubles.
 MOST_HALVINGS: Final = 1_000.0
 
 
@@ -21,17 +21,17 @@ class Recency(msgspec.Struct, frozen=True, kw_only=True):
     recency_weight: float = 0.2
 
     def of(self, *, last_accessed: datetime, created_at: datetime, now: datetime) -> float:
-        """Return how fresh something is, 0 to 1; what is of the future counts as of *now*."""
+        """Return how recent a record is, 0 to 1; times in the future count as *now*."""
         fresh = halved(last_accessed, now, self.half_life_last_access_days)
         novel = halved(created_at, now, self.half_life_created_days)
         return min(1.0, max(0.0, self.freshness_weight * fresh + self.novelty_weight * novel))
 
     def rank(self, *, distance: float, recency: float) -> float:
-        """Return the rank of a hit, the higher the better."""
+        """Return the rank of a hit; higher is better."""
         return self.semantic_weight * (1 - distance) + self.recency_weight * recency
 
 
 def halved(moment: datetime, now: datetime, half_life_days: float) -> float:
-    """Return what is left of 1 that was whole at *moment*."""
+    """Return what is left now of a value that was 1 at *moment*."""
     halvings = max(0.0, (now - moment).total_seconds() / DAY_S) / half_life_days
     return float(2.0 ** -min(halvings, MOST_HALVINGS))

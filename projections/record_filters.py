@@ -1,7 +1,7 @@
-"""Filters of long-term memory: JSON to conditions, and conditions to a yes or no. Pure. Source: http W-33.
+"""Filters of long-term memory: JSON to conditions, and conditions to true or false. Pure. Source: http W-33.
 
-All operators that are given hold together, and all filters too. A field with one value counts as a list of one, an
-absent one as an empty list; so a negation matches what is absent.
+All operators and all filters must hold. A field with one value counts as a list of one, an absent field as an empty
+list; so a negation matches an absent field.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ DateOperator: TypeAlias = Literal["gt", "gte", "lt", "lte", "eq", "ne", "between
 
 TAG_FIELDS: Final[tuple[TagField, ...]] = get_args(TagField)
 DATE_FIELDS: Final[tuple[DateField, ...]] = get_args(DateField)
-#: Lists whose values are compared without regard to case.
+#: Lists whose values are compared without case.
 LISTS: Final = frozenset({"topics", "entities"})
 MEMORY_TYPES: Final = ("message", "semantic", "episodic")
 
@@ -53,7 +53,7 @@ _MOST_VALUES: Final = 1_000
 
 
 class Tag(msgspec.Struct, frozen=True):
-    """A condition on a field of text; *values* are folded for topics and entities."""
+    """A condition on a text field; *values* are case-folded for topics and entities."""
 
     field: TagField
     operator: TagOperator
@@ -61,7 +61,7 @@ class Tag(msgspec.Struct, frozen=True):
 
 
 class Date(msgspec.Struct, frozen=True):
-    """A condition on a moment; ``eq`` and ``ne`` compare whole seconds, ``between`` includes both ends."""
+    """A condition on a time; ``eq`` and ``ne`` compare whole seconds, ``between`` includes both ends."""
 
     field: DateField
     operator: DateOperator
@@ -77,7 +77,7 @@ def folded(field: str, text: str) -> str:
 
 
 def parse(body: Mapping[str, Any]) -> tuple[FilterCondition, ...]:
-    """Return the conditions of all filters in a search's *body*; other keys are not looked at.
+    """Return the conditions of all filters in the *body* of a search; other keys are ignored.
 
     Raises:
         InvalidInput: ``bad_filter``, with the path of the fault.
@@ -91,7 +91,7 @@ def parse(body: Mapping[str, Any]) -> tuple[FilterCondition, ...]:
 
 
 def tag_matches(condition: Tag, values: Sequence[str]) -> bool:
-    """Tell whether *values*, folded as the condition's are, keep it."""
+    """Tell whether *values*, folded like those of the condition, match it."""
     wanted = condition.values
     match condition.operator:
         case "eq":
@@ -111,7 +111,7 @@ def tag_matches(condition: Tag, values: Sequence[str]) -> bool:
 
 
 def date_matches(condition: Date, moment: datetime | None) -> bool:
-    """Tell whether *moment* keeps the condition; an absent one keeps only ``ne``."""
+    """Tell whether *moment* matches the condition; None matches only ``ne``."""
     if moment is None:
         return condition.operator == "ne"
     first, last = condition.times[0], condition.times[-1]
@@ -135,7 +135,7 @@ def date_matches(condition: Date, moment: datetime | None) -> bool:
 
 
 def moment_of(value: object, *, field: str) -> datetime:
-    """Return a moment of JSON; one without an offset is in UTC (http W-6).
+    """Return a time from JSON; without an offset it is in UTC (http W-6).
 
     Raises:
         InvalidInput: ``bad_time``.
@@ -144,24 +144,25 @@ def moment_of(value: object, *, field: str) -> datetime:
         found = value if isinstance(value, datetime) else datetime.fromisoformat(_text(value, field))
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (ValueError, OverflowError):
-        raise InvalidInput("bad_time", "is a moment in ISO 8601, such as 2026-05-01T12:00:00Z", field=field) from None
+        message = "must be a time in ISO 8601, such as 2026-05-01T12:00:00Z"
+        raise InvalidInput("bad_time", message, field=field) from None
 
 
 def _operators(body: Mapping[str, Any], name: str, spellings: Mapping[str, str]) -> dict[str, Any]:
-    """Return the operators given for a field; those that are null are not."""
+    """Return the operators given for a field, without those that are null."""
     given = body.get(name)
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise _bad(name, f"is an object of operators: {', '.join(spellings)}")
+        raise _bad(name, f"must be an object with some of these operators: {', '.join(spellings)}")
     for key in given:
         if key not in spellings and key not in _TOLERATED:
-            raise _bad(name, f"takes the operators {', '.join(spellings)}")
+            raise _bad(name, f"has an unknown operator; use some of {', '.join(spellings)}")
     used = {key: value for key, value in given.items() if key in spellings and value is not None}
     meant = {spellings[key] for key in used}
     for alone in ("startswith", "between"):
         if alone in meant and len(meant) > 1:
-            raise _bad(name, f"{alone} stands alone")
+            raise _bad(name, f"give no other operator beside {alone}")
     for first, other in (("eq", "ne"), ("any", "all")):
         if {first, other} <= meant:
             raise _bad(name, f"give {first} or {other}, not both")
@@ -175,9 +176,9 @@ def _tags(name: TagField, given: Mapping[str, Any]) -> list[FilterCondition]:
         values = _list(value, field) if operator in _OF_LISTS else [value]
         texts = [_text(value, field) for value in values]
         if operator == "startswith" and not texts[0]:
-            raise _bad(field, "a prefix is not empty")
+            raise _bad(field, "must not be empty")
         if name == "memory_type" and operator != "startswith" and not set(texts) <= set(MEMORY_TYPES):
-            raise _bad(field, f"is one of {', '.join(MEMORY_TYPES)}")
+            raise _bad(field, f"must be one of {', '.join(MEMORY_TYPES)}")
         conditions.append(Tag(name, operator, tuple(folded(name, text) for text in texts)))
     return conditions
 
@@ -188,22 +189,22 @@ def _dates(name: DateField, given: Mapping[str, Any]) -> list[FilterCondition]:
         operator, field = _DATES[key], f"{name}.{key}"
         times = _list(value, field) if operator == "between" else [value]
         if operator == "between" and len(times) != 2:
-            raise _bad(field, "is a list of two moments")
+            raise _bad(field, "must be a list of two times")
         conditions.append(Date(name, operator, tuple(moment_of(time, field=field) for time in times)))
     return conditions
 
 
 def _list(value: object, field: str) -> list[Any]:
     if not isinstance(value, list | tuple) or not value:
-        raise _bad(field, "is a list with at least one value")
+        raise _bad(field, "must be a list with at least one value")
     if len(value) > _MOST_VALUES:
-        raise _bad(field, f"has at most {_MOST_VALUES} values")
+        raise _bad(field, f"must have at most {_MOST_VALUES} values")
     return list(value)
 
 
 def _text(value: object, field: str) -> str:
     if not isinstance(value, str) or "\x00" in value or not _is_unicode(value):
-        raise _bad(field, "is text")
+        raise _bad(field, "must be text")
     return value
 
 

@@ -1,4 +1,4 @@
-"""Long-term memory as a fold: what became of each record of one stream. Pure. Source: http W-26 … W-29, W-71."""
+"""Long-term memory as a fold: the records of one stream. Pure. Source: http W-26 … W-29, W-71."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ from ledger.events import (
     to_datetime,
 )
 
-#: The session_id of streams that hold records (trust R-1): no session has such a name (trust N-3).
+#: The session_id of streams of records (trust R-1): no session can have this name (trust N-3).
 RECORDS: Final = "/records"
 
 LIVE: Final = "live"
@@ -32,10 +32,10 @@ MERGED: Final = "merged"
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A record of long-term memory as it is, found or not.
+    """A record of long-term memory, whether or not search finds it.
 
-    *version* is that of the newest event about it: its revision. *status* is ``live``, ``merged``, or the reason
-    it was deleted for. *merges* are the versions of the events that merged it into another record.
+    *version*, its revision, is the version of the newest event about it. *status* is ``live``, ``merged``, or the
+    reason of its deletion. *merges* are the versions of the events that merged it into another record.
     """
 
     record_id: str
@@ -50,12 +50,12 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def live(self) -> bool:
-        """Whether it is found."""
+        """Whether search finds it."""
         return self.status == LIVE
 
     @property
     def created_at(self) -> datetime:
-        """When it was made: the client's claim, else when it was stored."""
+        """When it was created: the client's time, or else when it was stored."""
         return self.fields.created_at or to_datetime(self.persisted_us)
 
     @property
@@ -65,12 +65,12 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def updated_at(self) -> datetime:
-        """When what it says was last changed."""
+        """When its content was last changed."""
         return to_datetime(self.updated_us)
 
 
 def about(event: RecordedEvent) -> tuple[str, ...]:
-    """Return the ids of the records that *event* changes; none if it is about no record.
+    """Return the ids of the records that *event* changes; there may be none.
 
     Raises:
         UnknownEvent: a newer release wrote it (design §4).
@@ -87,7 +87,7 @@ def about(event: RecordedEvent) -> tuple[str, ...]:
 
 
 def evolve(known: Mapping[str, Record], event: RecordedEvent) -> list[Record]:
-    """Return the records that *event* changes, as they are after it; *known* are those of the stream before.
+    """Return the records that *event* changes, as they are after it; *known* are the records before.
 
     Raises:
         UnknownEvent: a newer release wrote it (design §4).
@@ -145,15 +145,12 @@ def fold(events: Iterable[RecordedEvent], known: Mapping[str, Record] | None = N
 
 
 def identity(fields: MemoryFields) -> bytes:
-    """Return what two records of one stream have in common whose `memory_hash` is equal."""
+    """Return a digest that is equal for two records of one stream if and only if their `memory_hash` is."""
     return sha256(canonical_json([fields.text, fields.session_id, fields.memory_type])).digest()
 
 
 def memory_hash(fields: MemoryFields, *, user_id: str | None, namespace: str | None) -> str:
-    """Return the hash of what a record says and of whom; names that are missing are null.
-
-    Source: http W-29.
-    """
+    """Return the hash of a record's content and names; missing names are null. Source: http W-29."""
     hashed = {
         "text": fields.text,
         "user_id": user_id,

@@ -1,4 +1,4 @@
-"""A window as a model or a program gets it: text, chat messages, or the rolling shape. Stored entries never change.
+"""Rendering of a window: as text, as chat messages, or in the rolling shape. Stored entries never change.
 
 Source: R-WIN-3, R-GEN-5, R-000-12, R-001-8.
 """
@@ -21,19 +21,19 @@ _CONVERSATION = "=== Recent Conversation ==="
 _GAP = "[…]"
 
 
-#: What a line may come from.
+#: What a line or message may come from.
 Shown: TypeAlias = Summary | Entry | Knowledge
 
 
 class ShownText(NamedTuple):
-    """A piece of the text a model is shown, one or more whole lines, and what it came from; headers from nothing."""
+    """One or more whole lines of the text that a model is shown, and their source; headers have none."""
 
     text: str
     source: Shown | None = None
 
 
 class ShownMessage(NamedTuple):
-    """A chat message a model is shown, and what it came from: several calls of tools are one message."""
+    """A chat message that a model is shown, and its sources: several tool calls are one message."""
 
     message: JsonObject
     sources: tuple[Shown, ...]
@@ -42,7 +42,7 @@ class ShownMessage(NamedTuple):
 def context_text(window: Window, *, conversation_first: bool = False) -> str:
     """Return summaries, knowledge and conversation under their headers; an empty section is left out.
 
-    Before a recalled entry that does not follow on the one shown before it stands a line ``[…]``.
+    A line ``[…]`` marks a gap before or after recalled entries.
 
     Source: R-000-12, R-REC-4, R-KB-2.
     """
@@ -50,7 +50,7 @@ def context_text(window: Window, *, conversation_first: bool = False) -> str:
 
 
 def context_pieces(window: Window, *, conversation_first: bool = False) -> list[ShownText]:
-    """Return `context_text` in pieces, which line feeds join, each with its source."""
+    """Return `context_text` in pieces, to be joined with line feeds, each with its source."""
     sections = []
     if window.summaries:
         shown = (ShownText(f"{_days(summary)}{summary.text}", summary) for summary in window.summaries)
@@ -74,15 +74,15 @@ def context_pieces(window: Window, *, conversation_first: bool = False) -> list[
 
 
 def _spaced(shown: Iterable[ShownText]) -> list[ShownText]:
-    """Return *shown* with a blank line between any two."""
+    """Return *shown* with blank lines between."""
     return [piece for shown_text in shown for piece in (shown_text, ShownText(""))][:-1]
 
 
 def chat_messages(window: Window, *, summary_role: str = "user") -> list[JsonObject]:
     """Return the window as OpenAI chat messages, in its order.
 
-    Calls of one unit become one assistant message, followed by their results; a call that never got a result
-    becomes plain text, a result without its call context (R-WIN-3), so that any endpoint takes the list.
+    Calls of one unit become one assistant message, followed by their results; a call without result becomes plain
+    text, a result without its call becomes context (R-WIN-3), so that any endpoint accepts the list.
     """
     return [shown.message for shown in shown_messages(window, summary_role=summary_role)]
 
@@ -96,7 +96,7 @@ def shown_messages(window: Window, *, summary_role: str = "user") -> list[ShownM
     }
     messages: list[ShownMessage] = []
     done: set[int] = set()
-    spoken: Entry | None = None  # the assistant's words right before, which may belong to the calls that follow
+    spoken: Entry | None = None  # the assistant's message right before, which may belong to the calls that follow
     gaps, known = window.gaps, _knowledge_place(window)
     for place, item in enumerate((*window.items, None)):
         if place == known:
@@ -126,7 +126,7 @@ def shown_messages(window: Window, *, summary_role: str = "user") -> list[ShownM
 
 
 def _knowledge_place(window: Window) -> int | None:
-    """Return before which item knowledge stands: after the summaries, else after pinned entries. Source: R-KB-2."""
+    """Return the index of the item before which knowledge is shown, or None if there is none. Source: R-KB-2."""
     if not window.knowledge:
         return None
     ahead = [
@@ -143,7 +143,7 @@ def _knowledge_as_message(window: Window) -> str:
 
 
 def summary_as_message(summary: Summary) -> str:
-    """Return the summary's text under the line that says what it is, unless it begins with it. Source: R-WIN-3."""
+    """Return the text of the summary under a header line, unless it begins with it. Source: R-WIN-3."""
     return summary.text if summary.text.startswith(SUMMARY_HEADER) else f"{SUMMARY_HEADER}\n{summary.text}"
 
 
@@ -228,7 +228,7 @@ def _request_and_response(entries: Iterable[Entry]) -> JsonObject:
 
 
 def _whole(entry: Entry | None) -> Any:
-    """Return the JSON an entry was given with, else its text."""
+    """Return the JSON of an entry, or else its text."""
     if entry is None:
         return None
     return entry.content if entry.data is None else entry.data

@@ -1,9 +1,8 @@
-"""What can be found of a session, as a fold: which pieces of text each event adds, and which it takes away. Pure.
+"""The searchable text of a session, as a fold: the pieces of text that each event adds and removes. Pure.
 
-A piece names its text by reference: the event, and the characters of its text. Entries that left the window by
-a compaction stay findable; removed and cleared ones do not; erased ones only when asked for (R-REC-4).
-Knowledge is what a summary was split into for a knowledge base; it outlives a clear, but not the end of the
-session's life (R-KB-3).
+A piece refers to its text: the event, and the characters of its text. Entries that a compaction moved out of the
+window can still be found; removed and cleared ones cannot; erased ones only on request (R-REC-4). Knowledge is a
+summary, split into pieces for a knowledge base; it outlives a clear, but not the life of the session (R-KB-3).
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,7 +21,7 @@ from ledger.events import (
 )
 
 PIECE_CHARACTERS: Final = 50_000
-"""Longer texts are indexed in parts, for the search vector of one is bounded."""
+"""Longer texts are indexed in parts, because the size of a search vector is limited."""
 
 SearchKind: TypeAlias = Literal["entry", "summary", "knowledge"]
 
@@ -44,7 +43,7 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AddPieces(msgspec.Struct, frozen=True):
-    """Pieces to find."""
+    """Pieces that search can now find."""
 
     pieces: tuple[Piece, ...]
 
@@ -56,19 +55,19 @@ class Withdraw(msgspec.Struct, frozen=True):
 
 
 class Erase(msgspec.Struct, frozen=True):
-    """Entries were erased from the window: they are found only when asked for."""
+    """Entries were erased from the window: search finds them only on request."""
 
     covered: Ranges
 
 
 class Fold(msgspec.Struct, frozen=True):
-    """A newer summary stands for these; their knowledge goes with them."""
+    """A newer summary replaces these and their knowledge."""
 
     summary_ids: tuple[str, ...]
 
 
 class Forget(msgspec.Struct, frozen=True):
-    """The session was cleared; *ended* takes its knowledge too."""
+    """The session was cleared; if it *ended*, its knowledge is removed too."""
 
     ended: bool
 
@@ -77,7 +76,7 @@ SearchChange: TypeAlias = AddPieces | Withdraw | Erase | Fold | Forget
 
 
 def changes(event: RecordedEvent, knowledge: Iterable[Piece] = ()) -> list[SearchChange]:
-    """Return what *event* changes about what can be found, in order; *knowledge* is made of its summary."""
+    """Return how *event* changes what can be found, in order; *knowledge* are the pieces of its summary."""
     match event.payload:
         case EntryAdded(entry_id=entry_id) as payload:
             text = f"{payload.content}\n{payload.tool_name}" if payload.tool_name else payload.content

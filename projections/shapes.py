@@ -1,7 +1,7 @@
-"""The shapes in which a memory config may be written, and the canonical one. Source: R-CFG-4 … R-CFG-6.
+"""The accepted shapes of a memory config, and the canonical one. Source: R-CFG-4 … R-CFG-6.
 
-A shape is one function from normalised JSON to canonical JSON. Nothing is validated here but what could
-not be told apart; `config.load` does the rest.
+A shape is a function from normalised JSON to canonical JSON. Only what is needed to tell shapes apart is validated
+here; `config.load` does the rest.
 """
 
 import re
@@ -13,6 +13,7 @@ from ledger.events import JsonObject
 from ledger.strict_json import check_value
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
+_TWICE = "is given in two spellings; give it once"
 _CANONICAL = {"window", "compactions"}
 _COMMON = {"tokenizer", "summarizer", "formatter", "profile", "limit"}
 _TYPE_ALIASES = ("memory_strategy_id", "long_term_memory_id", "name")
@@ -31,7 +32,7 @@ _BLOCKS = {"size", "max_summaries", "unit", "include_first", "on_failure"}
 _ROLLING_WINDOW = {"size", "unit", "order"}
 _WORKFLOW = {"max_tokens", "compression_threshold", "preserve", "memory_compressor_config"}
 _WORKING_MEMORY = {"context_window", "model_name", "threshold", "keep_ratio", "generation_model", "prompt", "enabled"}
-#: As seed 004's environment spells them.
+#: The names in the environment of seed 004.
 _ENVIRONMENT = {
     "SUMMARIZATION_THRESHOLD": "threshold",
     "GENERATION_MODEL": "generation_model",
@@ -40,10 +41,10 @@ _ENVIRONMENT = {
 
 
 def canonical(raw: Mapping[str, Any] | Sequence[Any]) -> JsonObject:
-    """Return *raw* in canonical form: snake_case, defaults left out, one of the profiles spelled out.
+    """Return *raw* in canonical form: snake_case, without defaults, its profile written as strategies.
 
     Raises:
-        InvalidInput: ``bad_config``: a key twice, or a shape that cannot be told; or it is not JSON.
+        InvalidInput: ``bad_config``: a key is given twice, or the shape is ambiguous; or it is not JSON.
     """
     if isinstance(raw, list | tuple):
         raw = {"profile": "interactions", "strategies": raw}
@@ -53,7 +54,7 @@ def canonical(raw: Mapping[str, Any] | Sequence[Any]) -> JsonObject:
     profile = plain.get("profile") or _profile_by_keys(plain)
     shape = _PROFILES.get(profile) if isinstance(profile, str) else None
     if shape is None:
-        raise InvalidInput("bad_config", f"is one of {', '.join(sorted(_PROFILES))}", field="profile")
+        raise InvalidInput("bad_config", f"must be one of {', '.join(sorted(_PROFILES))}", field="profile")
     own = {name: value for name, value in plain.items() if name not in _COMMON}
     common = {name: value for name, value in plain.items() if name in _COMMON}
     return _with_types({**shape(own), **common, "profile": profile})
@@ -62,7 +63,7 @@ def canonical(raw: Mapping[str, Any] | Sequence[Any]) -> JsonObject:
 def merge(current: JsonObject, changes: Mapping[str, Any] | Sequence[Any]) -> JsonObject:
     """Return the canonical *current* with *changes*: top-level fields, or fields of its strategies. Source: R-CFG-9.
 
-    A null puts a field back to its default. Replacing ``window`` or ``compactions`` as a whole leaves the profile.
+    A null sets a field to its default. Replacing ``window`` or ``compactions`` as a whole removes the profile.
     """
     if isinstance(changes, list | tuple):
         return canonical(changes)
@@ -87,7 +88,8 @@ def _merge_fields(current: JsonObject, changes: JsonObject) -> tuple[JsonObject,
     """Return window and compactions with each change in every strategy that has the field."""
     strategies = [dict(current["window"]), *map(dict, current["compactions"])]
     if not current.get("profile"):
-        raise InvalidInput("bad_config", "change window or compactions instead", field=next(iter(changes)))
+        message = "cannot be set without a profile; change `window` or `compactions` instead"
+        raise InvalidInput("bad_config", message, field=next(iter(changes)))
     fields = {name for strategy in strategies for name in strategy} - {"type", "key"}
     _refuse_others(changes, fields)
     for strategy in strategies:
@@ -108,7 +110,7 @@ def _rolling(own: JsonObject) -> JsonObject:
 
 
 def _workflow(own: JsonObject) -> JsonObject:
-    """Seed 002: without a compressor nothing is pruned, and only the limit is watched (R-002-7)."""
+    """Return the shape of seed 002: without a compressor nothing is pruned, and only the limit is watched (R-002-7)."""
     _refuse_others(own, _WORKFLOW)
     outer = {name: value for name, value in own.items() if name != "memory_compressor_config"}
     compressor = own.get("memory_compressor_config")
@@ -116,28 +118,31 @@ def _workflow(own: JsonObject) -> JsonObject:
         limit = {name: value for name, value in outer.items() if name != "preserve"}
         return {"window": {"type": "full"}, "compactions": [], "limit": limit}
     if not isinstance(compressor, dict):
-        raise InvalidInput("bad_config", "is an object with a name", field="memory_compressor_config")
+        raise InvalidInput("bad_config", "must be an object with a `name`", field="memory_compressor_config")
     compressor_config = _with_type(compressor, {})
     if compressor_config.get("type") == "sliding_window":
         return {"window": {**outer, **compressor_config}, "compactions": []}
     if compressor_config.get("type") == "summarization":
         return {"window": {"type": "full"}, "compactions": [{**outer, **compressor_config}]}
-    raise InvalidInput("bad_config", "is sliding-window or summarization", field="memory_compressor_config.name")
+    raise InvalidInput("bad_config", "must be sliding-window or summarization", field="memory_compressor_config.name")
 
 
 def _interactions(own: JsonObject) -> JsonObject:
-    """Seed 003: one short-term strategy at most, and long-term ones in their order."""
+    """Return the shape of seed 003: at most one short-term strategy, and long-term strategies in order."""
     listed = own.get("strategies") if "strategies" in own else [own]
     if not isinstance(listed, list):
-        raise InvalidInput("bad_config", "is a list", field="strategies")
+        raise InvalidInput("bad_config", "must be a list", field="strategies")
     for at, item in enumerate(listed):
         if not isinstance(item, dict) or not {"memory_strategy_id", "long_term_memory_id", "type"} & item.keys():
-            raise InvalidInput("bad_config", "is an object that names a strategy", field=f"strategies[{at}]")
+            raise InvalidInput("bad_config", "must be an object that names a strategy", field=f"strategies[{at}]")
     if not listed:
-        raise InvalidInput("bad_config", "names no strategy; the profile `none` has none", field="strategies")
+        raise InvalidInput(
+            "bad_config", "must not be empty; for no strategy, use the profile `none`", field="strategies"
+        )
     windows = [item for item in listed if "memory_strategy_id" in item]
     if len(windows) > 1:
-        raise InvalidInput("bad_config", "there is one window", field=f"strategies[{listed.index(windows[1])}]")
+        message = "must not be a second window strategy; remove it"
+        raise InvalidInput("bad_config", message, field=f"strategies[{listed.index(windows[1])}]")
     others = [item for item in listed if "memory_strategy_id" not in item]
     return {"window": windows[0] if windows else {"type": "full"}, "compactions": others}
 
@@ -168,7 +173,7 @@ _PROFILES: dict[str, Callable[[JsonObject], JsonObject]] = {
 
 
 def _profile_by_keys(plain: JsonObject) -> str:
-    """Return the shape that only *plain* can have. Source: R-CFG-6."""
+    """Return the only profile that *plain* can have. Source: R-CFG-6."""
     own = plain.keys() - _COMMON
     if own & {"memory_strategy_id", "long_term_memory_id"}:
         return "interactions"
@@ -178,7 +183,7 @@ def _profile_by_keys(plain: JsonObject) -> str:
     }
     names = [name for name, has in found.items() if has]
     if len(names) != 1:
-        raise InvalidInput("bad_config", "could belong to several profiles; name a profile", field=min(own))
+        raise InvalidInput("bad_config", "could belong to several profiles; set `profile`", field=min(own))
     return names[0]
 
 
@@ -186,13 +191,13 @@ def _refuse_others(own: JsonObject, known: set[str]) -> None:
     for name in own:
         if name not in known:
             fields = ", ".join(sorted(known)) or "none of its own"
-            raise InvalidInput("bad_config", f"is no field of this profile; those are: {fields}", field=name)
+            raise InvalidInput("bad_config", f"is not a field of this profile; its fields are: {fields}", field=name)
 
 
 def _checked(raw: Any) -> JsonObject:
-    """Return *raw* normalised, if it is JSON as it may come through any door (trust N-11)."""
+    """Return *raw* normalised, if it is JSON within the limits of all input (trust N-11)."""
     if not isinstance(raw, Mapping):
-        raise InvalidInput("bad_config", "is a JSON object", field="config")
+        raise InvalidInput("bad_config", "must be a JSON object", field="config")
     check_value(dict(raw), field="config")
     return _normalise(raw, "")
 
@@ -205,7 +210,7 @@ def _normalise(raw: Mapping[str, Any], path: str) -> JsonObject:
         snake = "preserve" if snake == "preserve_message_types" else snake
         at = f"{path}.{snake}" if path else snake
         if snake in plain:
-            raise InvalidInput("bad_config", "is given twice, in two spellings", field=at)
+            raise InvalidInput("bad_config", _TWICE, field=at)
         plain[snake] = _normalise_value(value, at)
     return plain
 
@@ -243,7 +248,7 @@ def _with_type(strategy: JsonObject, values: Mapping[str, str]) -> JsonObject:
     for alias in _TYPE_ALIASES:
         if alias in named:
             if "type" in named:
-                raise InvalidInput("bad_config", "is given twice, in two spellings", field="type")
+                raise InvalidInput("bad_config", _TWICE, field="type")
             named["type"] = named.pop(alias)
     kind = named.get("type")
     if isinstance(kind, str):

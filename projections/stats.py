@@ -1,4 +1,4 @@
-"""How many entries came and where they went, as a fold; and the numbers a caller sees. Source: R-000-2."""
+"""Counts of entries by what happened to them, as a fold; and the statistics for callers. Source: R-000-2."""
 
 from datetime import datetime
 
@@ -10,7 +10,7 @@ from projections import ranges
 
 
 class Counts(msgspec.Struct, frozen=True):
-    """Entries since the last clear by what became of them (all others are active), and what compacting cost."""
+    """Entries since the last clear by what happened to them (the others are active), and the cost of compactions."""
 
     added: int = 0
     covered: int = 0
@@ -23,7 +23,7 @@ class Counts(msgspec.Struct, frozen=True):
 
 
 class SessionStats(msgspec.Struct, frozen=True, kw_only=True):
-    """The statistics of a session; every entry since the last clear is in one of four numbers."""
+    """The statistics of a session; each entry since the last clear is active, compressed, or removed."""
 
     total_entries: int = 0
     active_entries: int = 0

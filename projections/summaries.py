@@ -16,7 +16,7 @@ from ledger.events import (
 )
 from projections import ranges
 
-#: The key of what a caller wrote as summary (R-004-9); compactions have those of their configs.
+#: The key of a summary that a caller wrote (R-004-9); compactions have the keys of their configs.
 CONTEXT_KEY = "context"
 
 
@@ -41,22 +41,22 @@ class Summary(msgspec.Struct, frozen=True):
     trust: str | None = None
     claimed_at: datetime | None = None
     block: Block | None = None
-    #: It hides nothing: what it covers left by other ways, or is there still (R-CMP-2).
+    #: It hides nothing: what it covers is still there, or left in another way (R-CMP-2).
     overlay: bool = False
 
     @property
     def created_at(self) -> datetime:
-        """When it was made: when it was recorded, or what its import says."""
+        """When it was created: as its import says, or else when it was recorded."""
         return self.claimed_at or to_datetime(self.recorded_us)
 
     @property
     def compression_ratio(self) -> float:
-        """Original tokens per summary token: 3.5 means a third and less is left."""
+        """Original tokens per summary token: 3.5 means that less than a third is left."""
         return self.tokens_before / max(1, self.tokens)
 
     @property
     def entry_count(self) -> int:
-        """How many entries it covers itself, folded summaries not counted."""
+        """How many entries it covers itself, without those of folded summaries."""
         return ranges.size(self.covered)
 
 
@@ -71,7 +71,7 @@ class LiveSummaries(msgspec.Struct, frozen=True):
         return next((summary for summary in self.live if summary.summary_id == summary_id), None)
 
     def evict(self, key: str, *, before: int) -> "LiveSummaries":
-        """Return what is left when blocks of *key* numbered below *before* are dropped."""
+        """Return the summaries without the blocks of *key* whose number is below *before*."""
         remaining = tuple(
             summary
             for summary in self.live
@@ -97,7 +97,7 @@ def evolve(state: LiveSummaries, event: RecordedEvent) -> LiveSummaries:
 
 
 def summary_of(event: RecordedEvent, payload: CompactionCompleted, summary_id: str) -> Summary:
-    """Return the summary that a completed compaction brought."""
+    """Return the summary of a completed compaction."""
     return Summary(
         event.version,
         summary_id,
@@ -122,10 +122,7 @@ def summary_of(event: RecordedEvent, payload: CompactionCompleted, summary_id: s
 
 
 def summary_context(event: RecordedEvent, payload: ContextSet) -> Summary | None:
-    """Return the summary a caller wrote: it covers nothing and stands first; none if it was withdrawn.
-
-    Source: R-004-9.
-    """
+    """Return the summary that a caller wrote, which covers nothing and is first; None if it was removed (R-004-9)."""
     if payload.summary_id is None:
         return None
     return Summary(

@@ -1,4 +1,4 @@
-"""A line of text for each event: what happened, to what."""
+"""A line of text for each event."""
 
 from typing import assert_never
 
@@ -38,7 +38,7 @@ from projections.ranges import size
 
 
 def describe(event: Event | OpaqueEvent) -> str:
-    """Return what *event* says, in a few words."""
+    """Return a short description of *event*."""
     match event:
         case EntryAdded() | EntryEdited() | EntryRemoved() | EntriesExtracted() | EntriesIndexed():
             return _entries(event)

@@ -1,4 +1,4 @@
-"""A window cut to what a model takes: the oldest units go first, whole. Source: http W-43, W-68."""
+"""A window cut to the limit of a model: the oldest units are left out first, as a whole. Source: http W-43, W-68."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ from projections.window import Window
 def fitted(window: Window, limit: int | None) -> Window:
     """Return *window* with its oldest units left out until its tokens are at most *limit*; at least one stays.
 
-    Summaries and pinned entries stay, and count. A *limit* of none or below 1 is no limit.
+    Summaries and pinned entries stay, and count. None, or a *limit* below 1, means no limit.
     """
     if limit is None or limit < 1 or window.tokens <= limit:
         return window

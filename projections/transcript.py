@@ -1,4 +1,4 @@
-"""How entries belong together: units, which nothing may split, and interactions. Source: R-GEN-7 … R-GEN-12."""
+"""Groups of entries: units, which are never split, and interactions. Source: R-GEN-7 … R-GEN-12."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,7 +8,7 @@ from projections.entries import Entry
 
 
 class Unit(msgspec.Struct, frozen=True):
-    """The smallest thing kept or removed: a run of tool calls with their results, or one other entry."""
+    """The smallest group that stays or leaves as a whole: tool calls with their results, or one other entry."""
 
     entries: tuple[Entry, ...]
     open: bool = False
@@ -20,7 +20,7 @@ class Unit(msgspec.Struct, frozen=True):
 
     @property
     def last_version(self) -> int:
-        """Version of its newest entry, which a late result may put far behind the first."""
+        """Version of its newest entry; with a late result, far from the first."""
         return self.entries[-1].version
 
     @property
@@ -30,7 +30,7 @@ class Unit(msgspec.Struct, frozen=True):
 
 
 class Interaction(msgspec.Struct, frozen=True):
-    """A user message and everything until the next one, pinned entries left out (R-GEN-11)."""
+    """A user message and everything up to the next one, without pinned entries (R-GEN-11)."""
 
     entries: tuple[Entry, ...]
     closed: bool
@@ -57,10 +57,10 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Pairing:
-    """How *entries*, oldest first, belong together, whatever comes after them. Source: R-GEN-8, R-GEN-9.
+    """The units of *entries*, oldest first, independent of later entries. Source: R-GEN-8, R-GEN-9.
 
-    *units* are in the order of their oldest entry. *closed_at* tells, by the version of a tool call, from which version
-    on it was no longer open: that of its result, or of the user message that left it abandoned.
+    *units* are in the order of their oldest entry. *closed_at* maps the version of a tool call to the version that
+    closed it: that of its result, or of a user message before any result.
     """
 
     def __init__(self, entries: Iterable[Entry]) -> None:
@@ -69,7 +69,7 @@ class Pairing:
         self._pair(entries)
 
     def is_open(self, entries: Iterable[Entry], *, at: int) -> bool:
-        """Tell whether one of *entries* is a call that was open when the entry of version *at* had come."""
+        """Tell whether one of *entries* is a call that was open at version *at*."""
         return any(entry.kind == "tool_call" and self.closed_at.get(entry.version, at + 1) > at for entry in entries)
 
     def _pair(self, entries: Iterable[Entry]) -> None:
@@ -93,7 +93,7 @@ class Pairing:
                     units[home].append(entry)
                     continue
             elif entry.starts_interaction:
-                for call, _ in waiting:  # abandoned (R-GEN-9); a late result is theirs all the same
+                for call, _ in waiting:  # abandoned (R-GEN-9); a late result still belongs to them
                     self.closed_at.setdefault(call.version, entry.version)
             units.append([entry])
 
@@ -131,7 +131,7 @@ def group_interactions(entries: Iterable[Entry]) -> tuple[Interaction, ...]:
 
 
 def orphans(waiting: Sequence[Call], entries: Iterable[Entry]) -> set[int]:
-    """Return the versions of the tool results among *entries* that answer no call, *waiting* or among them."""
+    """Return the versions of tool results in *entries* that answer no call, neither *waiting* nor in *entries*."""
     left = list(waiting)
     found = set()
     for entry in entries:

@@ -1,8 +1,8 @@
-"""Part of a long conversation, found without looking at the rest of it.
+"""Selection of part of a long conversation, without reading the rest.
 
-What `projections.usage` says of any entries, worked out for the list that a state holds from what is known of its
-parts; so reading the newest messages costs as much in a session of 10,000 as in one of 100. Tool calls whose
-results are in another part make it look at the entries from there on.
+The functions of `projections.usage` for the entries of a state, computed from cached values of the parts of the list;
+so reading the newest messages takes as long in a session of 10,000 as in one of 100. If a tool call has its result
+in another part, the entries from there on are read.
 
 Source: R-004-10, http W-17, W-55, W-73.
 """
@@ -26,7 +26,7 @@ Entries: TypeAlias = PersistentList[Entry]
 
 
 class _Part(msgspec.Struct, frozen=True):
-    """What is known of a part: *whole* if no unit reaches out of it, *latest* as `most_recent` orders."""
+    """Cached values of a part: *whole* if no unit reaches out of it, *latest* as `most_recent` orders."""
 
     tokens: int
     whole: bool
@@ -46,7 +46,7 @@ def _part(entries: Sequence[Entry]) -> _Part:
 
 
 def newest(entries: Entries, count: int) -> tuple[Entry, ...]:
-    """Return the last *count* entries, one or more, by when they were said, as `most_recent` does."""
+    """Return the last *count* entries, one or more, by their time, as `most_recent` does."""
     chosen: list[tuple[tuple[datetime, int], Entry]] = []
     for part, known in reversed(entries.measured(_part)):
         if len(chosen) < count or known.latest > chosen[0][0]:
@@ -72,7 +72,7 @@ def newest_within(entries: Entries, limit: int) -> tuple[Entry, ...]:
 
 
 def versions_without(entries: Entries, shown: Sequence[Entry]) -> Ranges:
-    """Return the versions of *entries* that are not among those *shown*."""
+    """Return the versions of *entries* that are not *shown*."""
     shown_versions = sorted(entry.version for entry in shown)
     left: list[Ranges] = []
     for part, known in entries.measured(_part):

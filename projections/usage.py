@@ -1,4 +1,4 @@
-"""How full a model's context window is, and what of a conversation fits it: views that change nothing.
+"""How full the context window of a model is, and which part of a conversation fits: views that change nothing.
 
 Source: R-004-8, R-004-10.
 """
@@ -17,16 +17,16 @@ _ALL: Final = 100
 
 
 class ContextUsage(msgspec.Struct, frozen=True):
-    """Percentages: of the context window, and of what may be there before a summary is made."""
+    """Percentages: of the context window, and of the tokens at which a summary is created."""
 
     used: float
     until_summary: float
 
 
 def context_usage(config: Progressive, entries: Sequence[Entry]) -> ContextUsage | None:
-    """Return how full the window of *config* is with *entries*; none if it names neither window nor model.
+    """Return how full the window of *config* is with *entries*; None if it names neither window nor model.
 
-    At 100 % until the summary none is made yet: it takes one token more.
+    At 100 % until the summary there is none yet: it takes one more token.
 
     Source: R-004-8.
     """
@@ -43,11 +43,9 @@ def _percent(tokens: int, of: int) -> float:
 
 
 def fitting(entries: Sequence[Entry], limit: int) -> tuple[Entry, ...]:
-    """Return *entries*, oldest first, less the oldest units until *limit* tokens are left; the newest stays.
+    """Return *entries*, oldest first, without the oldest units, so that at most *limit* tokens are left.
 
-    An open call stays too, as everywhere (R-GEN-9).
-
-    Source: R-004-10.
+    The newest unit stays, and so do open calls (R-GEN-9). Source: R-004-10.
     """
     tokens = sum(entry.tokens for entry in entries)
     units = group_units(entries)
@@ -63,9 +61,9 @@ def fitting(entries: Sequence[Entry], limit: int) -> tuple[Entry, ...]:
 
 
 def most_recent(entries: Iterable[Entry], count: int) -> tuple[Entry, ...]:
-    """Return the last *count* entries by when they were said; all, in that order, if it is not positive.
+    """Return the last *count* entries by their time; all, in that order, if *count* is not positive.
 
-    The one view by timestamp. Source: R-004-10, http W-17.
+    This is the only view ordered by time. Source: R-004-10, http W-17.
     """
     ordered = sorted(entries, key=lambda entry: (entry.moment, entry.version))
     return tuple(ordered[-count:] if count > 0 else ordered)

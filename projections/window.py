@@ -1,4 +1,4 @@
-"""The entries in the window, as a fold; and what a window strategy makes of them. Source: R-GEN-4, R-WIN."""
+"""The entries in the window, as a fold; and the result of a window strategy. Source: R-GEN-4, R-WIN."""
 
 from itertools import pairwise
 
@@ -21,7 +21,7 @@ from projections.summaries import Summary
 
 
 class ActiveEntries(msgspec.Struct, frozen=True):
-    """The entries that no compaction, removal or clear has taken away, oldest first."""
+    """The entries that no compaction, removal or clear has removed, oldest first."""
 
     entries: PersistentList[Entry] = PersistentList()
     tokens: int = 0
@@ -47,11 +47,11 @@ class ActiveEntries(msgspec.Struct, frozen=True):
 
     @property
     def opening(self) -> Entry | None:
-        """The oldest active user message: the task, for prompts that name it."""
+        """The oldest active user message, which prompts may name as the task."""
         return next((entry for entry in self.entries if entry.starts_interaction), None)
 
     def newest(self, entry_id: str) -> Entry | None:
-        """Return the active entry with *entry_id*, looking from the newest back."""
+        """Return the newest active entry with *entry_id*, or None."""
         for index in range(len(self.entries) - 1, -1, -1):
             if self.entries[index].entry_id == entry_id:
                 return self.entries[index]
@@ -104,7 +104,7 @@ class Window(msgspec.Struct, frozen=True):
     tokens: int
     over_budget: bool = False
     dropped: int = 0
-    #: Versions of entries that a search brought back, with its score, ascending.
+    #: Versions of entries that a search found, ascending, each with its score.
     recalled: tuple[tuple[int, float], ...] = ()
     #: Pieces of knowledge, best first: one context item after the summaries, outside every budget (R-KB-2).
     knowledge: tuple[Knowledge, ...] = ()
@@ -112,7 +112,7 @@ class Window(msgspec.Struct, frozen=True):
 
     @property
     def gaps(self) -> frozenset[int]:
-        """Versions of entries before which something is left out, of which a recalled one is an end."""
+        """Versions of entries before which something is left out, next to a recalled entry."""
         recalled = {version for version, _ in self.recalled}
         shown = [1, *(entry.version for entry in self.entries)]
         return frozenset(now for before, now in pairwise(shown) if {before, now} & recalled and now != before + 1)

@@ -1,7 +1,7 @@
-"""Which entries a query is about: BM25 over their words, in memory and pure. Source: R-REC-1.
+"""Search for entries by BM25 over their words, in memory and pure. Source: R-REC-1.
 
-The same entries give the same scores in any process, so that replays agree. Words are compared as the search of a
-ledger compares them by default, with the text search configuration ``simple``; the database ranks them alike.
+The same entries give the same scores in any process, so that replays agree. Words are compared as the database does
+by default, with the text search configuration ``simple``; the database ranks them in the same way.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from projections.ranking import words
 
-#: How much a repeated word still adds, and how much a long text loses: the usual values.
+#: How much a repeated word adds, and how much a long text loses: the usual values.
 _K1: Final = 1.2
 _B: Final = 0.75
 
@@ -25,7 +25,7 @@ class Searcher(Protocol):
 
 
 class WordIndex:
-    """Grows with a conversation: adding and removing an entry cost the length of its text."""
+    """An index that grows with a conversation; the cost of a change depends on the length of the entry's text."""
 
     def __init__(self, texts: Iterable[tuple[int, str]] = ()) -> None:
         self._containing: dict[str, dict[int, int]] = {}
@@ -36,7 +36,7 @@ class WordIndex:
             self.add(version, text)
 
     def add(self, version: int, text: str) -> None:
-        """Take in an entry's *text*, in place of what it said before."""
+        """Add an entry's *text*, or replace its earlier text."""
         self.remove(version)
         counted = Counter(words(text))
         for term, count in counted.items():
@@ -46,13 +46,13 @@ class WordIndex:
         self._total += counted.total()
 
     def remove(self, version: int) -> None:
-        """Forget an entry, if it is known."""
+        """Remove an entry, if it is in the index."""
         for term in self._terms.pop(version, ()):
             del self._containing[term][version]
         self._total -= self._lengths.pop(version, 0)
 
     def search(self, query: str, top_k: int) -> list[tuple[int, float]]:
-        """Return at most *top_k* (version, score), score descending, then newest first; only what shares a word."""
+        """Return at most *top_k* (version, score) of entries that share a word, best first, then newest first."""
         scores: dict[int, float] = {}
         count = len(self._lengths)
         for term in dict.fromkeys(words(query)):

@@ -1,6 +1,6 @@
-"""What clients of the working-memory API keep beside the window, as a fold. Source: http W-18, W-20, W-47.
+"""What clients of the working-memory API store beside the window, as a fold. Source: http W-18, W-20, W-47.
 
-Each value names the version of the event it came from, so that a snapshot need not copy it.
+Each value names the version of its event, so that a snapshot does not have to copy it.
 """
 
 from datetime import datetime, timedelta
@@ -42,8 +42,8 @@ from projections import ranges
 
 _CONTEXTS: Final = 64
 
-#: What is done to a session without its client: it moves no expiry (http W-20).
-_BY_OURSELVES: Final = (
+#: Events that do not come from a client: they do not postpone the expiry (http W-20).
+_NOT_FROM_CLIENTS: Final = (
     CompactionRequested,
     CompactionCompleted,
     CompactionFailed,
@@ -69,23 +69,23 @@ class Memory(msgspec.Struct, frozen=True):
 
     @property
     def persisted_at(self) -> datetime | None:
-        """When it became a record; none if it has not."""
+        """When it became a record, or None."""
         return to_datetime(self.persisted_us) if self.persisted_us else None
 
     @property
     def created_at(self) -> datetime:
-        """When it was made: the client's time, else the recorded one."""
+        """When it was created: the client's time, or else the time of recording."""
         return self.fields.created_at or to_datetime(self.recorded_us)
 
 
 class EntryFlags(msgspec.Struct, frozen=True):
-    """Of which entries memories were made, and which became records of their own, when (microseconds)."""
+    """The entries from which memories were extracted, and those that became records, and when (microseconds)."""
 
     extracted: Ranges = ()
     persisted: tuple[tuple[int, int, int], ...] = ()
 
     def persisted_at(self, version: int) -> datetime | None:
-        """Return when the entry of *version* became a record; none if it has not."""
+        """Return when the entry of *version* became a record, or None."""
         return next((to_datetime(us) for first, last, us in self.persisted if first <= version <= last), None)
 
     def since(self, version: int) -> "EntryFlags":
@@ -97,24 +97,24 @@ class EntryFlags(msgspec.Struct, frozen=True):
 
 
 class WorkingMemory(msgspec.Struct, frozen=True):
-    """Session data, memories, lifetime, extraction strategy, and the number a client keeps as ``tokens``."""
+    """Session data, memories, lifetime, extraction strategy, and the number that a client stores as ``tokens``."""
 
     data: JsonObject = msgspec.field(default_factory=dict)
     #: The version that set each key of the data.
     set_at: dict[str, int] = msgspec.field(default_factory=dict)
     memories: tuple[Memory, ...] = ()
     ttl_seconds: int | None = None
-    #: When a client wrote last; kept from the moment there is a lifetime.
+    #: When a client last wrote; only recorded while there is a lifetime.
     touched_us: int = 0
     extraction: Extraction = Extraction()
     tokens: int = 0
     flags: EntryFlags = EntryFlags()
-    #: Digests of the newest texts that ever stood for what came before, oldest first.
+    #: Digests of the newest contexts of this life, oldest first.
     contexts: tuple[str, ...] = ()
 
     @property
     def expires_at(self) -> datetime | None:
-        """The moment from which the session is expired; none if it never is."""
+        """The time at which the session expires, or None if it never does."""
         if self.ttl_seconds is None:
             return None
         return to_datetime(self.touched_us) + timedelta(seconds=self.ttl_seconds)
@@ -124,12 +124,12 @@ class WorkingMemory(msgspec.Struct, frozen=True):
         return next((memory for memory in self.memories if memory.memory_id == memory_id), None)
 
     def had_context(self, text: str) -> bool:
-        """Tell whether *text* stood for what came before, now or earlier in this life."""
+        """Tell whether *text* is or was the context in this life."""
         return context_digest(text) in self.contexts
 
 
 def context_digest(text: str) -> str:
-    """Return what a context is remembered by."""
+    """Return the digest that identifies a context."""
     return sha256(text.encode()).hexdigest()[:16]
 
 
@@ -137,7 +137,7 @@ def evolve(state: WorkingMemory, event: RecordedEvent) -> WorkingMemory:
     """Return the working memory after *event*."""
     payload = event.payload
     changed = _changed(state, event)
-    if changed.ttl_seconds is None or isinstance(payload, _BY_OURSELVES):
+    if changed.ttl_seconds is None or isinstance(payload, _NOT_FROM_CLIENTS):
         return changed
     return replace(changed, touched_us=event.recorded_us)
 
@@ -220,7 +220,7 @@ def _memories(
 
 
 def memory_of(event: RecordedEvent, payload: MemoryAdded) -> Memory:
-    """Return the memory that *event* brought."""
+    """Return the memory that *event* added."""
     return Memory(
         event.version,
         payload.memory_id,
@@ -233,5 +233,5 @@ def memory_of(event: RecordedEvent, payload: MemoryAdded) -> Memory:
 
 
 def memory_edited(memory: Memory, event: RecordedEvent, payload: MemoryEdited) -> Memory:
-    """Return *memory* as *event* changed it; its place stays."""
+    """Return *memory* as *event* changed it, in the same place."""
     return replace(memory, fields=payload.fields, edited_version=event.version)

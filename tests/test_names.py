@@ -83,7 +83,7 @@ def test_a_name_is_text(name: object) -> None:
     assert refusal(name) == "wrong_type"
 
 
-def test_only_where_it_is_said_a_name_may_be_empty() -> None:
+def test_a_name_may_be_empty_only_where_this_is_allowed() -> None:
     """trust N-3: the user id."""
     assert check_name("", field="user_id", may_be_empty=True) == ""
     with pytest.raises(InvalidInput):

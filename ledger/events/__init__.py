@@ -1,8 +1,8 @@
-"""What happened: one frozen struct per event type, and the forms an event takes on its way.
+"""The events: one frozen struct for each event type, and the forms of an event on its way.
 
-`NewEvent` is what a writer hands to a store, `StoredEvent` what the store gives back (exact bytes), and
-`RecordedEvent` what the folds read (decoded payload). Type names are literals that never change; a payload
-that changes gets a new `schema_version` and a step in `upcasts`.
+A writer gives a store a `NewEvent`; the store returns a `StoredEvent` (exact bytes); folds read a `RecordedEvent`
+(decoded payload). Type names are literals that never change; a payload that changes gets a new `schema_version` and
+a step in `upcasts`.
 """
 
 from ledger.errors import FailureReason

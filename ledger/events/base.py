@@ -1,4 +1,4 @@
-"""What all payloads share: their base, plain types, and times as microseconds."""
+"""The base of all payloads, plain types, and times as microseconds."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -34,7 +34,7 @@ def to_microseconds(moment: datetime) -> int:
 
 
 class Payload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
-    """Base of all payloads; ``write_id`` is the same for all events of one batch."""
+    """Base of all payloads; all events of one batch have the same ``write_id``."""
 
     type: ClassVar[str]
     schema_version: ClassVar[int] = 1
@@ -42,7 +42,7 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     @property
     def item_id(self) -> str | None:
-        """The id of the entry the event is about, for the store's index; none for other events."""
+        """The id of the entry the event is about, for the store's index; None for other events."""
         return None
 
 

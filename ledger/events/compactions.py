@@ -1,4 +1,4 @@
-"""Compactions, from request to outcome, and summaries that a caller wrote."""
+"""Events of compactions, from request to outcome, and of summaries that a caller wrote."""
 
 from datetime import datetime
 
@@ -9,7 +9,7 @@ from ledger.events.base import Action, DiscardReason, Effect, JsonObject, Method
 class Block(PayloadPart, frozen=True):
     """A rolling block: its number and its first and last item, all counted from 1.
 
-    The ids of its first and last entry are known once its summary is.
+    The ids of its first and last entry are set when it has a summary.
     """
 
     number: int
@@ -20,7 +20,7 @@ class Block(PayloadPart, frozen=True):
 
 
 class PlannedCall(PayloadPart, frozen=True):
-    """A model call a compaction asks for; the hash is of messages, model and parameters."""
+    """A model call that a compaction needs; the request hash covers messages, model and parameters."""
 
     request_hash: str
     template_hash: str
@@ -50,9 +50,9 @@ class CompactionRequested(Payload, frozen=True):
 
 
 class ModelOutput(PayloadPart, frozen=True):
-    """What one model call gave: replay takes it from here and never calls.
+    """The output of one model call: a replay reads it here and calls no model.
 
-    Without *text* it is the text of the summary, word for word.
+    Without *text*, it is exactly the text of the summary.
     """
 
     request_hash: str
@@ -62,7 +62,7 @@ class ModelOutput(PayloadPart, frozen=True):
 
 
 class Pass(PayloadPart, frozen=True):
-    """One pass of a Chain of Density: what it named anew, and how dense its summary is."""
+    """One pass of a Chain of Density: the entities it added, and how dense its summary is."""
 
     summary: str
     tokens: int
@@ -74,10 +74,10 @@ class Pass(PayloadPart, frozen=True):
 class CompactionCompleted(Payload, frozen=True):
     """A compaction took effect: the covered entries left the window, or an overlay joined it.
 
-    ``first_version`` is the place of the summary: that of the oldest entry it stands for, also through the
-    summaries it folds. ``starts_at`` and ``ends_at`` are its time range; ``created_at``
-    is that of an imported one. ``trust`` is the lowest of what went in. ``passes`` are those of a
-    Chain of Density, and ``ended`` says why there were no more.
+    ``first_version`` is the place of the summary: the version of the oldest entry it stands for, also through the
+    summaries it folds. ``starts_at`` and ``ends_at`` are its time range; only an imported summary has ``created_at``.
+    ``trust`` is the lowest of its sources. ``passes`` are those of a Chain of Density; ``ended`` is why there were
+    no more.
     """
 
     type = "compaction.completed"
@@ -110,7 +110,7 @@ class CompactionCompleted(Payload, frozen=True):
 
 
 class CompactionFailed(Payload, frozen=True):
-    """A compaction gave nothing usable; no entry left the window."""
+    """A compaction gave no usable summary; no entry left the window."""
 
     type = "compaction.failed"
     compaction_id: str
@@ -120,7 +120,7 @@ class CompactionFailed(Payload, frozen=True):
 
 
 class CompactionDiscarded(Payload, frozen=True):
-    """A result came too late: what it covered had changed meanwhile."""
+    """A result came too late: the entries it covers had changed."""
 
     type = "compaction.discarded"
     compaction_id: str
@@ -129,7 +129,7 @@ class CompactionDiscarded(Payload, frozen=True):
 
 
 class ContextSet(Payload, frozen=True):
-    """A caller wrote the summary of what came before, in place of those in *folds*. Without text it was withdrawn."""
+    """A caller wrote the summary of what came before; it replaces those in *folds*. Without text, it removed them."""
 
     type = "context.set"
     summary_id: str | None = None

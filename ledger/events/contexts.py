@@ -1,10 +1,10 @@
-"""What was handed to a model."""
+"""The event of a recorded context: what a model was shown."""
 
 from ledger.events.base import Payload, PayloadPart
 
 
 class KnowledgeSource(PayloadPart, frozen=True):
-    """Part of a summary of some session of the namespace: that at *version*, so many characters from the first on."""
+    """Part of a summary of a session of the namespace: the one at *version*, *characters* from the first one on."""
 
     session_id: str
     version: int
@@ -14,13 +14,13 @@ class KnowledgeSource(PayloadPart, frozen=True):
 
 
 class ContextRendered(Payload, frozen=True):
-    """Exactly this was handed to a model, who asked to have it recorded; it changes nothing.
+    """Exactly this was shown to a model, and the caller had it recorded; it changes nothing.
 
-    ``rendered_version`` is the version whose window was rendered, under the window strategy and config then in
-    force. ``text_digest`` is the SHA-256 of the text, ``messages_digest`` that of the canonical JSON of the chat
-    messages, ``config_digest`` that of the canonical JSON of the memory config. ``items`` are what was shown, in
-    shown order: runs of entry versions, both ends included, and ids of summaries. ``recalled`` are the entries
-    that a search brought back, each with its score; ``knowledge`` are the pieces of knowledge bases, best first.
+    ``rendered_version`` is the version whose window was rendered, under the window strategy and config of that
+    version. ``text_digest`` is the SHA-256 of the text, ``messages_digest`` that of the canonical JSON of the chat
+    messages, ``config_digest`` that of the canonical JSON of the memory config. ``items`` is what was shown, in
+    order: runs of entry versions, both ends included, and ids of summaries. ``recalled`` are the entries that a
+    search found, each with its score; ``knowledge`` are the pieces of knowledge bases, best first.
     """
 
     type = "context.rendered"

@@ -1,4 +1,4 @@
-"""Entries: added, edited, removed, and what became of them in long-term memory."""
+"""Events of entries: added, edited, removed, extracted, and indexed in long-term memory."""
 
 from datetime import datetime
 from typing import Any
@@ -8,9 +8,9 @@ from ledger.events.compactions import ModelOutput
 
 
 class KnownToWriter(PayloadPart, frozen=True):
-    """What a writer knew: every item active at version *until*, but those at the versions in *without*.
+    """What a writer knew: every item active at version *until*, but not those at the versions in *without*.
 
-    Who lists an item that came with it vouches for having seen the rest.
+    A later body that lists an item of this write proves that its writer had seen the others too.
     """
 
     until: int
@@ -18,11 +18,11 @@ class KnownToWriter(PayloadPart, frozen=True):
 
 
 class EntryAdded(Payload, frozen=True):
-    """One item joined the conversation; counts are facts and never recomputed.
+    """An entry was added to the conversation; its token count is a fact and is never computed again.
 
-    One that comes back, or moves to the end, is added again, with its id and its flags: *persisted_at* says when
-    it became a record of long-term memory, *extracted* whether memories were made of it. *listed*, on the first of a
-    write, says what the writer knew; without it, only what it wrote.
+    An entry that comes back, or moves to the end, is added again with its id and flags: *persisted_at* is when it
+    became a record of long-term memory, *extracted* whether memories were extracted from it. *listed*, on the first
+    entry of a write, is what the writer knew; without it, the writer knew only what it wrote.
     """
 
     type = "entry.added"
@@ -52,7 +52,7 @@ class EntryAdded(Payload, frozen=True):
 
 
 class EntryEdited(Payload, frozen=True):
-    """A client replaced an entry's text; its place stays. Absent fields are unchanged."""
+    """A client replaced the text of an entry, which stays in its place. Absent fields are unchanged."""
 
     type = "entry.edited"
     schema_version = 2
@@ -72,7 +72,7 @@ class EntryEdited(Payload, frozen=True):
 
 
 class EntryRemoved(Payload, frozen=True):
-    """A client withdrew an entry; *tokens* left the window with it."""
+    """A client removed an entry from the window, and with it *tokens*."""
 
     type = "entry.removed"
     entry_id: str
@@ -86,7 +86,7 @@ class EntryRemoved(Payload, frozen=True):
 
 
 class EntriesExtracted(Payload, frozen=True):
-    """Memories were made of the entries at the versions *covered*: these records, perhaps none."""
+    """Memories were extracted from the entries at the versions *covered*; there may be no records."""
 
     type = "entries.extracted"
     covered: Ranges
@@ -97,7 +97,7 @@ class EntriesExtracted(Payload, frozen=True):
 
 
 class EntriesIndexed(Payload, frozen=True):
-    """Each entry at the versions *covered* became a record of its own, with the entry's id."""
+    """Each entry at the versions *covered* became a record with the id of the entry."""
 
     type = "entries.indexed"
     covered: Ranges

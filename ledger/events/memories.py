@@ -1,4 +1,4 @@
-"""Structured memories of a session, and their way to long-term memory."""
+"""Events of structured memories of a session, and of their promotion to long-term memory."""
 
 from datetime import datetime
 
@@ -9,9 +9,9 @@ from ledger.events.entries import KnownToWriter
 
 
 class MemoryFields(PayloadPart, frozen=True):
-    """What a memory says, in a session or as a record of long-term memory.
+    """The content of a memory, in a session or as a record of long-term memory.
 
-    ``memory_type`` is ``message``, ``semantic`` or ``episodic``; ``event_date`` is when what it tells happened;
+    ``memory_type`` is ``message``, ``semantic`` or ``episodic``; ``event_date`` is when the described event happened;
     ``extracted_from`` are ids of messages.
     """
 
@@ -44,7 +44,7 @@ class _AboutMemory(Payload, frozen=True):
 
 
 class MemoryAdded(_AboutMemory, frozen=True):
-    """A memory joined the session, or came back; without *persisted_at* it goes on to long-term memory."""
+    """A memory was added to the session, or came back; without *persisted_at*, it is still to be promoted."""
 
     type = "memory.added"
     fields: MemoryFields
@@ -53,7 +53,7 @@ class MemoryAdded(_AboutMemory, frozen=True):
 
 
 class MemoryEdited(_AboutMemory, frozen=True):
-    """A client changed a memory; *fields* are all of it."""
+    """A client changed a memory; *fields* is its whole new content."""
 
     type = "memory.edited"
     memory_version: int
@@ -61,7 +61,7 @@ class MemoryEdited(_AboutMemory, frozen=True):
 
 
 class MemoryRemoved(_AboutMemory, frozen=True):
-    """A client withdrew a memory from the session; its record stays."""
+    """A client removed a memory from the session; its record stays."""
 
     type = "memory.removed"
     memory_version: int

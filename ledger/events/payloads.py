@@ -22,7 +22,7 @@ from ledger.events.session import (
     SessionRestored,
 )
 
-#: What happens to long-term memory, on streams that are no sessions.
+#: The events of long-term memory, on streams that are not sessions.
 RecordEvent: TypeAlias = RecordCreated | RecordEdited | RecordMerged | RecordDeleted | RecordRestored
 
 Event: TypeAlias = (

@@ -1,4 +1,4 @@
-"""The forms an event takes on its way: new, stored, recorded."""
+"""The forms of an event on its way: new, stored, recorded."""
 
 from datetime import datetime
 from uuid import UUID
@@ -10,7 +10,7 @@ from ledger.events.payloads import Event
 
 
 class OpaqueEvent(msgspec.Struct, frozen=True):
-    """An event of a newer release: listed, exported and verified, but never folded."""
+    """An event of a newer release: it can be listed, exported and verified, but not folded."""
 
     type: str
     schema_version: int
@@ -18,12 +18,12 @@ class OpaqueEvent(msgspec.Struct, frozen=True):
 
     @property
     def write_id(self) -> str:
-        """The batch, if the newer release still writes one."""
+        """The id of the batch, if the newer release still writes it."""
         return str(self.payload.get("write_id", ""))
 
 
 class NewEvent(msgspec.Struct, frozen=True, gc=False):
-    """An event on its way into a store; *payload* are the exact bytes that will be hashed and kept."""
+    """An event to be stored; *payload* are the exact bytes that will be hashed and stored."""
 
     event_id: UUID
     type: str
@@ -38,7 +38,7 @@ class NewEvent(msgspec.Struct, frozen=True, gc=False):
 
 
 class StoredEvent(msgspec.Struct, frozen=True, gc=False):
-    """An event as the store holds it: every hashed field, and its payload bytes."""
+    """An event as it is stored: every hashed field, and the bytes of its payload."""
 
     namespace_id: UUID
     stream_id: UUID
@@ -72,15 +72,15 @@ class RecordedEvent(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def type(self) -> str:
-        """The payload's type name, such as ``entry.added``."""
+        """The type name of the payload, such as ``entry.added``."""
         return self.payload.type
 
     @property
     def occurred_at(self) -> datetime:
-        """The client's claim of when it happened."""
+        """When it happened, as the client says."""
         return to_datetime(self.occurred_us)
 
     @property
     def recorded_at(self) -> datetime:
-        """The server's clock when it was stored; only positions order."""
+        """When it was stored, by the server's clock; only positions give the order."""
         return to_datetime(self.recorded_us)

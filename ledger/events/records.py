@@ -1,11 +1,11 @@
-"""Long-term memory itself: records, on a stream of their own per namespace and user."""
+"""Events of records, the items of long-term memory, on one stream per namespace and user."""
 
 from ledger.events.base import Payload, PayloadPart, Ranges
 from ledger.events.memories import MemoryFields
 
 
 class RecordSource(PayloadPart, frozen=True):
-    """What a record was made of: events of a session, a memory or the entries that were read."""
+    """The source of a record: the versions of a memory, or of entries, in a session."""
 
     session_id: str
     covered: Ranges
@@ -24,7 +24,7 @@ class _AboutRecord(Payload, frozen=True):
 
 
 class RecordCreated(_AboutRecord, frozen=True):
-    """A record joined long-term memory."""
+    """A record was added to long-term memory."""
 
     type = "record.created"
     fields: MemoryFields
@@ -32,7 +32,7 @@ class RecordCreated(_AboutRecord, frozen=True):
 
 
 class RecordEdited(_AboutRecord, frozen=True):
-    """A record was changed; *fields* are all of it."""
+    """A record was changed; *fields* is its whole new content."""
 
     type = "record.edited"
     fields: MemoryFields
@@ -40,21 +40,21 @@ class RecordEdited(_AboutRecord, frozen=True):
 
 
 class RecordMerged(_AboutRecord, frozen=True):
-    """A record stands for others too that said the same; those in *merged* are no longer found."""
+    """A record replaces others with the same content; search no longer finds those in *merged*."""
 
     type = "record.merged"
     merged: tuple[str, ...]
 
 
 class RecordDeleted(_AboutRecord, frozen=True):
-    """A record is no longer found: ``deleted`` by a client, ``forgotten`` by a policy, ``moved`` to another stream."""
+    """Search no longer finds a record: ``deleted`` by a client, ``forgotten`` by a policy, ``moved`` to a stream."""
 
     type = "record.deleted"
     reason: str = "deleted"
 
 
 class RecordRestored(_AboutRecord, frozen=True):
-    """A record is as it was at *revision*, a version of its stream; *fields* are all of it."""
+    """A record was set back to *revision*, a version of its stream; *fields* is its whole content."""
 
     type = "record.restored"
     revision: int

@@ -1,4 +1,4 @@
-"""The life of a session: opened, configured, given data and a lifetime, cleared, resumed."""
+"""Events of a session: opened, configured, data changed, expiry set, cleared, restored."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from ledger.events.base import JsonObject, Payload, PayloadPart
 
 
 class ImportedFrom(PayloadPart, frozen=True):
-    """Where an imported session came from; an own export also names its ledger and head."""
+    """The source of an imported session; an export of Memory Ledger also names its ledger and head."""
 
     format: str
     session_id: str
@@ -18,7 +18,7 @@ class ImportedFrom(PayloadPart, frozen=True):
 
 
 class ForkedFrom(PayloadPart, frozen=True):
-    """The session whose history up to *version* is also this one's, by reference; both go on by themselves."""
+    """The session whose history up to *version* this one shares, by reference; after it, both are independent."""
 
     session_id: str
     version: int
@@ -26,9 +26,9 @@ class ForkedFrom(PayloadPart, frozen=True):
 
 
 class SessionOpened(Payload, frozen=True):
-    """A life of a session begins; *config* is the canonical memory config.
+    """A life of a session starts; *config* is the canonical memory config.
 
-    A fork's first event has version v+1, and as previous hash that of its parent at v.
+    The first event of a fork at version v has version v+1, and its previous hash is that of the parent's event v.
     """
 
     type = "session.opened"
@@ -42,24 +42,23 @@ class SessionOpened(Payload, frozen=True):
 
 
 class SessionCleared(Payload, frozen=True):
-    """Window and summaries are empty from here; ``ended`` also ends the life of the session."""
+    """Window and summaries are empty from here on; with ``ended``, the life of the session ends too."""
 
     type = "session.cleared"
     ended: bool = False
 
 
 class Extraction(PayloadPart, frozen=True):
-    """How memories are made of a session's messages: ``discrete``, ``summary``, ``preferences`` or ``custom``."""
+    """How memories are extracted from messages: ``discrete``, ``summary``, ``preferences`` or ``custom``."""
 
     strategy: str = "discrete"
     config: JsonObject = msgspec.field(default_factory=dict)
 
 
 class ConfigChanged(Payload, frozen=True):
-    """The whole new memory config; it acts from the next evaluation.
+    """The whole new memory config; it is used from the next evaluation on.
 
-    For clients of the working-memory API also the extraction strategy and the number they keep as ``tokens``,
-    both whole too.
+    It also has the extraction strategy, and the number that clients of the working-memory API store as ``tokens``.
     """
 
     type = "config.changed"
@@ -70,7 +69,7 @@ class ConfigChanged(Payload, frozen=True):
 
 
 class DataChanged(Payload, frozen=True):
-    """Keys of the session's own JSON object were *set*, whole, or *removed*."""
+    """Keys of the session data were *set*, with their whole values, or *removed*."""
 
     type = "data.changed"
     set: JsonObject = msgspec.field(default_factory=dict)
@@ -78,9 +77,9 @@ class DataChanged(Payload, frozen=True):
 
 
 class ExpirySet(Payload, frozen=True):
-    """The session expires *ttl_seconds* after its last write by a client, which this is too; none: never.
+    """The session expires *ttl_seconds* after the last write by a client, such as this one; without them, never.
 
-    That it has expired follows from the clock, without any event.
+    No event says that it has expired: the clock does.
     """
 
     type = "expiry.set"
@@ -88,6 +87,6 @@ class ExpirySet(Payload, frozen=True):
 
 
 class SessionRestored(Payload, frozen=True):
-    """An expired session goes on where it was when it expired."""
+    """An expired session continues from where it was."""
 
     type = "session.restored"

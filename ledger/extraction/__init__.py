@@ -1,4 +1,4 @@
-"""Memories out of messages: what a model is asked, and what of its answer is believed. Pure.
+"""Extraction of memories from messages: what a model is asked, and how its answer is checked. Pure.
 
 Source: http W-16, W-48; trust M-3, M-4.
 """

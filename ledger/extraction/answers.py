@@ -1,6 +1,6 @@
-"""What of a model's answer is believed: its shape and sizes are checked, its words are data. Source: trust M-3.
+"""Checks of a model's answer: its shape and sizes; its words are data. Source: trust M-3.
 
-An answer of the wrong shape is refused whole, and the model is asked another time; nothing is taken from half of it.
+An answer of the wrong shape is refused as a whole, and the model is asked again.
 """
 
 import re
@@ -13,11 +13,11 @@ from ledger.errors import InvalidInput, SummarizerFailed
 from ledger.extraction.prompts import MEMORY_CHARACTERS
 from ledger.strict_json import JsonLimits, parse
 
-#: At most so many memories in an answer.
+#: How many memories an answer may have.
 MOST_MEMORIES: Final = 50
-#: Memories together are shorter than so many times what they were made of, or than this many characters.
-_TIMES: Final = 2
-_ANYWAY: Final = 2_000
+#: All memories together may be this many times as long as their source, or have this many characters.
+_GROWTH: Final = 2
+_ALWAYS_ALLOWED: Final = 2_000
 _MOST_NAMES: Final = 20
 _NAME_CHARACTERS: Final = 100
 _LIMITS: Final = JsonLimits(size=256 * 1024)
@@ -25,7 +25,7 @@ _FENCED: Final = re.compile(r"\A```(?:json)?\s*(\{.*\})\s*```\Z", re.DOTALL)
 
 
 class ExtractedMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """One memory a model found."""
+    """A memory that a model found."""
 
     text: str
     memory_type: Literal["semantic", "episodic"] = "semantic"
@@ -35,12 +35,12 @@ class ExtractedMemory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def memories_in(answer: str, *, source: str, longest: int = MEMORY_CHARACTERS) -> tuple[ExtractedMemory, ...]:
-    """Return the memories in *answer*, each once; there may be none. *source* is what it was asked about.
+    """Return the memories in *answer*, each once; there may be none. *source* is the text it was asked about.
 
     A memory has at most *longest* characters.
 
     Raises:
-        SummarizerFailed: ``empty``, or ``invalid_output``: it is not the JSON that was asked for, or is too much.
+        SummarizerFailed: ``empty``, or ``invalid_output``: it is not the requested JSON, or is too long.
     """
     text = answer.strip()
     if not text:
@@ -49,15 +49,15 @@ def memories_in(answer: str, *, source: str, longest: int = MEMORY_CHARACTERS) -
     try:
         value = parse((fenced.group(1) if fenced else text).encode(), _LIMITS)
     except (InvalidInput, UnicodeEncodeError) as fault:
-        raise _refused("the answer is not the JSON that was asked for") from fault
+        raise _refused("the answer is not the requested JSON") from fault
     listed = value.get("memories") if isinstance(value, dict) else None
     if not isinstance(listed, list):
         raise _refused("the answer has no list of memories")
     if len(listed) > MOST_MEMORIES:
         raise _refused(f"the answer has more than {MOST_MEMORIES} memories")
     found = {memory.text: memory for memory in (_memory(item, longest) for item in listed)}
-    if sum(map(len, found)) > max(_ANYWAY, longest, _TIMES * len(source)):
-        raise _refused("the memories are longer than what they were made of")
+    if sum(map(len, found)) > max(_ALWAYS_ALLOWED, longest, _GROWTH * len(source)):
+        raise _refused("the memories are too long for their source")
     return tuple(found.values())
 
 
@@ -78,18 +78,18 @@ def _memory(item: Any, longest: int) -> ExtractedMemory:
 
 
 def _names(value: Any) -> tuple[str, ...]:
-    """Return what can be used of a list of names: a comma in one would make two of it (http W-16)."""
+    """Return the usable names of a list; names with commas are dropped, since a comma separates names (http W-16)."""
     if value is None:
         return ()
     if not isinstance(value, list):
-        raise _refused("topics and entities are lists")
+        raise _refused("topics and entities must be lists")
     named = (name.strip() for name in value if isinstance(name, str))
     usable = (name for name in named if name and "," not in name and len(name) <= _NAME_CHARACTERS)
     return tuple(dict.fromkeys(usable))[:_MOST_NAMES]
 
 
 def _date(value: Any) -> datetime | None:
-    """Return a moment, in UTC unless it says otherwise; none if it is no moment."""
+    """Return a time in UTC, or None if it is not a time; without an offset it is taken as UTC."""
     if not isinstance(value, str):
         return None
     try:

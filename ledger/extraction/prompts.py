@@ -1,7 +1,7 @@
 """What a model is asked, for each extraction strategy.
 
-The words of the conversation are data: whoever sends a request fences them with a token that is not in them, so
-that nothing said in a session can pass for an instruction of ours (trust M-4).
+The text of the conversation is data: the sender of a request fences it with a token that the text does not contain,
+so that a model cannot take it for instructions (trust M-4).
 """
 
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ from ledger.events import Extraction
 from projections.entries import Entry
 from projections.prompts import SummaryRequest, ask_with, transcript
 
-#: Characters of one message that a model is shown; a longer one is cut in the middle.
+#: Characters of a message that a model is shown; longer messages are cut in the middle.
 MESSAGE_CHARACTERS: Final = 12_000
-#: Words of a summary, unless the strategy's config says otherwise (``max_summary_length``).
+#: Words of a summary, unless the config of the strategy has ``max_summary_length``.
 SUMMARY_WORDS: Final = 500
 _MOST_WORDS: Final = 2_000
-_CHARACTERS_OF_A_WORD: Final = 12  # generously, with the blank after it
-#: Characters of a memory that is no summary.
+_CHARACTERS_OF_A_WORD: Final = 12  # a generous estimate, with the space after it
+#: Characters of a memory that is not a summary.
 MEMORY_CHARACTERS: Final = 2_000
 
 _SYSTEM: Final = """\
@@ -60,9 +60,9 @@ _JSON: Final[dict[str, Any]] = {"response_format": {"type": "json_object"}}
 
 
 def extraction_request(entries: Sequence[Entry], extraction: Extraction, *, model: str | None) -> SummaryRequest:
-    """Return what *model* is asked about *entries*, of which there is at least one, oldest first.
+    """Return the request to *model* about *entries*, one or more, oldest first.
 
-    A custom prompt has the conversation in place of ``{message}``, or after it if it has no such place.
+    In a custom prompt the conversation replaces ``{message}``, or follows the prompt if it has no ``{message}``.
     """
     template = (
         _template(extraction)
@@ -83,7 +83,7 @@ def extraction_request(entries: Sequence[Entry], extraction: Extraction, *, mode
 
 
 def summary_words(extraction: Extraction) -> int:
-    """Return how many words the summary of a session may have; a config that makes no sense counts as none."""
+    """Return how many words the summary of a session may have; an invalid number in the config is ignored."""
     asked = extraction.config.get("max_summary_length")
     if isinstance(asked, bool) or not isinstance(asked, int) or not 1 <= asked <= _MOST_WORDS:
         return SUMMARY_WORDS
@@ -91,7 +91,7 @@ def summary_words(extraction: Extraction) -> int:
 
 
 def longest_memory(extraction: Extraction) -> int:
-    """Return how many characters one memory may have: a summary is longer than a fact."""
+    """Return how many characters a memory may have: a summary is longer than a fact."""
     if extraction.strategy != "summary":
         return MEMORY_CHARACTERS
     return max(MEMORY_CHARACTERS, _CHARACTERS_OF_A_WORD * summary_words(extraction))

@@ -1,8 +1,8 @@
-"""Foreign transcripts as conversations. To add a format: one file beside these, one line here.
+"""Importers of transcripts from other systems. To add a format: one file beside these, one line here.
 
-An importer gets parsed JSON documents, tells by their content whether they are its own, and turns them into
-conversations. It does no I/O and knows no store. What it cannot express it keeps: ids and times in metadata,
-all other fields in data.
+An importer gets parsed JSON documents, detects by their content whether it can read them, and turns them into
+conversations. It does no I/O and knows no store. Fields that have no place in an entry are stored too: ids and times
+in its metadata, all others in its data.
 """
 
 from ledger.errors import ImportRefused
@@ -11,7 +11,7 @@ from ledger.importers.base import Conversation, Document, Importer, documents, r
 
 __all__ = ["IMPORTERS", "Conversation", "Document", "documents", "read", "renamed", "session_name_of"]
 
-#: In the order they are asked.
+#: In the order in which they are tried.
 IMPORTERS: tuple[Importer, ...] = (
     openhands.IMPORTER,
     swe_agent.IMPORTER,
@@ -21,26 +21,26 @@ IMPORTERS: tuple[Importer, ...] = (
 
 
 def read(found: list[Document], *, name: str) -> list[Conversation]:
-    """Return the conversations in the *found* documents; *name* is the file's, for sessions without one.
+    """Return the conversations in the *found* documents; *name* is for sessions without a name of their own.
 
     Raises:
-        ImportRefused: ``unknown_format``, or the first line at fault.
+        ImportRefused: ``unknown_format``, or the fault of the first bad line.
     """
     for importer in IMPORTERS:
         if importer.detects(found):
-            return _apart(importer.read(found, name))
+            return _with_unique_names(importer.read(found, name))
     known = ", ".join(importer.name for importer in IMPORTERS)
-    raise ImportRefused("unknown_format", f"this is no transcript in a known format: {known}, memory-ledger export")
+    raise ImportRefused("unknown_format", f"the file has no known format; use one of {known}, memory-ledger export")
 
 
-def _apart(found: list[Conversation]) -> list[Conversation]:
-    """Return *found* with a number after each name that an earlier conversation has: runs of one task, say."""
+def _with_unique_names(found: list[Conversation]) -> list[Conversation]:
+    """Return *found*; a name that an earlier conversation has gets a number, such as for several runs of a task."""
     names = {conversation.session_id for conversation in found}
-    apart: dict[str, Conversation] = {}
+    unique: dict[str, Conversation] = {}
     for conversation in found:
         name, number = conversation.session_id, 1
-        while name in apart or (number > 1 and name in names):
+        while name in unique or (number > 1 and name in names):
             number += 1
             name = f"{conversation.session_id}-{number}"
-        apart[name] = conversation if number == 1 else renamed(conversation, name)
-    return list(apart.values())
+        unique[name] = conversation if number == 1 else renamed(conversation, name)
+    return list(unique.values())

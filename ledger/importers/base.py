@@ -1,4 +1,4 @@
-"""What importers share: documents with their lines, conversations, and the small print of making drafts."""
+"""What importers share: documents with their lines, conversations, and the creation of drafts."""
 
 import json
 import re
@@ -22,19 +22,19 @@ _ENDINGS: Final = {"json", "jsonl", "ndjson", "traj"}
 EMPTY: Final = "[empty message]"
 
 
-#: Line of the message with a number, from 0; all those of one document have the document's.
+#: Returns the line of a message, given its number from 0; all messages of one document have the document's line.
 LineOf: TypeAlias = Callable[[int], int]
 
 
 class Document(msgspec.Struct, frozen=True):
-    """A JSON value and the line it begins at, from 1."""
+    """A JSON value and the line where it begins, from 1."""
 
     line: int
     value: Any
 
 
 class Conversation(msgspec.Struct, frozen=True):
-    """One session to be: its name, and one batch of entries for each original message (R-GEN-2)."""
+    """A session to import: its name, and one batch of entries for each original message (R-GEN-2)."""
 
     format: str
     session_id: str
@@ -42,7 +42,7 @@ class Conversation(msgspec.Struct, frozen=True):
 
 
 class Importer(msgspec.Struct, frozen=True):
-    """A foreign format: ``detects(documents)`` by content, ``read(documents, name)``."""
+    """The importer of a format: ``detects(documents)`` by content, ``read(documents, name)``."""
 
     name: str
     detects: Callable[[Sequence[Document]], bool]
@@ -50,12 +50,12 @@ class Importer(msgspec.Struct, frozen=True):
 
 
 def documents(source: bytes | Iterable[bytes]) -> list[Document]:
-    """Return the documents in *source*: one for each line if the first line is whole JSON, else the one it is.
+    """Return the documents in *source*: one for each line if the first line is complete JSON, otherwise one in all.
 
-    *source* are the bytes of a file, or its lines, of which no more are read than a document may have.
+    *source* is the bytes of a file, or its lines, of which no more are read than a document may have.
 
     Raises:
-        ImportRefused: naming the first bad line.
+        ImportRefused: with the number of the first bad line.
     """
     lines = (line + b"\n" for line in source.split(b"\n")) if isinstance(source, bytes) else source
     numbered = enumerate(lines, start=1)
@@ -69,7 +69,7 @@ def documents(source: bytes | Iterable[bytes]) -> list[Document]:
     for _, line in numbered:
         whole += line
         if len(whole) > TRANSCRIPT.size:
-            break  # and be refused
+            break  # `parse` refuses it
     return [Document(number, _parse(bytes(whole), number))]
 
 
@@ -89,7 +89,7 @@ def _parse(data: bytes, line: int) -> Any:
 
 
 def _lines_before(data: bytes, fault: InvalidInput) -> int:
-    """Return how many lines of *data* are before *fault*, if its cause tells."""
+    """Return how many lines of *data* are before *fault*, as far as its cause says."""
     match fault.__cause__:
         case json.JSONDecodeError(lineno=number):
             return number - 1
@@ -101,11 +101,15 @@ def _lines_before(data: bytes, fault: InvalidInput) -> int:
 
 @contextmanager
 def shaped(where: str, *, line: int) -> Iterator[None]:
-    """Turn what goes wrong when a field is not of the type its format gives it into a refusal that says *where*."""
+    """Refuse input whose fields do not have the types of the format; *where* names the place.
+
+    Raises:
+        ImportRefused: ``bad_shape``.
+    """
     try:
         yield
     except (AttributeError, KeyError, TypeError) as fault:
-        raise ImportRefused("bad_shape", f"{where} is not built as its format has it", line=line) from fault
+        raise ImportRefused("bad_shape", f"{where} does not have the shape of its format", line=line) from fault
 
 
 def conversation(
@@ -118,8 +122,8 @@ def conversation(
 ) -> Conversation:
     """Return a conversation of raw entries, one list for each original message.
 
-    Entries get ids made of their place and content, so importing the same again finds them there. *about*,
-    what was said of the whole, is kept in the data of the first entry.
+    Ids of entries follow from place and content, so a second import finds them. *about*, the fields of the whole
+    conversation, is stored in the data of the first entry.
 
     Raises:
         ImportRefused: an entry breaks a rule; *line_of* gives the line of its message.
@@ -141,7 +145,7 @@ def conversation(
 
 
 def renamed(found: Conversation, session_id: str) -> Conversation:
-    """Return *found* as the session *session_id*, its entries named by their place in it and their content."""
+    """Return *found* as the session *session_id*; ids of entries follow from their place in it and their content."""
     name = session_name(session_id)
     batches = tuple(
         tuple(_named(name, number, part, draft) for part, draft in enumerate(batch))
@@ -151,12 +155,12 @@ def renamed(found: Conversation, session_id: str) -> Conversation:
 
 
 def session_name(text: str) -> str:
-    """Return *text* as a session id: what names may not have becomes a hyphen."""
+    """Return *text* as a session id: other characters than names may have become hyphens."""
     return _NAME_REFUSED.sub("-", text).strip("-.")[:200] or "imported"
 
 
 def session_name_of(path: str) -> str:
-    """Return the session id for a file: its name without the endings that say only what it is."""
+    """Return the session id for a file: its name without endings such as ``.json`` and ``.gz``."""
     name = path.rpartition("/")[2]
     while (shorter := name.removesuffix(".gz").rpartition(".")) and shorter[2] in _ENDINGS and shorter[0]:
         name = shorter[0]
@@ -164,7 +168,7 @@ def session_name_of(path: str) -> str:
 
 
 def with_leftovers(entry: JsonObject, source: Mapping[str, Any], known: set[str], **metadata: Any) -> JsonObject:
-    """Return *entry* with the fields of *source* that are not *known* as data, and *metadata* that is not none."""
+    """Return *entry* with the fields of *source* that are not *known* as data, and *metadata* that is not None."""
     extra = {name: value for name, value in source.items() if name not in known and value is not None}
     leftovers = {name: value for name, value in metadata.items() if value is not None}
     if extra:
@@ -175,7 +179,7 @@ def with_leftovers(entry: JsonObject, source: Mapping[str, Any], known: set[str]
 
 
 def text_of(content: Any) -> tuple[str, Any]:
-    """Return the text of a chat message's content, and the content itself if the text does not say it all."""
+    """Return the text of a chat message's content, and the content itself if the text is not all of it."""
     if content is None:
         return "", None
     if isinstance(content, str):
@@ -190,7 +194,7 @@ def text_of(content: Any) -> tuple[str, Any]:
 
 
 def moment(value: Any) -> datetime | None:
-    """Return a time given as ISO 8601 or seconds since 1970, taken as UTC without an offset; none if it is neither."""
+    """Return a time given as ISO 8601, in UTC if it has no offset, or as seconds since 1970; None if it is neither."""
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e11:
         return datetime.fromtimestamp(value, UTC)
     if isinstance(value, str):
@@ -203,7 +207,7 @@ def moment(value: Any) -> datetime | None:
 
 
 def arguments_of(raw: Any) -> tuple[Any, Any]:
-    """Return a call's arguments as JSON, and the original text if it was written differently."""
+    """Return the arguments of a call as JSON, and the original text if it is written differently."""
     if not isinstance(raw, str):
         return raw, None
     try:
@@ -214,7 +218,7 @@ def arguments_of(raw: Any) -> tuple[Any, Any]:
 
 
 def _within_limits(raw: JsonObject, extra: JsonObject) -> JsonObject:
-    """Return *raw* with *extra* in its data, and there too metadata that is too large (trust N-5)."""
+    """Return *raw* with *extra* in its data; metadata that is too large moves there too (trust N-5)."""
     metadata = raw.get("metadata")
     if metadata and len(canonical_json(metadata)) > METADATA_BYTES:
         raw, extra = {**raw, "metadata": None}, {**extra, "metadata": metadata}

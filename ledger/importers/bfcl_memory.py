@@ -1,8 +1,8 @@
 """Conversations of the memory tasks of the Berkeley Function Calling Leaderboard, version 4.
 
-One JSON object a line: ``{"id": "memory_prereq_0-customer-0", "topic": …, "question": [[message], …], "scenario":
-"customer"}``. The conversations of a scenario follow one another in one memory, so they become one session,
-``customer``; its questions are asked of all of them (see `ledger.backtest.questions`).
+Each line is a JSON object: ``{"id": "memory_prereq_0-customer-0", "topic": …, "question": [[message], …], "scenario":
+"customer"}``. The conversations of a scenario share one memory, so they become one session, here ``customer``; its
+questions are asked about all of them (see `ledger.backtest.questions`).
 """
 
 from collections.abc import Sequence
@@ -21,10 +21,10 @@ def detects(documents: Sequence[Document]) -> bool:
 
 
 def read(documents: Sequence[Document], name: str) -> list[Conversation]:
-    """Return one conversation for each scenario, its parts in the order they stand in.
+    """Return one conversation for each scenario, with its parts in the order of the file.
 
     Raises:
-        ImportRefused: a line is not built as the format has it.
+        ImportRefused: a line does not have the shape of the format.
     """
     messages: dict[str, list[list[JsonObject]]] = {}
     lines: dict[str, list[int]] = {}
@@ -33,7 +33,7 @@ def read(documents: Sequence[Document], name: str) -> list[Conversation]:
             part = document.value
             scenario = part["scenario"]
             if not isinstance(scenario, str):
-                raise TypeError("a scenario is named by text")
+                raise TypeError("the name of a scenario must be text")
             for turn in part["question"]:
                 for message in turn:
                     messages.setdefault(scenario, []).append([_entry(message, part)])
@@ -45,7 +45,7 @@ def read(documents: Sequence[Document], name: str) -> list[Conversation]:
 
 
 def _entry(message: JsonObject, part: JsonObject) -> JsonObject:
-    """Return a message; what was said of its conversation is kept with it."""
+    """Return a message, with the other fields of its conversation."""
     text, whole = text_of(message["content"])
     entry = {
         "kind": "message",

@@ -34,13 +34,13 @@ def detects(found: Sequence[Document]) -> bool:
 
 
 def read(found: Sequence[Document], name: str) -> list[Conversation]:
-    """Return the conversations; lines that are single messages make up one."""
+    """Return the conversations; lines that are single messages make one conversation."""
     if _is_message(found[0].value):
         return [_read_one([document.value for document in found], name, line_of=lambda number: found[number].line)]
     conversations: list[Conversation] = []
     for document in found:
         if not _is_conversation(document.value):
-            raise ImportRefused("bad_shape", "neither a message nor a conversation", line=document.line)
+            raise ImportRefused("bad_shape", "must be a message or a conversation", line=document.line)
         value = document.value
         if isinstance(value, list) and value and not _is_message(value[0]):
             conversations.extend(_read_item(item, name, at, document.line) for at, item in enumerate(value))
@@ -74,7 +74,7 @@ def _read_one(
 
 
 def message_entries(message: JsonObject, tool_names: dict[str, str]) -> list[JsonObject]:
-    """Return the raw entries of one message: its words, then its tool calls; *tool_names* remembers calls."""
+    """Return the raw entries of one message: its text, then its tool calls, whose names go into *tool_names*."""
     role = _ROLES.get(message["role"], message["role"])
     raw_time = next((key for key in _TIMES if message.get(key)), None)
     known = {raw_time or "", *(_KNOWN_OF_RESULTS if role == "tool" else _KNOWN_OF_OTHERS)}
@@ -123,9 +123,9 @@ def _calls(message: JsonObject, tool_names: dict[str, str]) -> list[JsonObject]:
             "arguments": arguments,
             "data": None if raw is None else {"arguments": raw},
         }
-        unsaid = {key: value for key, value in function.items() if key not in {"name", "arguments"}}
+        others = {key: value for key, value in function.items() if key not in {"name", "arguments"}}
         known = {"id", "function"} | {key for key, value in call.items() if value in ("function", name)}
-        entries.append(with_leftovers(entry, {**call, "of_function": unsaid or None}, known))
+        entries.append(with_leftovers(entry, {**call, "of_function": others or None}, known))
     return entries
 
 

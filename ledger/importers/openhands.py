@@ -1,4 +1,4 @@
-"""OpenHands event streams: JSONL of runs with a ``history``, or JSONL of the events themselves."""
+"""OpenHands event streams: JSONL of runs with a ``history``, or JSONL of events."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -24,13 +24,13 @@ _SPEAKING: Final = {"message", "finish", "reject", "system"}
 
 
 def detects(found: Sequence[Document]) -> bool:
-    """Tell whether the document is an event, or a run whose history is of events."""
+    """Tell whether the document is an event, or a run with a history of events."""
     value = found[0].value
     return _is_event(value) or (isinstance(value, dict) and _is_history(value.get("history")))
 
 
 def read(found: Sequence[Document], name: str) -> list[Conversation]:
-    """Return one conversation for each run; lines that are single events make up one."""
+    """Return one conversation for each run; lines that are single events make one conversation."""
     if _is_event(found[0].value):
         events = [document.value for document in found]
         return [_read_one(events, name, {}, line_of=lambda number: found[number].line)]
@@ -52,9 +52,9 @@ def _read_one(events: list[Any], session_id: str, about: JsonObject, *, line_of:
     for number, event in enumerate(events):
         where, line = f"{session_id}, event {number}", line_of(number)
         if not _is_event(event):
-            raise ImportRefused("bad_shape", f"{where} is neither action nor observation", line=line)
+            raise ImportRefused("bad_shape", f"{where} must be an action or an observation", line=line)
         with shaped(where, line=line):
-            entries = _acted(event, calls) if event.get("action") else [_observed(event, calls)]
+            entries = _action_entries(event, calls) if event.get("action") else [_observation_entry(event, calls)]
         for entry in entries:
             entry["created_at"] = moment(event.get("timestamp"))
         entries[-1] = with_leftovers(
@@ -70,8 +70,8 @@ def _read_one(events: list[Any], session_id: str, about: JsonObject, *, line_of:
     return conversation(FORMAT, session_id, batches, line_of=line_of, about=about)
 
 
-def _acted(event: JsonObject, calls: dict[Any, tuple[str, str]]) -> list[JsonObject]:
-    """Return what an action says, and the call it makes."""
+def _action_entries(event: JsonObject, calls: dict[Any, tuple[str, str]]) -> list[JsonObject]:
+    """Return the message of an action, and its tool call."""
     action, arguments = event["action"], event.get("args") or {}
     if action in _SPEAKING:
         role = "system" if action == "system" else "user" if event.get("source") == "user" else "assistant"
@@ -98,7 +98,7 @@ def _acted(event: JsonObject, calls: dict[Any, tuple[str, str]]) -> list[JsonObj
     return entries
 
 
-def _observed(event: JsonObject, calls: dict[Any, tuple[str, str]]) -> JsonObject:
+def _observation_entry(event: JsonObject, calls: dict[Any, tuple[str, str]]) -> JsonObject:
     """Return an observation as the result of the action that caused it, or as context."""
     text, whole = text_of(event.get("content"))
     observation = event["observation"]

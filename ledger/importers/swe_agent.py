@@ -46,17 +46,17 @@ def _read_one(document: Document, session_id: str) -> Conversation:
             raise ImportRefused("bad_shape", f"history item {number} has no role", line=document.line)
         with shaped(f"history item {number}", line=document.line):
             if item["role"] == "assistant":
-                entries, waiting = _spoken(item, number, names)
+                entries, waiting = _agent_entries(item, number, names)
             elif waiting is not None or item["role"] == "tool":
-                step = None if item.get("is_demo") else next(steps, None)  # only the run itself was measured
-                entries = list(_observed(item, waiting, names, step))
+                step = None if item.get("is_demo") else next(steps, None)  # only the run itself has steps
+                entries = list(_results(item, waiting, names, step))
                 waiting = None
             else:
                 entries = message_entries({"role": item["role"], "content": item.get("content")}, names)
         entries[0] = with_leftovers(
             entries[0],
             item,
-            _KNOWN | {name for name in ("thought", "action") if _is_said(item.get(name), entries)},
+            _KNOWN | {name for name in ("thought", "action") if _is_in(entries, item.get(name))},
             agent=item.get("agent"),
             message_type=item.get("message_type"),
             is_demo=item.get("is_demo"),
@@ -67,8 +67,8 @@ def _read_one(document: Document, session_id: str) -> Conversation:
     return conversation(FORMAT, session_id, batches, line_of=lambda _: document.line, about=about)
 
 
-def _spoken(item: JsonObject, number: int, names: dict[str, str]) -> tuple[list[JsonObject], str | None]:
-    """Return what the agent said and did, and the id of a plain command it gave."""
+def _agent_entries(item: JsonObject, number: int, names: dict[str, str]) -> tuple[list[JsonObject], str | None]:
+    """Return the entries of the agent, and the id of its plain command if it gave one."""
     if item.get("tool_calls"):
         message = {"role": "assistant", "content": item.get("content"), "tool_calls": item["tool_calls"]}
         return message_entries(message, names), None
@@ -90,8 +90,8 @@ def _spoken(item: JsonObject, number: int, names: dict[str, str]) -> tuple[list[
     return [*entries, call], call_id
 
 
-def _observed(item: JsonObject, waiting: str | None, names: dict[str, str], step: Any) -> Iterator[JsonObject]:
-    """Yield the output of the command or calls before, with what the trajectory measured of that step."""
+def _results(item: JsonObject, waiting: str | None, names: dict[str, str], step: Any) -> Iterator[JsonObject]:
+    """Yield the results of the command or calls before, with what the trajectory measured for that step."""
     ids = _list(item.get("tool_call_ids")) or [waiting]
     measured = {
         key: value for key, value in (step if isinstance(step, dict) else {}).items() if key not in _STEP_REPEATS
@@ -106,8 +106,8 @@ def _observed(item: JsonObject, waiting: str | None, names: dict[str, str], step
         }
 
 
-def _is_said(text: Any, entries: list[JsonObject]) -> bool:
-    """Tell whether one of *entries* says *text*, as its words or as the command it gives."""
+def _is_in(entries: list[JsonObject], text: Any) -> bool:
+    """Tell whether *text* is the content or the command of one of *entries*."""
     return any(text == entry.get("content") or {"command": text} == entry.get("arguments") for entry in entries)
 
 

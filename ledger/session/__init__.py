@@ -1,7 +1,7 @@
-"""One session, pure: what it is, what can be asked of it, and the events that follow.
+"""One session, pure: its state, the commands it takes, and the events that follow.
 
-    decide(state, command) -> [event, …]      `decisions`, with `compactions` and `put`; may refuse
+    decide(state, command) -> [event, …]      `decisions`, with `compactions` and `merge`; may refuse
     evolve(state, event)   -> state           `state`; never refuses what was recorded
 
-`commands` are checked values, `drafts` entries on their way in, `views` the questions a state answers.
+`commands` are checked values, `drafts` are entries that a caller sent, `views` are computed from a state.
 """

@@ -1,4 +1,4 @@
-"""What can be asked of a session. Ids and times are made by the caller, so that deciding stays pure."""
+"""The commands of a session. The caller creates ids and times, so that deciding stays pure."""
 
 from datetime import datetime
 from typing import TypeAlias
@@ -28,7 +28,7 @@ from projections.strategies.base import CompactionPlan
 
 
 class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
-    """Begin a life of the session, unless it is open."""
+    """Start a life of the session, unless it is open."""
 
     write_id: str
     namespace: str
@@ -37,12 +37,12 @@ class OpenSession(msgspec.Struct, frozen=True, kw_only=True):
     config: MemoryConfig
     imported_from: ImportedFrom | None = None
     forked_from: ForkedFrom | None = None
-    #: Begin another life although one is open: it has expired, which the state does not know.
+    #: Start another life although one is open: it has expired, which the state does not know.
     anew: bool = False
 
 
 class AddEntries(msgspec.Struct, frozen=True):
-    """Add a batch; *known* are entries that already exist under one of its ids, found by the shell."""
+    """Add a batch; *known* are the entries, looked up by the caller, that have one of its ids already."""
 
     entries: tuple[EntryAdded, ...]
     known: tuple[Entry, ...] = ()
@@ -61,7 +61,7 @@ class EditEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RemoveEntry(msgspec.Struct, frozen=True):
-    """Withdraw an active entry."""
+    """Remove an active entry from the window."""
 
     write_id: str
     entry_id: str
@@ -75,7 +75,7 @@ class ClearSession(msgspec.Struct, frozen=True):
 
 
 class ChangeConfig(msgspec.Struct, frozen=True):
-    """Put another memory config in place of the current one, and what is given beside it; the rest stays."""
+    """Replace the memory config, and the other fields that are given; the rest stays."""
 
     write_id: str
     config: MemoryConfig | None = None
@@ -84,15 +84,15 @@ class ChangeConfig(msgspec.Struct, frozen=True):
 
 
 class RestoreSession(msgspec.Struct, frozen=True):
-    """Go on with a session that has expired."""
+    """Continue a session that has expired."""
 
     write_id: str
 
 
 class ChangeData(msgspec.Struct, frozen=True):
-    """Change the session's own JSON object; keys that are set already, or not there, change nothing.
+    """Change the session data; setting an equal value and removing an absent key change nothing.
 
-    *begins* tells that it is the first of another life, which has none.
+    With *begins*, a new life starts, whose data is empty.
     """
 
     write_id: str
@@ -102,14 +102,14 @@ class ChangeData(msgspec.Struct, frozen=True):
 
 
 class SetExpiry(msgspec.Struct, frozen=True):
-    """Let the session expire so long after its last write by a client, or never."""
+    """Let the session expire *ttl_seconds* after the last write by a client, or never."""
 
     write_id: str
     ttl_seconds: int | None
 
 
 class MarkExtracted(msgspec.Struct, frozen=True):
-    """Record that memories were made of entries, unless the life they were read in has ended, or was cleared since."""
+    """Record that memories were extracted from entries, unless their life has ended or was cleared since."""
 
     extracted: EntriesExtracted
     life: int
@@ -117,14 +117,14 @@ class MarkExtracted(msgspec.Struct, frozen=True):
 
 
 class MarkIndexed(msgspec.Struct, frozen=True):
-    """Record that entries became records of their own, in the life they were read in."""
+    """Record that entries became records, unless the life they were read in has ended."""
 
     indexed: EntriesIndexed
     life: int
 
 
 class PromoteMemory(msgspec.Struct, frozen=True):
-    """Record that a memory became a record, in the life it was read in."""
+    """Record that a memory became a record, unless the life it was read in has ended."""
 
     promoted: MemoryPromoted
     life: int
@@ -140,7 +140,7 @@ class RequestCompaction(msgspec.Struct, frozen=True):
 
 
 class SummaryOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What a summarizer gave for a compaction, checked and counted; no text if nothing was left to say."""
+    """The result of a summarizer, checked and counted; without text if there was nothing left to summarise."""
 
     summary_id: str | None
     text: str = ""
@@ -161,7 +161,7 @@ class SummaryOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CompleteCompaction(msgspec.Struct, frozen=True):
-    """Put the summary in place of what it covers, if that is still as it was."""
+    """Replace what a summary covers by the summary, if it has not changed since."""
 
     write_id: str
     compaction_id: str
@@ -169,7 +169,7 @@ class CompleteCompaction(msgspec.Struct, frozen=True):
 
 
 class FailCompaction(msgspec.Struct, frozen=True):
-    """Record that a compaction gave nothing usable."""
+    """Record that a compaction gave no usable summary."""
 
     write_id: str
     compaction_id: str
@@ -180,7 +180,7 @@ class FailCompaction(msgspec.Struct, frozen=True):
 class ImportedSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A summary from an exported state; *entries* are indexes into the imported entries.
 
-    Without text it stands for entries that had left the window unsummarised.
+    Without text it stands for entries that had left the window without a summary.
     """
 
     compaction_id: str
@@ -198,7 +198,7 @@ class ImportedSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReplaceState(msgspec.Struct, frozen=True):
-    """Put an exported state in place of the current one (R-000-15)."""
+    """Replace the state by an exported one (R-000-15)."""
 
     write_id: str
     entries: tuple[EntryAdded, ...]
@@ -206,7 +206,7 @@ class ReplaceState(msgspec.Struct, frozen=True):
 
 
 class RecordContext(msgspec.Struct, frozen=True):
-    """Record what a model was handed; the state it was rendered from may be an older one."""
+    """Record what a model was shown; it may have been rendered from an older state."""
 
     rendered: ContextRendered
 

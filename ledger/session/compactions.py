@@ -1,4 +1,4 @@
-"""What becomes of compactions: requested, completed, discarded, failed. Pure; a part of `decisions.decide`."""
+"""Compactions: requested, completed, discarded, failed. Pure; a part of `decisions.decide`."""
 
 from msgspec.structs import replace
 
@@ -18,16 +18,16 @@ from projections.strategies import COMPACTIONS
 
 
 def request(state: SessionState, command: RequestCompaction) -> list[Event]:
-    """Return the request of a planned compaction; what erases is done with it.
+    """Return the request of a planned compaction; one that only erases is completed at once.
 
     Raises:
-        CompactionInProgress: one with this key is under way (R-CMP-7).
+        CompactionInProgress: a compaction with this key is running (R-CMP-7).
     """
     plan = command.plan
     if state.compactions.running(plan.key):
         raise CompactionInProgress(plan.key)
     if plan.effect != "overlay" and state.compactions.reserved(plan.covered):
-        return []  # another key holds these entries; it is planned anew later (R-CMP-7)
+        return []  # another key has reserved these entries; it is planned again later (R-CMP-7)
     requested = CompactionRequested(
         write_id=command.write_id,
         compaction_id=command.compaction_id,
@@ -61,10 +61,10 @@ def request(state: SessionState, command: RequestCompaction) -> list[Event]:
 
 
 def complete(state: SessionState, command: CompleteCompaction) -> list[Event]:
-    """Return what a result causes: nothing if it was given before, no summary if it came too late or gains nothing."""
+    """Return the events of a result: none if there was one before, no summary if it is too late or not shorter."""
     flight = state.compactions.find(command.compaction_id)
     if flight is None:
-        return []  # somebody else completed it (V-CMP-3)
+        return []  # another worker completed it (V-CMP-3)
     asked, outcome = flight.request, command.outcome
     reason = _spoiled(state, flight)
     if reason is not None:
@@ -121,7 +121,7 @@ def complete(state: SessionState, command: CompleteCompaction) -> list[Event]:
 
 
 def fail(state: SessionState, command: FailCompaction) -> list[Event]:
-    """Return what a failure causes: nothing, if the compaction has ended."""
+    """Return the event of a failure: none if the compaction has ended."""
     flight = state.compactions.find(command.compaction_id)
     if flight is None:
         return []
@@ -133,7 +133,7 @@ def fail(state: SessionState, command: FailCompaction) -> list[Event]:
 
 
 def _spoiled(state: SessionState, flight: InFlight) -> DiscardReason | None:
-    """Return why a result for *flight* comes too late. Source: R-CMP-5, R-001-6."""
+    """Return why a result for *flight* is too late, or None if it is not. Source: R-CMP-5, R-001-6."""
     if flight.spoiled is not None:
         return flight.spoiled
     strategy, block = state.config.compaction(flight.request.key), flight.request.block

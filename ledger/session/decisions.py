@@ -1,4 +1,4 @@
-"""The one place where commands become events (design §4).
+"""The only place where commands become events (design §4).
 
     decide(state, command) -> [event, …]      may refuse; changes nothing
     evolve(state, event)   -> state           never refuses what was recorded (see `state`)
@@ -44,7 +44,7 @@ from ledger.session.commands import (
     SetExpiry,
 )
 from ledger.session.merge.command import PutSession
-from ledger.session.merge.fields import is_same
+from ledger.session.merge.fields import members_to_set
 from ledger.session.merge.merging import merge
 from ledger.session.state import SessionState, end_of_batch
 from projections import config, ranges
@@ -53,19 +53,19 @@ from projections.stats import Counts
 
 
 def decide(state: SessionState, command: Command) -> list[Event]:
-    """Return the events *command* causes, oldest first; none if it changes nothing.
+    """Return the events of *command*, oldest first; none if it changes nothing.
 
     Raises:
-        DuplicateEntry: an entry id is known with other content.
+        DuplicateEntry: an entry with this id exists, with other content.
         EntryNotFound: the window has no such entry.
-        CompactionInProgress: a compaction with this key is under way (R-CMP-7).
+        CompactionInProgress: a compaction with this key is running (R-CMP-7).
     """
     state = end_of_batch(state)
     match command:
         case OpenSession():
             return [] if state.opened and not command.anew else [_opened(command)]
         case AddEntries(entries=entries, known=known):
-            return list(_new(entries, known))
+            return list(_new_entries(entries, known))
         case EditEntry():
             return _edit(state, command)
         case RemoveEntry(write_id=write_id, entry_id=entry_id):
@@ -89,14 +89,14 @@ def decide(state: SessionState, command: Command) -> list[Event]:
         case PutSession():
             return merge(state, command)
         case _:
-            return _keep(state, command)
+            return _decide_beside_window(state, command)
 
 
-def _keep(
+def _decide_beside_window(
     state: SessionState,
     command: RecordContext | RestoreSession | ChangeData | SetExpiry | MarkExtracted | MarkIndexed | PromoteMemory,
 ) -> list[Event]:
-    """Decide what concerns the session beside its window (http W-47, W-48)."""
+    """Decide the commands that do not concern the window (http W-47, W-48)."""
     match command:
         case RecordContext(rendered=rendered):
             return [rendered]
@@ -104,7 +104,7 @@ def _keep(
             return [SessionRestored(write_id=write_id)] if state.opened else []
         case ChangeData(write_id=write_id, set=wanted, removed=removed):
             data = {} if command.begins else state.working.data
-            changed = {key: value for key, value in wanted.items() if key not in data or not is_same(value, data[key])}
+            changed = members_to_set(data, wanted)
             removed_keys = tuple(key for key in removed if key in data)
             return (
                 [DataChanged(write_id=write_id, set=changed, removed=removed_keys)] if changed or removed_keys else []
@@ -150,11 +150,8 @@ def _opened(command: OpenSession) -> SessionOpened:
     )
 
 
-def _new(entries: tuple[EntryAdded, ...], known: tuple[Entry, ...]) -> list[EntryAdded]:
-    """Return the entries that are not there yet.
-
-    The same id with equal content counts once, also within a batch (http W-65).
-    """
+def _new_entries(entries: tuple[EntryAdded, ...], known: tuple[Entry, ...]) -> list[EntryAdded]:
+    """Return the entries that do not exist yet; an id with equal content counts once, also in a batch (http W-65)."""
     seen: dict[str, EntryAdded | Entry] = {entry.entry_id: entry for entry in known}
     new = []
     for entry in entries:
@@ -168,7 +165,7 @@ def _new(entries: tuple[EntryAdded, ...], known: tuple[Entry, ...]) -> list[Entr
 
 
 def same_content(first: EntryAdded | Entry, other: EntryAdded | Entry) -> bool:
-    """Tell whether two entries say the same: who, what, and with which tool."""
+    """Tell whether two entries have the same content: role, text, and tool."""
     fields = ("kind", "role", "content", "tool_name", "tool_call_id", "arguments", "data")
     return all(getattr(first, name) == getattr(other, name) for name in fields)
 
@@ -201,7 +198,7 @@ def _edit(state: SessionState, command: EditEntry) -> list[Event]:
 
 
 def _replace(state: SessionState, command: ReplaceState) -> list[Event]:
-    """Return a clear if there is something to clear, the entries, and what stood for them. Source: R-000-15."""
+    """Return a clear if there is something to clear, the entries, and their summaries. Source: R-000-15."""
     events: list[Event] = []
     if state.counts != Counts() or state.summaries.live:
         events.append(SessionCleared(write_id=command.write_id))

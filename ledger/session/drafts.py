@@ -1,7 +1,7 @@
-"""An entry as a caller gives it, checked and brought into the ledger's words.
+"""An entry as a caller sends it, checked and normalised.
 
-Every door passes here: library arguments, importers, the command line. What comes out has a known kind and
-role, text that can be stored, and JSON within the limits.
+All input passes here: library arguments, importers, the command line. The result has a known kind and role, text
+that can be stored, and JSON within the limits.
 
 Source: R-GEN-5, R-GEN-6, R-000-9, R-TOK-3; trust N-4, N-5, I-31, I-33.
 """
@@ -36,7 +36,7 @@ _MAY_BE_BLANK: Final = frozenset({"tool_call", "tool_result"})
 
 
 class EntryDraft(msgspec.Struct, frozen=True, kw_only=True):
-    """A checked entry without its place: no version yet, perhaps no id, perhaps no count."""
+    """A checked entry that is not stored: it has no version, and may have no id and no token count."""
 
     kind: Kind
     role: Role
@@ -78,26 +78,26 @@ _FIELDS: Final = frozenset(EntryDraft.__struct_fields__)
 def draft_entry(raw: Mapping[str, Any] | EntryDraft, *, field: str = "") -> EntryDraft:
     """Return *raw* checked: unknown fields, kinds and roles refused, aliases resolved, defaults filled in.
 
-    Absent ``kind`` follows from the role: ``tool`` means a tool result, any other a message. A tool call
-    without content gets ``name(arguments)``, a tool result that is not text becomes canonical JSON.
-    *field* is put before the path of a fault, e.g. ``entries[57]``.
+    Without ``kind``, the role ``tool`` means a tool result, any other role a message. A tool call without content
+    gets ``name(arguments)``; the content of a tool result that is not text becomes canonical JSON. *field* is the
+    start of the path in an error, e.g. ``entries[57]``.
 
     Raises:
-        InvalidInput: one of the codes of trust §8 and §9.
+        InvalidInput: with a code of trust §8 or §9.
     """
     if isinstance(raw, EntryDraft):
         raw = {name: getattr(raw, name) for name in raw.__struct_fields__}
     if not isinstance(raw, Mapping):
-        raise InvalidInput("wrong_type", "an entry is a mapping", field=field)
+        raise InvalidInput("wrong_type", "an entry must be a mapping", field=field)
     at = _path(field)
     unknown = [name for name in raw if name not in _FIELDS]
     if unknown:
-        raise InvalidInput("unknown_field", "entries have no such field", field=at(str(unknown[0])[:80]))
+        raise InvalidInput("unknown_field", "is not a field of an entry; remove it", field=at(str(unknown[0])[:80]))
     kind, role = _kind_and_role(raw, at)
     arguments = _json(raw.get("arguments"), at("arguments"))
     tool_name = _short_text(raw.get("tool_name"), at("tool_name"))
     if kind == "tool_call" and not tool_name:
-        raise InvalidInput("missing_field", "a tool call names its tool", field=at("tool_name"))
+        raise InvalidInput("missing_field", "a tool call must name its tool", field=at("tool_name"))
     entry_id = raw.get("entry_id")
     draft = EntryDraft(
         kind=kind,
@@ -121,18 +121,17 @@ def check_metadata(metadata: Any, *, field: str = "metadata") -> JsonObject | No
     """Return *metadata* if it is a JSON object of at most 16 KiB.
 
     Raises:
-        InvalidInput: ``metadata_too_large`` or a fault of its JSON.
+        InvalidInput: ``metadata_too_large``, or the JSON is not valid.
     """
     if metadata is None:
         return None
     if not isinstance(metadata, dict):
-        raise InvalidInput("wrong_type", "metadata is a JSON object", field=field)
+        raise InvalidInput("wrong_type", "must be a JSON object", field=field)
     check_value(metadata, field=field)
     stored = canonical_json(metadata)
     if len(stored) > METADATA_BYTES:
-        raise InvalidInput(
-            "metadata_too_large", f"at most {METADATA_BYTES} bytes; put it in data", field=field, limit=METADATA_BYTES
-        )
+        message = f"must have at most {METADATA_BYTES} bytes as JSON; put the rest in `data`"
+        raise InvalidInput("metadata_too_large", message, field=field, limit=METADATA_BYTES)
     return cast(JsonObject, msgspec.json.decode(stored))
 
 
@@ -143,21 +142,22 @@ def check_content(content: Any, *, field: str = "content") -> str:
         InvalidInput: ``wrong_type``, ``content_too_large``, ``nul_not_allowed`` or ``invalid_unicode``.
     """
     if not isinstance(content, str):
-        raise InvalidInput("wrong_type", "content is text", field=field)
+        raise InvalidInput("wrong_type", "must be text", field=field)
     check_text(content, field=field)
     if len(content) * 4 > CONTENT_BYTES and len(content.encode()) > CONTENT_BYTES:
-        raise InvalidInput("content_too_large", f"at most {CONTENT_BYTES} bytes", field=field, limit=CONTENT_BYTES)
+        message = f"must have at most {CONTENT_BYTES} bytes"
+        raise InvalidInput("content_too_large", message, field=field, limit=CONTENT_BYTES)
     return content
 
 
 def check_filled(text: str, kind: str, *, field: str = "content") -> str:
-    """Return *text* unless it is empty or blank; a tool call or result may be (trust I-33).
+    """Return *text* unless it is empty or blank; that of a tool call or result may be (trust I-33).
 
     Raises:
         InvalidInput: ``empty_content``.
     """
     if kind not in _MAY_BE_BLANK and not text.strip():
-        raise InvalidInput("empty_content", "content must not be empty or blank", field=field)
+        raise InvalidInput("empty_content", "must not be empty or blank", field=field)
     return text
 
 
@@ -169,18 +169,18 @@ def _kind_and_role(raw: Mapping[str, Any], at: Callable[[str], str]) -> tuple[Ki
     given_kind, given_role = raw.get("kind"), raw.get("role")
     role = _ROLE_ALIASES.get(given_role, given_role) if isinstance(given_role, str) else given_role
     if role is not None and not (isinstance(role, str) and role in _ROLES):
-        raise InvalidInput("unknown_role", "roles are user, assistant, system and tool", field=at("role"))
+        raise InvalidInput("unknown_role", "must be user, assistant, system or tool", field=at("role"))
     if given_kind is None:
         given_kind = "tool_result" if role == "tool" else "message"
     kind = _KIND_ALIASES.get(given_kind, given_kind) if isinstance(given_kind, str) else given_kind
     if not (isinstance(kind, str) and kind in _KINDS):
-        raise InvalidInput("unknown_kind", f"kinds are {', '.join(sorted(_KINDS))}", field=at("kind"))
+        raise InvalidInput("unknown_kind", f"must be one of {', '.join(sorted(_KINDS))}", field=at("kind"))
     if kind != "message":
         return cast(Kind, kind), _ROLE_OF_KIND[kind]
     if given_kind == "user_prompt":
         role = role or "user"
     if role not in {"user", "assistant", "system"}:
-        raise InvalidInput("unknown_role", "a message has role user, assistant or system", field=at("role"))
+        raise InvalidInput("unknown_role", "must be user, assistant or system for a message", field=at("role"))
     return "message", cast(Role, role)
 
 
@@ -193,21 +193,21 @@ def _content(content: Any, kind: str, tool_name: str | None, arguments: Any, fie
 
 
 def _json(value: Any, field: str) -> Any:
-    """Return *value* as it will be read back: a copy, so that no caller changes it in a folded state."""
+    """Return a copy of *value* as it will be read back; the caller's changes to the original do not reach a state."""
     if value is None:
         return None
     check_value(value, field=field)
     stored = canonical_json(value)
     if len(stored) > PAYLOAD_BYTES - 2 * CONTENT_BYTES:
-        raise InvalidInput("data_too_large", "at most 6 MiB of JSON", field=field)
+        raise InvalidInput("data_too_large", "must have at most 6 MiB as JSON", field=field)
     return msgspec.json.decode(stored)
 
 
 def _check_size(draft: EntryDraft, field: str) -> None:
-    """Refuse an entry whose parts are within their limits, but not all of it as one payload (trust N-5)."""
+    """Refuse an entry that is too large as one payload, although each part is within its limit (trust N-5)."""
     has_json = draft.data is not None or draft.arguments is not None
     if has_json and len(canonical_json(draft)) > PAYLOAD_BYTES - METADATA_BYTES:
-        raise InvalidInput("data_too_large", "an entry has at most 8 MiB of JSON in all", field=field)
+        raise InvalidInput("data_too_large", "an entry must have at most 8 MiB as JSON", field=field)
 
 
 def _short_text(value: Any, field: str) -> str | None:
@@ -217,7 +217,7 @@ def _short_text(value: Any, field: str) -> str | None:
         raise InvalidInput("wrong_type", "must be text", field=field)
     check_text(value, field=field)
     if len(value.encode()) > NAME_BYTES:
-        raise InvalidInput("name_too_long", f"at most {NAME_BYTES} bytes", field=field, limit=NAME_BYTES)
+        raise InvalidInput("name_too_long", f"must have at most {NAME_BYTES} bytes", field=field, limit=NAME_BYTES)
     return value
 
 
@@ -225,30 +225,26 @@ def _tokens(tokens: Any, field: str) -> int | None:
     if tokens is None:
         return None
     if isinstance(tokens, bool) or not isinstance(tokens, int) or not 0 <= tokens <= INT_MAX:
-        raise InvalidInput("wrong_type", "a token count is an integer of at least 0", field=field)
+        raise InvalidInput("wrong_type", "must be an integer of at least 0", field=field)
     return tokens
 
 
 def _status(status: Any, field: str) -> ToolStatus | None:
     if status not in (None, "ok", "error"):
-        raise InvalidInput("unknown_status", "a tool status is ok or error", field=field)
+        raise InvalidInput("unknown_status", "must be ok or error", field=field)
     return cast("ToolStatus | None", status)
 
 
 def check_time(moment: Any, field: str) -> datetime | None:
-    """Return an aware time, given as such or in ISO 8601 with an offset, in UTC.
+    """Return a time in UTC, given as an aware datetime or as text in ISO 8601 with an offset.
 
     Raises:
         InvalidInput: ``bad_time``.
     """
     if moment is None:
         return None
-    if isinstance(moment, str):
-        try:
-            moment = msgspec.convert(moment, datetime)
-        except (msgspec.ValidationError, UnicodeEncodeError):
-            raise InvalidInput("bad_time", "times are ISO 8601 with an offset", field=field) from None
-    if isinstance(moment, datetime) and moment.tzinfo is not None:
-        with suppress(OverflowError):
-            return moment.astimezone(UTC)
-    raise InvalidInput("bad_time", "times are ISO 8601 with an offset", field=field)
+    with suppress(msgspec.ValidationError, UnicodeEncodeError, OverflowError):
+        parsed = msgspec.convert(moment, datetime) if isinstance(moment, str) else moment
+        if isinstance(parsed, datetime) and parsed.tzinfo is not None:
+            return parsed.astimezone(UTC)
+    raise InvalidInput("bad_time", "must be a time in ISO 8601 with an offset", field=field)

@@ -1,6 +1,6 @@
-"""A session's state as a fold: the projections' states, composed (design §4).
+"""The state of a session as a fold, composed of the states of projections (design §4).
 
-Each fact is folded in one place. The state is bounded by the active entries, never by the history.
+Each fact is folded in one place. The size of the state depends on the active entries, never on the history.
 """
 
 import sys
@@ -39,14 +39,14 @@ DEFAULT_CONFIG = config.load({})
 
 
 class SessionState(msgspec.Struct, frozen=True):
-    """What a session is after its newest event; version 0 is a session without events."""
+    """A session after its newest event; version 0 is a session without events."""
 
     version: int = 0
     write_id: str = ""
     opened: bool = False
-    #: Version of the newest clear or opening: what came before is history only.
+    #: Version of the newest clear or opening: older entries are history only.
     cleared_version: int = 0
-    #: Version of the newest opening, which is what tells one life from another.
+    #: Version of the newest opening, which identifies the life.
     life: int = 0
     created_us: int = 0
     updated_us: int = 0
@@ -56,27 +56,27 @@ class SessionState(msgspec.Struct, frozen=True):
     compactions: Compactions = Compactions()
     items: Items = Items()
     counts: Counts = Counts()
-    #: What strategies fold for themselves, by key.
+    #: What strategies fold in addition, by key.
     progress: tuple[tuple[str, Any], ...] = ()
     working: WorkingMemory = WorkingMemory()
-    #: Writes so far, over all lives: batches of events with one id.
+    #: Writes so far, in all lives: batches of events with one id.
     writes: int = 0
 
     def is_live(self, moment: datetime) -> bool:
-        """Tell whether the session has a life that goes on at *moment*: expiry follows from the clock."""
+        """Tell whether the session is open and has not expired at *moment*."""
         return self.opened and not self.has_expired(moment)
 
     def has_expired(self, moment: datetime) -> bool:
-        """Tell whether *moment* is past the session's lifetime."""
+        """Tell whether the session has expired at *moment*: no event says so, the clock does."""
         expires_at = self.working.expires_at
         return self.opened and expires_at is not None and moment >= expires_at
 
     def shown_tokens(self) -> int:
-        """Return the tokens of what the window strategy shows, nothing retrieved."""
+        """Return the tokens of what the window strategy shows, without retrieved items."""
         return WINDOWS[self.config.window.type].window(self.config.window, self, NO_HINTS).tokens
 
     def progress_of(self, key: str) -> Any:
-        """Return what the strategy with *key* folded for itself; none at first."""
+        """Return what the strategy with *key* folded; None at first."""
         return next((folded for own, folded in self.progress if own == key), None)
 
 
@@ -84,8 +84,8 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
     """Return the state after *event*, the next of its stream.
 
     Raises:
-        UnknownEvent: a newer release wrote it; folding on without it would be wrong.
-        UnknownConfig: the same of a memory config.
+        UnknownEvent: a newer release wrote it; a fold without it would be wrong.
+        UnknownConfig: it has a memory config that this release cannot read.
     """
     payload = event.payload
     if isinstance(payload, OpaqueEvent):
@@ -106,7 +106,7 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
             config=_config(payload, event.version),
             writes=state.writes,
         )
-    if isinstance(payload, ContextRendered):  # that somebody looked is no change
+    if isinstance(payload, ContextRendered):  # reading is not a change
         return replace(state, version=event.version, write_id=payload.write_id)
     entries = window.evolve(state.window, event)
     cleared = isinstance(payload, SessionCleared)
@@ -131,7 +131,7 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
 
 
 def _forked(state: SessionState, event: RecordedEvent, payload: SessionOpened) -> SessionState:
-    """Return the state of the parent as a fork goes on from it: only what runs there is no affair of the fork."""
+    """Return the state of the parent as the fork's own; compactions that run in the parent are not taken over."""
     return replace(
         state,
         version=event.version,
@@ -149,9 +149,9 @@ def _forked(state: SessionState, event: RecordedEvent, payload: SessionOpened) -
 
 
 def end_of_batch(state: SessionState) -> SessionState:
-    """Return *state* as it counts between batches: items counted, blocks due, old summaries evicted.
+    """Return *state* as it is between batches: items counted, blocks due, old summaries evicted.
 
-    Whoever reads or plans looks at this; `evolve` takes it as soon as an event of another batch comes.
+    Readers and planners use this; `evolve` applies it when the first event of another batch comes.
     """
     numbered = items.end_batch(state.items)
     live, progress = state.summaries, list(state.progress)
@@ -166,7 +166,7 @@ def end_of_batch(state: SessionState) -> SessionState:
     return replace(state, items=numbered, summaries=live, progress=tuple(progress))
 
 
-#: The state as a projection: snapshots carry this name and version.
+#: The state as a projection: snapshots have this name and version.
 SESSION: Projection[SessionState] = Projection("session", 2, SessionState(), evolve)
 
 
@@ -222,7 +222,7 @@ def _working(state: WorkingMemory, event: RecordedEvent, entries: ActiveEntries)
 
 
 def _oldest_needed(state: SessionState, entries: ActiveEntries) -> int:
-    """Return the version before which no item is needed: no entry is active, no block is still to come."""
+    """Return the version before which no item is needed: no older entry is active or will be in a block."""
     oldest = entries.entries[0].version if entries.entries else state.version + 1
     for strategy in state.config.compactions:
         fold = COMPACTIONS[strategy.type].progress
@@ -250,7 +250,7 @@ def _progress(state: SessionState, payload: Event) -> tuple[tuple[str, Any], ...
 
 
 def _goes_on(old: MemoryConfig, new: MemoryConfig, key: str) -> bool:
-    """Tell whether the strategy with *key* can go on with what it folded under the old config."""
+    """Tell whether the strategy with *key* can continue with what it folded under the old config."""
     before, after = old.compaction(key), new.compaction(key)
     if before is None or after is None or before.type != after.type:
         return False

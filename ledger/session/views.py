@@ -1,4 +1,4 @@
-"""Questions to a state: what the model is shown, the numbers, and what would be compacted next."""
+"""Views of a state: what the model is shown, the statistics, and what would be compacted next."""
 
 from datetime import datetime
 
@@ -16,7 +16,7 @@ from projections.window import Window
 
 
 def window_of(state: SessionState, hints: Hints = NO_HINTS) -> Window:
-    """Return what the model is shown, under the session's window strategy. Source: R-WIN-1, R-KB-2."""
+    """Return what the model is shown under the session's window strategy. Source: R-WIN-1, R-KB-2."""
     strategy = WINDOWS[state.config.window.type]
     window = strategy.window(state.config.window, end_of_batch(state), hints)
     return replace(window, knowledge=hints.knowledge, knowledge_tokens=hints.knowledge_tokens)
@@ -53,15 +53,15 @@ def stats_of(state: SessionState) -> SessionStats:
 
 
 def metrics_of(state: SessionState, kind: str | None = None) -> MemoryMetrics:
-    """Return what is remembered, entries and summaries, in numbers; only of *kind*, as ``preserve`` names it.
+    """Return the numbers of entries and summaries; only those of *kind*, as ``preserve`` names it.
 
-    Compactions count when they were completed, whatever the kind. Source: R-002-9.
+    Completed compactions are counted whatever the kind. Source: R-002-9.
 
     Raises:
-        InvalidInput: there is no such kind.
+        InvalidInput: the kind does not exist.
     """
     if kind is not None and kind not in KINDS:
-        raise InvalidInput("bad_kind", f"is one of {', '.join(sorted(KINDS))}", field="kind")
+        raise InvalidInput("bad_kind", f"must be one of {', '.join(sorted(KINDS))}", field="kind")
     state = end_of_batch(state)
     items = [
         item for item in (*state.summaries.live, *state.window.entries) if kind is None or is_preserved(item, (kind,))
@@ -79,13 +79,13 @@ def _last_compaction(state: SessionState) -> datetime | None:
 
 
 def _limits(state: SessionState) -> list[TriggerLimit]:
-    """Return the limits in the config that are watched. Source: R-002-7."""
+    """Return the limits that the config watches. Source: R-002-7."""
     parts = (state.config.limit, state.config.window, *state.config.compactions)
     return [part for part in parts if isinstance(part, TriggerLimit)]
 
 
 def plan_automatic(state: SessionState, compaction: CompactionConfig) -> CompactionPlan | None:
-    """Return what *compaction* would do on its own now. Source: R-CMP-7, R-CMP-8, R-CMP-9."""
+    """Return what *compaction* would do now without being asked. Source: R-CMP-7, R-CMP-8, R-CMP-9."""
     state = end_of_batch(state)
     if state.compactions.running(compaction.key) or state.compactions.backs_off(compaction.key):
         return None
@@ -96,13 +96,13 @@ def plan_automatic(state: SessionState, compaction: CompactionConfig) -> Compact
 
 
 def plan_manual(state: SessionState, key: str | None, *, force: bool, keep_tokens: int | None = None) -> CompactionPlan:
-    """Return what a caller asks for: the compaction with *key*, or the first of the config. Source: R-000-5.
+    """Return the plan that a caller asks for: the compaction with *key*, or the first of the config. Source: R-000-5.
 
-    *keep_tokens* is how much of the end stays, in place of what the config says.
+    *keep_tokens* is how many tokens of the newest entries stay; it replaces what the config says.
 
     Raises:
-        InvalidInput: the config has no such compaction.
-        CompactionInProgress: it is under way.
+        InvalidInput: the config has no such compaction, or it does not keep by tokens.
+        CompactionInProgress: it is running.
         NotEnoughEntries: too few entries may be covered.
     """
     state = end_of_batch(state)
@@ -111,15 +111,16 @@ def plan_manual(state: SessionState, key: str | None, *, force: bool, keep_token
     else:
         compaction = state.config.compaction(key)
     if compaction is None:
-        named = "no compaction of that key" if key else "no compaction"
-        raise InvalidInput("no_compaction", f"the memory config has {named}; change the config to add one", field="key")
+        missing = "no compaction with this key" if key else "no compaction"
+        raise InvalidInput("no_compaction", f"the memory config has {missing}; add it to the config", field="key")
     if state.compactions.running(compaction.key):
         raise CompactionInProgress(compaction.key)
     strategy = COMPACTIONS[compaction.type]
     if keep_tokens is not None and not strategy.keeps_tokens:
-        raise InvalidInput("bad_value", f"a {compaction.type} compaction does not keep by tokens", field="keep_tokens")
+        message = f"a {compaction.type} compaction does not keep by tokens; leave it out"
+        raise InvalidInput("bad_value", message, field="keep_tokens")
     plan = strategy.plan(compaction, state, Trigger(False, force, keep_tokens))
-    assert plan is not None, "asked manually, a strategy plans or raises"
+    assert plan is not None, "a strategy that is asked manually plans or raises"
     if plan.effect != "overlay" and state.compactions.reserved(plan.covered):
         raise CompactionInProgress(compaction.key)
     return plan

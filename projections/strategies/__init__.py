@@ -1,6 +1,6 @@
-"""The strategies there are. To add one: one file beside these, one line here.
+"""All strategies. To add a strategy: one file beside these, one line here.
 
-Those of other packages come by the entry point ``memory_ledger.strategies``.
+Strategies of other packages are found by the entry point ``memory_ledger.strategies``.
 """
 
 from projections.strategies import (
@@ -19,7 +19,7 @@ from projections.strategies import (
 from projections.strategies.base import CompactionStrategy, WindowStrategy
 from projections.strategies.plugins import installed
 
-_OURS: tuple[WindowStrategy | CompactionStrategy, ...] = (
+_BUILT_IN: tuple[WindowStrategy | CompactionStrategy, ...] = (
     full.STRATEGY,
     rolling.STRATEGY,
     sliding_window.STRATEGY,
@@ -32,7 +32,7 @@ _OURS: tuple[WindowStrategy | CompactionStrategy, ...] = (
     neuralyzer.STRATEGY,
     progressive.STRATEGY,
 )
-_ALL = (*_OURS, *installed(taken={strategy.type for strategy in _OURS}))
+_ALL = (*_BUILT_IN, *installed(taken={strategy.type for strategy in _BUILT_IN}))
 
 WINDOWS: dict[str, WindowStrategy] = {item.type: item for item in _ALL if isinstance(item, WindowStrategy)}
 COMPACTIONS: dict[str, CompactionStrategy] = {item.type: item for item in _ALL if isinstance(item, CompactionStrategy)}

@@ -5,7 +5,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
 import msgspec
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, field_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer
 
 from ledger.events import Action, Block, CompactionCompleted, Effect, JsonObject, Pass, Ranges
 from projections.compactions import Compactions
@@ -29,12 +29,24 @@ def _plain(value: Decimal) -> float | str:
     return float(value) if Decimal(str(float(value))) == value else str(value)
 
 
-#: A ratio read as the decimal that was written, never as a binary float (R-TOK-5).
+#: A ratio, read as the decimal number in the config, never as a binary float (R-TOK-5).
 Ratio = Annotated[Decimal, BeforeValidator(_exact), PlainSerializer(_plain)]
 
 
+def placeholders(*names: str) -> AfterValidator:
+    """Return a validator of templates, which must contain each of *names* in braces (R-SUM-4)."""
+
+    def check(template: str) -> str:
+        for name in names:
+            if f"{{{name}}}" not in template:
+                raise ValueError(f"the template must contain {{{name}}}")
+        return template
+
+    return AfterValidator(check)
+
+
 class FieldError(ValueError):
-    """Raised by a validator of a whole model: one *field* does not go with the others."""
+    """Raised by a validator of a whole model: *field* contradicts another field."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
@@ -42,7 +54,7 @@ class FieldError(ValueError):
 
 
 class Config(BaseModel):
-    """Base of all config models: frozen, strict, no unknown field."""
+    """Base of all config models: frozen, strict, without unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=False)
 
@@ -67,44 +79,27 @@ class CompactionConfig(Config):
 
 
 class SummarizerConfig(Config):
-    """What a session asks of its model; a strategy's own fields win. No secrets, no addresses."""
+    """The model and prompts of a session; a strategy's own fields win. It has no secrets and no addresses."""
 
     model: str | None = None
     temperature: Ratio = Field(default=Decimal("0.1"), ge=0, le=2)
     enable_thinking: bool | None = None
     system_prompt: str | None = None
-    user_prompt_template: str | None = None
-
-    @field_validator("user_prompt_template")
-    @classmethod
-    def _has_placeholder(cls, template: str | None) -> str | None:
-        return with_placeholders(template, "content")
+    user_prompt_template: Annotated[str, placeholders("content")] | None = None
 
     @property
     def parameters(self) -> JsonObject:
-        """The model parameters, as they are sent and hashed."""
+        """The parameters of the model, as they are sent and hashed."""
         parameters: JsonObject = {"temperature": float(self.temperature)}
         if self.enable_thinking is not None:
             parameters["chat_template_kwargs"] = {"enable_thinking": self.enable_thinking}
         return parameters
 
 
-def with_placeholders(template: str | None, *names: str) -> str | None:
-    """Return *template*, for a pydantic validator.
-
-    Raises:
-        ValueError: it lacks one of *names* (R-SUM-4).
-    """
-    for name in names:
-        if template is not None and f"{{{name}}}" not in template:
-            raise ValueError(f"the template must contain {{{name}}}")
-    return template
-
-
 class Material(msgspec.Struct, frozen=True):
-    """What a summary is made of: entries, oldest first, the summaries it folds, and how tokens are counted.
+    """The sources of a summary: entries, oldest first, and the summaries it folds; *count* counts tokens.
 
-    *opening* is the oldest active user message, for strategies that say that they show it (`sees_opening`).
+    *opening* is the oldest active user message, only for strategies with `sees_opening`.
     """
 
     entries: tuple[Entry, ...]
@@ -115,21 +110,21 @@ class Material(msgspec.Struct, frozen=True):
 
 
 class Digest(msgspec.Struct, frozen=True):
-    """What a strategy made of the answers: the summary, its passes if there were several, and why they ended."""
+    """The result of a strategy: the summary, its passes if there were several, and why they ended."""
 
     text: str
     passes: tuple[Pass, ...] = ()
     ended: str | None = None
 
 
-#: Yields what is to be asked and is sent the answers, cleaned; a failed call is thrown in as `SummarizerFailed`.
+#: Yields requests and is sent the answers, cleaned; `SummarizerFailed` is thrown into it when a call fails.
 Summarising: TypeAlias = Generator[SummaryRequest, str, Digest]
 
 
 def one_call(
     request: "Callable[[Any, SummarizerConfig, Material], SummaryRequest]",
 ) -> "Callable[[Any, SummarizerConfig, Material], Summarising]":
-    """Return the dialogue of a strategy that asks once and takes the answer."""
+    """Return the dialogue of a strategy that makes one request and uses the answer."""
 
     def summarise(config: Any, defaults: SummarizerConfig, material: Material) -> Summarising:
         return Digest((yield request(config, defaults, material)))
@@ -138,7 +133,7 @@ def one_call(
 
 
 class StateView(Protocol):
-    """The part of a session's state that strategies may look at."""
+    """The part of a session's state that strategies may read."""
 
     @property
     def window(self) -> ActiveEntries: ...
@@ -149,10 +144,10 @@ class StateView(Protocol):
     @property
     def items(self) -> Items: ...
     def shown_tokens(self) -> int:
-        """Return the tokens of the window the session's window strategy shows."""
+        """Return the tokens of what the session's window strategy shows."""
 
     def progress_of(self, key: str) -> Any:
-        """Return what the strategy with *key* folded for itself."""
+        """Return what the strategy with *key* folded; None at first."""
 
 
 class Recalled(msgspec.Struct, frozen=True):
@@ -164,7 +159,7 @@ class Recalled(msgspec.Struct, frozen=True):
 
 
 class Hints(msgspec.Struct, frozen=True):
-    """What was retrieved for a window before it is built: hits, best first, and pieces of knowledge (R-WIN-1)."""
+    """What was retrieved before a window is built: hits, best first, and pieces of knowledge (R-WIN-1)."""
 
     recalled: tuple[Recalled, ...] = ()
     knowledge: tuple[Knowledge, ...] = ()
@@ -198,7 +193,7 @@ CompactionConfigType: TypeAlias = type[CompactionConfig]
 
 
 class Trigger(msgspec.Struct, frozen=True):
-    """Why planning was asked for: after a batch, or by a caller, who may *force* it, and say what to keep."""
+    """Why a plan is requested: after a batch, or by a caller, who may *force* it and say how many tokens to keep."""
 
     automatic: bool = True
     force: bool = False
@@ -214,13 +209,12 @@ class WindowStrategy(msgspec.Struct, frozen=True):
 
 
 class ProgressFold(msgspec.Struct, frozen=True, kw_only=True):
-    """What a strategy folds for itself, kept in the session's state under its key.
+    """A fold of a strategy's own, stored in the session's state under its key.
 
-    ``advance(config, progress, items, window)`` runs at the end of each batch, with none at first;
-    ``complete(progress, payload)`` when one of its compactions took effect; summaries of blocks numbered
-    below ``evicts_before(config, progress)`` are dropped. Items from version
-    ``needs_from(config, progress, items)`` on are kept for it; ``goes_on(old_config, new_config)`` tells
-    whether it survives a change of its config.
+    ``advance(config, progress, items, window)`` runs at the end of each batch, with None at first;
+    ``complete(progress, payload)`` runs when one of its compactions took effect. Summaries of blocks numbered below
+    ``evicts_before(config, progress)`` are dropped. Items from version ``needs_from(config, progress, items)`` on
+    stay in the state; ``goes_on(old_config, new_config)`` tells whether the fold continues after a change of config.
     """
 
     state: StructType
@@ -232,12 +226,12 @@ class ProgressFold(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CompactionStrategy(msgspec.Struct, frozen=True, kw_only=True):
-    """Plans what leaves the window, and says what a summarizer is asked.
+    """Plans what leaves the window, and asks a summarizer.
 
-    ``plan(config, state, trigger)`` returns a plan or none; asked manually it raises `NotEnoughEntries`.
-    ``summarise(config, defaults, material)`` is the dialogue with a summarizer about what leaves; a strategy
-    that only erases has none. Only a strategy that *sees_opening* gets ``Material.opening``, so that the lineage
-    of its summaries can name that entry too. One that *keeps_tokens* heeds `Trigger.keep_tokens`.
+    ``plan(config, state, trigger)`` returns a plan or None; asked manually, it raises `NotEnoughEntries` instead.
+    ``summarise(config, defaults, material)`` is the dialogue with a summarizer; a strategy that only erases has none.
+    Only a strategy that *sees_opening* gets ``Material.opening``, so that the lineage of its summaries can name that
+    entry too. A strategy that *keeps_tokens* uses `Trigger.keep_tokens`.
     """
 
     type: str

@@ -1,4 +1,4 @@
-"""Chain of Density: a summary is rewritten at equal length, each pass naming what the last one missed.
+"""Chain of Density: a summary is rewritten at equal length; each pass adds entities that the last one missed.
 
 After Adams et al., "From Sparse to Dense: GPT-4 Summarization with Chain of Density Prompting" (2023).
 Source: R-COD-1 … R-COD-6.
@@ -19,7 +19,7 @@ from projections.strategies.base import Digest, Summarising
 NEW_PER_PASS = 3
 _FENCED = re.compile(r"```(?:json)?\s*(\{.*\})\s*```", re.DOTALL)
 
-#: Makes the request of a pass: its number, what it has so far, what to keep, and what was wrong with the last answer.
+#: Returns the request of a pass, given its number, the summary so far, its entities, and the fault of the last answer.
 Ask = Callable[[int, str, Sequence[str], str | None], SummaryRequest]
 
 
@@ -34,10 +34,10 @@ def densify(ask: Ask, *, max_loops: int, count: Callable[[str], int]) -> Summari
     """Return the dialogue of at most *max_loops* passes, each with at most one repair.
 
     It ends ``complete``, ``converged`` (nothing was missing), ``partial`` (a pass failed) or ``degraded`` (an
-    entity was lost); the last three keep the pass before.
+    entity was lost); after the last three, the result is that of the pass before.
 
     Raises:
-        SummarizerFailed: the first pass gave nothing usable.
+        SummarizerFailed: the first pass gave no usable answer.
     """
     passes: list[Pass] = []
     entities: list[str] = []
@@ -72,7 +72,7 @@ def densify(ask: Ask, *, max_loops: int, count: Callable[[str], int]) -> Summari
 
 
 def _pass(ask: Ask, number: int, previous: str, entities: Sequence[str]) -> Any:
-    """Ask, and once more if the answer is not usable; return it with the entities it lost."""
+    """Ask, and a second time if the answer is not usable; return the answer and the entities it lost."""
     fault: str | None = None
     for attempt in (1, 2):
         answer = _parsed((yield ask(number, previous, entities, fault)))
@@ -83,7 +83,7 @@ def _pass(ask: Ask, number: int, previous: str, entities: Sequence[str]) -> Any:
         if not lost or attempt == 2 or (number > 1 and not _new(answer.missing_entities, entities)):
             return answer, lost
         fault = f"the summary must still name: {', '.join(lost)}"
-    raise SummarizerFailed("invalid_output", "the answer is not the JSON that was asked for")
+    raise SummarizerFailed("invalid_output", "the answer is not the requested JSON")
 
 
 def _parsed(text: str) -> _Answer | None:
@@ -98,7 +98,7 @@ def _parsed(text: str) -> _Answer | None:
 
 
 def _new(named: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Return the first few of *named* that are not known yet, stripped and without doubles. Source: R-COD-4."""
+    """Return the first few of *named* that are not *known*, stripped and without duplicates. Source: R-COD-4."""
     seen = {entity.casefold() for entity in known}
     new: list[str] = []
     for entity in (name.strip() for name in named):

@@ -15,14 +15,14 @@ class Full(WindowConfig):
 
 
 def window(config: Full, state: StateView, hints: Hints) -> Window:
-    """Return all live summaries and active entries in position order, a summary first among equals."""
+    """Return all live summaries and active entries in position order, a summary before an entry at the same place."""
     items: list[Summary | Entry] = [*state.summaries.live, *state.window.entries]
     items.sort(key=place)
     return Window(tuple(items), state.window.tokens + state.summaries.tokens)
 
 
 def place(item: Summary | Entry) -> tuple[int, int]:
-    """Return the sort key of position order: a summary stands where the oldest entry it covers stood."""
+    """Return the sort key of position order: a summary has the place of the oldest entry it covers."""
     return (item.first_version, 0) if isinstance(item, Summary) else (item.version, 1)
 
 

@@ -1,4 +1,4 @@
-"""What the strategies of seed 003 share: live interactions, the facts conditions see, and the trigger fields.
+"""What the strategies of seed 003 share: live interactions, the facts for conditions, and the trigger fields.
 
 Source: R-003-1, R-003-6 … R-003-9, R-CND-5.
 """
@@ -61,7 +61,7 @@ def passes(texts: Sequence[str], interaction: Interaction, index_from_end: int) 
 
 
 def message_facts(entry: Entry, seq: int) -> Facts:
-    """Return what a condition sees of a message; *seq* counts from 1 in its interaction. Source: R-CND-5."""
+    """Return the facts of a message for conditions; *seq* counts from 1 in its interaction. Source: R-CND-5."""
     calls = entry.kind in {"tool_call", "tool_result"}
     return {
         "role": entry.role,
@@ -77,7 +77,7 @@ def message_facts(entry: Entry, seq: int) -> Facts:
 
 
 def interaction_facts(interaction: Interaction, index_from_end: int) -> Facts:
-    """Return what a condition sees of an interaction; 0 is the newest. Source: R-CND-5."""
+    """Return the facts of an interaction for conditions; index 0 is the newest. Source: R-CND-5."""
     return {
         "tokens": interaction.tokens,
         "message_count": len(interaction.entries),
@@ -90,10 +90,10 @@ def interaction_facts(interaction: Interaction, index_from_end: int) -> Facts:
 def plan(
     config: Triggers, state: StateView, trigger: Trigger, *, action: Action, folds: Sequence[Summary] = ()
 ) -> CompactionPlan | None:
-    """Plan to take away all live interactions but the last ``interaction_keep``. Source: R-003-7, R-003-9.
+    """Plan to remove all live interactions but the last ``interaction_keep``. Source: R-003-7, R-003-9.
 
     Raises:
-        NotEnoughEntries: asked manually, there are no more interactions than are kept.
+        NotEnoughEntries: asked manually, there are no more than ``interaction_keep`` interactions.
     """
     found = all_interactions(state)
     live = [interaction for interaction in found if interaction.closed]
@@ -110,7 +110,7 @@ def plan(
 
 
 def fired(config: Triggers, state: StateView, live: Sequence[Interaction]) -> tuple[str, ...]:
-    """Return the triggers that hold: of *live*, conditions choose which count. Source: R-003-7, R-003-8."""
+    """Return the triggers that hold; conditions choose which of *live* count. Source: R-003-7, R-003-8."""
     counted = [
         interaction
         for at, interaction in enumerate(live)
@@ -133,7 +133,7 @@ def _ran(entry: Entry, outcome: str, tools: Sequence[str]) -> bool:
 
 
 def _input_tokens(config: Triggers, state: StateView) -> int:
-    """Return what the newest answer reports it was asked with, else what the model would be shown now."""
+    """Return the input tokens that the newest answer reports, or else the tokens of the current window."""
     if config.input_tokens_threshold <= 0:
         return 0
     entries = state.window.entries

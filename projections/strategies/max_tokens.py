@@ -1,4 +1,4 @@
-"""Window strategy ``max_tokens``: the newest whole interactions that fit a budget. Source: R-003-2 … R-003-5."""
+"""Window strategy ``max_tokens``: the newest complete interactions within a budget. Source: R-003-2 … R-003-5."""
 
 from typing import Literal
 
@@ -11,7 +11,7 @@ from projections.window import Window
 
 
 class MaxTokens(WindowConfig):
-    """The budget, below 0 for nothing, and what an interaction must be to be shown."""
+    """The budget, below 0 for nothing, and the conditions for an interaction to be shown."""
 
     type: Literal["max_tokens"] = "max_tokens"
     memory_max_tokens: int = 10_000
@@ -21,7 +21,7 @@ class MaxTokens(WindowConfig):
 def window(config: MaxTokens, state: StateView, hints: Hints) -> Window:
     """Return pinned entries, the current turn, live summaries, and interactions from the newest back while they fit.
 
-    One that fails the conditions is skipped at no cost.
+    An interaction that does not meet the conditions is skipped and uses no budget.
     """
     found = all_interactions(state)
     shown: list[Summary | Entry] = [entry for entry in state.window.entries if entry.pinned]

@@ -1,6 +1,6 @@
-"""Compaction strategy ``neuralyzer``: old interactions leave the window, and nothing stands for them. Source: R-003-10.
+"""Compaction strategy ``neuralyzer``: old interactions leave the window without a summary. Source: R-003-10.
 
-They stay in the log, and whoever looks back sees them.
+They stay in the log, and reads of the past show them.
 """
 
 from typing import Literal
@@ -18,7 +18,7 @@ class Neuralyzer(interactions.Triggers):
 
 
 def plan(config: Neuralyzer, state: StateView, trigger: Trigger) -> CompactionPlan | None:
-    """Plan to erase; summaries stay, for they are no conversation. Raises as `interactions.plan`."""
+    """Plan to erase interactions; summaries stay. It raises the errors of `interactions.plan`."""
     return interactions.plan(config, state, trigger, action="erase")
 
 

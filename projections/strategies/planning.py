@@ -1,4 +1,4 @@
-"""How most compactions are planned: these entries leave the window, and these summaries are folded. Source: R-CMP-1."""
+"""The plan of most compactions: which entries leave the window, and which summaries are folded. Source: R-CMP-1."""
 
 from collections.abc import Sequence
 
@@ -7,6 +7,7 @@ from projections.entries import Entry
 from projections.ranges import ranges_of
 from projections.strategies.base import CompactionConfig, CompactionPlan, StateView, Trigger
 from projections.summaries import Summary
+from projections.transcript import Unit
 
 
 def plan_to_replace(
@@ -20,7 +21,7 @@ def plan_to_replace(
     target_tokens: int | None = None,
     action: Action = "summarize",
 ) -> CompactionPlan:
-    """Return the plan to let *entries*, oldest first, leave the window, for the *reasons* that hold by themselves."""
+    """Return the plan that *entries*, oldest first, leave the window; *reasons* are those of an automatic trigger."""
     return CompactionPlan(
         key=config.key,
         strategy=config.type,
@@ -37,6 +38,20 @@ def plan_to_replace(
     )
 
 
+def entries_before(cut: int, units: Sequence[Unit]) -> list[Entry]:
+    """Return the entries of *units* before version *cut* that may leave, oldest first.
+
+    Where *cut* would split a unit, it moves to the start of the unit (R-GEN-10). Pinned entries and units with an
+    open call stay (R-GEN-7, R-GEN-9).
+    """
+    for unit in sorted(units, key=lambda unit: unit.last_version, reverse=True):
+        if unit.first_version < cut <= unit.last_version:
+            cut = unit.first_version
+    leaving = [unit for unit in units if unit.last_version < cut and not unit.open]
+    entries = (entry for unit in leaving for entry in unit.entries if not entry.pinned)
+    return sorted(entries, key=lambda entry: entry.version)
+
+
 def tokens_of(entries: Sequence[Entry], folds: Sequence[Summary]) -> int:
-    """Return the tokens of what a compaction takes in."""
+    """Return the tokens of the sources of a compaction."""
     return sum(entry.tokens for entry in entries) + sum(summary.tokens for summary in folds)

@@ -13,14 +13,14 @@ def installed(*, taken: set[str]) -> Iterator[WindowStrategy | CompactionStrateg
     """Yield the installed strategies, by the names of their entry points.
 
     Raises:
-        TypeError: an entry point names something else.
+        TypeError: an entry point names something that is not a strategy.
         ValueError: its type is *taken*.
     """
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         strategy = point.load()
         if not isinstance(strategy, WindowStrategy | CompactionStrategy):
-            raise TypeError(f"the entry point {point.name!r} of {GROUP} names no strategy")
+            raise TypeError(f"the entry point {point.name!r} of {GROUP} must name a strategy")
         if strategy.type in taken:
-            raise ValueError(f"the entry point {point.name!r} of {GROUP} brings a second {strategy.type!r}")
+            raise ValueError(f"the entry point {point.name!r} of {GROUP} adds a second strategy {strategy.type!r}")
         taken = taken | {strategy.type}
         yield strategy

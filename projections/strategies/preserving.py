@@ -1,4 +1,4 @@
-"""What the strategies of seed 002 share: a limit in tokens, and kinds that always stay. Source: R-002-1, R-CFG-8."""
+"""What the strategies of seed 002 share: a limit in tokens, and kinds that are preserved. Source: R-002-1, R-CFG-8."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -12,14 +12,14 @@ from projections.entries import Entry
 from projections.strategies.base import Config, Ratio
 from projections.summaries import Summary
 
-#: The seed's names for what has another name here; the others are the canonical kinds.
+#: Names of the seed that are not kinds here.
 _SEED: Final = {"user_prompt", "tool_use", "summary"}
 KINDS: Final = _SEED | set(get_args(Kind))
 
 
 def _known(name: str) -> str:
     if name not in KINDS:
-        raise ValueError(f"{name!r} is no kind; there are {', '.join(sorted(KINDS))}")
+        raise ValueError(f"{name!r} is not a kind; use one of {', '.join(sorted(KINDS))}")
     return name
 
 
@@ -28,14 +28,14 @@ ALWAYS: Final = ("system_instruction", "user_prompt", "summary")
 
 
 class TriggerLimit(Config):
-    """A budget, and the share of it above which something is done."""
+    """A budget, and the share of it above which a strategy acts."""
 
     max_tokens: int = Field(default=1024, ge=1)
     compression_threshold: Ratio = Field(default=Decimal("0.8"), gt=0, le=1)
 
     @property
     def limit(self) -> Fraction:
-        """Tokens above which it is near its limit."""
+        """Tokens above which the window is near its limit."""
         return self.max_tokens * Fraction(self.compression_threshold)
 
     def is_near(self, tokens: int) -> bool:
@@ -44,14 +44,14 @@ class TriggerLimit(Config):
 
 
 def is_preserved(item: Entry | Summary, preserve: Iterable[str]) -> bool:
-    """Tell whether *item* is of a kind that stays. Source: R-CFG-8."""
+    """Tell whether *item* is of a kind in *preserve*. Source: R-CFG-8."""
     return not names_of(item).isdisjoint(preserve)
 
 
 def names_of(item: Entry | Summary) -> set[str]:
     """Return the names under which *item* may be preserved.
 
-    A system message counts as the system instruction it is, as a user message counts as user prompt.
+    A system message counts as a system instruction, a user message as a user prompt.
     """
     if isinstance(item, Summary):
         return {"summary"}

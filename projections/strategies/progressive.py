@@ -1,11 +1,11 @@
-"""Compaction strategy ``progressive``: older messages move into one summary that grows on. Source: R-004."""
+"""Compaction strategy ``progressive``: older messages move into one running summary. Source: R-004."""
 
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import Final, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from ledger.errors import NotEnoughEntries, SummarizerFailed
 from projections import prompts
@@ -24,9 +24,9 @@ from projections.strategies.base import (
     Summarising,
     SummarizerConfig,
     Trigger,
-    with_placeholders,
+    placeholders,
 )
-from projections.strategies.planning import plan_to_replace
+from projections.strategies.planning import entries_before, plan_to_replace
 from projections.transcript import group_units
 
 DEFAULT_WINDOW: Final = 16_000
@@ -50,13 +50,8 @@ class Progressive(CompactionConfig):
     threshold: Ratio = Field(default=Decimal("0.7"), gt=0, le=1)
     keep_ratio: Ratio = Field(default=Decimal("0.4"), gt=0, lt=1)
     generation_model: str = "gpt-4o-mini"
-    prompt: str | None = None
+    prompt: Annotated[str, placeholders("prev_summary", "messages_joined")] | None = None
     enabled: bool = True
-
-    @field_validator("prompt")
-    @classmethod
-    def _has_placeholders(cls, prompt: str | None) -> str | None:
-        return with_placeholders(prompt, "prev_summary", "messages_joined")
 
     @model_validator(mode="after")
     def _keeps_less_than_it_waits_for(self) -> Self:
@@ -76,10 +71,10 @@ class Progressive(CompactionConfig):
 
 
 def plan(config: Progressive, state: StateView, trigger: Trigger) -> CompactionPlan | None:
-    """Plan to fold all but the newest messages, and the summary before, into one. Source: R-004-1 … R-004-3.
+    """Plan one summary of all but the newest messages, and of the summary before. Source: R-004-1 … R-004-3.
 
     Raises:
-        NotEnoughEntries: asked manually, nothing is older than what is kept.
+        NotEnoughEntries: asked manually, there is nothing older than the messages that stay.
     """
     over = config.enabled and state.window.tokens > config.trigger_tokens
     if trigger.automatic and not over:
@@ -96,7 +91,7 @@ def plan(config: Progressive, state: StateView, trigger: Trigger) -> CompactionP
 
 
 def _older(state: StateView, budget: int) -> list[Entry]:
-    """Return what is before the longest suffix within *budget*; the last unit is kept in any case (R-GEN-10)."""
+    """Return what is before the longest suffix within *budget*; the last unit always stays (R-GEN-10)."""
     entries = state.window.entries
     if not entries:
         return []
@@ -110,12 +105,7 @@ def _older(state: StateView, budget: int) -> list[Entry]:
         cut = entries[index].version
     if cut > entries[-1].version:
         cut = max(units, key=lambda unit: unit.last_version).first_version
-    for unit in sorted(units, key=lambda unit: unit.last_version, reverse=True):
-        if unit.first_version < cut <= unit.last_version:
-            cut = unit.first_version
-    older = [unit for unit in units if unit.last_version < cut and not unit.open]
-    leaving = (entry for unit in older for entry in unit.entries if not entry.pinned)
-    return sorted(leaving, key=lambda entry: entry.version)
+    return entries_before(cut, units)
 
 
 def summarise(config: Progressive, defaults: SummarizerConfig, material: Material) -> Summarising:

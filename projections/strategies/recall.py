@@ -1,7 +1,7 @@
-"""Window strategy ``recall``: the newest interactions, and what a search brings back from the rest. Source: R-REC.
+"""Window strategy ``recall``: the newest interactions, and what a search finds in the rest. Source: R-REC.
 
-The log keeps everything, so a small window can reach back to the beginning. Who builds the window searches
-first and hands in the hits; without any it shows the newest interactions and summaries that fit.
+The log has everything, so a small window can reach back to the beginning. The caller searches first and passes the
+hits; without hits, the window shows the newest interactions and summaries that fit.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ from projections.window import Window
 
 
 class Recall(WindowConfig):
-    """The budget, the share of it for the newest interactions, and how much a hit brings along."""
+    """The budget, the share of it for the newest interactions, and how many units before a hit are shown with it."""
 
     type: Literal["recall"] = "recall"
     max_tokens: int = Field(default=4_000, ge=1)
@@ -70,7 +70,7 @@ def window(config: Recall, state: StateView, hints: Hints) -> Window:
 
 
 def _recent(interactions: Sequence[tuple[Entry, ...]], budget: int) -> tuple[list[Entry], int]:
-    """Return whole interactions from the newest back while they fit, and their tokens."""
+    """Return complete interactions from the newest back while they fit, and their tokens."""
     recent: list[Entry] = []
     used = 0
     for entries in reversed(interactions):

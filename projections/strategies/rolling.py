@@ -23,8 +23,8 @@ class Rolling(WindowConfig):
 def shown_items(config: Rolling, state: StateView) -> list[tuple[Entry, ...]]:
     """Return the active entries of the last ``size`` items, oldest item first.
 
-    An open last interaction is one of them; with unit ``entry`` the tool and context entries after the
-    last message come as one more group (R-001-4).
+    An open last interaction is one of them; with unit ``entry``, the tool and context entries after the last
+    message are one more group (R-001-4).
     """
     numbering = state.items.numbering(config.unit)
     last = numbering.started
@@ -36,7 +36,7 @@ def shown_items(config: Rolling, state: StateView) -> list[tuple[Entry, ...]]:
 def window(config: Rolling, state: StateView, hints: Hints) -> Window:
     """Return pinned entries, then interactions and summaries, newest first unless chronological.
 
-    The entries of one item always stand in the order they were said.
+    The entries of one item are always in their original order.
     """
     pinned = [entry for version in state.window.pinned if (entry := state.window.at(version)) is not None]
     groups = shown_items(config, state)

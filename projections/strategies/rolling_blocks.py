@@ -1,7 +1,7 @@
 """Compaction strategy ``rolling_blocks``: a summary of each block of items. Source: R-001-1 … R-001-10.
 
-A block falls due when ``size`` items have come since the last one. The window rolls on by itself, so a
-block's summary is an overlay: it hides nothing, and a block whose summary failed can be tried again.
+A block is due when ``size`` items were added since the last block. The window moves on independently, so the summary
+of a block is an overlay: it hides nothing, and a block whose summary failed can be tried again.
 """
 
 import sys
@@ -38,7 +38,7 @@ USER_TEMPLATE = "{content}"
 
 
 class RollingBlocks(CompactionConfig):
-    """Size of a block, how many summaries are kept, and what an item is."""
+    """The size of a block, how many summaries stay, and what an item is."""
 
     type: Literal["rolling_blocks"] = "rolling_blocks"
     size: int = Field(default=21, ge=1)
@@ -48,7 +48,7 @@ class RollingBlocks(CompactionConfig):
 
 
 class DueBlock(msgspec.Struct, frozen=True):
-    """A block that fell due; *done* once its compaction completed."""
+    """A block that is due; *done* once its compaction completed."""
 
     block: Block
     covered: Ranges
@@ -65,9 +65,9 @@ class Blocks(msgspec.Struct, frozen=True):
 
 
 def advance(config: RollingBlocks, progress: Blocks | None, items: Items, window: ActiveEntries) -> Blocks:
-    """Return *progress* after the items of a batch, taken one by one. Source: R-001-2, R-001-5, R-001-7.
+    """Return *progress* after the items of a batch, one by one. Source: R-001-2, R-001-5, R-001-7.
 
-    A block covers what is active of its items when it falls due.
+    A block covers those entries of its items that are active when it is due.
     """
     blocks = progress or Blocks()
     count = items.count(config.unit)
@@ -102,7 +102,7 @@ def needs_from(config: RollingBlocks, progress: Blocks | None, items: Items) -> 
 
 
 def plan(config: RollingBlocks, state: StateView, trigger: Trigger) -> CompactionPlan | None:
-    """Plan the oldest retained block without summary; those that never failed come first. Source: R-001-6.
+    """Plan the oldest retained block without summary; blocks that never failed come first. Source: R-001-6.
 
     Raises:
         NotEnoughEntries: asked manually, no block is due.
@@ -133,7 +133,7 @@ def plan(config: RollingBlocks, state: StateView, trigger: Trigger) -> Compactio
 
 
 def request(config: RollingBlocks, defaults: SummarizerConfig, material: Material) -> prompts.SummaryRequest:
-    """Return the one call: what to keep (R-SUM-8), and the block as transcript."""
+    """Return the request: what to keep (R-SUM-8), and the block as transcript."""
     return prompts.ask(
         material.entries,
         material.folded,

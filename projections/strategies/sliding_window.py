@@ -1,7 +1,7 @@
-"""Window strategy ``sliding_window``: what is preserved, and the newest that fits. Source: R-002-1 … R-002-3.
+"""Window strategy ``sliding_window``: preserved entries, and the newest that fit. Source: R-002-1 … R-002-3.
 
-It is a fold over the batches of what is there now: when a batch leaves more than the limit, the oldest units go
-until the target is met, and then nothing goes until the limit is passed again.
+It is a fold over the batches of the current entries: when a batch exceeds the limit, the oldest units are pruned
+until the target is met; then nothing is pruned until the limit is exceeded again.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ from projections.window import Window
 
 
 class SlidingWindow(WindowConfig, TriggerLimit):
-    """The limit, how far it is pruned, and what is never pruned."""
+    """The limit, the target of pruning, and what is never pruned."""
 
     type: Literal["sliding_window"] = "sliding_window"
     target_ratio: Ratio | None = Field(default=None, gt=0, lt=1)
@@ -36,7 +36,7 @@ class SlidingWindow(WindowConfig, TriggerLimit):
 
     @property
     def target(self) -> int:
-        """Tokens down to which is pruned; by default 0.7 of the budget, or 7/8 of a low limit."""
+        """The tokens left after pruning, at most; by default 0.7 of the budget, or 7/8 of a low limit."""
         ratio = Fraction(self.target_ratio) if self.target_ratio is not None else None
         if ratio is None:
             threshold = Fraction(self.compression_threshold)
@@ -45,7 +45,7 @@ class SlidingWindow(WindowConfig, TriggerLimit):
 
 
 def window(config: SlidingWindow, state: StateView, hints: Hints) -> Window:
-    """Return what the fold keeps, in position order."""
+    """Return what the fold leaves, in position order."""
     items: list[Summary | Entry] = sorted((*state.summaries.live, *state.window.entries), key=place)
     chosen: list[Summary | Entry] = []
     tokens = newest = 0
@@ -65,7 +65,7 @@ def window(config: SlidingWindow, state: StateView, hints: Hints) -> Window:
 
 
 class _Group(msgspec.Struct, frozen=True):
-    """What is kept of a unit, or a summary."""
+    """What is left of a unit, or a summary."""
 
     items: tuple[Summary | Entry, ...]
     open: bool = False
@@ -76,14 +76,14 @@ class _Group(msgspec.Struct, frozen=True):
 
 
 class _Units:
-    """The units of all there is, kept or pruned: a result belongs to its call also where only one of them is kept."""
+    """The units of all entries, pruned or not: a result belongs to its call even if one of them was pruned."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self._pairing = Pairing(entries)
         self._home = {entry.version: number for number, unit in enumerate(self._pairing.units) for entry in unit}
 
     def groups(self, chosen: Sequence[Summary | Entry], newest: int) -> list[_Group]:
-        """Return what is kept or pruned as one when the entry of version *newest* has come, by their oldest items."""
+        """Return the groups pruned as a whole, as of the entry at version *newest*, by their first items."""
         members: dict[int, list[Entry]] = {}
         for item in chosen:
             if isinstance(item, Entry):
@@ -93,15 +93,15 @@ class _Units:
         return sorted(groups, key=lambda group: place(group.items[0]))
 
     def whole(self, chosen: Sequence[Summary | Entry]) -> list[Summary | Entry]:
-        """Return *chosen* without results that came when their call had been pruned: shown only with it (R-GEN-9)."""
-        there = {item.version for item in chosen if isinstance(item, Entry)}
-        split = [unit for unit in self._pairing.units if not all(entry.version in there for entry in unit)]
+        """Return *chosen* without units that were partly pruned: a result is only shown with its call (R-GEN-9)."""
+        shown = {item.version for item in chosen if isinstance(item, Entry)}
+        split = [unit for unit in self._pairing.units if not all(entry.version in shown for entry in unit)]
         alone = {entry.version for unit in split for entry in unit}
         return [item for item in chosen if isinstance(item, Summary) or item.version not in alone]
 
 
 def _batches(items: Sequence[Summary | Entry]) -> Iterator[list[Summary | Entry]]:
-    """Yield what came in one batch; a summary, whose entries have left, is one of its own before the next."""
+    """Yield the items of each batch; a summary is a batch of its own."""
     for write_id, batch in groupby(items, key=lambda item: item.write_id if isinstance(item, Entry) else None):
         if write_id is None:
             yield from ([item] for item in batch)

@@ -1,10 +1,10 @@
-"""Compaction strategy ``summarization``: near the limit, all that is not preserved. Source: R-002-4 … R-002-6."""
+"""Compaction strategy ``summarization``: summarises all that is not preserved. Source: R-002-4 … R-002-6."""
 
 from decimal import Decimal
 from itertools import groupby
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from ledger.errors import NotEnoughEntries
 from projections import prompts
@@ -19,7 +19,7 @@ from projections.strategies.base import (
     SummarizerConfig,
     Trigger,
     one_call,
-    with_placeholders,
+    placeholders,
 )
 from projections.strategies.planning import plan_to_replace
 from projections.strategies.preserving import ALWAYS, Preserve, TriggerLimit, is_preserved
@@ -41,12 +41,7 @@ class Summarization(CompactionConfig, TriggerLimit):
     enable_thinking: bool = False
     preserve: Preserve = ALWAYS
     system_prompt: str | None = None
-    user_prompt_template: str | None = None
-
-    @field_validator("user_prompt_template")
-    @classmethod
-    def _has_placeholder(cls, template: str | None) -> str | None:
-        return with_placeholders(template, "stepSummaries")
+    user_prompt_template: Annotated[str, placeholders("stepSummaries")] | None = None
 
 
 def plan(config: Summarization, state: StateView, trigger: Trigger) -> CompactionPlan | None:
@@ -92,7 +87,7 @@ def steps(entries: tuple[Entry, ...]) -> str:
 
 
 def request(config: Summarization, defaults: SummarizerConfig, material: Material) -> prompts.SummaryRequest:
-    """Return the one call; the strategy's own model, temperature and prompts win over the session's (R-SUM-3)."""
+    """Return the request; the strategy's own model, temperature and prompts win over the session's (R-SUM-3)."""
     parts = [*(summary.text for summary in material.folded), steps(material.entries)]
     own = defaults.model_copy(update={"temperature": config.temperature})
     return prompts.ask_with(
@@ -108,7 +103,7 @@ def request(config: Summarization, defaults: SummarizerConfig, material: Materia
 
 
 def _thinking(config: Summarization) -> dict[str, dict[str, bool]]:
-    """Return the flag only where the config names it, for not every endpoint knows it (R-SUM-3)."""
+    """Return the flag only if the config sets it, because some endpoints do not know it (R-SUM-3)."""
     named = "enable_thinking" in config.model_fields_set
     return {"chat_template_kwargs": {"enable_thinking": config.enable_thinking}} if named else {}
 

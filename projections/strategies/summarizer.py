@@ -1,4 +1,4 @@
-"""Compaction strategy ``summarizer``: old interactions into one ever denser summary. Source: R-003-11, R-COD-1 … 3."""
+"""Compaction strategy ``summarizer``: old interactions become one dense summary. Source: R-003-11, R-COD-1 … 3."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -46,12 +46,12 @@ The summary so far:
 REPAIR = "\nYour last answer could not be used: {fault}."
 
 
-#: More passes than anybody wants; each is a call that costs money.
+#: The maximum of passes; each is a model call that costs money.
 MOST_PASSES: Final = 20
 
 
 class TextSplitter(Config):
-    """How long the pieces of a stored summary are, in characters, and how much neighbours share (R-KB-4)."""
+    """The length of the pieces of a stored summary, and how much neighbours overlap, in characters (R-KB-4)."""
 
     chunk_size: int = Field(default=1000, ge=1)
     chunk_overlap: int = Field(default=200, ge=0)
@@ -64,7 +64,7 @@ class TextSplitter(Config):
 
 
 class KnowledgeBase(Config):
-    """Where summaries are stored to be found again, and whether they are shown without being asked for (R-KB-1)."""
+    """Where summaries are stored for search, and whether they are always shown or only on request (R-KB-1)."""
 
     collection_id: str = Field(min_length=1, max_length=128)
     search_mode: Literal["always", "tool"] = "always"
@@ -85,18 +85,18 @@ class SummarizerStrategy(interactions.Triggers):
 
 
 def plan(config: SummarizerStrategy, state: StateView, trigger: Trigger) -> CompactionPlan | None:
-    """Plan to replace interactions by one summary, into which the strategy's earlier one is folded."""
+    """Plan to replace interactions by one summary, which folds the strategy's earlier summary."""
     folds = [summary for summary in state.summaries.live if summary.key == config.key]
     return interactions.plan(config, state, trigger, action="summarize", folds=folds)
 
 
 def target_words(config: SummarizerStrategy, source: str) -> int:
-    """Return how long the summary should be. Source: R-COD-3."""
+    """Return how many words the summary should have. Source: R-COD-3."""
     return min(config.summary_target_words, max(1, len(source.split()) // 2))
 
 
 def summarise(config: SummarizerStrategy, defaults: SummarizerConfig, material: Material) -> Summarising:
-    """Return the dialogue over the transcript, which continues the earlier summary."""
+    """Return the dialogue about the transcript, which continues the earlier summary."""
     source = prompts.material(material.entries, material.folded)
     words = target_words(config, source)
 

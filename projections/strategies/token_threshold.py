@@ -2,9 +2,9 @@
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from ledger.errors import NotEnoughEntries
 from projections import prompts
@@ -19,9 +19,9 @@ from projections.strategies.base import (
     SummarizerConfig,
     Trigger,
     one_call,
-    with_placeholders,
+    placeholders,
 )
-from projections.strategies.planning import plan_to_replace, tokens_of
+from projections.strategies.planning import entries_before, plan_to_replace, tokens_of
 from projections.summaries import Summary
 from projections.transcript import group_units
 
@@ -46,13 +46,8 @@ class TokenThreshold(CompactionConfig):
     min_entries_to_compress: int = Field(default=5, ge=1)
     auto_compress: bool = True
     compression_ratio: Ratio = Field(default=Decimal("0.3"), gt=0, lt=1)
-    prompt: str | None = None
+    prompt: Annotated[str, placeholders("content")] | None = None
     max_summary_tokens: int | None = Field(default=None, ge=0)
-
-    @field_validator("prompt")
-    @classmethod
-    def _has_placeholder(cls, prompt: str | None) -> str | None:
-        return with_placeholders(prompt, "content")
 
 
 def over(config: TokenThreshold, state: StateView) -> tuple[str, ...]:
@@ -65,33 +60,14 @@ def over(config: TokenThreshold, state: StateView) -> tuple[str, ...]:
     return tuple(reasons)
 
 
-def eligible(config: TokenThreshold, state: StateView) -> tuple[Entry, ...]:
-    """Return the entries that may be covered, oldest first.
-
-    They are the active ones before the recent window, which grows where it would cut a unit (R-GEN-10);
-    pinned entries and units with an open call stay (R-GEN-7, R-GEN-9). Source: R-000-3.
-    """
+def eligible(config: TokenThreshold, state: StateView) -> list[Entry]:
+    """Return the entries that may be covered: those before the recent window, oldest first. Source: R-000-3."""
     entries = state.window.entries
     if len(entries) <= config.recent_window:
-        return ()
+        return []
     older_count = len(entries) - config.recent_window
     cut = entries[older_count].version if config.recent_window else entries[-1].version + 1
-    units = group_units(entries)
-    for unit in sorted(units, key=lambda unit: unit.last_version, reverse=True):
-        if unit.first_version < cut <= unit.last_version:
-            cut = unit.first_version
-    return tuple(
-        sorted(
-            (
-                entry
-                for unit in units
-                if unit.last_version < cut and not unit.open
-                for entry in unit.entries
-                if not entry.pinned
-            ),
-            key=lambda entry: entry.version,
-        )
-    )
+    return entries_before(cut, group_units(entries))
 
 
 def plan(config: TokenThreshold, state: StateView, trigger: Trigger) -> CompactionPlan | None:
@@ -115,7 +91,7 @@ def plan(config: TokenThreshold, state: StateView, trigger: Trigger) -> Compacti
 
 
 def request(config: TokenThreshold, defaults: SummarizerConfig, material: Material) -> prompts.SummaryRequest:
-    """Return the one call: the prompt with the transcript in its place. Source: R-000-11."""
+    """Return the request: the prompt with the transcript in its place. Source: R-000-11."""
     return prompts.ask(
         material.entries,
         material.folded,

@@ -87,7 +87,7 @@ def test_a_file_says_something_of_every_field(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", OLDER, ids=lambda path: path.stem)
-def test_what_an_older_file_says_is_still_said(path: Path) -> None:
+def test_an_older_file_is_still_described_in_the_same_way(path: Path) -> None:
     type_, schema_version, payload = named(path)
     texts = json.loads(payload)
     assert texts.items() <= json.loads(canonical_json(decode_payload(type_, schema_version, payload))).items()
@@ -107,7 +107,7 @@ def test_a_reader_with_a_renamed_or_missing_field_is_noticed(path: Path) -> None
                 msgspec.json.decode(payload, type=reader)
 
 
-def test_an_event_of_a_newer_release_is_kept_as_it_is() -> None:
+def test_an_event_of_a_newer_release_is_stored_unchanged() -> None:
     """design §4."""
     for type_, schema_version in (("entry.pinned", 1), ("entry.added", 3), ("entry.added", 99)):
         event = decode(stored(type_, schema_version, b'{"by":"nobody yet","write_id":"w"}'))
@@ -197,7 +197,7 @@ def test_the_salt_hides_equal_texts_and_leaves_their_json() -> None:
 
 
 @pytest.mark.parametrize(
-    ("event", "said"),
+    ("event", "message"),
     [
         (stored("entry.added", 1, None), "event 7 has no payload; run `memory-ledger verify`"),
         (stored("entry.added", 1, b"{"), "event 7 (entry.added) does not parse"),
@@ -211,10 +211,10 @@ def test_the_salt_hides_equal_texts_and_leaves_their_json() -> None:
         (stored("entry.added", 1, b"x" * 40, 99), "payload codec 99 cannot be read"),
     ],
 )
-def test_a_payload_that_cannot_be_read_says_which_and_what_to_do(event: StoredEvent, said: str) -> None:
+def test_a_payload_that_cannot_be_read_says_which_and_what_to_do(event: StoredEvent, message: str) -> None:
     with pytest.raises(LogCorrupted) as corrupted:
         decode(event)
-    assert said in str(corrupted.value)
+    assert message in str(corrupted.value)
 
 
 def test_the_folds_make_of_the_golden_histories_what_is_stated() -> None:

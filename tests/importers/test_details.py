@@ -54,7 +54,7 @@ def test_openai_ids_names_and_times_are_metadata_and_the_rest_is_data() -> None:
     assert batches[7][0].data == {"refusal": "No more than that."}
 
 
-def test_openai_objects_name_their_session_and_keep_what_is_said_of_the_whole() -> None:
+def test_openai_objects_name_their_session_and_store_the_fields_of_the_whole() -> None:
     (found,) = sample("openai_object.json")
     assert found.session_id == "order-2024-05"
     about = found.batches[0][0].data["conversation"]

@@ -15,7 +15,7 @@ from projections.transcript import group_units, orphans
 from tests.support.importer_samples import CASES, IDS, Case, conversations_of, kept, leaves, messages, values, written
 from tests.support.ledgers import ledger_over
 
-#: A field of each format that is kept in metadata.
+#: A field of each format that is stored in metadata.
 HELD = {"openai-chat": "id", "swe-agent": "agent", "openhands": "source", "bfcl-memory": "mood"}
 
 each_case = pytest.mark.parametrize("case", CASES, ids=IDS)
@@ -26,7 +26,7 @@ def test_every_importer_of_the_registry_has_a_sample() -> None:
 
 
 @each_case
-def test_a_format_is_told_by_the_content_alone(case: Case) -> None:
+def test_a_format_is_detected_by_the_content_alone(case: Case) -> None:
     found = documents(case.data)
     assert [importer.name for importer in IMPORTERS if importer.detects(found)] == [case.format]
     for name in ("file", "other.traj", "x.jsonl", "日本", ""):
@@ -57,7 +57,7 @@ def test_nothing_of_a_message_is_lost(case: Case) -> None:
 
 
 @each_case
-def test_what_was_said_of_the_whole_is_with_the_first_entry(case: Case) -> None:
+def test_the_fields_of_the_whole_are_with_the_first_entry(case: Case) -> None:
     whole = [value for value in values(case) if isinstance(value, dict)]
     for conversation, value in zip(conversations_of(case.data), whole, strict=False):
         if len(whole) == len(case.sessions):
@@ -67,7 +67,7 @@ def test_what_was_said_of_the_whole_is_with_the_first_entry(case: Case) -> None:
 
 
 @each_case
-def test_unknown_fields_are_kept_in_data(case: Case) -> None:
+def test_unknown_fields_are_stored_in_data(case: Case) -> None:
     changed = copy.deepcopy(values(case))
     for number, message in enumerate(_messages_in(changed)):
         message["surprise"] = {"deep": [f"mark {number}"]}

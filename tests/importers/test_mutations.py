@@ -53,7 +53,7 @@ def numbered(case: Case) -> list[Document]:
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)
-def test_a_field_of_another_type_is_kept_or_refused_at_its_line(case: Case) -> None:
+def test_a_field_of_another_type_is_stored_or_refused_at_its_line(case: Case) -> None:
     taken = refused = 0
     for mutant, line, change in mutants(numbered(case)):
         refusal = refusal_of(mutant)

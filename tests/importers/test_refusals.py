@@ -126,7 +126,7 @@ async def test_one_document_over_the_limit_is_refused(refused: Refused) -> None:
     await refused(b"[\n" + message * 14_000 + b"{}]", "too_large", line=1)
 
 
-async def test_gzip_is_unpacked_and_told_by_its_content(take_in: TakeIn) -> None:
+async def test_gzip_is_detected_by_its_content_and_unpacked(take_in: TakeIn) -> None:
     assert await take_in(gzip.compress(GOOD)) == 3
 
 

@@ -64,14 +64,14 @@ def test_without_it_the_strategy_is_unknown() -> None:
     """Negative control."""
     done = run()
     assert done.returncode == 1
-    assert "window.type: is one of full," in done.stderr
+    assert "window.type: must be one of full," in done.stderr
 
 
 @pytest.mark.parametrize(
     ("names", "said"),
     [
-        ("newest_units:window", "the entry point 'newest_units' of memory_ledger.strategies names no strategy"),
-        ("projections.strategies.full:STRATEGY", "brings a second 'full'"),
+        ("newest_units:window", "the entry point 'newest_units' of memory_ledger.strategies must name a strategy"),
+        ("projections.strategies.full:STRATEGY", "adds a second strategy 'full'"),
     ],
 )
 def test_a_package_that_brings_none_or_one_of_ours_is_named(tmp_path: Path, names: str, said: str) -> None:

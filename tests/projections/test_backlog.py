@@ -41,7 +41,7 @@ OPENED = SessionOpened(write_id="w", namespace="n", user_id="", session_id="s", 
 FIELDS = MemoryFields("Mia lives in Oslo")
 
 
-def said(**fields: object) -> EntryAdded:
+def message_added(**fields: object) -> EntryAdded:
     given = {"kind": "message", "role": "user", "content": "hi", "tokens": 1, "tokenizer": "approximate", **fields}
     return EntryAdded(write_id="w", entry_id="e", **given)  # type: ignore[arg-type]
 
@@ -51,17 +51,17 @@ def noted(**fields: object) -> MemoryAdded:
 
 
 def test_messages_wait_until_they_are_extracted_and_until_they_are_indexed() -> None:
-    backlog = after(OPENED, said(), said(), said())
+    backlog = after(OPENED, message_added(), message_added(), message_added())
     assert (backlog.unextracted, backlog.unindexed, backlog.spoken_us) == (((2, 4),), ((2, 4),), 4)
     extracted = EntriesExtracted(write_id="w", covered=((2, 3),), strategy="discrete")
     indexed = EntriesIndexed(write_id="w", covered=((3, 3),))
-    backlog = after(OPENED, said(), said(), said(), extracted, indexed)
+    backlog = after(OPENED, message_added(), message_added(), message_added(), extracted, indexed)
     assert (backlog.unextracted, backlog.unindexed) == (((4, 4),), ((2, 2), (4, 4)))
 
 
 def test_what_is_no_message_or_says_that_it_was_done_does_not_wait() -> None:
-    done = said(extracted=True, persisted_at=to_datetime(1))
-    backlog = after(OPENED, said(kind="tool_call", tool_name="t", tool_call_id="c"), done)
+    done = message_added(extracted=True, persisted_at=to_datetime(1))
+    backlog = after(OPENED, message_added(kind="tool_call", tool_name="t", tool_call_id="c"), done)
     assert (backlog.unextracted, backlog.unindexed) == ((), ())
 
 
@@ -70,9 +70,9 @@ def test_a_message_that_was_withdrawn_does_not_wait_and_one_that_was_edited_does
     edited = EntryEdited(
         write_id="w", entry_id="e", entry_version=3, content="ho", tokens=1, tokens_before=1, tokenizer="approximate"
     )
-    backlog = after(OPENED, said(), said(), removed)
+    backlog = after(OPENED, message_added(), message_added(), removed)
     assert (backlog.unextracted, backlog.changed_version) == (((3, 3),), 4)
-    assert after(OPENED, said(), said(), removed, edited).changed_version == 5
+    assert after(OPENED, message_added(), message_added(), removed, edited).changed_version == 5
 
 
 def test_a_memory_waits_even_if_it_was_removed_until_it_is_promoted() -> None:
@@ -86,25 +86,27 @@ def test_a_memory_waits_even_if_it_was_removed_until_it_is_promoted() -> None:
 
 def test_a_clear_leaves_memories_alone_and_an_end_leaves_nothing() -> None:
     """http W-48."""
-    cleared = after(OPENED, said(), noted(), SessionCleared(write_id="w"))
+    cleared = after(OPENED, message_added(), noted(), SessionCleared(write_id="w"))
     assert (cleared.unextracted, cleared.unindexed, cleared.unpromoted) == ((), (), (3,))
-    ended = after(OPENED, said(), noted(), SessionCleared(write_id="w", ended=True))
+    ended = after(OPENED, message_added(), noted(), SessionCleared(write_id="w", ended=True))
     assert (ended.unextracted, ended.unindexed, ended.unpromoted, ended.life) == ((), (), (), 0)
-    assert after(OPENED, said(), SessionCleared(write_id="w", ended=True), OPENED, said()).unextracted == ((5, 5),)
+    assert after(
+        OPENED, message_added(), SessionCleared(write_id="w", ended=True), OPENED, message_added()
+    ).unextracted == ((5, 5),)
 
 
 def test_a_result_counts_only_while_what_was_read_is_as_it_was() -> None:
-    read = after(OPENED, said(), noted())
-    assert after(OPENED, said(), noted(), said()).is_still(read, ((2, 2),))
+    read = after(OPENED, message_added(), noted())
+    assert after(OPENED, message_added(), noted(), message_added()).is_still(read, ((2, 2),))
     removed = EntryRemoved(write_id="w", entry_id="e", entry_version=2, tokens=1)
-    assert not after(OPENED, said(), noted(), removed).is_still(read, ((2, 2),))
+    assert not after(OPENED, message_added(), noted(), removed).is_still(read, ((2, 2),))
     extracted = EntriesExtracted(write_id="w", covered=((2, 2),), strategy="discrete")
-    assert not after(OPENED, said(), noted(), extracted).is_still(read, ((2, 2),))
-    cleared = after(OPENED, said(), noted(), SessionCleared(write_id="w"))
+    assert not after(OPENED, message_added(), noted(), extracted).is_still(read, ((2, 2),))
+    cleared = after(OPENED, message_added(), noted(), SessionCleared(write_id="w"))
     assert not cleared.is_still(read, ((2, 2),))
     assert cleared.is_unpromoted_still(read, [3])
     edited = MemoryEdited(write_id="w", memory_id="m", memory_version=3, fields=FIELDS)
-    assert not after(OPENED, said(), noted(), edited).is_unpromoted_still(read, [3])
+    assert not after(OPENED, message_added(), noted(), edited).is_unpromoted_still(read, [3])
 
 
 def test_ranges_are_cut_as_the_sets_they_stand_for(seed: int) -> None:

@@ -189,7 +189,7 @@ def test_text_of_a_batch_stays_a_message_where_its_call_was_never_answered() -> 
     ]
 
 
-def test_calls_without_ids_are_told_apart_by_their_place() -> None:
+def test_calls_without_ids_are_distinguished_by_their_place() -> None:
     session = given().add("[c1 c1]", tool_name="shell", tool_call_id=None)
     session.add("r1 r1", tool_name="shell", tool_call_id=None)
     shown = messages(session)
@@ -230,7 +230,7 @@ def test_the_rolling_shape_pairs_requests_and_responses() -> None:
     }
 
 
-def test_json_that_came_with_an_entry_is_kept_whole() -> None:
+def test_the_json_of_an_entry_is_returned_whole() -> None:
     """R-001-8."""
     request, response = {"query": "q", "options": {"k": [1, None]}}, {"answer": {"a": 1.5}}
     session = Driven({"profile": "rolling"}).append("u", data=request).append("a", data=response)

@@ -123,7 +123,7 @@ def test_every_example_of_the_seeds_loads_and_survives_its_dump__V_CFG_1(raw: An
     assert load(dump(config)) == config
 
 
-def test_the_examples_of_seed_002_say_what_they_said_with_defaults_filled_in__V_CFG_1() -> None:
+def test_the_examples_of_seed_002_mean_the_same_with_defaults_filled_in__V_CFG_1() -> None:
     """R-CFG-5, R-CFG-6: the outer fields go into the strategy."""
     sliding, summarization, formatted, tools = map(load, SEED_002)
     assert (sliding.window.type, sliding.compactions, sliding.profile) == ("sliding_window", (), "workflow")
@@ -143,7 +143,7 @@ def test_the_examples_of_seed_002_say_what_they_said_with_defaults_filled_in__V_
     )
 
 
-def test_the_examples_of_seed_003_say_what_they_said_with_defaults_filled_in__V_CFG_1() -> None:
+def test_the_examples_of_seed_003_mean_the_same_with_defaults_filled_in__V_CFG_1() -> None:
     """R-CFG-6: at most one window, default full, and the others in order."""
     window, summarizer, neuralyzer = map(load, SEED_003)
     assert (window.window.memory_max_tokens, window.window.conditions) == (8000, ("message.role != 'tool'",))

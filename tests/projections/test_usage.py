@@ -62,7 +62,7 @@ def test_the_oldest_units_are_dropped_until_the_rest_fits(notation: str, limit: 
     assert fitting((), limit) == ()
 
 
-def test_the_last_messages_are_those_said_last() -> None:
+def test_the_last_messages_are_the_newest_by_time() -> None:
     """R-004-10, http W-17: by the client's time, else the recorded one; equal times by version."""
     session = given({"profile": "none"})
     for day in (3, 1, 2, 2):

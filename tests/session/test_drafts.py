@@ -190,7 +190,7 @@ def test_what_cannot_be_seen_or_looks_like_an_attack_is_stored_exactly(content: 
 
 
 @pytest.mark.parametrize("when", ["1970-01-01T00:00:00Z", "2099-12-31T23:59:59Z", "2024-06-01T12:00:00+05:30"])
-def test_a_client_time_is_a_claim_kept_in_utc(when: str) -> None:
+def test_the_time_of_a_client_is_stored_in_utc(when: str) -> None:
     """trust I-44."""
     answers = datetime.fromisoformat(when)
     for given_as in (when, answers):
@@ -212,7 +212,7 @@ def test_limits_are_inclusive() -> None:
     assert len(canonical_json(largest)) < PAYLOAD_BYTES
 
 
-def test_json_is_kept_as_it_will_be_read_back() -> None:
+def test_json_is_stored_as_it_will_be_read_back() -> None:
     """trust P-8: what is folded now is what a replay folds."""
     given = {"data": (1, [2.0, {"b": (None,), "a": -0.0}]), "arguments": [True], "metadata": {"k": (1,)}}
     draft = draft_entry({**CALL, **given})

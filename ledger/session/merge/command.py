@@ -1,4 +1,4 @@
-"""The command of a PUT: ours, the evidence of what its writer had seen, and what else the merge needs to know."""
+"""The command of a PUT: ours, the evidence of what the writer had seen, and what else the merge needs."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -26,7 +26,7 @@ ItemValue: TypeAlias = tuple[str, str]
 
 
 class BodyMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A message as sent; without *id* it is matched by its value, or gets a new id."""
+    """A message of the body; without *id* it is matched by its value, or gets a new id."""
 
     role: str
     content: str
@@ -42,7 +42,7 @@ class BodyMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BodyMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory as sent; *sent* names the fields that were there, the others keep their value (http W-29)."""
+    """A memory of the body; *sent* are the names of its fields, absent fields keep their value (http W-29)."""
 
     fields: MemoryFields
     id: str | None = None
@@ -75,12 +75,12 @@ class Body(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ids_needed(self) -> int:
-        """How many new ids a merge takes at most: one for each item without an id, and a summary's."""
+        """How many new ids a merge needs at most: for each item without an id, and for a summary."""
         return len(self.messages) + len(self.memories) - len(self.ids) + 1
 
 
 class ServedView(msgspec.Struct, frozen=True):
-    """A view that was served with messages omitted: its version, the version of its first message, the omitted."""
+    """A view that was served with messages left out: its version, that of its first message, those left out."""
 
     version: int
     first: int
@@ -88,12 +88,12 @@ class ServedView(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """The last part of its ETag, which differs for each view of a session (http W-9)."""
+        """The last part of its ETag, different for each view of a session (http W-9)."""
         return sha256(canonical_json([self.version, self.first, self.omitted])).hexdigest()[:16]
 
 
 class IfMatch(msgspec.Struct, frozen=True):
-    """The writer had seen the current version: the body replaces all but what its view *omitted*."""
+    """The writer had seen the current version: the body replaces everything but what its view *omitted*."""
 
     omitted: Ranges = ()
 
@@ -117,8 +117,8 @@ ItemStatus: TypeAlias = Literal["active", "covered", "removed", "cleared"]
 class StoredItem(msgspec.Struct, frozen=True):
     """A message or memory that the session has (``active``), or the newest it had under an id.
 
-    *write_id* is the write it came with, *listed* what that write's body listed, *earlier* the values it had before:
-    of an active item only if they were looked up.
+    *write_id* is the write that added it, *listed* what the body of that write listed, *earlier* its earlier values:
+    for an active item only if they were looked up.
     """
 
     version: int
@@ -133,7 +133,7 @@ class StoredItem(msgspec.Struct, frozen=True):
 
 
 class PriorItems(msgspec.Struct, frozen=True):
-    """Messages and memories by id, as the log remembers them; see `ids_to_look_up`."""
+    """Messages and memories of the log by id; see `ids_to_look_up`."""
 
     messages: Mapping[str, StoredItem] = {}
     memories: Mapping[str, StoredItem] = {}
@@ -148,11 +148,11 @@ class TokenCount(msgspec.Struct, frozen=True):
 
 
 class PutSession(msgspec.Struct, frozen=True, kw_only=True):
-    """Bring the session to what *body* says, as far as *evidence* proves that its writer knew what it changes.
+    """Make the session what *body* says, as far as *evidence* proves that the writer knew what it changes.
 
-    *count* is a pure function: the tokens of a text of a role or, without role, of a summary. *new_ids* are used
-    for what has no id, in order; `Body.ids_needed` says how many there must be. *opening* begins a life where there is
-    none, *restoring* goes on with one that has expired. *config* is the memory config from now on, if messages change.
+    *count* is a pure function: the tokens of a text with a role or, without role, of a summary. *new_ids* are given
+    to items without an id, in order; `Body.ids_needed` is how many are needed. *opening* starts a life if there is
+    none, *restoring* continues one that has expired. *config* is the new memory config, used if messages change.
     """
 
     write_id: str

@@ -1,4 +1,4 @@
-"""The difference that a merge makes, as events."""
+"""The result of a merge as events."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -30,14 +30,14 @@ from projections import config, ranges
 from projections.config import MemoryConfig
 from projections.entries import Entry
 
-#: What an entry keeps that comes back or moves (http W-47).
+#: The fields that an entry keeps when it comes back or moves (http W-47).
 _CARRIED: Final = ("kind", "data", "tool_name", "tool_call_id", "tool_status", "arguments", "created_at", "metadata")
 
 
 def message_events(
     state: SessionState, merged: MergedList[BodyMessage], put: PutSession, new_ids: Iterator[str]
 ) -> list[Event]:
-    """Return removals, edits in place, and what is added at the end."""
+    """Return the messages removed, edited in place, and added at the end."""
     active = {entry.version: entry for entry in state.window.entries}
     events: list[Event] = []
     for item in merged.removed:
@@ -53,7 +53,7 @@ def message_events(
     listed: KnownToWriter | None = merged.listed
     for match in merged.added:
         events.append(_added(match, state, active, put, new_ids, listed))
-        listed = None  # only the first of a write says it
+        listed = None  # only the first event of a write has it
     return events
 
 
@@ -81,7 +81,7 @@ def _added(
     new_ids: Iterator[str],
     listed: KnownToWriter | None,
 ) -> EntryAdded:
-    """Return an entry that is new, comes back, or moves to the end: these two keep all but their text (http W-47)."""
+    """Return an entry that is new, comes back, or moves to the end; the last two change only their text (http W-47)."""
     role, content = match.value
     counted = put.count(role, content)
     added = EntryAdded(
@@ -118,7 +118,7 @@ def _added(
 def memory_events(
     state: SessionState, merged: MergedList[BodyMemory], put: PutSession, new_ids: Iterator[str]
 ) -> list[Event]:
-    """Return removals, edits in place, and what is added at the end."""
+    """Return the memories removed, edited in place, and added at the end."""
     active = {memory.version: memory for memory in state.working.memories}
     events: list[Event] = [
         MemoryRemoved(write_id=put.write_id, memory_id=item.item_id, memory_version=item.version)
@@ -152,7 +152,7 @@ def memory_events(
 
 
 def _merged_fields(match: Match[BodyMemory], theirs: MemoryFields, memory_id: str, evidence: Evidence) -> MemoryFields:
-    """Return *theirs* with the fields that were sent: one that is absent keeps its value (http W-29)."""
+    """Return *theirs* with the fields that were sent; absent fields keep their value (http W-29)."""
     ours = match.ours
     names = [field.name for field in struct_fields(MemoryFields) if field.name in ours.sent]
     if isinstance(evidence, ThreeWay) and (base := evidence.base.working.memory(memory_id)) is not None:
@@ -170,7 +170,7 @@ def field_events(
     *,
     new_config: MemoryConfig | None,
 ) -> list[Event]:
-    """Return what makes the fields of *state* the *merged* ones."""
+    """Return the events that turn the fields of *state* into *merged*."""
     current = fields_of(state)
     events: list[Event] = []
     changed, removed = changed_data(current.data, merged.data)

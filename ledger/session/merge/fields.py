@@ -1,4 +1,4 @@
-"""The merge of everything but the two lists: data, context, lifetime, extraction, tokens. Source: http W-59."""
+"""The merge of all fields but the two lists: data, context, lifetime, extraction, tokens. Source: http W-59."""
 
 from typing import Any, Final, TypeVar
 
@@ -62,12 +62,12 @@ def body_of(state: SessionState) -> Body:
 
 
 def shown_data(data: JsonObject) -> JsonObject:
-    """Return session data as clients see it: without null members, which they cannot parse (http W-18)."""
+    """Return session data as clients see it: without null members, which clients cannot parse (http W-18)."""
     return {key: value for key, value in data.items() if value is not None}
 
 
 def merge_fields(state: SessionState, body: Body, evidence: Evidence, *, new_list: bool) -> MergedFields:
-    """Return the fields of *state* after the merge; with *new_list* the messages replace all there were (http W-54)."""
+    """Return the fields after the merge; with *new_list*, the messages replace all earlier ones (http W-54)."""
     theirs = fields_of(state)
     match evidence:
         case IfMatch():
@@ -101,9 +101,13 @@ def merge_fields(state: SessionState, body: Body, evidence: Evidence, *, new_lis
 
 
 def changed_data(current: JsonObject, wanted: JsonObject) -> tuple[JsonObject, tuple[str, ...]]:
-    """Return the members to set and the keys to remove that make *wanted* of *current*."""
-    changed = {key: value for key, value in wanted.items() if key not in current or not is_same(value, current[key])}
-    return changed, tuple(key for key in current if key not in wanted)
+    """Return the members to set and the keys to remove that turn *current* into *wanted*."""
+    return members_to_set(current, wanted), tuple(key for key in current if key not in wanted)
+
+
+def members_to_set(current: JsonObject, wanted: JsonObject) -> JsonObject:
+    """Return the members of *wanted* that *current* lacks, or has with another value."""
+    return {key: value for key, value in wanted.items() if key not in current or not is_same(value, current[key])}
 
 
 def _merged(base: T, theirs: T, ours: T) -> T:
@@ -117,7 +121,7 @@ def _merged_data(base: JsonObject, theirs: JsonObject, ours: JsonObject) -> Json
 
 
 def _blind_context(state: SessionState, theirs: str, body: Body) -> str:
-    """Return the context after a blind body: an old or absent text does not replace summaries of the server."""
+    """Return the context after a blind body: an old or absent text does not replace the server's summaries."""
     if not body.context and not body.messages:
         return theirs
     summarized = any(summary.key != CONTEXT_KEY for summary in state.summaries.live)
@@ -126,5 +130,5 @@ def _blind_context(state: SessionState, theirs: str, body: Body) -> str:
 
 
 def is_same(first: Any, other: Any) -> bool:
-    """Tell whether two JSON values are the same, kinds of numbers and truth included."""
+    """Tell whether two JSON values are equal and of the same type: ``1``, ``1.0`` and ``true`` are not."""
     return type(first) is type(other) and bool(first == other)

@@ -1,4 +1,4 @@
-"""The merge of one list: which items leave, which stay and where, and which are added. Source: http W-54 … W-58."""
+"""The merge of one list: which items are removed, which stay and where, which are added. Source: http W-54 … W-58."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Generic
@@ -12,10 +12,10 @@ from projections import ranges
 
 
 class MergedList(msgspec.Struct, Generic[Ours], frozen=True):
-    """A list after the merge: items that leave, that stay in place, and that are added at the end, in order.
+    """A list after the merge: items removed, items that stay in place, and items added at the end, in order.
 
-    An active item that is among *added* is *removed* first. *listed* is what the writer knew (http W-54), *matched*
-    whether the session knew any item of the body.
+    An active item in *added* is also in *removed*. *listed* is what the writer knew (http W-54), *matched* whether
+    the session had any item of the body.
     """
 
     removed: tuple[StoredItem, ...]
@@ -35,13 +35,13 @@ def merge_list(
     views: Sequence[ServedView] = (),
     version: int = 0,
 ) -> MergedList[Ours]:
-    """Return what *ours* makes of *theirs*, which is the list at *version*."""
+    """Return the merge of *ours* into *theirs*, which is the list at *version*."""
     seen = {item.item_id: item for item in base}
     matches = match_items(seen, theirs, ours, evidence, prior)
     sent = {match.active.version for match in matches if match.active is not None}
     omitted = [item for item in theirs if item.version not in sent]
     removed = leaving(base, theirs, matches, omitted, evidence, views)
-    in_place, moved = _placed([each for each in matches if not _stays_away(each, seen, evidence)], seen, evidence)
+    in_place, moved = _placed([match for match in matches if not _stays_removed(match, seen, evidence)], seen, evidence)
     return MergedList(
         removed=(*removed, *(match.active for match in moved if match.active is not None)),
         in_place=tuple(in_place),
@@ -51,7 +51,7 @@ def merge_list(
     )
 
 
-# what leaves: only on proof (http W-54, W-55) ----------------------------------------------------------------------
+# what is removed: only with proof (http W-54, W-55)
 
 
 def leaving(
@@ -62,7 +62,7 @@ def leaving(
     evidence: Evidence,
     views: Sequence[ServedView],
 ) -> list[StoredItem]:
-    """Return the items of *theirs* that the body omits because its writer removed them, as far as that is proved."""
+    """Return the items of *theirs* that the body lacks because the writer removed them, if that is proved."""
     if isinstance(evidence, IfMatch):
         return [item for item in omitted if not ranges.contains(evidence.omitted, item.version)]
     hidden = _hidden(matches, evidence, views)
@@ -78,7 +78,7 @@ def leaving(
 
 
 def _hidden(matches: Sequence[Match[Ours]], evidence: Evidence, views: Iterable[ServedView]) -> Ranges:
-    """Return what was left out of the views the body may have been made from, which it therefore cannot omit."""
+    """Return the versions that were left out of the view that the body came from: the writer did not remove these."""
     active = [match.active.version for match in matches if match.active is not None]
     if active:
         return ranges.union(view.omitted for view in views if view.first == min(active))
@@ -90,10 +90,10 @@ def _hidden(matches: Sequence[Match[Ours]], evidence: Evidence, views: Iterable[
 def _known_writes(
     base: Iterable[StoredItem], theirs: Iterable[StoredItem], matches: Iterable[Match[Ours]]
 ) -> list[tuple[str, int, KnownToWriter | None]]:
-    """Return the writes that brought what the body lists: id, newest version, and what their own bodies listed.
+    """Return the writes that added what the body lists: id, newest version, and what their own bodies listed.
 
-    An item of *base* that has been moved since proves nothing of the write that moved it. Only the first item of a
-    write says what was listed; once it has left, an omission stays that might have gone.
+    An item of *base* that was moved later proves nothing about the write that moved it. Only the first item of a
+    write has its list; if that item was removed, items that could have been removed stay.
     """
     known = [match.stored for match in matches if match.stored is not None]
     listings = {item.write_id: item.listed for item in (*theirs, *known) if item.listed is not None}
@@ -103,7 +103,7 @@ def _known_writes(
 
 
 def _is_known_by(write_id: str, version: int, listed: KnownToWriter | None, omitted: StoredItem) -> bool:
-    """Tell whether the writer of that write knew *omitted*: it came with it, or its body listed it."""
+    """Tell whether the writer of that write knew *omitted*: it was in the write, or its body listed it."""
     if write_id == omitted.write_id:
         return True
     return (
@@ -114,11 +114,11 @@ def _is_known_by(write_id: str, version: int, listed: KnownToWriter | None, omit
     )
 
 
-# what is there afterwards, and where (http W-57, W-58) -------------------------------------------------------------
+# what is in the list afterwards, and where (http W-57, W-58)
 
 
-def _stays_away(match: Match[Ours], base: Mapping[str, StoredItem], evidence: Evidence) -> bool:
-    """Tell whether an item that is no longer active does not come back, although the body lists it."""
+def _stays_removed(match: Match[Ours], base: Mapping[str, StoredItem], evidence: Evidence) -> bool:
+    """Tell whether an item that is no longer active stays so, although the body lists it."""
     if match.stored is None or match.active is not None or isinstance(evidence, IfMatch):
         return False
     return match.stored.status == "covered" or match.stored.item_id in base
@@ -127,9 +127,9 @@ def _stays_away(match: Match[Ours], base: Mapping[str, StoredItem], evidence: Ev
 def _placed(
     matches: Sequence[Match[Ours]], base: Mapping[str, StoredItem], evidence: Evidence
 ) -> tuple[Sequence[Match[Ours]], Sequence[Match[Ours]]]:
-    """Return what stays in place, and what goes to the end: all from the first misplaced item on."""
+    """Return the items that stay in place, and those that move to the end: all from the first misplaced item on."""
     if isinstance(evidence, ThreeWay) and _keeps_order(matches, base):
-        return [each for each in matches if each.active], [each for each in matches if each.active is None]
+        return [match for match in matches if match.active], [match for match in matches if match.active is None]
     before = 0
     for index, match in enumerate(matches):
         if match.active is None or match.active.version < before:
@@ -139,7 +139,7 @@ def _placed(
 
 
 def _keeps_order(matches: Sequence[Match[Ours]], base: Mapping[str, StoredItem]) -> bool:
-    """Tell whether the writer put nothing before active items, and left those in the order it had seen."""
+    """Tell whether the writer put no new item before active ones, and left those in the order of *base*."""
     active = [match.active is not None for match in matches]
     if active != sorted(active, reverse=True):
         return False

@@ -1,4 +1,4 @@
-"""Which items of a body the session has or had, and which value each has after the merge. Source: http W-53, W-56."""
+"""Which items of a body the session has or had, and the value of each after the merge. Source: http W-53, W-56."""
 
 from collections.abc import Mapping, Sequence
 from typing import Generic, TypeVar
@@ -11,7 +11,7 @@ Ours = TypeVar("Ours", bound=BodyMessage | BodyMemory)
 
 
 class Match(msgspec.Struct, Generic[Ours], frozen=True):
-    """An item of the body, the stored item that it is (none: it is new), and the *value* it has after the merge."""
+    """An item of the body, the stored item that it matches (None if it is new), and its *value* after the merge."""
 
     ours: Ours
     stored: StoredItem | None
@@ -30,10 +30,10 @@ def match_items(
     evidence: Evidence,
     prior: Mapping[str, StoredItem],
 ) -> list[Match[Ours]]:
-    """Return each item of the body, in its order, with the stored item that it is; of an id sent twice the first.
+    """Return the items of the body, in order, each with the stored item it matches; of equal ids only the first.
 
-    Matched are the ids, among all that the session ever had; without an id, the next active item of equal value. If
-    all ids of a blind body are unknown, its program makes new ones each time: then, too, items match by value.
+    An id matches any item that the session ever had; an item without an id matches the next active item of equal
+    value. If no id of a blind body is known, its program creates new ids each time: then items match by value too.
     """
     stored = {name: item for name, item in prior.items() if item.status != "active"}
     stored |= {item.item_id: item for item in theirs}

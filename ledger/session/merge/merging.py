@@ -1,4 +1,4 @@
-"""From a body to events: the three-way merge as a whole. Source: http W-51, W-60, W-61."""
+"""The whole three-way merge, from a body to events. Source: http W-51, W-60, W-61."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -23,7 +23,7 @@ from projections.working_memory import Memory
 
 
 def merge(state: SessionState, put: PutSession) -> list[Event]:
-    """Return the events, oldest first; none if the session is already what the body says and never expires."""
+    """Return the events, oldest first; none if the body changes nothing and the session never expires."""
     started, theirs = _started(state, put)
     base = put.evidence.base if isinstance(put.evidence, ThreeWay) else SessionState()
     version, prior, new_ids = state.version + len(started), put.prior, iter(put.new_ids)
@@ -59,28 +59,29 @@ def merge(state: SessionState, put: PutSession) -> list[Event]:
 
 
 def ids_to_look_up(state: SessionState, body: Body) -> tuple[list[str], list[str]]:
-    """Return the ids of messages and memories in *body* whose past the merge must know.
+    """Return the ids of messages and memories in *body* whose history the merge needs.
 
-    Those that are not active, and those active ones that were edited and are sent with another value (http W-53, W-56).
+    These are items that are not active, and edited active items that are sent with another value (http W-53, W-56).
     """
     entries, memories = state.window.entries, state.working.memories
     return (
         _to_look_up(
-            body.messages, {each.entry_id: _entry_value(each) if each.edited_version else None for each in entries}
+            body.messages, {entry.entry_id: _entry_value(entry) if entry.edited_version else None for entry in entries}
         ),
         _to_look_up(
-            body.memories, {each.memory_id: _memory_value(each) if each.edited_version else None for each in memories}
+            body.memories,
+            {memory.memory_id: _memory_value(memory) if memory.edited_version else None for memory in memories},
         ),
     )
 
 
 def _to_look_up(ours: Sequence[BodyMessage | BodyMemory], edited: Mapping[str, ItemValue | None]) -> list[str]:
-    """Return ids of *ours*; *edited* has the values of active items, none of those that were never edited."""
+    """Return ids of *ours*; *edited* has the value of each active item, or None if it was never edited."""
     return [item.id for item in ours if item.id is not None and edited.get(item.id, ()) not in {None, item.value}]
 
 
 def _started(state: SessionState, put: PutSession) -> tuple[list[Event], SessionState]:
-    """Return the event that begins or resumes a life, if there is one, and the state to merge the body with."""
+    """Return the event that starts or continues a life, if one does, and the state to merge the body with."""
     if put.opening is not None:
         return [put.opening], SessionState(version=state.version, config=config.load(put.opening.config))
     return [SessionRestored(write_id=put.write_id)] if put.restoring else [], state

@@ -42,7 +42,7 @@ class Dense(Scripted):
         return await super().summarize(request)
 
 
-def test_the_neuralyzer_takes_all_but_the_kept_ones__V_003_9() -> None:
+def test_the_neuralyzer_removes_all_but_interaction_keep__V_003_9() -> None:
     session = Driven(neuralyzer(interaction_threshold_qty=30, interaction_keep=5)).add("[u a] " * 80)
     assert runs(session) == [(30, "1-25"), (55, "26-50"), (80, "51-75")]
     assert session.completed[0].effect == "erase"

@@ -19,7 +19,7 @@ def covered(driven: Driven) -> list[str]:
     return [driven.places(done.covered) for done in driven.completed]
 
 
-def kept(notation: str, **fields: object) -> list[str]:
+def remaining(notation: str, **fields: object) -> list[str]:
     """Return what a batch of all of *notation* covers, as places."""
     return covered(session(f"[{notation}]", **fields))
 
@@ -39,12 +39,12 @@ def kept(notation: str, **fields: object) -> list[str]:
 )
 def test_the_newest_messages_stay(notation: str, expected: list[str]) -> None:
     """R-004-2."""
-    assert kept(notation) == expected
+    assert remaining(notation) == expected
 
 
 def test_the_trigger_is_rounded_down__V_004_6() -> None:
-    assert kept("u30 u33", context_window=90) == []
-    assert kept("u30 u34", context_window=90) == ["1"]
+    assert remaining("u30 u33", context_window=90) == []
+    assert remaining("u30 u34", context_window=90) == ["1"]
 
 
 @pytest.mark.parametrize(
@@ -112,9 +112,9 @@ def test_the_limit_is_the_models_window_or_16000() -> None:
     assert window_tokens("openai/gpt-4o-mini") == 128_000
     assert window_tokens("gpt-4") == 8_192
     assert window_tokens("unheard of") is None
-    assert kept("u5600 a5601", context_window=None, model_name="unheard of") == ["1"]
-    assert kept("u5600 a5600", context_window=None) == []
+    assert remaining("u5600 a5601", context_window=None, model_name="unheard of") == ["1"]
+    assert remaining("u5600 a5600", context_window=None) == []
 
 
 def test_it_can_be_switched_off() -> None:
-    assert kept("u80 a80 " * 9, enabled=False) == []
+    assert remaining("u80 a80 " * 9, enabled=False) == []

@@ -42,7 +42,7 @@ def test_without_hits_the_newest_interactions_fill_the_budget__V_REC_1() -> None
     assert window_of(whole.state).items == window_of(session.state, NO_HINTS).items
 
 
-def test_hits_come_before_the_newest_in_the_order_they_were_said__V_REC_2() -> None:
+def test_hits_come_before_the_newest_in_their_original_order__V_REC_2() -> None:
     session = Driven(recall()).add(TWENTY)
     window = window_of(session.state, hits_on(session, 8, 3))
     assert (shown(session, window), window.tokens) == ([3, 8, 37, 38, 39, 40], 60)
@@ -85,7 +85,7 @@ def test_covered_entries_are_shown_erased_ones_only_if_asked_for__V_REC_6() -> N
     assert 1 in shown(erased, window_of(erased.state, hits_on(erased, 1, erased=True))), "the control: given, shown"
 
 
-def test_a_hit_brings_what_was_said_before_it_or_comes_alone() -> None:
+def test_a_hit_is_shown_with_the_unit_before_it_or_alone() -> None:
     """R-REC-3: widened if that fits, else not."""
     session = Driven(recall(context_before=1)).add(TWENTY)
     assert marked(session, window_of(session.state, hits_on(session, 4))) == [3, 4]

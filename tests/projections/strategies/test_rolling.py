@@ -41,7 +41,7 @@ class Rolling(Driven):
         return sorted({self.item(entry.entry_id) for entry in window_of(self.state).entries})
 
     @property
-    def kept(self) -> list[tuple[int, int]]:
+    def block_ranges(self) -> list[tuple[int, int]]:
         """The items each live summary stands for, oldest first."""
         live = sorted(window_of(self.state).summaries, key=lambda summary: summary.version)
         return [(summary.block.first_item, summary.block.last_item) for summary in live]
@@ -68,7 +68,7 @@ def test_the_acceptance_criteria_hold_for_each_n_to_200__V_001_1_to_4(unit: str)
         newest = [(21 * number + 2, 21 * number + 22) for number in range((n - 1) // 21)]
         assert session.shown == list(range(max(1, n - 20), n + 1)), "V-001-1: at most 21 items, the newest"
         assert session.fallen_due == len(newest), "V-001-2: a block at every 22nd item"
-        assert session.kept == newest[-3:], "V-001-3: at most 3 summaries, the oldest dropped"
+        assert session.block_ranges == newest[-3:], "V-001-3: at most 3 summaries, the oldest dropped"
         assert len(session.summarizer.asked) == len(newest), "V-001-4: a block is summarised once"
     assert list(session.due) == list(range(22, 201, 21))
 
@@ -76,7 +76,7 @@ def test_the_acceptance_criteria_hold_for_each_n_to_200__V_001_1_to_4(unit: str)
 @pytest.mark.parametrize("unit", UNITS)
 def test_eighty_five_items_give_three_summaries_and_a_full_window__V_001_4(unit: str) -> None:
     session = Rolling(21, 3, unit).grow(85)
-    assert session.kept == [(23, 43), (44, 64), (65, 85)]
+    assert session.block_ranges == [(23, 43), (44, 64), (65, 85)]
     assert session.shown == list(range(65, 86))
     assert len(session.summarizer.asked) == 4
     assert SESSION.fold(session.events) == session.state
@@ -96,7 +96,7 @@ def test_eighty_five_entries_keep_the_entries_that_a_summary_names__V_001_4() ->
 
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize(
-    ("size", "kept", "n", "due", "retained", "window"),
+    ("size", "max_summaries", "n", "due", "retained", "window"),
     [
         pytest.param(21, 3, 21, 0, [], (1, 21), id="V-001-5"),
         pytest.param(21, 3, 22, 1, [(2, 22)], (2, 22), id="V-001-6"),
@@ -114,24 +114,24 @@ def test_eighty_five_entries_keep_the_entries_that_a_summary_names__V_001_4() ->
         pytest.param(3, 2, 12, 3, [(5, 7), (8, 10)], (10, 12), id="V-001-18"),
     ],
 )
-def test_blocks_due_retained_and_shown(unit: str, size, kept, n, due, retained, window) -> None:
+def test_blocks_due_retained_and_shown(unit: str, size, max_summaries, n, due, retained, window) -> None:
     """R-001-2, R-001-3."""
-    session = Rolling(size, kept, unit).grow(n)
-    assert (session.fallen_due, session.kept) == (due, retained)
+    session = Rolling(size, max_summaries, unit).grow(n)
+    assert (session.fallen_due, session.block_ranges) == (due, retained)
     assert (session.shown[0], session.shown[-1]) == window
-    assert len(session.summarizer.asked) == (due if kept else 0)
+    assert len(session.summarizer.asked) == (due if max_summaries else 0)
 
 
 @pytest.mark.parametrize(
-    ("size", "kept", "n", "due_at"),
+    ("size", "max_summaries", "n", "due_at"),
     [
         pytest.param(1, 1, 4, [2, 3, 4], id="V-001-14"),
         pytest.param(2, 3, 9, [3, 5, 7, 9], id="V-001-16"),
         pytest.param(3, 2, 12, [4, 7, 10], id="V-001-18"),
     ],
 )
-def test_blocks_fall_due_at(size: int, kept: int, n: int, due_at: list[int]) -> None:
-    assert list(Rolling(size, kept).grow(n).due) == due_at
+def test_blocks_fall_due_at(size: int, max_summaries: int, n: int, due_at: list[int]) -> None:
+    assert list(Rolling(size, max_summaries).grow(n).due) == due_at
 
 
 def resized(session: Rolling, size: int) -> Rolling:
@@ -155,7 +155,7 @@ def test_include_first_puts_item_1_into_the_first_block__V_001_21() -> None:
     """R-001-7."""
     session = Rolling(21, 3, include_first=True).grow(43)
     assert session.due == {22: (1, 22), 43: (23, 43)}
-    assert session.kept == [(1, 22), (23, 43)]
+    assert session.block_ranges == [(1, 22), (23, 43)]
     assert [session.places(done.covered) for done in session.completed] == ["1-22", "23-43"]
 
 
@@ -171,7 +171,7 @@ def fails_for(first_id: str):
 def test_a_block_that_keeps_failing_holds_up_no_other__V_001_22() -> None:
     """R-001-6."""
     session = Rolling(21, 3, summarizer=Scripted(fails_for("e2"))).grow(43)
-    assert session.kept == [(23, 43)]
+    assert session.block_ranges == [(23, 43)]
     blocks = end_of_batch(session.state).progress_of("rolling_blocks").retained
     assert [(due.block.first_item, due.done) for due in blocks] == [(2, False), (23, True)]
     assert session.entries_at(CompactionFailed) == [22, 23, 25, 29, 37]
@@ -274,7 +274,7 @@ def test_several_blocks_that_fall_due_at_once_follow_each_other() -> None:
     """R-001-6; a block outside the retained ones is never asked for."""
     session = Rolling(21, 3).grow(85, at_once=True)
     assert [job.asked.block.number for job in session.jobs] == [2, 3, 4]
-    assert session.kept == [(23, 43), (44, 64), (65, 85)]
+    assert session.block_ranges == [(23, 43), (44, 64), (65, 85)]
 
 
 def test_a_block_that_was_evicted_while_its_summary_was_written_is_discarded() -> None:
@@ -292,7 +292,7 @@ def test_a_failed_block_is_tried_again_after_ever_more_entries() -> None:
     failures = {(failed.block, failed.count) for failed in session.state.compactions.failures}
     assert failures == {(1, 4)}
     assert session.entries_at(CompactionFailed) == [3, 4, 6, 10]
-    assert session.kept == [(4, 5), (6, 7), (8, 9), (10, 11)]
+    assert session.block_ranges == [(4, 5), (6, 7), (8, 9), (10, 11)]
 
 
 def test_removed_entries_are_left_out_of_the_prompt() -> None:
@@ -301,7 +301,7 @@ def test_removed_entries_are_left_out_of_the_prompt() -> None:
     session.do(RemoveEntry(next(session.ids), "e2"))
     session.grow(2)
     assert [entry.entry_id for entry in session.jobs[0].request.entries] == ["e3", "e4"]
-    assert session.kept == [(2, 4)], "the item counts, whatever clients remove"
+    assert session.block_ranges == [(2, 4)], "the item counts, whatever clients remove"
 
 
 def test_a_block_without_entries_needs_no_call() -> None:
@@ -319,32 +319,32 @@ def test_items_count_from_one_after_a_clear() -> None:
     """R-001-1, LAW-2."""
     session = Rolling(2, 3).grow(8)
     session.do(ClearSession(next(session.ids)))
-    assert (session.kept, session.shown, session.state.progress) == ([], [], ())
+    assert (session.block_ranges, session.shown, session.state.progress) == ([], [], ())
     session.grow(3)
     assert session.jobs[-1].asked.block.first_item == 2
-    assert session.kept == [(2, 3)]
+    assert session.block_ranges == [(2, 3)]
 
 
 def test_shrinking_the_window_leaves_items_in_neither_until_the_next_one() -> None:
     """R-001-10."""
     session = resized(Rolling(21, 3).grow(30), 5)
     assert session.shown == [26, 27, 28, 29, 30]
-    assert session.kept == [(2, 22)]
+    assert session.block_ranges == [(2, 22)]
     session.grow(1)
-    assert session.kept == [(2, 22), (23, 31)]
+    assert session.block_ranges == [(2, 22), (23, 31)]
 
 
 def test_fewer_summaries_are_kept_as_soon_as_the_config_says_so() -> None:
     """R-CFG-9, LAW-24: retention."""
     session = Rolling(2, 3).grow(9)
     session.do(ChangeConfig(next(session.ids), config.update(session.state.config, {"max_summaries": 1})))
-    assert session.kept == [(8, 9)]
+    assert session.block_ranges == [(8, 9)]
 
 
 def test_another_unit_begins_to_count_anew_and_keeps_no_block() -> None:
     session = Rolling(2, 3).grow(9)
     session.do(ChangeConfig(next(session.ids), config.update(session.state.config, {"unit": "interaction"})))
-    assert not session.kept
+    assert not session.block_ranges
     assert end_of_batch(session.state).config.window.unit == "interaction"
 
 

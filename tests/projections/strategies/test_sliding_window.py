@@ -40,7 +40,7 @@ def test_a_preserved_kind_keeps_its_whole_unit__V_002_3() -> None:
     assert shown("[i10 c1:14 r1:14 q44 q14]", preserve=["tool_use", "tool_result"]) == "2 3 5 = 42"
 
 
-def test_what_is_kept_stays_in_its_order__V_002_4() -> None:
+def test_what_stays_is_in_its_original_order__V_002_4() -> None:
     assert shown("[q30 q20 u20 q20]") == "2 3 4 = 60"
 
 
