@@ -154,7 +154,7 @@ class SyncMemoryLedger:
     def get_entry(self, session_id: str, entry_id: str, *, user_id: str | None = None) -> EntryRecord:
         """Return an entry as it is now, what became of it, and everything recorded about it."""
     def get_active_entries(self, session_id: str, **when: Unpack[When]) -> list[Entry]:
-        """Return the entries no compaction, removal or clear has taken away, oldest first."""
+        """Return the entries that no compaction, removal or clear took out of the window, oldest first."""
     def get_context(self, session_id: str, **how: Unpack[Rendering]) -> Context:
         """Return what the model is shown, as a structure; empty for an unknown session."""
     def get_context_for_llm(self, session_id: str, **how: Unpack[Rendering]) -> str:
@@ -171,13 +171,13 @@ class SyncMemoryLedger:
         after: tuple[datetime, UUID] | None = None,
         limit: int = 100,
     ) -> list[IndexedSession]:
-        """Return the sessions of the namespace, newest first; those of a *status* as of now, if it is given."""
+        """Return the sessions of the namespace, newest first; only those with a *status* now, if given."""
     def get_state(self, session_id: str, **when: Unpack[When]) -> SessionState:
         """Return the session's state now, at *version*, or at a moment."""
     def get_stats(self, session_id: str, **when: Unpack[When]) -> SessionStats:
         """Return the statistics; all zero for an unknown session."""
     def get_metrics(self, session_id: str, *, kind: str | None = None, **when: Unpack[When]) -> MemoryMetrics:
-        """Return how much is remembered, all of it or what is of *kind*, and how often it was compacted."""
+        """Return how much is remembered, of all kinds or of one *kind*, and how often it was compacted."""
     def get_summaries(self, session_id: str, **when: Unpack[When]) -> list[Summary]:
         """Return the live summaries, oldest place first."""
     def get_data(self, session_id: str, **when: Unpack[When]) -> JsonObject:
@@ -241,7 +241,7 @@ class SyncMemoryLedger:
     def settle(self, session_id: str | None = None, *, user_id: str | None = None) -> None:
         """Wait until this process runs no compaction of the session, or of any session."""
     def get_history(self, session_id: str, *, version: int | None = None, user_id: str | None = None) -> History:
-        """Return every entry the session ever had and what became of it, and every summary ever made."""
+        """Return every entry the session ever had and what became of it, and every summary it ever had."""
     def fold(
         self, session_id: str, projection: Projection[S], *, version: int | None = None, user_id: str | None = None
     ) -> S:
@@ -326,9 +326,9 @@ class SyncMemoryLedger:
     def verify(
         self, session_id: str | None = None, *, user_id: str | None = None, progress: Callable[[int, int], None] = ...
     ) -> VerifyReport:
-        """Prove a session, or the whole namespace: recompute every hash and place."""
+        """Verify a session, or the whole namespace: recompute every hash and place."""
     def matches_replay(self, session_id: str, *, user_id: str | None = None) -> bool:
-        """Tell whether what reads answer equals a replay from the first event."""
+        """Return whether reads return what a replay from the first event gives."""
     def stored_projections(self) -> list[StoredProjectionInfo]:
         """Return the stored projections of this release."""
     def projection_builds(self) -> list[BuildStatus]:

@@ -1346,6 +1346,13 @@ CREATE INDEX events_recorded_at ON ledger.events USING brin (recorded_at);
 
 
 --
+-- Name: events_type; Type: INDEX; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE INDEX events_type ON ledger.events USING btree (namespace_id, stream_id, type, version) WHERE (item_id IS NULL);
+
+
+--
 -- Name: jobs_due_at; Type: INDEX; Schema: ledger; Owner: ledger_owner
 --
 

@@ -125,7 +125,7 @@ def evolve(state: Lineage, event: RecordedEvent) -> Lineage:
         case EntryAdded() | EntryEdited() | EntryRemoved() | SessionCleared():
             return replace(state, window=window.evolve(state.window, event))
         case CompactionRequested() as payload:
-            task = state.window.opening if _names_task(payload.strategy) else None
+            task = state.window.opening if names_task(payload.strategy) else None
             return replace(state, tasks=(*state.tasks, (payload.compaction_id, task.version))) if task else state
         case CompactionCompleted() as payload:
             task_version = 0 if payload.method == "heuristic" else dict(state.tasks).get(payload.compaction_id, 0)
@@ -193,8 +193,8 @@ def reach(lineage: Lineage, versions: Iterable[int]) -> Reach:
     return Reach(tuple(found.values()), tuple(contexts))
 
 
-def _names_task(strategy: str) -> bool:
-    """Tell whether the prompts of *strategy* name the task; a strategy that is not installed is assumed to."""
+def names_task(strategy: str) -> bool:
+    """Tell whether the prompts of *strategy* name the task; of one that is not installed here, assume it."""
     known = COMPACTIONS.get(strategy)
     return known is None or known.sees_opening
 

@@ -1,4 +1,4 @@
-"""Explaining an agent: what a model was shown, and what an entry reached."""
+"""Explain an agent: what a model was shown, and what an entry reached."""
 
 from typing import Unpack
 
@@ -8,31 +8,33 @@ from ledger.application.context_audit import derived as derived_from
 from ledger.application.context_audit import seen as seen_of
 from ledger.application.handle import NamespaceHandle
 from ledger.application.reading import get_state
+from ledger.codec import decode
 from ledger.errors import EntryNotFound, InvalidInput
 from ledger.events import ContextRendered, EntryAdded, RecordedEvent
+from ledger.history.entries import read_types
+from ledger.history.lineage import read_descent, read_origins
+from ledger.ids import Stream
 from ledger.results import When
-from ledger.session.state import end_of_batch
-from projections.lineage import LINEAGE
+from projections import ranges
 
 
 async def seen(handle: NamespaceHandle, session_id: str, **when: Unpack[When]) -> ContextAudit:
     """Return what the model was shown, proved by its recorded digest, each line with its source.
 
     That is the newest context recorded up to *version*, or a moment; with *version* also one that was
-    rendered at it and recorded after. Where none was recorded, it is what would have been shown.
+    rendered at it and recorded after. If none was recorded, it is what would have been shown.
 
     Raises:
         SessionNotFound, VersionNotFound, InvalidInput: as `get_state` does.
     """
     state = await get_state(handle, session_id, **when)
-    stream = handle.stream(session_id, when.get("user_id"))
-    events = await handle.events(session_id, when.get("user_id"))
-    recorded = _newest(events, state.version, exact=when.get("at") is None)
-    lineage = LINEAGE.fold(events)
+    stream, store = handle.stream(session_id, when.get("user_id")), handle.services.store
+    recorded = await _newest(handle, stream, state.version, exact=when.get("version") is not None)
     if recorded is None or not isinstance(payload := recorded.payload, ContextRendered):
         context = await context_of_state(handle, stream, state, looks_back=True)
     else:
-        context = await shown_again(handle, stream, payload, events)
+        context = await shown_again(handle, stream, payload)
+    lineage = await read_origins(store, stream, context.summaries)
     return seen_of(context, recorded, lineage)
 
 
@@ -44,29 +46,46 @@ async def derived(
     Raises:
         SessionNotFound: the session has no events.
         EntryNotFound: it never had such an entry.
+        InvalidInput: ``wrong_type``: *entry_id* is neither.
     """
     if isinstance(entry_id, bool) or not isinstance(entry_id, str | int):
-        raise InvalidInput("wrong_type", "is an entry's id or its version", field="entry_id")
-    events = await handle.events(session_id, user_id)
-    added = [(event.version, event.payload) for event in events if isinstance(event.payload, EntryAdded)]
-    names = {payload.entry_id for version, payload in added if entry_id in {payload.entry_id, version}}
-    if not names:
-        raise EntryNotFound(str(entry_id), ever=False)
-    (name,) = names
+        raise InvalidInput("wrong_type", "must be an entry's id or its version", field="entry_id")
+    state = await get_state(handle, session_id, user_id=user_id)
+    stream, store = handle.stream(session_id, user_id), handle.services.store
+
+    async def read(wanted: list[int]) -> list[RecordedEvent]:
+        versions = ranges.ranges_of(version for version in wanted if 1 <= version <= state.version)
+        return [decode(stored) for stored in await store.events.read_versions(stream, versions)]
+
+    name = entry_id
+    if isinstance(name, int):
+        names = [event.payload.entry_id for event in await read([name]) if isinstance(event.payload, EntryAdded)]
+        name = names[0] if names else ""
+    about = await read((await store.events.find_items(stream, [name])).get(name, []))
     versions = tuple(
-        version
-        for version, payload in added
-        if payload.entry_id == name and (isinstance(entry_id, str) or version == entry_id)
+        event.version for event in about if isinstance(event.payload, EntryAdded) and entry_id in {name, event.version}
     )
-    state = end_of_batch(
-        await handle.services.states.at(handle.stream(session_id, user_id), version=events[-1].version)
+    if not versions:
+        raise EntryNotFound(str(entry_id), ever=False)
+    lineage = await read_descent(
+        store,
+        stream,
+        versions,
+        about,
+        lambda version: handle.services.states.at(stream, version=version),
+        until=state.version,
     )
-    return derived_from(session_id, name, versions, state, LINEAGE.fold(events))
+    return derived_from(session_id, name, versions, state, lineage)
 
 
-def _newest(events: list[RecordedEvent], version: int, *, exact: bool) -> RecordedEvent | None:
+async def _newest(handle: NamespaceHandle, stream: Stream, version: int, *, exact: bool) -> RecordedEvent | None:
     """Return the newest recorded context up to *version*; with *exact*, rather one rendered at just that version."""
-    contexts = [(event, event.payload) for event in events if isinstance(event.payload, ContextRendered)]
-    of_it = [event for event, payload in contexts if exact and payload.rendered_version == version]
-    before = [event for event, _ in contexts if event.version <= version]
-    return next(reversed(of_it or before), None)
+    store = handle.services.store
+    if exact:
+        later = await read_types(store, stream, ContextRendered, after=version)
+        for event in reversed(later):
+            if isinstance(event.payload, ContextRendered) and event.payload.rendered_version == version:
+                return event
+    newest = await store.events.find_newest(stream, ContextRendered.type, until=version)
+    stored = await store.events.read_versions(stream, ((newest, newest),)) if newest else ()
+    return next((decode(event) for event in stored), None)

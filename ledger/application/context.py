@@ -1,5 +1,6 @@
-"""What a model is shown: rendered, recorded if asked, and shown again later."""
+"""Render what a model is shown, record it on request, and render it again later."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Unpack
 
@@ -9,23 +10,23 @@ from ledger.application.context_audit import rendered
 from ledger.application.context_audit import shown_again as shown_again_from
 from ledger.application.handle import NamespaceHandle
 from ledger.application.reading import state_or_empty
-from ledger.codec import decode
 from ledger.errors import SessionNotFound
-from ledger.events import ContextRendered, RecordedEvent
+from ledger.events import ContextRendered, Ranges
+from ledger.history.entries import read_entries
 from ledger.ids import Stream
 from ledger.results import Context, RecordedContext, Rendering, When
 from ledger.session.commands import Command, RecordContext
 from ledger.session.drafts import check_time
 from ledger.session.state import SessionState, end_of_batch
 from ledger.session.views import window_of
-from projections.history import HISTORY
+from projections import ranges
 
 
 async def get_context(handle: NamespaceHandle, session_id: str, **how: Unpack[Rendering]) -> Context:
     """Return what the model is shown, as a structure; empty for an unknown session.
 
-    With *record*, what is returned has been recorded as an event: `seen` proves it later. With an
-    *idempotency_key* too, a retry gets what the first attempt was given.
+    With *record*, an event records what is returned, and `seen` proves it later. With an *idempotency_key* too, a
+    retry returns what the first attempt returned.
 
     Raises:
         SessionNotFound: there is nothing to record.
@@ -46,7 +47,7 @@ async def get_context(handle: NamespaceHandle, session_id: str, **how: Unpack[Re
 async def get_context_for_llm(handle: NamespaceHandle, session_id: str, **how: Unpack[Rendering]) -> str:
     """Return what the model is shown, as text; empty for an unknown session.
 
-    Recorded, and raises, as `get_context` does.
+    It records, and raises, as `get_context` does.
     """
     return (await get_context(handle, session_id, **how)).text
 
@@ -54,28 +55,43 @@ async def get_context_for_llm(handle: NamespaceHandle, session_id: str, **how: U
 async def context_of_state(
     handle: NamespaceHandle, stream: Stream, state: SessionState, query: str | None = None, *, looks_back: bool
 ) -> Context:
-    """Return what the model is shown of *state*, which was read before; *looks_back* if it may not be the newest."""
+    """Return what the model is shown of *state*; *looks_back* if that may not be the newest state."""
     hints = await handle.indexes.finder.hints(stream, state, query, looks_back=looks_back)
     return Context(stream.session_id, state.version, window_of(state, hints), state.config)
 
 
-async def shown_again(
-    handle: NamespaceHandle, stream: Stream, event: ContextRendered, events: Sequence[RecordedEvent] | None = None
-) -> Context:
-    """Return what *event* says was shown, from the session's *events*, which are read from the log unless given."""
-    version = event.rendered_version
-    state = await handle.services.states.at(stream, version=version)
-    if events is None:
-        events = [decode(stored) for stored in await handle.services.store.events.read_stream(stream, until=version)]
-    history = HISTORY.fold(each for each in events if each.version <= version)
+async def shown_again(handle: NamespaceHandle, stream: Stream, event: ContextRendered) -> Context:
+    """Return the context that *event* recorded. Of the log it reads only entries that a search brought back.
+
+    Raises:
+        SessionNotFound, VersionNotFound: there is no such version.
+    """
+    version, store = event.rendered_version, handle.services.store
+    state = end_of_batch(await handle.services.states.at(stream, version=version))
+    runs = tuple(item for item in event.items if not isinstance(item, str))
+    entries = {entry.version: entry for entry in state.window.within(runs)}
+    recalled = _gaps(runs, sorted(entries), version)
+    entries |= await read_entries(store, stream, recalled, until=version) if recalled else {}
     knowledge = await handle.indexes.finder.knowledge(event.knowledge)
-    return shown_again_from(event, stream.session_id, end_of_batch(state), history, knowledge)
+    return shown_again_from(event, stream.session_id, state, entries, knowledge)
+
+
+def _gaps(runs: Ranges, known: Sequence[int], until: int) -> Ranges:
+    """Return the versions of *runs* up to *until* that are not *known*, ascending versions."""
+    gaps: list[tuple[int, int]] = []
+    for first, last in runs:
+        start, end = first, min(last, until)
+        for version in known[bisect_left(known, first) : bisect_right(known, end)]:
+            gaps += [(start, version - 1)] if start < version else []
+            start = version + 1
+        gaps += [(start, end)] if start <= end else []
+    return ranges.union([tuple(gaps)])
 
 
 async def _record(handle: NamespaceHandle, stream: Stream, context: Context, how: Rendering) -> Context:
-    """Append the event that *context* was handed over, at whatever version is next; return it with its receipt.
+    """Record *context* at the next version, whichever that is; return it with its receipt.
 
-    A retry with the same key returns what the first attempt recorded, though the session has gone on.
+    A retry with the same key returns what the first attempt recorded, even if the session has changed since.
     """
     event = rendered(context, handle.services.clock.ulid())
 

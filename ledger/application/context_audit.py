@@ -1,9 +1,7 @@
-"""What a model was shown: recorded as digests, shown again from the log, traced to its sources (trust M-5, P-17).
+"""What a model was shown: recorded as digests, rendered again, traced to its sources (trust M-5, P-17). Pure."""
 
-Pure: whoever reads hands in states and histories.
-"""
-
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
 from datetime import datetime
 from hashlib import sha256
 from typing import Literal, TypeAlias
@@ -17,7 +15,6 @@ from ledger.results import Context
 from ledger.session.state import SessionState
 from projections import config
 from projections.entries import Entry
-from projections.history import History
 from projections.lineage import How, Lineage, origin, reach
 from projections.rendering import Shown
 from projections.summaries import Summary
@@ -27,10 +24,10 @@ Verdict: TypeAlias = Literal["proved", "differs", "not_recorded"]
 
 
 class LineSource(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a line came from: an entry, or a summary and all entries it stands for, through the ones it folds.
+    """Where a line came from: an entry, or a summary with all entries that it and the summaries it folds stand for.
 
-    *version* is the place of the entry, or of the event that brought the summary. A piece of knowledge is part
-    of a summary that *id* names as session and version, of this session or of another.
+    *version* is that of the entry, or of the event with the summary. A piece of knowledge is part of a summary of this
+    or another session: *id* is ``session@version``.
     """
 
     kind: Literal["entry", "summary", "knowledge"]
@@ -55,7 +52,7 @@ class SeenMessage(msgspec.Struct, frozen=True):
 
 
 class ContextRecording(msgspec.Struct, frozen=True, kw_only=True):
-    """The event that says what was handed over."""
+    """The event that recorded a context."""
 
     version: int
     event_id: str
@@ -70,7 +67,7 @@ class ContextRecording(msgspec.Struct, frozen=True, kw_only=True):
 class ContextAudit(msgspec.Struct, frozen=True, kw_only=True):
     """A context as a model saw it, rendered again at *version*, line by line and message by message.
 
-    The verdict is ``proved`` if both digests (SHA-256, hex), made anew, are those that were recorded.
+    The verdict is ``proved`` if both digests (SHA-256, hex) are the recorded ones.
     """
 
     session_id: str
@@ -86,7 +83,7 @@ class ContextAudit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DerivedSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """A summary that an entry reached; *live* if it still stands in the window. See `lineage.Reached`."""
+    """A summary that an entry reached; *live* if it is still in the window. See `lineage.Reached`."""
 
     summary_id: str
     version: int
@@ -116,7 +113,7 @@ class Derived(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rendered(context: Context, write_id: str) -> ContextRendered:
-    """Return the event that says that *context* was handed to a model."""
+    """Return the event that records that a model was given *context*."""
     items: list[tuple[int, int] | str] = []
     for item in context.window.items:
         if isinstance(item, Summary):
@@ -143,22 +140,22 @@ def shown_again(
     event: ContextRendered,
     session_id: str,
     state: SessionState,
-    history: History,
+    entries: Mapping[int, Entry],
     knowledge: tuple[Knowledge, ...] = (),
 ) -> Context:
-    """Return what *event* says was shown, from *state* and *history* at the version it was rendered at.
+    """Return the context that *event* recorded, from *state* at the rendered version and *entries* by version.
 
-    *knowledge* are the pieces that it names. What the log does not hold is left out, and the digests then differ.
+    *knowledge* are the pieces that *event* names. What is not found is left out; then the digests differ.
     """
-    entries = [past.entry for past in history.entries]
-    versions = [entry.version for entry in entries]
-    summaries = {summary.summary_id: summary for summary in history.summaries}
+    versions = sorted(entries)
     items: list[Summary | Entry] = []
     for item in event.items:
         if isinstance(item, str):
-            items.extend([summaries[item]] if item in summaries else [])
+            summary = state.summaries.find(item)
+            items.extend([summary] if summary else [])
         else:
-            items.extend(entries[bisect_left(versions, item[0]) : bisect_left(versions, item[1] + 1)])
+            shown = versions[bisect_left(versions, item[0]) : bisect_right(versions, item[1])]
+            items.extend(entries[version] for version in shown)
     window = Window(tuple(items), event.tokens, recalled=event.recalled, knowledge=knowledge)
     return Context(session_id, event.rendered_version, window, state.config)
 

@@ -1,4 +1,4 @@
-"""The log as it is stored: events with their proofs, what happened to one entry, and checks of all of it."""
+"""Read the log as it is stored, with its proofs; read one entry; verify all of it."""
 
 from collections.abc import Callable
 
@@ -12,6 +12,7 @@ from ledger.names import check_entry_id
 from ledger.session.state import SESSION, end_of_batch
 from ledger.strict_json import check_integer
 from ledger.verify import VerifyReport, verify_namespace, verify_session
+from projections import ranges
 
 MOST_EVENTS = 1_000  # trust N-6
 
@@ -33,15 +34,13 @@ async def get_events(
     check_integer(after_version, field="after_version", code="bad_version", least=0)
     if limit is not None:
         check_integer(limit, field="limit", code="bad_limit", least=1)
-    stream, store = handle.stream(session_id, user_id), handle.services.store
-    page_size = limit if limit is None or type is None else max(limit, MOST_EVENTS)
-    found: list[RecordedEvent] = []
-    while True:
-        page = await store.events.read_stream(stream, after=after_version, limit=page_size)
-        found += [decode(event) for event in page if type in {None, event.type}]
-        if page_size is None or len(page) < page_size or len(found) >= (limit or 0):
-            return found[:limit]
-        after_version = page[-1].version
+    stream, events = handle.stream(session_id, user_id), handle.services.store.events
+    if type is None:
+        stored = await events.read_stream(stream, after=after_version, limit=limit)
+    else:
+        found = await events.find_types(stream, [type], after=after_version, limit=limit)
+        stored = await events.read_versions(stream, ranges.ranges_of(found))
+    return [decode(event) for event in stored]
 
 
 async def get_entry(
@@ -96,7 +95,7 @@ async def get_feed(handle: NamespaceHandle, *, after: int = 0, limit: int = 100)
 
 
 async def matches_replay(handle: NamespaceHandle, session_id: str, *, user_id: str | None = None) -> bool:
-    """Tell whether what reads answer equals a replay from the first event.
+    """Return whether reads return what a replay from the first event gives.
 
     Raises:
         SessionNotFound: the session has no events.
@@ -113,10 +112,10 @@ async def verify(
     user_id: str | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> VerifyReport:
-    """Prove a session, or the whole namespace: recompute every hash and place.
+    """Verify a session, or the whole namespace: recompute every hash and place.
 
     Raises:
-        SessionNotFound: the session has no events; without a head, which verify finds, it has them still.
+        SessionNotFound: the session has no events. If only its head is missing, the report says so instead.
     """
     handle.services.check_open()
     if session_id is None:

@@ -1,13 +1,11 @@
-"""Reading sessions: now, at a version, at a moment."""
+"""Read sessions: now, at a version, at a moment."""
 
 from datetime import datetime
 from typing import Any, TypeVar, Unpack, get_args
 from uuid import UUID
 
 from ledger.application.handle import NamespaceHandle
-from ledger.codec import decode
 from ledger.errors import InvalidInput, SessionNotFound
-from ledger.ids import Stream
 from ledger.names import check_name
 from ledger.ports.session_index import IndexedSession, LifeFilter, LifeStatus
 from ledger.results import When
@@ -18,6 +16,7 @@ from ledger.strict_json import check_integer
 from projections.entries import Entry
 from projections.history import HISTORY, History, PastEntry
 from projections.projection import Projection
+from projections.ranges import contains
 from projections.stats import MemoryMetrics, SessionStats
 from projections.summaries import Summary
 
@@ -32,7 +31,7 @@ async def get_state(handle: NamespaceHandle, session_id: str, **when: Unpack[Whe
     Raises:
         SessionNotFound: the session has no events.
         VersionNotFound: it has no such version, or had no events at that moment.
-        InvalidInput: both were given, one is none, or *at* is without an offset.
+        InvalidInput: both were given, one is None, or *at* has no offset.
     """
     version, at = check_when(when)
     stream = handle.stream(session_id, when.get("user_id"))
@@ -40,7 +39,7 @@ async def get_state(handle: NamespaceHandle, session_id: str, **when: Unpack[Whe
 
 
 async def get_active_entries(handle: NamespaceHandle, session_id: str, **when: Unpack[When]) -> list[Entry]:
-    """Return the entries no compaction, removal or clear has taken away, oldest first."""
+    """Return the entries that no compaction, removal or clear took out of the window, oldest first."""
     return list((await state_or_empty(handle, session_id, when)).window.entries)
 
 
@@ -57,7 +56,7 @@ async def get_stats(handle: NamespaceHandle, session_id: str, **when: Unpack[Whe
 async def get_metrics(
     handle: NamespaceHandle, session_id: str, *, kind: str | None = None, **when: Unpack[When]
 ) -> MemoryMetrics:
-    """Return how much is remembered, all of it or what is of *kind*, and how often it was compacted.
+    """Return how much is remembered, of all kinds or of one *kind*, and how often it was compacted.
 
     All zero for an unknown session.
 
@@ -70,7 +69,9 @@ async def get_metrics(
 async def get_history(
     handle: NamespaceHandle, session_id: str, *, version: int | None = None, user_id: str | None = None
 ) -> History:
-    """Return every entry the session ever had and what became of it, and every summary ever made.
+    """Return every entry the session ever had and what became of it, and every summary it ever had.
+
+    It reads all events, so it costs more the longer the session is.
 
     Raises:
         SessionNotFound: the session has no events.
@@ -96,10 +97,15 @@ async def fold(
     return projection.fold(await handle.events(session_id, user_id, version=version))
 
 
-async def entries_since_clear(handle: NamespaceHandle, stream: Stream, state: SessionState) -> tuple[PastEntry, ...]:
-    """Return the entries since the last clear before *state*, oldest first, and what became of them by then."""
-    stored = await handle.services.store.events.read_stream(stream, after=state.cleared_version, until=state.version)
-    return HISTORY.fold(decode(event) for event in stored).current()
+def active_entries(state: SessionState) -> list[PastEntry]:
+    """Return the active entries of *state*, oldest first, with the live summaries that cover them."""
+    overlays = sorted((each for each in state.summaries.live if each.covered), key=lambda summary: summary.version)
+    return [
+        PastEntry(
+            entry, summary_ids=tuple(each.summary_id for each in overlays if contains(each.covered, entry.version))
+        )
+        for entry in state.window.entries
+    ]
 
 
 async def list_sessions(
@@ -110,9 +116,9 @@ async def list_sessions(
     after: tuple[datetime, UUID] | None = None,
     limit: int = 100,
 ) -> list[IndexedSession]:
-    """Return the sessions of the namespace, newest first; those of a *status* as of now, if it is given.
+    """Return the sessions of the namespace, newest first; only those with a *status* now, if given.
 
-    *after* takes time and id of the last row of the page before: ``(row.updated_at, row.stream_id)``.
+    *after* is the time and id of the last row of the page before: ``(row.updated_at, row.stream_id)``.
 
     Raises:
         InvalidInput: ``bad_limit``, ``bad_cursor``, ``bad_name`` or ``bad_value``.
@@ -124,16 +130,16 @@ async def list_sessions(
     if after is not None:
         _check_cursor(after)
     if status is not None and status not in get_args(LifeStatus):
-        raise InvalidInput("bad_value", f"is one of {', '.join(get_args(LifeStatus))}", field="status")
+        raise InvalidInput("bad_value", f"must be one of {', '.join(get_args(LifeStatus))}", field="status")
     life = None if status is None else LifeFilter(status, handle.services.clock.now())
     return await handle.indexes.sessions.sessions(user_id=user_id, life=life, after=after, limit=limit)
 
 
 def check_when(when: When) -> tuple[int | None, datetime | None]:
-    """Return the version or the moment in *when*, none of both meaning now.
+    """Return the version and the moment in *when*; both are None for now.
 
     Raises:
-        InvalidInput: both were given, one is none, *at* is without an offset, or there is something else.
+        InvalidInput: both were given, one is None, *at* has no offset, or there is another key.
     """
     unknown = when.keys() - When.__annotations__.keys()
     if unknown:
@@ -147,7 +153,7 @@ def check_when(when: When) -> tuple[int | None, datetime | None]:
 
 
 async def state_or_empty(handle: NamespaceHandle, session_id: str, when: When) -> SessionState:
-    """Return the state, or the empty one of an unknown session, which reads as zero."""
+    """Return the state; the empty one for an unknown session."""
     try:
         return await get_state(handle, session_id, **when)
     except SessionNotFound:
@@ -161,4 +167,4 @@ def _check_cursor(after: Any) -> None:
         case (datetime(tzinfo=offset), UUID()) if offset is not None:
             return
         case _:
-            raise InvalidInput("bad_cursor", "is time and id of the last row of a page", field="after")
+            raise InvalidInput("bad_cursor", "must be the time and the id of the last row of a page", field="after")

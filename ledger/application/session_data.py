@@ -1,4 +1,4 @@
-"""The session's own JSON object, which it keeps beside its window."""
+"""The session's own JSON object, beside its window."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
@@ -24,26 +24,26 @@ async def patch_data(
 ) -> PatchedData:
     """Merge *patch* (RFC 7396) into the session's own JSON object and return that.
 
-    Concurrent patches of different keys all survive. A key whose value is none is removed.
+    Concurrent patches of different keys all survive. A key whose value is None is removed.
 
     Raises:
-        InvalidInput: it is no JSON object, or over a limit.
+        InvalidInput: *patch* is not a JSON object, or the result is over a limit.
         VersionConflict: the session is not at *expected_version*.
     """
     # http W-66
     if not isinstance(patch, Mapping):
-        raise InvalidInput("wrong_type", "is a JSON object", field="patch")
+        raise InvalidInput("wrong_type", "must be a JSON object", field="patch")
     wanted = dict(patch)
     check_value(wanted, field="patch")
     stream = handle.stream(session_id, guard.get("user_id"))
 
     async def commands_for(state: SessionState) -> Sequence[Command]:
-        anew = starts_life(handle, state)
-        data = {} if anew else state.working.data
+        starts = starts_life(handle, state)
+        data = {} if starts else state.working.data
         changed = {key: _merged(data.get(key), value) for key, value in wanted.items() if value is not None}
         removed = tuple(key for key, value in wanted.items() if value is None)
         check_value({key: data[key] for key in data if key not in removed} | changed, field="data")
-        change = ChangeData(handle.services.clock.ulid(), changed, removed, anew)
+        change = ChangeData(handle.services.clock.ulid(), changed, removed, starts)
         return [*opening_commands(handle, stream, state), change]
 
     written = await handle.change(stream, commands_for, "patch_data", {"patch": wanted}, guard)
@@ -52,7 +52,7 @@ async def patch_data(
 
 
 def _merged(current: Any, patch: Any) -> Any:
-    """Return *current* after a merge patch, which no null survives (RFC 7396)."""
+    """Return *current* after a merge patch (RFC 7396), which removes every null."""
     if not isinstance(patch, dict):
         return patch
     merged = dict(current) if isinstance(current, dict) else {}

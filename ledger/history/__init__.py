@@ -1,1 +1,1 @@
-"""Looking back into the log: entries and items as they were, events with their proofs, two states compared."""
+"""Queries on the log: entries as they were, events with their proofs, two states compared."""

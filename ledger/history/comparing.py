@@ -1,4 +1,4 @@
-"""What changed between two states of a session: its whole content, where `difference` is about what was shown.
+"""Compare the whole content of two states of a session; `difference` compares what was shown.
 
 Source: http W-72.
 """
@@ -123,7 +123,7 @@ def _summaries(before: SessionState, after: SessionState) -> SummaryChanges:
 
 
 def working_context(state: SessionState) -> str | None:
-    """Return the texts that stand for what has left the window, oldest first; none if nothing does."""
+    """Return the texts of the live summaries, oldest first; None if there is no summary."""
     return "\n\n".join(summary.text for summary in state.summaries.live) or None
 
 

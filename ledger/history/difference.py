@@ -1,6 +1,6 @@
-"""What differs between two states of a session: what was shown, and at which price. Source: R-WIF-8.
+"""Compare what two states of a session show, and what they cost. Source: R-WIF-8.
 
-The states may be two versions of what was recorded, or one of them what would have been under another config.
+Both states may be recorded ones, or one of them a what-if: the session under another config.
 """
 
 import msgspec
@@ -18,7 +18,7 @@ from projections.summaries import Summary
 
 
 class DiffInput(msgspec.Struct, frozen=True, kw_only=True):
-    """A state, what a search brings to its window, and what its compactions cost since the session began."""
+    """A state, what a search adds to its window, and what its compactions have cost since the session began."""
 
     state: SessionState
     hints: Hints = NO_HINTS
@@ -60,10 +60,10 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 def difference(before: DiffInput, after: DiffInput, covered: Ranges = ()) -> Difference:
     """Return what differs between two states, by the windows their own configs give.
 
-    *covered* are the versions that compactions took out of the window on the way. Data and memories, which no config
-    touches, are not compared with those of a what-if.
+    *covered* are the versions that compactions took out of the window between. Data and memories of a what-if are not
+    compared: no config changes them.
     """
-    first, other = (window_of(seen.state, seen.hints) for seen in (before, after))
+    first, other = (window_of(side.state, side.hints) for side in (before, after))
     entries = [{entry.version: entry for entry in window.entries} for window in (first, other)]
     summaries = [{_identity(summary): summary for summary in window.summaries} for window in (first, other)]
     return Difference(
@@ -87,12 +87,12 @@ def _with_the_same_memory(before: DiffInput, after: DiffInput) -> tuple[SessionS
 
 
 def _identity(summary: Summary) -> tuple[str, Ranges, int, str]:
-    """Return what makes two summaries the same: not their ids, which a replay makes anew. Source: R-WIF-9."""
+    """Return what identifies a summary in both states; a replay creates new ids. Source: R-WIF-9."""
     return summary.key, summary.covered, summary.first_version, summary.text
 
 
 def _side(
-    seen: DiffInput,
+    side: DiffInput,
     tokens: int,
     entries: dict[int, Entry],
     other_entries: dict[int, Entry],
@@ -100,10 +100,10 @@ def _side(
     other_summaries: dict[tuple[str, Ranges, int, str], Summary],
 ) -> Side:
     return Side(
-        version=seen.state.version,
-        what_if=seen.what_if,
-        stats=stats_of(seen.state),
-        spent=seen.spent,
+        version=side.state.version,
+        what_if=side.what_if,
+        stats=stats_of(side.state),
+        spent=side.spent,
         window_tokens=tokens,
         only_entries=tuple(entry for version, entry in entries.items() if version not in other_entries),
         only_summaries=tuple(found for identity, found in summaries.items() if identity not in other_summaries),

@@ -1,4 +1,4 @@
-"""Entries read back from the log by version, with the text they have now, and the interactions around them."""
+"""Read entries from the log by version, with the text they have now, and the interactions around them."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final, NamedTuple, TypeAlias
@@ -9,6 +9,7 @@ from ledger.events import (
     EntryAdded,
     EntryEdited,
     EntryRemoved,
+    Event,
     MemoryAdded,
     Ranges,
     RecordedEvent,
@@ -22,14 +23,14 @@ from projections.strategies.base import Recalled
 from projections.summaries import Summary, summary_of
 from projections.transcript import group_interactions, group_units, orphans
 
-#: Tells which of some versions of a session are entries that may be shown.
+#: Returns which of some versions of a session are entries that may be shown.
 TextSource: TypeAlias = Callable[[Stream, Sequence[int]], Awaitable[set[int]]]
 
 _REACH: Final = 12  # versions before and after a hit that are read at first
 
 
 class EntryVersion(NamedTuple):
-    """An entry from an event about it on, and the event that added it; *removed* once it was withdrawn."""
+    """An entry after an event about it, and the event that added it; *removed* if it has been removed."""
 
     event: RecordedEvent
     entry: Entry
@@ -42,7 +43,7 @@ async def read_entry_versions(
 ) -> dict[str, list[EntryVersion]]:
     """Return by id what the entries with *ids* were after each event about them, oldest first.
 
-    Unknown ids are not in it. Events up to version *after* are left out. An id that came twice goes on in one history.
+    Unknown ids and events up to version *after* are left out. Entries that share an id have one history.
     """
     found = await store.events.find_items(stream, ids)
     wanted = ranges.ranges_of(sorted(each for versions in found.values() for each in versions if each > after))
@@ -63,25 +64,39 @@ async def read_entry_versions(
     return histories
 
 
-async def read_items(
-    store: Store, stream: Stream, wanted: Ranges, kind: type[EntryAdded | MemoryAdded]
+async def read_types(
+    store: Store, stream: Stream, *types: type[Event], after: int = 0, until: int | None = None
 ) -> list[RecordedEvent]:
-    """Return the events at the versions *wanted*, then all others about the items of a *kind* that these added."""
+    """Return the events of these *types*, oldest first."""
+    found = await store.events.find_types(stream, [each.type for each in types], after=after, until=until)
+    return list(map(decode, await store.events.read_versions(stream, ranges.ranges_of(found)))) if found else []
+
+
+async def read_items(
+    store: Store,
+    stream: Stream,
+    wanted: Ranges,
+    kind: type[EntryAdded | MemoryAdded],
+    *,
+    until: int | None = None,
+) -> list[RecordedEvent]:
+    """Return the events at the versions *wanted*, then those up to *until* about the items of a *kind* they added."""
     events = [decode(stored) for stored in await store.events.read_versions(stream, wanted)]
     ids = {payload.item_id for event in events if isinstance(payload := event.payload, kind)}
     about = await store.events.find_items(stream, sorted(ids)) if ids else {}
-    others = sorted({each for versions in about.values() for each in versions} - {event.version for event in events})
+    others = {each for versions in about.values() for each in versions if until is None or each <= until}
+    others -= {event.version for event in events}
     return (
-        [*events, *map(decode, await store.events.read_versions(stream, ranges.ranges_of(others)))]
+        [*events, *map(decode, await store.events.read_versions(stream, ranges.ranges_of(sorted(others))))]
         if others
         else events
     )
 
 
-async def read_entries(store: Store, stream: Stream, wanted: Ranges) -> dict[int, Entry]:
-    """Return the entries added at the versions in *wanted*, by version; edits from any version are in them."""
+async def read_entries(store: Store, stream: Stream, wanted: Ranges, *, until: int | None = None) -> dict[int, Entry]:
+    """Return the entries added at the versions in *wanted*, by version, with their edits up to version *until*."""
     entries: dict[int, Entry] = {}
-    for event in await read_items(store, stream, wanted, EntryAdded):
+    for event in await read_items(store, stream, wanted, EntryAdded, until=until):
         match event.payload:
             case EntryAdded() as payload if ranges.contains(wanted, event.version):
                 entries[event.version] = added(event, payload)
@@ -113,8 +128,8 @@ async def read_recalled(
 ) -> tuple[Recalled, ...]:
     """Return *hits* (version, score), in their order, each with its interaction. Source: R-REC-1.
 
-    Only versions above *after*, the last clear, up to *until* are looked at. What is read around a hit grows
-    until its interaction is whole: begun by a user, ended by the next one, and no call without its result.
+    Only versions above *after*, the last clear, up to *until* are read. What is read around a hit grows until its
+    interaction is whole: a user starts it, the next one ends it, and each call has its result.
     """
     homes: dict[int, tuple[Entry, ...]] = {}
     reach, left = _REACH, {version for version, _ in hits}
@@ -145,7 +160,7 @@ def _around(versions: Iterable[int], reach: int, after: int, until: int) -> Rang
 
 
 def _interaction(here: Sequence[Entry], version: int, *, begins: bool, ends: bool) -> tuple[Entry, ...] | None:
-    """Return the interaction of the entry at *version*; empty if it is in none, none if it is not all *here*."""
+    """Return the interaction of the entry at *version*: empty if it has none, None if it is not all *here*."""
     alone = set() if begins else orphans((), here)
     if version in alone:
         return None  # a result whose call came earlier

@@ -1,4 +1,4 @@
-"""What became of items that a session once had: read from the log, by their ids."""
+"""Read what became of a session's earlier items from the log, by their ids."""
 
 from msgspec.structs import replace
 
@@ -22,7 +22,7 @@ from projections import ranges
 
 
 async def prior_items(store: Store, stream: Stream, state: SessionState, body: Body) -> PriorItems:
-    """Return what became, up to *state*, of those items in *body* that the state alone does not tell."""
+    """Return what became, up to *state*, of the items in *body* that the state itself does not hold."""
     messages, memories = ids_to_look_up(state, body)
     if not (messages or memories) or not state.version:
         return PriorItems()
@@ -45,7 +45,7 @@ async def prior_items(store: Store, stream: Stream, state: SessionState, body: B
 
 
 def _fold_message(items: dict[str, StoredItem], event: RecordedEvent, state: SessionState) -> None:
-    """Take in one more event about a message, oldest first."""
+    """Apply the next event about a message to *items*."""
     match event.payload:
         case EntryAdded(entry_id=name) as added:
             flags = state.working.flags
@@ -73,7 +73,7 @@ def _fold_message(items: dict[str, StoredItem], event: RecordedEvent, state: Ses
 
 
 def _fold_memory(items: dict[str, StoredItem], event: RecordedEvent, state: SessionState) -> None:
-    """Take in one more event about a memory, oldest first."""
+    """Apply the next event about a memory to *items*."""
     match event.payload:
         case MemoryAdded(memory_id=name, fields=fields) as added:
             active = any(memory.version == event.version for memory in state.working.memories)

@@ -1,4 +1,4 @@
-"""Events with their proofs, and everything that was recorded about one entry, as they stand in the log.
+"""Read events with their proofs, and everything that was recorded about one entry.
 
 Source: http W-65, W-67.
 """
@@ -11,22 +11,22 @@ from uuid import UUID
 import msgspec
 
 from ledger.chain import ZERO_HASH
-from ledger.codec import decode, stored_json
+from ledger.codec import stored_json
 from ledger.errors import EntryNotFound, SessionNotFound
-from ledger.events import JsonObject, StoredEvent, to_datetime
-from ledger.history.entries import read_entry_versions
+from ledger.events import CompactionCompleted, JsonObject, StoredEvent, to_datetime
+from ledger.history.entries import read_entry_versions, read_types
 from ledger.ids import Stream
 from ledger.ports import Store
 from ledger.session.state import SessionState
+from projections import ranges
 from projections.entries import Entry
-from projections.history import HISTORY, PastEntryStatus
+from projections.history import PastEntryStatus
 
-PAGE_EVENTS: Final = 1_000
-MOST_LOOKED_AT: Final = 10_000  # of a page that is asked for by type
+MOST_LOOKED_AT: Final = 10_000  # events that one page of a type looks through
 
 
 class LoggedEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """An event as it is stored: whose it is, its place, its exact payload, and its link in the chain."""
+    """An event as it is stored: its session, its place, its exact payload, and its link in the hash chain."""
 
     session_id: str
     user_id: str
@@ -44,12 +44,12 @@ class LoggedEvent(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def write_id(self) -> str:
-        """The write that it is part of."""
+        """The id of the write that it is part of."""
         return str(self.payload.get("write_id", ""))
 
 
 class LogPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of the log; *next_after* goes on after it, none at the end."""
+    """A page of the log. Read the next one after version *next_after*; it is None at the end."""
 
     events: tuple[LoggedEvent, ...]
     next_after: int | None
@@ -57,7 +57,7 @@ class LogPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EntryChange(msgspec.Struct, frozen=True, kw_only=True):
-    """One event about an entry, with the text and the role it had from then on."""
+    """An event about an entry, with the text and the role that the entry has from then on."""
 
     version: int
     event_id: UUID
@@ -69,7 +69,7 @@ class EntryChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EntryRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry as it is now, what became of it, and how it came to be so; ids that came twice go on in one history."""
+    """An entry as it is now, its status and its history; entries that share an id have one history."""
 
     entry: Entry
     status: PastEntryStatus
@@ -87,26 +87,28 @@ async def read_log(store: Store, stream: Stream, *, after: int, limit: int, type
     version, _ = await store.events.head(stream)
     if not version:
         raise SessionNotFound(stream.session_id)
-    found: list[StoredEvent] = []
-    previous: dict[int, str] = {}
-    reached = after
-    while reached < version and len(found) < limit and reached - after < MOST_LOOKED_AT:
-        size = min(limit - len(found) if type is None else PAGE_EVENTS, PAGE_EVENTS)
-        page = await store.events.read_stream(stream, after=reached, until=version, limit=size)
-        if not page:
-            break
-        for event in page:
-            previous[event.version + 1] = event.hash.hex()
-            if type in {None, event.type}:
-                found.append(event)
-            reached = event.version
-            if len(found) == limit:
-                break
-    if found and found[0].version not in previous:
-        before = found[0].version - 1
-        stored = await store.events.read_versions(stream, ((before, before),)) if before else []
-        previous[found[0].version] = (stored[0].hash if stored else ZERO_HASH).hex()
-    events = tuple(_logged(event, stream.user_id, stream.session_id, previous[event.version]) for event in found)
+    reached = version
+    if after >= version:
+        stored = []
+    elif type is None:
+        # the hash of the event before is the first link
+        stored = await store.events.read_stream(
+            stream, after=max(0, after - 1), until=version, limit=limit + (after > 0)
+        )
+        reached = stored[-1].version if stored else version
+    else:
+        last = min(version, after + MOST_LOOKED_AT)
+        found = await store.events.find_types(stream, [type], after=after, until=last, limit=limit)
+        stored = await store.events.read_versions(
+            stream, ranges.union([tuple((max(1, each - 1), each) for each in found)])
+        )
+        reached = found[-1] if len(found) == limit else last
+    hashes = {event.version: event.hash for event in stored}
+    events = tuple(
+        _logged(event, stream.user_id, stream.session_id, hashes.get(event.version - 1, ZERO_HASH).hex())
+        for event in stored
+        if event.version > after and type in {None, event.type}
+    )
     return LogPage(events=events, next_after=reached if reached < version else None, version=version)
 
 
@@ -129,7 +131,7 @@ async def read_entry(store: Store, stream: Stream, state: SessionState, entry_id
     """Return everything recorded about an entry.
 
     Raises:
-        EntryNotFound: it never was in the session.
+        EntryNotFound: the session never had such an entry.
     """
     history = (await read_entry_versions(store, stream, [entry_id])).get(entry_id, [])
     if not history:
@@ -158,9 +160,15 @@ async def _fate(
         return "removed", ()
     if entry.version <= state.cleared_version:
         return "cleared", ()
-    events = await store.events.read_stream(stream, after=entry.version - 1, until=state.version)
-    (past,) = HISTORY.fold(map(decode, events)).within(((entry.version, entry.version),))
-    return past.status, past.summary_ids
+    status: PastEntryStatus = "active"
+    summary_ids: tuple[str, ...] = ()
+    for event in await read_types(store, stream, CompactionCompleted, after=entry.version, until=state.version):
+        payload = event.payload
+        if isinstance(payload, CompactionCompleted) and ranges.contains(payload.covered, entry.version):
+            summary_ids += (payload.summary_id,) if payload.summary_id else ()
+            if payload.effect != "overlay":
+                status = "erased" if payload.effect == "erase" else "covered"
+    return status, summary_ids
 
 
 async def _hash_at(store: Store, stream: Stream, version: int) -> str:

@@ -147,6 +147,26 @@ class EventStore(Appender, Protocol):
         """Return, for each item id that exists, the versions of the events about it, ascending."""
         ...
 
+    async def find_types(
+        self,
+        stream: Stream,
+        types: Sequence[str],
+        *,
+        after: int = 0,
+        until: int | None = None,
+        limit: int | None = None,
+    ) -> list[int]:
+        """Return the versions of the first *limit* events of these *types*, ascending.
+
+        Events without an item are found by an index. Those about an item are found by a look at each event from
+        *after* to *until*, or up to *limit*.
+        """
+        ...
+
+    async def find_newest(self, stream: Stream, type: str, *, until: int | None = None) -> int:
+        """Return the version of the newest event of a *type* without an item, 0 if there is none; by an index."""
+        ...
+
     async def head(self, stream: Stream) -> tuple[int, bytes]:
         """Return version and hash of the newest event; 0 and 32 zero bytes if there are no events."""
         ...

@@ -75,7 +75,9 @@ class StateShape(Shape):
     namespace: str
     status: LifeStatus
     version: int
-    entries: tuple[StateEntryShape, ...] = Field(description="All since the last clear, oldest first.")
+    entries: tuple[StateEntryShape, ...] = Field(
+        description="The active ones, oldest first; each with the summaries that cover it."
+    )
     summaries: tuple[SummaryShape, ...]
     memories: tuple[MemoryShape, ...]
     data: JsonObject

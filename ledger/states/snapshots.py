@@ -1,7 +1,7 @@
 """States as bytes, by reference: a snapshot names the events its entries and summaries come from.
 
-It copies no content, so it stays small, its sum over a session's life stays linear, and content that is
-erased from the log is gone from the snapshots too. To read one, the events it names are read as well.
+It copies no content: it stays small, all snapshots of a session grow with its length only, and content that is
+erased from the log is in no snapshot. To read a snapshot, read the events that it names too.
 """
 
 from collections.abc import Iterable, Mapping
@@ -48,7 +48,7 @@ class _Flight(msgspec.Struct, frozen=True):
 
 
 class _Working(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The working memory, its keys and memories by the versions they came from."""
+    """The working memory: keys and memories by the versions of their events."""
 
     data: tuple[tuple[int, tuple[str, ...]], ...] = ()
     memories: tuple[tuple[int, int | None, int], ...] = ()
@@ -102,14 +102,14 @@ _decoder = msgspec.json.Decoder(_Stored, dec_hook=_from_plain)
 
 
 class Dehydrated(msgspec.Struct, frozen=True):
-    """A stored state, and the versions of the events needed to make it whole."""
+    """A stored state, and the versions of the events that `hydrate` needs."""
 
     state: _Stored
     needed: Ranges
 
 
 def is_due(state: SessionState, *, last: int) -> bool:
-    """Tell whether *state* should be kept, the *last* snapshot being at that version. Source: design §6."""
+    """Return whether a snapshot of *state* is due; the *last* one is at that version. Source: design §6."""
     return state.version - last >= max(EVERY_EVENTS, len(state.window.entries) // 2)
 
 
@@ -148,7 +148,7 @@ def load(state: bytes) -> Dehydrated:
     """Return the stored state in *state*.
 
     Raises:
-        msgspec.MsgspecError: the bytes are of another shape; the caller replays instead.
+        msgspec.MsgspecError: the bytes have another shape; the caller replays instead.
     """
     stored = _decoder.decode(state)
     singles = {
@@ -162,7 +162,7 @@ def load(state: bytes) -> Dehydrated:
 
 
 def hydrate(dehydrated: Dehydrated, events: Iterable[RecordedEvent]) -> SessionState:
-    """Return the state, its contents taken from *events*, those at the versions needed."""
+    """Return the state with the content of *events*, those at the versions needed."""
     stored = dehydrated.state
     by_version = {event.version: event for event in events}
     loaded = config.load(stored.config)
@@ -203,7 +203,7 @@ def hydrate(dehydrated: Dehydrated, events: Iterable[RecordedEvent]) -> SessionS
 
 
 def code_digest() -> bytes:
-    """Return what tells whether a stored state of a session is valid here (design §6)."""
+    """Return the digest of the fold: a stored state with another digest is not valid here (design §6)."""
     return fold_digest(SESSION.name, SESSION.version)
 
 
@@ -277,5 +277,5 @@ def _flight(event: RecordedEvent, flight: _Flight) -> InFlight:
 def _progress(loaded: config.MemoryConfig, key: str, raw: msgspec.Raw) -> Any:
     compaction = loaded.compaction(key)
     fold = COMPACTIONS[compaction.type].progress if compaction else None
-    assert fold is not None, "progress is kept only for strategies of the config"
+    assert fold is not None, "progress is stored only for strategies of the config"
     return msgspec.json.decode(raw, type=fold.state)

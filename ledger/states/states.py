@@ -1,4 +1,4 @@
-"""States of sessions: now, at a version, at a moment; and what differs between two of them.
+"""Read states of sessions: now, at a version, at a moment.
 
 A read loads the newest snapshot at or before the wanted version and folds the few events after it, so its
 cost does not grow with the session (design §2, §6).
@@ -30,8 +30,7 @@ class _Cached(msgspec.Struct, frozen=True):
 class States:
     """Reads states through a per-process cache.
 
-    A cached state is brought up to date by one indexed look-up of the events after it, so two processes
-    never disagree for longer than a read.
+    Each read applies the events after the cached state, found by an index, so it sees what other processes wrote.
     """
 
     def __init__(self, store: Store, *, capacity: int = 256) -> None:
@@ -47,12 +46,12 @@ class States:
         return self._keep(stream, state, cached.snapshot_version)
 
     def known(self, stream: Stream) -> SessionState | None:
-        """Return the cached state, which other processes may have moved on from."""
+        """Return the cached state; other processes may have written newer events."""
         cached = self._cache.get(stream.stream_id.int)
         return cached.state if cached else None
 
     async def advance(self, stream: Stream, events: Sequence[RecordedEvent]) -> SessionState:
-        """Return the state after *events*, which were just appended; read from the log if they left a gap."""
+        """Return the state after *events*, which were just appended; if there is a gap before them, read the log."""
         cached = self._cache.get(stream.stream_id.int)
         state = cached.state if cached else SESSION.initial
         if not events or events[0].version != state.version + 1:
@@ -82,7 +81,7 @@ class States:
         return state
 
     async def absence(self, stream: Stream, moment: datetime | None = None) -> NotFound:
-        """Return why *stream* has no such version, or nothing at that *moment*."""
+        """Return the error for a version that *stream* does not have, or for a *moment* before its first event."""
         head, _ = await self._store.events.head(stream)
         if not head:
             return SessionNotFound(stream.session_id)
@@ -91,7 +90,7 @@ class States:
         return VersionNotFound(f"the session has versions 1 to {head}")
 
     def snapshot_due(self, stream: Stream) -> SessionState | None:
-        """Return the cached state if it should be kept as a snapshot; it is told once."""
+        """Return the cached state if a snapshot of it is due, else None; only the first call returns it."""
         cached = self._cache.get(stream.stream_id.int)
         if cached is not None and snapshots.is_due(cached.state, last=cached.snapshot_version):
             self._keep(stream, cached.state, cached.state.version)
@@ -99,7 +98,7 @@ class States:
         return None
 
     async def save_snapshot(self, stream: Stream, state: SessionState) -> None:
-        """Keep *state* as a snapshot."""
+        """Store *state* as a snapshot."""
         await self._store.snapshots.save(
             stream,
             Snapshot(

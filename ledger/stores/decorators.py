@@ -46,6 +46,22 @@ class EventStoreDecorator:
     async def find_items(self, stream: Stream, item_ids: Sequence[str]) -> dict[str, list[int]]:
         return await self._events.find_items(stream, item_ids)
 
+    async def find_types(
+        self,
+        stream: Stream,
+        types: Sequence[str],
+        *,
+        after: int = 0,
+        until: int | None = None,
+        limit: int | None = None,
+    ) -> list[int]:
+        """See `ports.event_store.EventStore.find_types`."""
+        return await self._events.find_types(stream, types, after=after, until=until, limit=limit)
+
+    async def find_newest(self, stream: Stream, type: str, *, until: int | None = None) -> int:
+        """See `ports.event_store.EventStore.find_newest`."""
+        return await self._events.find_newest(stream, type, until=until)
+
     async def head(self, stream: Stream) -> tuple[int, bytes]:
         return await self._events.head(stream)
 

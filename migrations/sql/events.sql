@@ -25,6 +25,8 @@ CREATE TABLE ledger.events (
 );
 
 CREATE INDEX events_item_id ON ledger.events (namespace_id, stream_id, item_id, version) WHERE item_id IS NOT NULL;
+-- Only of events without an item, so that entries, which are the most, cost nothing more.
+CREATE INDEX events_type ON ledger.events (namespace_id, stream_id, type, version) WHERE item_id IS NULL;
 CREATE INDEX events_recorded_at ON ledger.events USING brin (recorded_at);
 
 CREATE TRIGGER events_append_only BEFORE UPDATE OR DELETE ON ledger.events

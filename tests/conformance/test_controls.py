@@ -82,6 +82,10 @@ CAUGHT_BY: list[tuple[type[EventStoreDecorator], Check]] = [
     (broken_stores.ReadsItsLowerBound, of_stream(test_reading.test_after_excludes_its_bound_and_until_includes_it)),
     (broken_stores.MixesNamespaces, of_stream(test_appending.test_namespaces_do_not_see_each_other)),
     (broken_stores.TrustsTheClock, backwards_clock),
+    (
+        broken_stores.FindsTypesWithoutItemOnly,
+        of_two(test_reading.test_events_are_found_by_their_types_with_and_without_an_item),
+    ),
     (broken_stores.CountsFromEveryLog, random_writers),
     (
         broken_stores.ForgetsWhereItForked,

@@ -96,6 +96,22 @@ async def test_items_are_found_up_to_the_fork_point_and_in_the_fork(store: Store
     assert await store.events.find_items(child, []) == {}
 
 
+async def test_types_are_found_up_to_the_fork_point_and_in_the_fork(store: Store, stream: Stream) -> None:
+    noted, changed = an_event(), an_event(type="data.changed")
+    await append(store, stream, changed, noted, an_event(type="data.changed"), an_event(type="data.changed"))
+    child, grandchild = named(stream, "fork"), named(stream, "grandchild")
+    await fork(store, stream, 3, child, an_event(), an_event(item_id="a"))
+    await fork(store, child, 4, grandchild, an_event(type="data.changed"))
+    found, newest = store.events.find_types, store.events.find_newest
+    assert await found(grandchild, ["data.changed"]) == [1, 3, 5]
+    assert await found(grandchild, ["data.changed", "note.made"], after=1, until=4) == [2, 3, 4]
+    assert await found(grandchild, ["data.changed", "note.made"], limit=3) == [1, 2, 3]
+    assert await found(child, ["note.made"]) == [2, 4, 5]
+    assert await found(stream, ["data.changed"]) == [1, 3, 4]
+    assert [await newest(grandchild, "data.changed", until=until) for until in (None, 4, 2)] == [5, 3, 1]
+    assert [await newest(grandchild, "note.made"), await newest(child, "note.made", until=3)] == [4, 2]
+
+
 async def test_a_moment_before_the_fork_finds_a_version_of_the_parent(store: Store, stream: Stream) -> None:
     first = await append(store, stream, an_event())
     await asyncio.sleep(0.002)

@@ -39,6 +39,8 @@ async def test_an_unknown_stream_reads_as_empty(store: Store, stream: Stream) ->
     assert await store.events.read_stream(stream) == []
     assert await store.events.read_versions(stream, ((1, 5),)) == []
     assert await store.events.find_items(stream, ["a"]) == {}
+    assert await store.events.find_types(stream, ["note.made"]) == []
+    assert await store.events.find_newest(stream, "note.made") == 0
     assert await store.events.version_at(stream, START) == 0
     assert await store.events.namespace(stream.namespace_id) is None
     assert await store.events.overview(stream.namespace_id) is None
@@ -68,6 +70,35 @@ async def test_many_items_are_found_in_one_question(store: Store, stream: Stream
     await append(store, stream, *(an_event(item_id=f"item-{number}") for number in range(1_000)))
     found = await store.events.find_items(stream, [f"item-{number}" for number in range(1_000)])
     assert found == {f"item-{number}": [number + 1] for number in range(1_000)}
+
+
+async def test_events_are_found_by_their_types_with_and_without_an_item(
+    store: Store, stream: Stream, other: Stream
+) -> None:
+    kinds = ["session.opened", "entry.added", "data.changed", "note.made", "entry.added", "data.changed", "note.made"]
+    items = [None, "a", None, "b", "c", None, None]
+    await append(store, stream, *(an_event(type=kind, item_id=item) for kind, item in zip(kinds, items, strict=True)))
+    await append(store, other, an_event(type="data.changed"))
+
+    async def found(*types: str, **bounds: int) -> list[int]:
+        return await store.events.find_types(stream, types, **bounds)
+
+    assert await found("data.changed") == [3, 6]
+    assert await found("entry.added", "session.opened") == [1, 2, 5]
+    assert await found("note.made") == [4, 7]
+    assert await found("note.made", "data.changed", "note.made") == [3, 4, 6, 7]
+    assert await found("note.made", "data.changed", after=3, until=6) == [4, 6]
+    assert await found("note.made", "data.changed", limit=3) == [3, 4, 6]
+    assert await found("data.changed", after=3, limit=1) == [6]
+    assert await found("data.changed", limit=0) == await found("unheard.of") == await found() == []
+
+
+async def test_the_newest_event_of_a_type_is_found_up_to_a_version(store: Store, stream: Stream) -> None:
+    await append(store, stream, an_event(), an_event(type="data.changed"), an_event(), an_event(item_id="a"))
+    newest = store.events.find_newest
+    assert [await newest(stream, "note.made", until=until) for until in (None, 9, 4, 3, 2, 0)] == [3, 3, 3, 3, 1, 0]
+    assert [await newest(stream, "data.changed", until=until) for until in (None, 2, 1)] == [2, 2, 0]
+    assert await newest(stream, "unheard.of") == 0
 
 
 async def test_the_head_follows_the_stream(store: Store, stream: Stream) -> None:

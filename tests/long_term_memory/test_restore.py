@@ -23,7 +23,9 @@ def content_of(record: LongTermRecord) -> dict[str, Any]:
 
 
 async def remembered(memory: LongTermMemory) -> dict[str, dict[str, Any]]:
-    return {memory.record.record_id: content_of(memory.record) for memory in (await memory.search({"limit": 100})).memories}
+    return {
+        memory.record.record_id: content_of(memory.record) for memory in (await memory.search({"limit": 100})).memories
+    }
 
 
 async def revision_of(memory: LongTermMemory, record_id: str) -> int:

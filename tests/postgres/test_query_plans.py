@@ -40,6 +40,8 @@ def reads(length: int) -> list[Read]:
     parts = {"firsts": [middle, end], "lasts": [middle + 2, 2**62]}
     items = [f"item {middle // 10 * 10}", f"item {end // 10 * 10}", "unknown"]
     page = {"after": middle, "until": middle + 100, "records": str(STREAMS["long"].stream_id)}
+    recorded = {"types": ["context.rendered", "config.changed"], "item_types": []}
+    noted = {"types": [], "item_types": ["note.made"]}
     session = {"projection": "session", "projection_version": 1}
     return [
         Read("read_stream", {"after": end, "until": 2**62, "limit": 2**62}, {"events": 10, "payloads": 10}),
@@ -52,6 +54,9 @@ def reads(length: int) -> list[Read]:
         Read("read_parts", {**parts, "limit": 5}, {"events": 10, "payloads": 10}),
         Read("lineage", {}, {"streams": 1}),
         Read("find_items", {"items": items}, {"events": 3, "streams": 1}),
+        Read("find_types", {**recorded, "after": middle, "until": 2**62, "limit": 5}, {"events": 5, "streams": 1}),
+        Read("find_types", {**noted, "after": middle, "until": end, "limit": 3}, {"events": 4, "streams": 1}),
+        Read("find_newest", {"type": "context.rendered", "until": middle}, {"events": 1}),
         Read("record_events", page, {"events": 100, "payloads": 100, "streams": 100}),
         Read("head", {}, {"streams": 1}),
         Read("named", {}, {"streams": 2}),

@@ -172,6 +172,15 @@ class ReadsItsLowerBound(EventStoreDecorator):
         return await super().read_stream(stream, after=max(0, after - 1), **bounds)
 
 
+class FindsTypesWithoutItemOnly(EventStoreDecorator):
+    """Asks the index of types alone, which has no events about items."""
+
+    async def find_types(self, stream: Stream, types: Sequence[str], **bounds: Any) -> list[int]:
+        found = await super().find_types(stream, types, **bounds)
+        events = await self.read_versions(stream, tuple((version, version) for version in found))
+        return [event.version for event in events if event.item_id is None]
+
+
 class MixesNamespaces(EventStoreDecorator):
     """Finds a stream by its id alone."""
 

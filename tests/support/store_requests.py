@@ -12,11 +12,11 @@ from ledger.ports import Appended, AppendRequest, Store, StreamWrite
 CLOCK = SystemClock()
 
 
-def an_event(text: str = "hello", *, item_id: str | None = None, actor: str = "") -> NewEvent:
+def an_event(text: str = "hello", *, type: str = "note.made", item_id: str | None = None, actor: str = "") -> NewEvent:
     """Return an event with a new id."""
     moment = to_microseconds(CLOCK.now())
     payload = canonical_json({"text": text})
-    return NewEvent(CLOCK.event_id(), "note.made", 1, 0, moment, actor, payload, item_id)
+    return NewEvent(CLOCK.event_id(), type, 1, 0, moment, actor, payload, item_id)
 
 
 def some_events(count: int, text: str = "hello") -> tuple[NewEvent, ...]:

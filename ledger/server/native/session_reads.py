@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from starlette.responses import Response
 
 from ledger.application.context import context_of_state
-from ledger.application.reading import entries_since_clear
+from ledger.application.reading import active_entries
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.server.callers import ReadCaller
@@ -58,12 +58,11 @@ async def state(
 ) -> StateShape:
     """Show the session now, at a version, or at a moment; an ended or expired one too."""
     found = await session.ledger.get_state(**session.names, **when(version, never_future(service, at)))
-    entries = await entries_since_clear(session.handle, session.stream, found)
     moment = check_time(at, "at") or service.clock.now()
     tag(response, found.version)
     return StateShape.of(
         found,
-        entries,
+        active_entries(found),
         session_id=session.session_id,
         user_id=session.names["user_id"],
         namespace=caller.namespace(namespace),

@@ -159,6 +159,21 @@ class InMemoryEventStore:
                 found.setdefault(event.item_id, []).append(event.version)
         return found
 
+    async def find_types(
+        self,
+        stream: Stream,
+        types: Sequence[str],
+        *,
+        after: int = 0,
+        until: int | None = None,
+        limit: int | None = None,
+    ) -> list[int]:
+        return [event.version for event in self._events(stream)[after:until] if event.type in types][:limit]
+
+    async def find_newest(self, stream: Stream, type: str, *, until: int | None = None) -> int:
+        events = self._events(stream)[:until]
+        return max((event.version for event in events if event.type == type and event.item_id is None), default=0)
+
     async def head(self, stream: Stream) -> tuple[int, bytes]:
         events = self._events(stream)
         return (events[-1].version, events[-1].hash) if events else (0, ZERO_HASH)

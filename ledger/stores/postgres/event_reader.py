@@ -16,7 +16,8 @@ from psycopg import AsyncCursor
 from psycopg.types.numeric import Int8BinaryLoader
 
 from ledger.chain import ZERO_HASH
-from ledger.events import Ranges, StoredEvent
+from ledger.events import EVENT_TYPES, Ranges, StoredEvent
+from ledger.events.base import Payload
 from ledger.fork_ranges import StreamRange, parts_of, placed
 from ledger.ids import Stream
 from ledger.ports.event_store import EarlierRequest, NamespaceInfo, Receipt, SessionLocation, StreamHead
@@ -27,6 +28,7 @@ from ledger.stores.postgres.faults import translated
 
 UNLIMITED: Final = 2**62
 _FORKS_KNOWN: Final = 10_000
+_TYPES_WITHOUT_ITEM: Final = {name for name, kind in EVENT_TYPES.items() if kind.item_id is Payload.item_id}
 _QUERIES: Final = {path.stem: path.read_text() for path in (Path(__file__).parent / "queries").glob("*.sql")}
 
 
@@ -92,6 +94,37 @@ class EventReader:
         wanted = {"stream": stream_id, "items": list(item_ids)}
         return await self.rows("find_items", namespace_id, wanted)
 
+    async def find_types(
+        self,
+        stream: Stream,
+        types: Sequence[str],
+        *,
+        after: int = 0,
+        until: int | None = None,
+        limit: int | None = None,
+    ) -> list[int]:
+        last = UNLIMITED if until is None else until
+        wanted = {
+            "types": [name for name in types if name in _TYPES_WITHOUT_ITEM],
+            "item_types": [name for name in types if name not in _TYPES_WITHOUT_ITEM],
+            "limit": UNLIMITED if limit is None else limit,
+        }
+
+        async def of_part(part: StreamRange) -> list[tuple[Any, ...]]:
+            bounds = {"stream": part.stream_id, "after": max(after, part.after), "until": min(last, part.until)}
+            return await self.rows("find_types", stream.namespace_id, wanted | bounds)
+
+        rows = await of_part(StreamRange(stream.stream_id, 0, UNLIMITED))
+        versions = [version for (version,) in rows if version is not None]
+        if len(versions) < len(rows):  # it is a fork
+            for part in reversed((await self.parts(stream) or ())[:-1]):
+                versions = [version for (version,) in await of_part(part) if version is not None] + versions
+        return versions[:limit]
+
+    async def find_newest(self, stream: Stream, type: str, *, until: int | None = None) -> int:
+        last = UNLIMITED if until is None else until
+        return await self._newest("find_newest", stream, {"type": type}, last)
+
     async def head(self, stream: Stream) -> tuple[int, bytes]:
         rows = await self.rows("head", stream.namespace_id, {"stream": stream.stream_id})
         return (rows[0][0], bytes(rows[0][1])) if rows else (0, ZERO_HASH)
@@ -113,16 +146,21 @@ class EventReader:
         return self._forks.get(stream.stream_id)
 
     async def version_at(self, stream: Stream, moment: datetime) -> int:
-        version = await self._version_at(stream.namespace_id, StreamRange(stream.stream_id, 0, UNLIMITED), moment)
+        return await self._newest("version_at", stream, {"moment": moment}, UNLIMITED)
+
+    async def _newest(self, query: str, stream: Stream, wanted: dict[str, Any], until: int) -> int:
+        """Return the version that *query* finds in a stream or, of a fork, in the nearest parent that has one."""
+
+        async def of_part(part: StreamRange) -> int:
+            bounds = {"stream": part.stream_id, "until": min(part.until, until)}
+            rows = await self.rows(query, stream.namespace_id, wanted | bounds)
+            return int(rows[0][0]) if rows else 0
+
+        version = await of_part(StreamRange(stream.stream_id, 0, UNLIMITED))
         if not version:
             for part in reversed((await self.parts(stream) or ())[:-1]):
-                version = version or await self._version_at(stream.namespace_id, part, moment)
+                version = version or await of_part(part)
         return version
-
-    async def _version_at(self, namespace_id: UUID, part: StreamRange, moment: datetime) -> int:
-        wanted = {"stream": part.stream_id, "moment": moment, "until": min(part.until, UNLIMITED)}
-        rows = await self.rows("version_at", namespace_id, wanted)
-        return int(rows[0][0]) if rows else 0
 
     async def named(self, namespace_id: UUID, stream_ids: Sequence[UUID]) -> dict[UUID, tuple[str, str]]:
         rows = await self.rows("named", namespace_id, {"streams": list(stream_ids)})
