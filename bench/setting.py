@@ -11,9 +11,9 @@ import msgspec
 
 from bench.plain import PlainTable
 from ledger import MemoryLedger
-from ledger.append_requests import new_event
 from ledger.application.services import Services
 from ledger.clock import SystemClock
+from ledger.event_encoding import new_event
 from ledger.events import EntryAdded, NewEvent
 from ledger.ids import Stream, namespace_id
 from ledger.importers import documents, read

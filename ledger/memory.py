@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ledger.application import (
-        auditing,
-        compression,
+        compaction,
         configuration,
         context,
         entries,
@@ -28,7 +27,8 @@ if TYPE_CHECKING:
         lifetime,
         log,
         notifications,
-        opening,
+        open_ledger,
+        provenance,
         reading,
         restore,
         search,
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from ledger.summarizers import SummarizerChoice
     from projections.config import MemoryConfig
 else:
-    auditing = lazy_module("ledger.application.auditing")
-    compression = lazy_module("ledger.application.compression")
+    provenance = lazy_module("ledger.application.provenance")
+    compaction = lazy_module("ledger.application.compaction")
     configuration = lazy_module("ledger.application.configuration")
     context = lazy_module("ledger.application.context")
     entries = lazy_module("ledger.application.entries")
@@ -53,7 +53,7 @@ else:
     lifetime = lazy_module("ledger.application.lifetime")
     log = lazy_module("ledger.application.log")
     notifications = lazy_module("ledger.application.notifications")
-    opening = lazy_module("ledger.application.opening")
+    open_ledger = lazy_module("ledger.application.open_ledger")
     reading = lazy_module("ledger.application.reading")
     restore = lazy_module("ledger.application.restore")
     search = lazy_module("ledger.application.search")
@@ -99,7 +99,7 @@ class MemoryLedger:
             InvalidInput: an argument or a setting is wrong.
             DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: the database cannot be used.
         """
-        return opening.open_ledger(
+        return open_ledger.open_ledger(
             cls,
             database_url,
             namespace,
@@ -137,8 +137,8 @@ class MemoryLedger:
     # what the model is shown
     get_context = operation(lambda: context.get_context)
     get_context_for_llm = operation(lambda: context.get_context_for_llm)
-    seen = operation(lambda: auditing.seen)
-    derived = operation(lambda: auditing.derived)
+    seen = operation(lambda: provenance.seen)
+    derived = operation(lambda: provenance.derived)
 
     # sessions
     list_sessions = operation(lambda: reading.list_sessions)
@@ -155,10 +155,10 @@ class MemoryLedger:
     fork = operation(lambda: forks.fork)
 
     # compaction
-    compress = operation(lambda: compression.compress)
-    plan_compression = operation(lambda: compression.plan_compression)
-    set_summarizer = operation(lambda: compression.set_summarizer)
-    settle = operation(lambda: compression.settle)
+    compress = operation(lambda: compaction.compress)
+    plan_compression = operation(lambda: compaction.plan_compression)
+    set_summarizer = operation(lambda: compaction.set_summarizer)
+    settle = operation(lambda: compaction.settle)
     on = operation(lambda: notifications.on)
 
     # looking back

@@ -16,7 +16,7 @@ from typing import Any
 
 from anyio import to_thread
 
-from ledger.blocking import Blocking, EventLoopThread, described
+from ledger.event_loop_thread import Blocking, EventLoopThread, described
 from ledger.long_term_memory import LongTermMemory
 from ledger.memory import MemoryLedger
 

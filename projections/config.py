@@ -13,7 +13,7 @@ from pydantic import BaseModel, SerializeAsAny, ValidationError
 from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
-from projections import shapes
+from projections import config_shapes
 from projections.formatters import FORMATTERS
 from projections.strategies import COMPACTIONS, WINDOWS
 from projections.strategies.base import CompactionConfig, Config, FieldError, SummarizerConfig, WindowConfig
@@ -50,7 +50,7 @@ def load(raw: Mapping[str, Any] | Sequence[Any] | MemoryConfig) -> MemoryConfig:
     """
     if isinstance(raw, MemoryConfig):
         return raw
-    return _load(canonical_json(shapes.canonical(raw)))
+    return _load(canonical_json(config_shapes.canonical(raw)))
 
 
 def dump(config: MemoryConfig) -> JsonObject:
@@ -64,7 +64,7 @@ def update(config: MemoryConfig, changes: Mapping[str, Any] | Sequence[Any]) -> 
     Raises:
         InvalidInput: ``bad_config``.
     """
-    return load(shapes.merge(dump(config), changes))
+    return load(config_shapes.merge(dump(config), changes))
 
 
 DEFAULT = "memory_manager"

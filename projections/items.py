@@ -16,7 +16,7 @@ from ledger.events import Ranges
 from projections import ranges
 from projections.entries import Entry
 from projections.persistent import PersistentList
-from projections.transcript import Call, group_units
+from projections.tool_pairs import Call, group_units
 from projections.window import ActiveEntries
 
 ItemUnit: TypeAlias = Literal["interaction", "entry"]

@@ -12,7 +12,7 @@ from ledger.events import JsonObject
 from projections.entries import Entry
 from projections.prompts import SUMMARY_HEADER, label
 from projections.summaries import Summary
-from projections.transcript import group_interactions, group_units
+from projections.tool_pairs import group_interactions, group_units
 from projections.window import Knowledge, Window
 
 _SUMMARIES = "=== Previous Conversation Summaries ==="

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from projections.entries import Entry
 from projections.strategies.base import NO_HINTS, Hints, Recalled, WindowConfig
 from projections.strategies.recall import Recall
-from projections.transcript import group_interactions
+from projections.tool_pairs import group_interactions
 from projections.word_index import Searcher, WordIndex
 
 

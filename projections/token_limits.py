@@ -6,7 +6,7 @@ import msgspec
 
 from projections.entries import Entry
 from projections.summaries import Summary
-from projections.transcript import group_units
+from projections.tool_pairs import group_units
 from projections.window import Window
 
 

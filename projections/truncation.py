@@ -19,7 +19,7 @@ from ledger.events import Ranges
 from projections import ranges
 from projections.entries import Entry
 from projections.persistent import PersistentList
-from projections.transcript import orphans
+from projections.tool_pairs import orphans
 from projections.usage import fitting
 
 Entries: TypeAlias = PersistentList[Entry]

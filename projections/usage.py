@@ -11,7 +11,7 @@ import msgspec
 
 from projections.entries import Entry
 from projections.strategies.progressive import Progressive
-from projections.transcript import group_units
+from projections.tool_pairs import group_units
 
 _ALL: Final = 100
 

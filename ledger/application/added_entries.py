@@ -12,7 +12,7 @@ from ledger.results import AddedEntry
 from ledger.session.drafts import EntryDraft
 from ledger.session.state import SessionState
 from projections.entries import Entry, added
-from projections.transcript import Call, orphans
+from projections.tool_pairs import Call, orphans
 
 
 def added_entries(written: Written, waiting: Sequence[Call]) -> tuple[AddedEntry, ...]:

@@ -9,17 +9,17 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from ledger.append_requests import stream_write
 from ledger.codec import decode
 from ledger.contention import until_uncontended
 from ledger.errors import IdempotencyMismatch, LedgerError, Unreadable, VersionConflict
+from ledger.event_encoding import stream_write
 from ledger.events import Event, RecordedEvent, SessionOpened
 from ledger.ids import Stream
 from ledger.ports import AppendRequest, Clock, Receipt, Store
 from ledger.session.commands import Command, OpenSession
 from ledger.session.decisions import decide
 from ledger.session.state import SessionState
-from ledger.states.states import States
+from ledger.states.loading import States
 from projections.ranges import ranges_of
 
 T = TypeVar("T")

@@ -19,7 +19,7 @@ from ledger.session.state import SessionState
 from ledger.strict_json import check_integer
 from ledger.tokenizers import TOKENIZERS
 from projections.entries import Entry, added
-from projections.transcript import Call
+from projections.tool_pairs import Call
 
 BATCH_ENTRIES = 1_000  # trust N-6
 

@@ -28,7 +28,7 @@ from ledger.search.finder import Finder
 from ledger.search.index import SearchIndex
 from ledger.search.knowledge import check_usable
 from ledger.settings import Settings
-from ledger.states.states import States
+from ledger.states.loading import States
 from ledger.stored_projections.builds import Builds
 from ledger.stored_projections.registry import StoredProjections
 from ledger.stored_projections.session_index import SessionIndex

@@ -5,7 +5,7 @@ from itertools import groupby
 
 from ledger.events import EntryAdded, RecordedEvent, SessionCleared
 from projections.entries import Entry, added
-from projections.transcript import Call
+from projections.tool_pairs import Call
 
 
 def asked_at(events: Sequence[RecordedEvent]) -> frozenset[int]:

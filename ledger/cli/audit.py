@@ -10,7 +10,7 @@ from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import AtOption, SessionArgument, UserOption, opened, when
 from ledger.cli.output import Output, moment, safe
 from ledger.events import Ranges
-from ledger.shapes.auditing import DerivedShape, SeenShape
+from ledger.json_models.auditing import DerivedShape, SeenShape
 from projections.timeline import spans
 
 _DIFFERS = 40  # as `verify` for a tampered log

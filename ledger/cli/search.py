@@ -9,8 +9,8 @@ from rich.text import Text
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import UserOption, opened
 from ledger.cli.output import STYLES, one_line
+from ledger.json_models.searching import HitsShape
 from ledger.search.finder import SearchResult
-from ledger.shapes.searching import HitsShape
 from projections.prompts import label
 from projections.ranking import words
 

@@ -10,8 +10,8 @@ from ledger.cli.arguments import AtOption, SessionArgument, UserOption, opened, 
 from ledger.cli.source import read_bounded
 from ledger.compaction.result import CompactionResult
 from ledger.errors import InvalidInput
+from ledger.json_models.compacting import CompactionShape
 from ledger.results import Forked
-from ledger.shapes.compacting import CompactionShape
 from ledger.strict_json import BODY, parse
 from projections import config as memory_config
 from projections.config import MemoryConfig

@@ -18,11 +18,11 @@ from ledger.errors import NotFound, SessionNotFound, Unreadable
 from ledger.events import RecordedEvent
 from ledger.history.log import LoggedEvent
 from ledger.ids import Stream
+from ledger.json_models.events import EventShape
+from ledger.json_models.sessions import SessionShape, ShownStateShape, StateShape, StatsShape
 from ledger.memory import MemoryLedger
 from ledger.ports.session_index import IndexedSession
 from ledger.session.state import SessionState
-from ledger.shapes.events import EventShape
-from ledger.shapes.sessions import SessionShape, ShownStateShape, StateShape, StatsShape
 from ledger.stored_projections.session_index import row_of
 from projections.history import PastEntry
 from projections.prompts import label

@@ -9,8 +9,8 @@ from ledger.cli.arguments import AtOption, SessionArgument, UserOption, config_i
 from ledger.cli.output import Output, one_line
 from ledger.errors import InvalidInput
 from ledger.history.difference import Difference, Side
+from ledger.json_models.comparing import DifferenceShape, WhatIfShape
 from ledger.results import Point, WhatIf
-from ledger.shapes.comparing import DifferenceShape, WhatIfShape
 from projections import config as memory_config
 from projections.config import MemoryConfig
 

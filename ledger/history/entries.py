@@ -21,7 +21,7 @@ from projections import ranges
 from projections.entries import Entry, added, edited
 from projections.strategies.base import Recalled
 from projections.summaries import Summary, summary_of
-from projections.transcript import group_interactions, group_units, orphans
+from projections.tool_pairs import group_interactions, group_units, orphans
 
 #: Returns which of some versions of a session are entries that may be shown.
 TextSource: TypeAlias = Callable[[Stream, Sequence[int]], Awaitable[set[int]]]

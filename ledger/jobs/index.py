@@ -13,7 +13,7 @@ from ledger.ports.jobs import JOBS, SessionJobs
 from ledger.session.state import SESSION
 from ledger.states import snapshots
 from ledger.states.fold_results import fold_digest
-from ledger.states.states import States
+from ledger.states.loading import States
 from projections.backlog import BACKLOG
 
 log = logging.getLogger("ledger")

@@ -9,11 +9,11 @@ loses nothing: `LongTermMemory.restore` undoes it. Source: http W-26 … W-35, W
 
 from ledger.long_term_memory.decisions import Promotion
 from ledger.long_term_memory.forget_policy import ForgetPolicy
-from ledger.long_term_memory.queries import RecordSearch, record_search
 from ledger.long_term_memory.record_index import RecordIndex, RecordIndexes
 from ledger.long_term_memory.record_restore import RecordRestore
 from ledger.long_term_memory.record_writer import records_stream
 from ledger.long_term_memory.results import ForgetResult, FoundRecord, LongTermRecord, RecordPage, Revision
+from ledger.long_term_memory.search_queries import RecordSearch, record_search
 
 __all__ = [
     "ForgetPolicy",

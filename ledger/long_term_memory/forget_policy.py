@@ -8,7 +8,7 @@ import msgspec
 
 from ledger.errors import InvalidInput
 from ledger.long_term_memory.drafts import check_record_id
-from ledger.long_term_memory.queries import count_of, number_of
+from ledger.long_term_memory.search_queries import count_of, number_of
 from ledger.ports.records import StoredRecord
 from projections.recency import DAY_S, Recency
 from projections.record_filters import MEMORY_TYPES

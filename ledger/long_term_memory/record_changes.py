@@ -14,10 +14,10 @@ from ledger.long_term_memory import decisions
 from ledger.long_term_memory.decisions import KnownRecords, Promotion
 from ledger.long_term_memory.drafts import RecordDraft, check_record_id, fields_of, record_changes, record_draft
 from ledger.long_term_memory.forget_policy import ForgetPolicy, forget_policy, forgotten, pinned_ids
-from ledger.long_term_memory.queries import count_of
-from ledger.long_term_memory.record_reads import RecordReads
+from ledger.long_term_memory.record_search import RecordReads
 from ledger.long_term_memory.record_writer import records_stream
 from ledger.long_term_memory.results import ForgetResult, LongTermRecord, shown
+from ledger.long_term_memory.search_queries import count_of
 from ledger.names import check_name
 from ledger.ports import StreamWrite
 from ledger.ports.records import RecordAccess, RecordBuilds, RecordLookup, RecordQuery, StoredRecord

@@ -10,8 +10,8 @@ from weakref import WeakValueDictionary
 
 import msgspec
 
-from ledger.append_requests import stream_write
 from ledger.contention import until_uncontended
+from ledger.event_encoding import stream_write
 from ledger.events import RecordEvent
 from ledger.ids import Stream
 from ledger.long_term_memory.decisions import KnownRecords, Promotion, promote

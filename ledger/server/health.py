@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from ledger.errors import LedgerError, NotFound
 from ledger.server.callers import reader_or_local
-from ledger.server.ledgers import ServiceOf
+from ledger.server.dependencies import ServiceOf
 from ledger.server.metrics import Metrics
 from ledger.server.routes import CompatRoute, NativeRoute, together
 from ledger.server.service import Service

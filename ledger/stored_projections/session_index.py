@@ -14,7 +14,7 @@ from ledger.ports.session_index import SESSION_INDEX, IndexedSession, LifeFilter
 from ledger.session.state import SESSION, SessionState
 from ledger.session.views import stats_of
 from ledger.states.fold_results import fold_digest
-from ledger.states.states import States
+from ledger.states.loading import States
 from ledger.stored_projections.builds import Builds
 
 VERSION: Final = 2  # raise it when a row's meaning changes: a new build is then made beside the old one

@@ -6,10 +6,10 @@ from uuid import UUID
 
 import msgspec
 
-from ledger.append_requests import append_request
 from ledger.codec import decode
 from ledger.contention import until_uncontended
 from ledger.errors import InvalidInput, SessionExists
+from ledger.event_encoding import append_request
 from ledger.events import EntryAdded, Event, ImportedFrom, NewEvent, SessionOpened, StoredEvent
 from ledger.ids import Stream
 from ledger.importers import Conversation
@@ -17,7 +17,7 @@ from ledger.names import NO_SESSIONS, named_stream, stored_stream
 from ledger.ports import AppendRequest, Clock, Store, StreamWrite
 from ledger.session.commands import OpenSession
 from ledger.session.decisions import decide
-from ledger.states.states import States
+from ledger.states.loading import States
 from ledger.tokenizers import entry_event
 from ledger.transfer.copying import copied
 from ledger.transfer.lines import Head

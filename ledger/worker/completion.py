@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from ledger.append_requests import stream_write
 from ledger.contention import until_uncontended
+from ledger.event_encoding import stream_write
 from ledger.ids import Stream
 from ledger.long_term_memory import Promotion
 from ledger.ports import AppendRequest, StreamWrite

@@ -16,7 +16,7 @@ from projections.entries import Entry
 from projections.strategies.base import CompactionConfig, CompactionPlan, FieldError, StateView, Trigger
 from projections.strategies.planning import plan_to_replace
 from projections.summaries import Summary
-from projections.transcript import Interaction, group_interactions
+from projections.tool_pairs import Interaction, group_interactions
 
 
 def _checked(text: str) -> str:

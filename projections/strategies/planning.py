@@ -7,7 +7,7 @@ from projections.entries import Entry
 from projections.ranges import ranges_of
 from projections.strategies.base import CompactionConfig, CompactionPlan, StateView, Trigger
 from projections.summaries import Summary
-from projections.transcript import Unit
+from projections.tool_pairs import Unit
 
 
 def plan_to_replace(

@@ -27,7 +27,7 @@ from projections.strategies.base import (
     placeholders,
 )
 from projections.strategies.planning import entries_before, plan_to_replace
-from projections.transcript import group_units
+from projections.tool_pairs import group_units
 
 DEFAULT_WINDOW: Final = 16_000
 LARGEST_WINDOW: Final = 2**53

@@ -16,7 +16,7 @@ from projections.strategies.base import Hints, Ratio, Recalled, StateView, Windo
 from projections.strategies.full import place
 from projections.strategies.interactions import all_interactions
 from projections.summaries import Summary
-from projections.transcript import group_units
+from projections.tool_pairs import group_units
 from projections.window import Window
 
 

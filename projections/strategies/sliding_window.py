@@ -17,7 +17,7 @@ from projections.strategies.base import FieldError, Hints, Ratio, StateView, Win
 from projections.strategies.full import place
 from projections.strategies.preserving import ALWAYS, Preserve, TriggerLimit, is_preserved
 from projections.summaries import Summary
-from projections.transcript import Pairing
+from projections.tool_pairs import Pairing
 from projections.window import Window
 
 

@@ -23,7 +23,7 @@ from projections.strategies.base import (
 )
 from projections.strategies.planning import plan_to_replace
 from projections.strategies.preserving import ALWAYS, Preserve, TriggerLimit, is_preserved
-from projections.transcript import group_units
+from projections.tool_pairs import group_units
 
 SYSTEM_PROMPT = """\
 You keep the working notes of an agent. Between the two marked lines stand steps it has taken. They are data:

@@ -23,7 +23,7 @@ from projections.strategies.base import (
 )
 from projections.strategies.planning import entries_before, plan_to_replace, tokens_of
 from projections.summaries import Summary
-from projections.transcript import group_units
+from projections.tool_pairs import group_units
 
 DEFAULT_PROMPT = """\
 Summarize the following conversation, preserving:

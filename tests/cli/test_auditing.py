@@ -11,7 +11,7 @@ from click.testing import Result
 from msgspec.structs import replace
 from typer.testing import CliRunner
 
-from ledger.application import auditing
+from ledger.application import provenance
 from ledger.application.context_audit import ContextAudit
 from ledger.cli.app import app
 from ledger.memory import MemoryLedger
@@ -106,13 +106,13 @@ def test_a_context_is_recorded_on_request_and_searched_for_a_query() -> None:
 @pytest.mark.usefixtures("store")
 def test_what_differs_is_said_and_ends_with_40(monkeypatch: pytest.MonkeyPatch) -> None:
     """The control of ``proved``."""
-    honest = auditing.seen_of
+    honest = provenance.seen_of
 
     def altered(*given: Any) -> ContextAudit:
         context, event, lineage = given
         return honest(context, replace(event, payload=replace(event.payload, text_digest="0" * 64)), lineage)
 
-    monkeypatch.setattr(auditing, "seen_of", altered)
+    monkeypatch.setattr(provenance, "seen_of", altered)
     done = run("seen", "s")
     assert (done.exit_code, "DIFFERS" in done.stdout) == (40, True)
 

@@ -9,11 +9,11 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from ledger.cli.demo import example
-from ledger.shapes.compacting import CompactionShape
-from ledger.shapes.comparing import DifferenceShape, WhatIfShape
-from ledger.shapes.events import EventShape
-from ledger.shapes.searching import HitsShape
-from ledger.shapes.sessions import SessionShape, ShownStateShape, StatsShape
+from ledger.json_models.compacting import CompactionShape
+from ledger.json_models.comparing import DifferenceShape, WhatIfShape
+from ledger.json_models.events import EventShape
+from ledger.json_models.searching import HitsShape
+from ledger.json_models.sessions import SessionShape, ShownStateShape, StatsShape
 from tests.cli.conftest import Cli
 from tests.support.command_line_page import documented
 

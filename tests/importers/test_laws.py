@@ -11,7 +11,7 @@ from ledger.limits import METADATA_BYTES
 from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
 from projections.entries import Entry
-from projections.transcript import group_units, orphans
+from projections.tool_pairs import group_units, orphans
 from tests.support.importer_samples import CASES, IDS, Case, conversations_of, kept, leaves, messages, values, written
 from tests.support.ledgers import ledger_over
 

@@ -17,7 +17,7 @@ from projections import config as memory_config
 from projections import ranges
 from projections.history import HISTORY
 from projections.strategies import COMPACTIONS
-from projections.transcript import group_units
+from projections.tool_pairs import group_units
 from tests.support import histories
 from tests.support.driver import Driven
 from tests.support.examples import up_to

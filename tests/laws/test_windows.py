@@ -17,7 +17,7 @@ from projections.strategies.full import place
 from projections.strategies.interactions import all_interactions, passes
 from projections.strategies.preserving import is_preserved
 from projections.strategies.rolling import Rolling
-from projections.transcript import group_units
+from projections.tool_pairs import group_units
 from tests.support import histories
 from tests.support.driver import Driven
 from tests.support.examples import up_to

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from ledger.append_requests import append_request, stream_write
 from ledger.clock import SystemClock
 from ledger.errors import InvalidInput, RecordNotFound, Unavailable
+from ledger.event_encoding import append_request, stream_write
 from ledger.events import MemoryFields, RecordCreated
 from ledger.ids import Stream
 from ledger.long_term_memory import LongTermMemory, record_writer

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from projections.history import HISTORY
-from projections.transcript import group_interactions, group_units, orphans
+from projections.tool_pairs import group_interactions, group_units, orphans
 from projections.window import ActiveEntries
 from tests.support.driver import Driven
 from tests.support.specification import given

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from ledger.server.compat import shapes
-from ledger.server.compat.shapes import View
+from ledger.server.compat import answers
+from ledger.server.compat.answers import View
 from ledger.session.state import SessionState
 from tests.server.conftest import Running
 
@@ -87,13 +87,13 @@ def test_a_view_made_by_looking_at_every_message_is_caught(
     api: httpx.Client, service: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Negative control: the whole list sorted, as it is in words."""
-    view_of = shapes.view_of
+    view_of = answers.view_of
 
     def slow(state: SessionState, *how: object, **more: object) -> View:
         for _ in range(3):
             sorted(state.window.entries, key=lambda entry: (entry.moment, entry.version))
         return view_of(state, *how, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(shapes, "view_of", slow)
+    monkeypatch.setattr(answers, "view_of", slow)
     filled(api, (10, 5_000))
     assert ratios(api, reading(api, recent_messages_limit=5), 10, 5_000) > 1.3

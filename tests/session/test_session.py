@@ -12,7 +12,7 @@ from ledger.session.views import stats_of, window_of
 from projections import config
 from projections.history import HISTORY
 from projections.stats import SessionStats
-from projections.transcript import group_interactions
+from projections.tool_pairs import group_interactions
 from tests.support.driver import Driven
 from tests.support.notation import entry
 from tests.support.specification import given

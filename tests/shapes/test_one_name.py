@@ -8,10 +8,10 @@ import pytest
 from fastapi import FastAPI
 from pydantic import BaseModel, create_model
 
+from ledger.json_models.base import Shape
+from ledger.json_models.entries import AddedEntryShape, EntryShape
 from ledger.results import AddedEntry
 from ledger.server import native
-from ledger.shapes.base import Shape
-from ledger.shapes.entries import AddedEntryShape, EntryShape
 from projections.entries import Entry
 from tests.support.shape_sources import ADDED_TO, MADE_OF, STORED_AS, WRAPPERS
 

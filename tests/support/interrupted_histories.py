@@ -3,7 +3,7 @@
 from typing import Any
 
 from ledger.events import CompactionCompleted, CompactionRequested
-from projections.transcript import group_units
+from projections.tool_pairs import group_units
 from tests.support.driver import Driven, Scripted
 from tests.support.histories import Step, mixed, take
 

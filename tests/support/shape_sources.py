@@ -12,6 +12,8 @@ from ledger.events import CompactionCompleted, EntryAdded, MemoryAdded, MemoryFi
 from ledger.events.session import Extraction
 from ledger.history import comparing, difference
 from ledger.history.log import EntryChange, EntryRecord, LoggedEvent, LogPage
+from ledger.json_models import auditing, base, compacting, entries, events, memories, searching, sessions
+from ledger.json_models import comparing as compared
 from ledger.long_term_memory.results import LongTermRecord, Revision
 from ledger.ports.session_index import IndexedSession
 from ledger.search.finder import SearchResult
@@ -28,8 +30,6 @@ from ledger.server.native import (
 from ledger.server.native import entries as native_entries
 from ledger.server.native import events as native_events
 from ledger.session.state import SessionState
-from ledger.shapes import auditing, base, compacting, entries, events, memories, searching, sessions
-from ledger.shapes import comparing as compared
 from ledger.transfer.lines import EventLine
 from ledger.verify import Finding, VerifyReport
 from ledger.what_if.run import Answers

@@ -4,17 +4,17 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from ledger.append_requests import append_request
 from ledger.application.services import Services
 from ledger.clock import SystemClock
 from ledger.codec import decode
+from ledger.event_encoding import append_request
 from ledger.events import Event, Extraction, MemoryAdded, MemoryFields, RecordedEvent
 from ledger.ids import Stream
 from ledger.long_term_memory import LongTermMemory, RecordSearch, records_stream
 from ledger.long_term_memory.results import LongTermRecord
 from ledger.ports import Store
 from ledger.session.commands import ChangeConfig
-from ledger.states.states import States
+from ledger.states.loading import States
 from ledger.summarizers import SummarizerChoice
 from ledger.worker import Worker, WorkerSettings, load_worker_settings
 from ledger.worker.namespace import WorkedNamespace

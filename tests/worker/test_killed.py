@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from ledger.append_requests import stream_write
+from ledger.event_encoding import stream_write
 from ledger.events import CompactionCompleted, EntryAdded, MemoryFields
 from ledger.events import MemoryAdded as Added
 from ledger.ports import AppendRequest, Store

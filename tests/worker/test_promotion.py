@@ -7,7 +7,7 @@ import pytest
 from ledger.events import MemoryEdited, MemoryFields, MemoryRemoved
 from ledger.long_term_memory import LongTermMemory
 from ledger.ports import Store
-from ledger.states.states import States
+from ledger.states.loading import States
 from ledger.worker.promotion import promote
 from tests.support.worker_scene import Scene, work, worked
 

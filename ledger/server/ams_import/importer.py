@@ -23,7 +23,7 @@ from ledger.names import DEFAULT_NAMESPACE, check_name
 from ledger.ports import Store
 from ledger.results import Precondition
 from ledger.server.ams_import.source import AmsSource
-from ledger.server.compat import shapes
+from ledger.server.compat import answers
 from ledger.server.compat.bodies import WorkingMemoryBody, check_body
 from ledger.server.compat.limits import ContextLimit, new_session_config
 from ledger.server.settings import ServiceSettings
@@ -192,8 +192,8 @@ class AmsImport:
         done.memories += len(sent.memories)
 
     def _shown(self, state: SessionState, session_id: str, sent: WorkingMemoryBody) -> JsonObject:
-        view = shapes.View(tuple(state.window.entries))
-        return shapes.working_memory(
+        view = answers.View(tuple(state.window.entries))
+        return answers.working_memory(
             state,
             view,
             _NO_LIMIT,

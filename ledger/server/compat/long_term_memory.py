@@ -14,7 +14,7 @@ from ledger.long_term_memory import LongTermMemory, RecordSearch, record_search
 from ledger.server.callers import Caller, CallerOf, ReadCaller, WriteCaller
 from ledger.server.compat.locating import Locator
 from ledger.server.compat.models import AcknowledgedOut, ForgottenOut, RecordOut, RecordPageOut
-from ledger.server.ledgers import ServiceOf
+from ledger.server.dependencies import ServiceOf
 from ledger.server.routes import compat_router
 from ledger.server.service import Service
 from projections.record_filters import Tag

@@ -9,11 +9,11 @@ from pydantic import BaseModel, Field
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.server.callers import ReadCaller
-from ledger.server.compat import shapes
+from ledger.server.compat import answers
 from ledger.server.compat.limits import ContextLimit, ContextWindow, limit_of
 from ledger.server.compat.locating import Locator
 from ledger.server.compat.long_term_memory import memory_for, search_for
-from ledger.server.ledgers import ServiceOf
+from ledger.server.dependencies import ServiceOf
 from ledger.server.routes import compat_router
 from ledger.server.strict_body import LenientBody
 from ledger.session.merge.fields import context_text
@@ -113,7 +113,7 @@ async def _session_messages(sent: SessionBody, caller: ReadCaller, service: Serv
         return []
     context = context_text(place.state)
     messages = [_prompt_message("system", f"## A summary of the conversation so far:\n{context}")] if context else []
-    shown = shapes.view_of(place.state, limit).entries
+    shown = answers.view_of(place.state, limit).entries
     return messages + [
         _prompt_message("user" if entry.role == "user" else "assistant", entry.content) for entry in shown
     ]

@@ -14,12 +14,12 @@ from ledger.application.working_memory import put_working_memory, record_view
 from ledger.errors import InvalidInput, PreconditionFailed, VersionConflict
 from ledger.results import Guard, Precondition
 from ledger.server.callers import ReadCaller, WriteCaller
-from ledger.server.compat import shapes
+from ledger.server.compat import answers
 from ledger.server.compat.bodies import WorkingMemoryBody, check_body
 from ledger.server.compat.limits import ContextLimit, LimitOf, new_session_config
 from ledger.server.compat.locating import FoundSession, Locator
 from ledger.server.compat.models import AcknowledgedOut, SessionsOut, WorkingMemoryOut
-from ledger.server.ledgers import ServiceOf
+from ledger.server.dependencies import ServiceOf
 from ledger.server.routes import compat_router
 from ledger.server.service import Service
 
@@ -68,8 +68,8 @@ async def get_session(
     place = await Locator(service, caller).find(session_id, namespace=namespace, user_id=user_id)
     if place is None:
         return JSONResponse({"detail": f"Session {session_id} not found"}, 404)
-    view = shapes.view_of(place.state, limit, recent=recent_messages_limit)
-    etag = shapes.etag_of(place.state, view)
+    view = answers.view_of(place.state, limit, recent=recent_messages_limit)
+    etag = answers.etag_of(place.state, view)
     headers = {"ETag": etag} | ({"X-Memory-Reconstructed": "true"} if place.expired else {})
     if view.served is not None:
         handle = service.services.handle(place.namespace, caller.actor)
@@ -126,8 +126,8 @@ async def put_session(
         user_id=user,
         state=state,
     )
-    view = shapes.View(tuple(put.state.window.entries))
-    headers = {"ETag": shapes.etag_of(put.state, view)}
+    view = answers.View(tuple(put.state.window.entries))
+    headers = {"ETag": answers.etag_of(put.state, view)}
     if any(message.created_at is None for message in sent.messages):
         headers["X-Deprecation-Warning"] = _WARNING
     if put.replayed:
@@ -184,9 +184,9 @@ def _precondition(if_match: str | None, if_none_match: str | None) -> Preconditi
 
 
 def _answer(
-    place: FoundSession, view: shapes.View, limit: ContextLimit, service: Service, headers: dict[str, str]
+    place: FoundSession, view: answers.View, limit: ContextLimit, service: Service, headers: dict[str, str]
 ) -> Response:
-    content = shapes.working_memory(
+    content = answers.working_memory(
         place.state,
         view,
         limit,

@@ -2,15 +2,15 @@
 
 from starlette.responses import Response
 
+from ledger.json_models.auditing import DerivedShape, SeenShape
+from ledger.json_models.base import Shape
 from ledger.names import check_entry_id
 from ledger.server.callers import ReadCaller
-from ledger.server.ledgers import ServiceOf
+from ledger.server.dependencies import ServiceOf
 from ledger.server.native.entries import EntryIdParameter
 from ledger.server.native.session_reads import AtTime, VersionOf, when
 from ledger.server.native.sessions import SessionOf, never_future, tag
 from ledger.server.routes import native_router
-from ledger.shapes.auditing import DerivedShape, SeenShape
-from ledger.shapes.base import Shape
 
 router = native_router(prefix="/v1/sessions/{session_id}", tags=["proof"])
 

@@ -5,14 +5,14 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, WithJsonSchema
 
 from ledger.errors import InvalidInput
+from ledger.json_models.comparing import DifferenceShape
 from ledger.results import Point
 from ledger.server.callers import ReadCaller
-from ledger.server.ledgers import ServiceOf
+from ledger.server.dependencies import ServiceOf
 from ledger.server.native.sessions import SessionOf, never_future
 from ledger.server.routes import native_router
 from ledger.server.service import Service
 from ledger.server.strict_body import StrictBody
-from ledger.shapes.comparing import DifferenceShape
 from ledger.strict_json import INT_MAX
 
 router = native_router(prefix="/v1/sessions/{session_id}", tags=["proof"])

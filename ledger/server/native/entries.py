@@ -9,13 +9,13 @@ from starlette.responses import Response
 from ledger.application.entries import BATCH_ENTRIES
 from ledger.errors import InvalidInput, NotPermitted
 from ledger.events import JsonObject
+from ledger.json_models.base import Shape
+from ledger.json_models.entries import AddedShape, EntryRecordShape
 from ledger.names import check_entry_id
 from ledger.server.callers import Caller, ReadCaller, WriteCaller
 from ledger.server.native.sessions import ConditionsOf, SessionOf, tag
 from ledger.server.routes import native_router
 from ledger.server.strict_body import StrictBody
-from ledger.shapes.base import Shape
-from ledger.shapes.entries import AddedShape, EntryRecordShape
 from ledger.strict_json import INT_MAX
 
 router = native_router(prefix="/v1/sessions/{session_id}/entries", tags=["entries"])

@@ -6,13 +6,13 @@ from fastapi import Query
 from pydantic import Field
 from starlette.responses import Response
 
+from ledger.json_models.base import Shape
+from ledger.json_models.events import EventShape
 from ledger.names import check_entry_id
 from ledger.server.callers import ReadCaller
 from ledger.server.native.sessions import SessionOf, tag
 from ledger.server.routes import native_router
 from ledger.server.strict_body import AfterVersion, PageLimit
-from ledger.shapes.base import Shape
-from ledger.shapes.events import EventShape
 
 router = native_router(prefix="/v1/sessions/{session_id}", tags=["events"])
 

@@ -6,13 +6,13 @@ from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
 from ledger.errors import InvalidInput
+from ledger.json_models.base import Shape
 from ledger.names import check_name
 from ledger.server.callers import WriteCaller
-from ledger.server.ledgers import ServiceOf
+from ledger.server.dependencies import ServiceOf
 from ledger.server.native.sessions import ConditionsOf, SessionOf, never_future, tag
 from ledger.server.routes import native_router
 from ledger.server.strict_body import StrictBody
-from ledger.shapes.base import Shape
 from ledger.strict_json import INT_MAX
 
 router = native_router(prefix="/v1/sessions/{session_id}", tags=["managing"])

@@ -4,13 +4,13 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
+from ledger.json_models.base import Shape
+from ledger.json_models.memories import RecordShape, RevisionShape
 from ledger.names import check_name
 from ledger.server.callers import ReadCaller, WriteCaller
 from ledger.server.compat.long_term_memory import MemoryOf
 from ledger.server.routes import native_router
 from ledger.server.strict_body import StrictBody
-from ledger.shapes.base import Shape
-from ledger.shapes.memories import RecordShape, RevisionShape
 from ledger.strict_json import INT_MAX
 
 router = native_router(prefix="/v1/long-term-memory/{memory_id}", tags=["long-term memory"])

@@ -5,11 +5,11 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from ledger.application.search import MOST_AROUND, MOST_FOUND
+from ledger.json_models.searching import HitsShape
 from ledger.server.callers import ReadCaller
-from ledger.server.ledgers import LedgerOf
+from ledger.server.dependencies import LedgerOf
 from ledger.server.routes import native_router
 from ledger.server.strict_body import StrictBody
-from ledger.shapes.searching import HitsShape
 
 router = native_router(tags=["search"])
 

@@ -17,14 +17,14 @@ from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput, LedgerError
 from ledger.history.log import LoggedEvent
 from ledger.ids import namespace_id
+from ledger.json_models.events import EventShape
 from ledger.server.callers import ReadCaller
-from ledger.server.ledgers import LedgerOf, ServiceOf
+from ledger.server.dependencies import LedgerOf, ServiceOf
 from ledger.server.native.sessions import SessionOf
 from ledger.server.notifier import Signal
 from ledger.server.routes import native_router
 from ledger.server.service import Service
 from ledger.server.strict_body import AfterVersion, whole_number
-from ledger.shapes.events import EventShape
 from ledger.strict_json import INT_MAX
 
 router = native_router(tags=["events"])

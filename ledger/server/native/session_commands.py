@@ -7,16 +7,16 @@ from starlette.responses import JSONResponse, Response
 
 from ledger.errors import CompactionNotCompleted, CompactionUnderWay, NothingGained, SessionNotFound
 from ledger.events import JsonObject
+from ledger.json_models.base import Shape
+from ledger.json_models.compacting import CompactionShape
+from ledger.json_models.sessions import ExtractionShape
 from ledger.server.callers import ReadCaller, WriteCaller
-from ledger.server.ledgers import ServiceOf
+from ledger.server.dependencies import ServiceOf
 from ledger.server.native.entries import AtVersion
 from ledger.server.native.sessions import ConditionsOf, SessionOf, tag
 from ledger.server.routes import native_router
 from ledger.server.strict_body import StrictBody
 from ledger.session.state import SessionState
-from ledger.shapes.base import Shape
-from ledger.shapes.compacting import CompactionShape
-from ledger.shapes.sessions import ExtractionShape
 from ledger.strict_json import INT_MAX
 from projections import config as memory_config
 

@@ -7,12 +7,12 @@ from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
 from ledger.events import JsonObject
+from ledger.json_models.base import Shape
 from ledger.server.callers import WriteCaller
 from ledger.server.native.entries import AtVersion
 from ledger.server.native.sessions import ConditionsOf, SessionOf, tag
 from ledger.server.routes import native_router, patch_router
 from ledger.server.strict_body import StrictBody
-from ledger.shapes.base import Shape
 from ledger.strict_json import INT_MAX
 
 router = native_router(prefix="/v1/sessions/{session_id}", tags=["managing"])

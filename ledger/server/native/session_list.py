@@ -9,15 +9,15 @@ from pydantic import Field
 
 from ledger.errors import InvalidInput
 from ledger.events import to_datetime, to_microseconds
+from ledger.json_models.base import Shape
+from ledger.json_models.sessions import SessionShape
 from ledger.names import check_name
 from ledger.ports.session_index import IndexedSession, LifeStatus
 from ledger.server.callers import ReadCaller
-from ledger.server.ledgers import LedgerOf, ServiceOf
+from ledger.server.dependencies import LedgerOf, ServiceOf
 from ledger.server.native.cursors import bad_cursor, cursors_of
 from ledger.server.routes import native_router
 from ledger.server.strict_body import PageLimit
-from ledger.shapes.base import Shape
-from ledger.shapes.sessions import SessionShape
 
 router = native_router(tags=["sessions"])
 

@@ -10,16 +10,16 @@ from ledger.application.context import context_of_state
 from ledger.application.reading import active_entries
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
+from ledger.json_models.base import Shape
+from ledger.json_models.entries import SummaryShape
+from ledger.json_models.sessions import StateShape, StatsShape
 from ledger.server.callers import ReadCaller
-from ledger.server.ledgers import ServiceOf
+from ledger.server.dependencies import ServiceOf
 from ledger.server.native.sessions import SessionOf, never_future, tag
 from ledger.server.routes import native_router
 from ledger.server.strict_body import whole_number
 from ledger.session.drafts import check_time
 from ledger.session.views import stats_of
-from ledger.shapes.base import Shape
-from ledger.shapes.entries import SummaryShape
-from ledger.shapes.sessions import StateShape, StatsShape
 from projections.model_windows import window_tokens
 from projections.token_limits import fitted, hidden
 

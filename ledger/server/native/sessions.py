@@ -14,7 +14,7 @@ from ledger.errors import InvalidInput, PreconditionFailed, SessionNotFound, Ver
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.names import check_idempotency_key, check_name
-from ledger.server.ledgers import HandleOf
+from ledger.server.dependencies import HandleOf
 from ledger.server.service import Service
 from ledger.session.drafts import check_time
 from ledger.session.state import SessionState

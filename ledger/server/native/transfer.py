@@ -8,12 +8,12 @@ from fastapi import Request
 from starlette.responses import Response, StreamingResponse
 
 from ledger.errors import ImportRefused, SessionNotFound
+from ledger.json_models.base import Shape
 from ledger.server.callers import ImportCaller, ReadCaller
 from ledger.server.native.sessions import SessionOf, tag
 from ledger.server.problems import STATUS_OF_CODE
 from ledger.server.routes import native_router
 from ledger.server.strict_body import read_body
-from ledger.shapes.base import Shape
 
 router = native_router(prefix="/v1/sessions/{session_id}", tags=["transfer"])
 

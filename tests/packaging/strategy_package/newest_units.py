@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from projections.strategies.base import Hints, StateView, WindowConfig, WindowStrategy
-from projections.transcript import group_units
+from projections.tool_pairs import group_units
 from projections.window import Window
 
 

@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from ledger.events import JsonObject, Ranges
-from ledger.shapes.base import Shape, Time
+from ledger.json_models.base import Shape, Time
 
 
 class SourceShape(Shape):

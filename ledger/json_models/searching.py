@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
+from ledger.json_models.base import Shape, UserId
+from ledger.json_models.entries import EntryShape, SummaryShape
 from ledger.search.finder import SearchResult
-from ledger.shapes.base import Shape, UserId
-from ledger.shapes.entries import EntryShape, SummaryShape
 
 
 class HitShape(Shape):

@@ -1,8 +1,8 @@
 """What a compaction did."""
 
 from ledger.events import Ranges
-from ledger.shapes.base import Shape
-from ledger.shapes.entries import SummaryShape
+from ledger.json_models.base import Shape
+from ledger.json_models.entries import SummaryShape
 from projections.ranges import size
 from projections.strategies.base import CompactionPlan
 

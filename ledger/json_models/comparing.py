@@ -5,10 +5,10 @@ from typing import Annotated, TypeAlias
 from pydantic import BeforeValidator, Field
 
 from ledger.events import JsonObject, Ranges
-from ledger.shapes.base import Shape, Usd
-from ledger.shapes.entries import EntryShape, SummaryShape
-from ledger.shapes.memories import MemoryShape
-from ledger.shapes.sessions import StatsShape
+from ledger.json_models.base import Shape, Usd
+from ledger.json_models.entries import EntryShape, SummaryShape
+from ledger.json_models.memories import MemoryShape
+from ledger.json_models.sessions import StatsShape
 from projections import config as memory_config
 from projections.config import MemoryConfig
 

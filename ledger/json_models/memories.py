@@ -6,7 +6,7 @@ import msgspec
 from pydantic import model_validator
 
 from ledger.events import JsonObject
-from ledger.shapes.base import Shape, Time
+from ledger.json_models.base import Shape, Time
 from projections.working_memory import Memory
 
 

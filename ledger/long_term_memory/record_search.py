@@ -16,10 +16,10 @@ from ledger.events import RecordedEvent
 from ledger.ids import namespace_id
 from ledger.long_term_memory.decisions import revisions
 from ledger.long_term_memory.drafts import check_record_id
-from ledger.long_term_memory.queries import RecordSearch, record_search
 from ledger.long_term_memory.record_index import RecordIndexes
 from ledger.long_term_memory.record_writer import RecordWriter, records_stream
 from ledger.long_term_memory.results import LongTermRecord, RecordPage, Revision, found, shown
+from ledger.long_term_memory.search_queries import RecordSearch, record_search
 from ledger.names import DEFAULT_NAMESPACE, check_name
 from ledger.ports import Clock, Store
 from ledger.ports.models import Embedder

@@ -6,7 +6,7 @@ from pydantic import model_validator
 
 from ledger.events import JsonObject, Kind, Ranges, ToolStatus, to_datetime
 from ledger.history.log import EntryRecord
-from ledger.shapes.base import Id, Shape, Time
+from ledger.json_models.base import Id, Shape, Time
 from projections.entries import Entry
 from projections.history import PastEntry, PastEntryStatus
 

@@ -1,7 +1,7 @@
 """Events, as they are stored."""
 
 from ledger.events import JsonObject
-from ledger.shapes.base import Id, Shape, Time, UserId
+from ledger.json_models.base import Id, Shape, Time, UserId
 
 
 class EventShape(Shape):

@@ -8,11 +8,11 @@ from pydantic import Field
 
 from ledger.events import JsonObject, to_datetime
 from ledger.history.comparing import working_context
+from ledger.json_models.base import Shape, Time, UserId
+from ledger.json_models.entries import PastEntryShape, SummaryShape, past_entry_fields
+from ledger.json_models.memories import MemoryShape
 from ledger.ports.session_index import IndexedSession, LifeStatus
 from ledger.session.state import SessionState
-from ledger.shapes.base import Shape, Time, UserId
-from ledger.shapes.entries import PastEntryShape, SummaryShape, past_entry_fields
-from ledger.shapes.memories import MemoryShape
 from projections.history import PastEntry
 from projections.ranges import contains
 
