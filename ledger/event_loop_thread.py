@@ -108,9 +108,11 @@ class EventLoopThread(Generic[T]):
         return self
 
     def __exit__(self, *raised: Any) -> None:
-        self._closed = True
-        if self._loop.pid == os.getpid():
-            self._loop.close(*raised)
+        try:
+            if self._loop.pid == os.getpid():
+                self._loop.close(*raised)  # waits for handlers, which may still call
+        finally:
+            self._closed = True
 
     def loop(self) -> _Loop[T]:
         """Return the loop of this process.

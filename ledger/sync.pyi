@@ -14,8 +14,8 @@ from ledger.history.difference import Difference
 from ledger.history.log import EntryRecord, LoggedEvent, LogPage
 from ledger.importers import Conversation
 from ledger.long_term_memory.forget_policy import ForgetPolicy
-from ledger.long_term_memory.queries import RecordSearch
 from ledger.long_term_memory.results import ForgetResult, LongTermRecord, RecordPage, Revision
+from ledger.long_term_memory.search_queries import RecordSearch
 from ledger.ports import Store
 from ledger.ports.models import Embedder
 from ledger.ports.session_index import IndexedSession, LifeStatus

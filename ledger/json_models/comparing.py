@@ -13,7 +13,7 @@ from projections import config as memory_config
 from projections.config import MemoryConfig
 
 #: A memory config with all its fields.
-Config: TypeAlias = Annotated[
+ConfigJson: TypeAlias = Annotated[
     JsonObject, BeforeValidator(lambda found: memory_config.dump(found) if isinstance(found, MemoryConfig) else found)
 ]
 
@@ -139,7 +139,7 @@ class WhatIfShape(Shape):
 
     session_id: str
     version: int
-    config: Config
+    config: ConfigJson
     completed: tuple[WhatIfCompactionShape, ...]
     failed: int
     spent: SpendingShape

@@ -39,7 +39,7 @@ async def cost(entries: int, read: Read) -> int:
     for first in range(0, entries, 500):
         last = min(entries, first + 500)
         drafts = [
-            {"role": ("user", "assistant")[number % 2], "content": f"entry {number}", "id": f"e-{number}"}
+            {"role": ("user", "assistant")[number % 2], "content": f"entry {number}", "entry_id": f"e-{number}"}
             for number in range(first, last)
         ]
         await writer.add_entries("s", drafts)

@@ -252,6 +252,19 @@ def test_a_handler_may_use_the_ledger() -> None:
     assert seen in ([1, 2], [2, 2], [1, 3], [2, 3], [3, 3]), "they run beside the adding"
 
 
+def test_a_handler_that_still_runs_when_the_ledger_closes_may_use_it() -> None:
+    seen: list[int] = []
+
+    def slow(session: str, entry: object) -> None:
+        time.sleep(0.2)
+        seen.append(ledger.get_stats(session).total_entries)
+
+    with SyncMemoryLedger.open(namespace="sync", store=InMemoryStore()) as ledger:
+        ledger.on("entry:added", slow)
+        ledger.add_user_message("s", "one")
+    assert seen == [1]
+
+
 async def test_a_closed_ledger_says_so() -> None:
     async with MemoryLedger.open(namespace="closed", store=InMemoryStore()) as ledger:
         await ledger.add_user_message("s", "one")

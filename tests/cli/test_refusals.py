@@ -185,8 +185,8 @@ def test_bad_arguments_are_refused_and_change_nothing(talked: Cli, name: str) ->
 
 
 ENTRIES: dict[str, tuple[Any, str]] = {
-    "none": ([], "entries: 1 to 1000"),
-    "1,001": ([{"role": "user", "content": "x"}] * 1_001, "entries: 1 to 1000"),
+    "none": ([], "entries: must have 1 to 1000"),
+    "1,001": ([{"role": "user", "content": "x"}] * 1_001, "entries: must have 1 to 1000"),
     "one of them blank": ([{"role": "user", "content": "x"}] * 57 + [{"role": "user", "content": " "}], "entries[57]"),
     "an unknown field": ([{"role": "user", "content": "x", "colour": "red"}], "entries[0].colour"),
     "a duplicate": ([{"role": "user", "content": text, "entry_id": "e"} for text in "ab"], "'e'"),

@@ -35,7 +35,7 @@ def calls_of_get(served: tuple[CountingStore, httpx.Client], path: str, **params
 
 def test_a_read_over_http_reads_the_state_once(served: tuple[CountingStore, httpx.Client], session: str) -> None:
     path = f"/v1/sessions/{session}"
-    entries = [{"role": "user", "content": text, "id": text} for text in ("a", "b")]
+    entries = [{"role": "user", "content": text, "entry_id": text} for text in ("a", "b")]
     served[1].post(f"{path}/entries", json={"entries": entries}).raise_for_status()
     assert calls_of_get(served, f"{path}/state") == WARM
     assert calls_of_get(served, f"{path}/state", version=3) == []

@@ -20,7 +20,7 @@ router = native_router(prefix="/v1/sessions/{session_id}", tags=["proof"])
 VersionNumber = Annotated[int, Field(ge=0, le=INT_MAX)]
 
 
-class PointInTime(StrictBody):
+class PointBody(StrictBody):
     """A version or a moment; now, if neither is given."""
 
     version: VersionNumber | None = None
@@ -39,8 +39,8 @@ class DiffRequest(StrictBody):
         }
     )
 
-    before: PointInTime | None = None
-    after: PointInTime | None = None
+    before: PointBody | None = None
+    after: PointBody | None = None
     version: VersionNumber | None = None
     what_if: Annotated[Any, WithJsonSchema({"anyOf": [{"type": "object"}, {"type": "array"}, {"type": "null"}]})] = None
     on_miss: Literal["raise", "call", "estimate"] | None = None
@@ -69,7 +69,7 @@ def _points(body: DiffRequest, service: Service) -> tuple[Point | None, Point | 
     return _point(body.before, service, "before"), _point(body.after, service, "after")
 
 
-def _point(point: PointInTime | None, service: Service, field: str) -> Point | None:
+def _point(point: PointBody | None, service: Service, field: str) -> Point | None:
     if point is None:
         return None
     if point.version is not None and point.at is not None:

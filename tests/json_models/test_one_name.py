@@ -13,7 +13,7 @@ from ledger.json_models.entries import AddedEntryShape, EntryShape
 from ledger.results import AddedEntry
 from ledger.server import native
 from projections.entries import Entry
-from tests.support.shape_sources import ADDED_TO, MADE_OF, STORED_AS, WRAPPERS
+from tests.support.json_model_sources import ADDED_TO, MADE_OF, STORED_AS, WRAPPERS
 
 
 def shapes() -> set[type[BaseModel]]:
