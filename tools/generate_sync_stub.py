@@ -129,7 +129,7 @@ def generate() -> str:
     classes = [stub.of(SyncLongTermMemory, LongTermMemory), stub.of(SyncMemoryLedger, MemoryLedger)]
     text = _HEAD + "\n".join([*stub.imports.values(), "", *classes]) + "\n"
     for command in (["check", "--quiet", "--select", "I", "--fix"], ["format", "--quiet"]):
-        ruff = ["ruff", *command, "--stdin-filename", str(STUB), "-"]
+        ruff = [sys.executable, "-m", "ruff", *command, "--stdin-filename", str(STUB), "-"]
         done = subprocess.run(ruff, input=text, capture_output=True, text=True, check=True)  # noqa: S603 - no input
         text = done.stdout
     return text

@@ -56,7 +56,7 @@ ATTACKS = {
     "lock": "LOCK TABLE ledger.events",
     "counter": "UPDATE ledger.namespaces SET last_position = 0",
     "head": "UPDATE ledger.streams SET version = 0",
-    "request": "DELETE FROM ledger.event_encoding",
+    "request": "DELETE FROM ledger.append_requests",
     "create": "CREATE TABLE ledger.mine (x int)",
     "create in public": "CREATE FUNCTION public.append() RETURNS int LANGUAGE sql AS 'SELECT 1'",
     "grant": "GRANT ledger_owner TO ledger_app",

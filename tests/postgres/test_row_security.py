@@ -216,7 +216,7 @@ def test_requests_of_another_namespace_cannot_be_pruned(
     server: Server, database: str, login: psycopg.Connection[tuple[object, ...]]
 ) -> None:
     with server.superuser(database) as mighty:
-        mighty.execute("UPDATE ledger.event_encoding SET recorded_at = now() - interval '30 days'")
+        mighty.execute("UPDATE ledger.append_requests SET recorded_at = now() - interval '30 days'")
     set_namespaces(login, OURS)
     call = "SELECT ledger.prune_requests(%s, interval '7 days')"
     assert login.execute(call, (THEIRS.namespace_id,)).fetchone() == (0,)

@@ -39,11 +39,17 @@ class Fake(BaseHTTPRequestHandler):
         pass
 
 
+class QuietServer(ThreadingHTTPServer):
+    """Prints nothing when a reader closes early."""
+
+    def handle_error(self, *args: object) -> None:
+        pass
+
+
 @contextmanager
 def fake(answer: Callable[[str], tuple[int, bytes]]) -> Iterator[str]:
     handler = type("Handler", (Fake,), {"answer": staticmethod(answer)})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        server.handle_error = lambda *args: None  # type: ignore[method-assign]  # for a reader that closes early
+    with QuietServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:

@@ -114,7 +114,7 @@ async def test_readers_see_the_old_build_until_the_new_one_is_live(
         store, ledger._handle.services.states, ledger._handle.indexes.sessions._builds, namespace=namespace
     )
     monkeypatch.setattr(SessionIndex, "name", "session_index")
-    projection.advance = read.__get__(projection)  # type: ignore[method-assign]
+    monkeypatch.setattr(projection, "advance", read.__get__(projection))
     await ledger._handle.indexes.sessions._builds.rebuild(projection, page=3)
     assert len(looked) > 5
     for number, listed in enumerate(looked):

@@ -40,11 +40,11 @@ _FILL = """
     INSERT INTO ledger.payloads SELECT %(ns)s, position, convert_to('{"text": "hello"}', 'UTF8') FROM filling;
     INSERT INTO ledger.snapshots SELECT %(ns)s, %(long)s, 'session', 1, v * 10, sha256(''), '{}'
         FROM generate_series(1, %(length)s / 20) AS v;
-    INSERT INTO ledger.event_encoding
+    INSERT INTO ledger.append_requests
         (namespace_id, stream_id, request_id, request_hash, first_position, event_count, recorded_at)
         SELECT namespace_id, stream_id, md5('request ' || version)::uuid, sha256(''), position, 3, now()
         FROM ledger.events WHERE stream_id = %(long)s AND version %% 10 = 0;
-    ANALYZE ledger.namespaces, ledger.streams, ledger.events, ledger.payloads, ledger.snapshots, ledger.event_encoding
+    ANALYZE ledger.namespaces, ledger.streams, ledger.events, ledger.payloads, ledger.snapshots, ledger.append_requests
 """
 
 

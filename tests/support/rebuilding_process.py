@@ -5,6 +5,7 @@ Arguments: database URL, namespace.
 
 import asyncio
 import sys
+from unittest.mock import patch
 
 from ledger.stores.postgres import PostgresStore, Target
 from tests.support.ledgers import ledger_over
@@ -21,8 +22,8 @@ async def work(url: str, namespace: str) -> None:
         await asyncio.sleep(0.05)
         return reached
 
-    ledger._handle.indexes.sessions.advance = slowly  # type: ignore[method-assign]  # this is the test's own ledger
-    await ledger.rebuild_projections("session_index")
+    with patch.object(ledger._handle.indexes.sessions, "advance", slowly):
+        await ledger.rebuild_projections("session_index")
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ async def test_a_worker_starts_a_due_compaction_that_was_not_started(
 ) -> None:
     endpoint.answers(says("The only summary."))
     dead = ledger_over(store, namespace=namespace, config=SMALL)
-    dead._handle.services.compactor.evaluate = _nothing  # type: ignore[method-assign]
+    monkeypatch.setattr(dead._handle.services.compactor, "evaluate", _nothing)
     await talk(dead)
     assert await work(store, namespace, model) == 0, "the writer may still start it"
     monkeypatch.setattr("ledger.jobs.due.UNSTARTED_S", 0.0)

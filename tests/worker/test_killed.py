@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -47,7 +48,7 @@ def talks(exchange: Exchange) -> None:
 async def begun(scene: Scene) -> None:
     """Let a session have messages to extract, one of them covered, a memory to promote, a compaction to do."""
     scene.ledger = ledger_over(scene.store, namespace=scene.namespace, config=SMALL)
-    scene.ledger._handle.services.compactor.evaluate = nothing  # type: ignore[method-assign]
+    patch.object(scene.ledger._handle.services.compactor, "evaluate", nothing).start()
     for number in range(10):
         await scene.ledger.add_user_message(scene.stream.session_id, f"message {number}", user_id=scene.user, tokens=10)
     await scene.append(Added(write_id="w", memory_id=f"m-{scene.stream.session_id}", fields=MemoryFields("noted")))
@@ -236,8 +237,8 @@ async def test_a_worker_without_the_guard_is_caught(
     for _ in range(2):
         await extract(item, scene.stream)
         item.backlogs._cache.clear()
-        item.backlogs.current = stale(before[1])  # type: ignore[method-assign]
-        item.handle.services.states.current = stale(before[0])  # type: ignore[method-assign]
+        monkeypatch.setattr(item.backlogs, "current", stale(before[1]))
+        monkeypatch.setattr(item.handle.services.states, "current", stale(before[0]))
     with pytest.raises(AssertionError, match="each message is extracted once"):
         await assert_done_once(scene)
     await item.handle.services.close()

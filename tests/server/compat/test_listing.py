@@ -24,7 +24,7 @@ def listed(running: Running, **query: Any) -> dict[str, Any]:
 
 
 def test_without_a_namespace_all_are_listed_and_each_is_read_only_after_a_change(
-    server: Server, fresh_database: str
+    server: Server, fresh_database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked_up: list[str] = []
 
@@ -37,7 +37,7 @@ def test_without_a_namespace_all_are_listed_and_each_is_read_only_after_a_change
         for number in range(4):
             body = {"namespace": f"n{number % 3}", "messages": [{"role": "user", "content": "hello"}]}
             assert asking.put(f"{in_flight.url}/v1/working-memory/s{number}", json=body).status_code == 200
-        in_flight.service.services.indexes = counted  # type: ignore[method-assign]
+        monkeypatch.setattr(in_flight.service.services, "indexes", counted)
         assert listed(in_flight) == {"sessions": ["s3", "s2", "s1", "s0"], "total": 4}
         assert sorted(looked_up) == ["n0", "n1", "n2"]
         assert listed(in_flight, limit=2, offset=1) == {"sessions": ["s2", "s1"], "total": 4}
