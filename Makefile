@@ -4,8 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 STAMP := $(VENV)/installed
-# one more than the two cores that are usual: while a test waits for a server, another has its core
-WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
+# files to workers, and groups of files to one of them: see tests/support/scheduling.py
+WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 PIN := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header
 
 # every command is a new process: compiling the same modules again for each would be half of its time

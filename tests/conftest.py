@@ -46,6 +46,13 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         return (yield)
 
 
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Give each worker whole files, and groups of files to one worker."""
+    from tests.support.scheduling import FilesAndGroups  # noqa: PLC0415 - only where xdist runs
+
+    return FilesAndGroups(config, log)
+
+
 def pytest_collection_finish() -> None:
     """Let no collection look again at thousands of tests that live to the end."""
     gc.collect()

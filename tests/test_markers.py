@@ -6,6 +6,7 @@ import pytest
 
 from ledger.stores.embedded import EmbeddedServer
 from tests.support.databases import Server
+from tests.support.scheduling import scope_of
 
 
 def test_a_server_that_an_unmarked_test_starts_is_refused(tmp_path: Path) -> None:
@@ -16,3 +17,9 @@ def test_a_server_that_an_unmarked_test_starts_is_refused(tmp_path: Path) -> Non
 
 def test_a_test_that_uses_the_server_is_marked(request: pytest.FixtureRequest, server: Server) -> None:
     assert request.node.get_closest_marker("postgres"), server
+
+
+def test_files_of_one_group_are_for_one_worker() -> None:
+    killed, cut = scope_of("tests/faults/test_killed_server.py"), scope_of("tests/server/compat/test_store_cut.py")
+    assert killed == cut == "group victim"
+    assert scope_of("tests/test_markers.py") == "tests/test_markers.py"

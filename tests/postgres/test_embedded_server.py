@@ -27,7 +27,7 @@ from ledger.stores.embedded import EmbeddedServer
 from ledger.sync import SyncMemoryLedger
 from tests.support.databases import server_folder
 
-pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("embedded")]
+pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("victim")]
 
 OPENERS = 6
 

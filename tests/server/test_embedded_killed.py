@@ -12,7 +12,7 @@ from tests.support import asking
 from tests.support.databases import server_folder
 from tests.support.service_process import ServiceProcess
 
-pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("embedded")]
+pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("victim")]
 
 
 def postmaster(folder: Path) -> psutil.Process:
