@@ -68,7 +68,7 @@ __all__ = ["MemoryLedger"]
 class MemoryLedger:
     """The sessions of one namespace; `open` creates it, and closes it at the end of the ``async with`` block.
 
-    Methods that read take ``version`` or ``at`` (a time) to look back: they answer as they did then.
+    Methods that read a state, context or statistics take ``version`` or ``at`` (a time): they answer as they did then.
     """
 
     def __init__(self, handle: NamespaceHandle) -> None:

@@ -34,7 +34,7 @@ async def compress(
         SessionNotFound: the session has no events.
         CompactionUnderWay: it takes longer than *wait_s*.
         NotEnoughEntries, CompactionInProgress: nothing was started.
-        CompactionFailed: the summarizer returned nothing usable; every entry is still in the window.
+        CompactionNotCompleted: the summarizer returned nothing usable; every entry is still in the window.
     """
     request = _checked(key, force, keep_tokens, model)
     stream = await handle.existing(session_id, guard.get("user_id"))

@@ -129,7 +129,8 @@ class Compactor:
         Raises:
             CompactionUnderWay: it is not finished after *wait_s* seconds.
             CompactionInProgress, NotEnoughEntries, InvalidInput: nothing was planned.
-            CompactionFailed: the summarizer returned nothing usable; that is recorded, and nothing left the window.
+            CompactionNotCompleted: the summarizer returned nothing usable; that is recorded, and no entry left the
+                window.
             Unavailable: it is unknown whether the outcome was recorded.
         """
         # R-000-5
