@@ -92,7 +92,7 @@ def number_of(value: object, *, field: str, least: float = -math.inf, most: floa
         bounds = (
             f"must be between {least:g} and {most:g}" if most != math.inf else f"must be finite and at least {least:g}"
         )
-        raise InvalidInput("number_out_of_range", f"must be {bounds}", field=field)
+        raise InvalidInput("number_out_of_range", bounds, field=field)
     return number
 
 
