@@ -6,12 +6,13 @@ from ledger.application.command_handler import Written
 from ledger.application.handle import NamespaceHandle
 from ledger.codec import decode
 from ledger.events import EntryAdded, RecordedEvent
-from ledger.history.entries import read_entry_versions
+from ledger.history.items import read_item_events
 from ledger.ids import Stream
 from ledger.results import AddedEntry
 from ledger.session.drafts import EntryDraft
 from ledger.session.state import SessionState
 from projections.entries import Entry, added
+from projections.item_versions import item_versions
 from projections.tool_pairs import Call, orphans
 
 
@@ -37,14 +38,16 @@ async def known_entries(
 
     An id that was removed or cleared may be added again, so it is left out.
     """
-    histories = await read_entry_versions(handle.services.store, stream, ids, after=state.cleared_version)
+    events = await read_item_events(handle.services.store, stream, ids, after=state.cleared_version)
+    hashes = {stored.version: stored.hash for stored in events}
+    newest = {each.item_id: each for each in item_versions(map(decode, events)) if isinstance(each.item, Entry)}
     known = {}
-    for entry_id, history in histories.items():
-        newest = history[-1]
-        if not newest.removed:
-            event = decode(newest.added)
-            assert isinstance(event.payload, EntryAdded)
-            known[entry_id] = newest.entry, _added_entry(event, event.payload, newest.added.hash, known=True)
+    for entry_id, version in newest.items():
+        if not version.removed:
+            assert isinstance(version.item, Entry)
+            assert isinstance(version.added.payload, EntryAdded)
+            entry = _added_entry(version.added, version.added.payload, hashes[version.item.version], known=True)
+            known[entry_id] = version.item, entry
     return known
 
 

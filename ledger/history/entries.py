@@ -1,24 +1,15 @@
 """Read entries from the log by version, with the text they have now, and the interactions around them."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from ledger.codec import decode
-from ledger.events import (
-    CompactionCompleted,
-    EntryAdded,
-    EntryEdited,
-    EntryRemoved,
-    Event,
-    MemoryAdded,
-    Ranges,
-    RecordedEvent,
-    StoredEvent,
-)
+from ledger.events import CompactionCompleted, Event, Ranges, RecordedEvent
+from ledger.history.items import read_items
 from ledger.ids import Stream
 from ledger.ports import Store
 from projections import ranges
-from projections.entries import Entry, added, edited
+from projections.entries import Entry
 from projections.strategies.base import Recalled
 from projections.summaries import Summary, summary_of
 from projections.tool_pairs import group_interactions, group_units, orphans
@@ -29,41 +20,6 @@ TextSource: TypeAlias = Callable[[Stream, Sequence[int]], Awaitable[set[int]]]
 _REACH: Final = 12  # versions before and after a hit that are read at first
 
 
-class EntryVersion(NamedTuple):
-    """An entry after an event about it, and the event that added it; *removed* if it has been removed."""
-
-    event: RecordedEvent
-    entry: Entry
-    added: StoredEvent
-    removed: bool
-
-
-async def read_entry_versions(
-    store: Store, stream: Stream, ids: Sequence[str], *, after: int = 0
-) -> dict[str, list[EntryVersion]]:
-    """Return by id what the entries with *ids* were after each event about them, oldest first.
-
-    Unknown ids and events up to version *after* are left out. Entries that share an id have one history.
-    """
-    found = await store.events.find_items(stream, ids)
-    wanted = ranges.ranges_of(sorted(each for versions in found.values() for each in versions if each > after))
-    histories: dict[str, list[EntryVersion]] = {}
-    for stored in await store.events.read_versions(stream, wanted) if wanted else ():
-        event = decode(stored)
-        match event.payload:
-            case EntryAdded() as payload:
-                change = EntryVersion(event, added(event, payload), stored, removed=False)
-            case EntryEdited() as payload if payload.entry_id in histories:
-                before = histories[payload.entry_id][-1]
-                change = before._replace(event=event, entry=edited(before.entry, event, payload))
-            case EntryRemoved() as payload if payload.entry_id in histories:
-                change = histories[payload.entry_id][-1]._replace(event=event, removed=True)
-            case _:
-                continue
-        histories.setdefault(change.entry.entry_id, []).append(change)
-    return histories
-
-
 async def read_types(
     store: Store, stream: Stream, *types: type[Event], after: int = 0, until: int | None = None
 ) -> list[RecordedEvent]:
@@ -72,39 +28,10 @@ async def read_types(
     return list(map(decode, await store.events.read_versions(stream, ranges.ranges_of(found)))) if found else []
 
 
-async def read_items(
-    store: Store,
-    stream: Stream,
-    wanted: Ranges,
-    kind: type[EntryAdded | MemoryAdded],
-    *,
-    until: int | None = None,
-) -> list[RecordedEvent]:
-    """Return the events at the versions *wanted*, then those up to *until* about the items of a *kind* they added."""
-    events = [decode(stored) for stored in await store.events.read_versions(stream, wanted)]
-    ids = {payload.item_id for event in events if isinstance(payload := event.payload, kind)}
-    about = await store.events.find_items(stream, sorted(ids)) if ids else {}
-    others = {each for versions in about.values() for each in versions if until is None or each <= until}
-    others -= {event.version for event in events}
-    return (
-        [*events, *map(decode, await store.events.read_versions(stream, ranges.ranges_of(sorted(others))))]
-        if others
-        else events
-    )
-
-
 async def read_entries(store: Store, stream: Stream, wanted: Ranges, *, until: int | None = None) -> dict[int, Entry]:
     """Return the entries added at the versions in *wanted*, by version, with their edits up to version *until*."""
-    entries: dict[int, Entry] = {}
-    for event in await read_items(store, stream, wanted, EntryAdded, until=until):
-        match event.payload:
-            case EntryAdded() as payload if ranges.contains(wanted, event.version):
-                entries[event.version] = added(event, payload)
-            case EntryEdited() as payload if payload.entry_version in entries:
-                entries[payload.entry_version] = edited(entries[payload.entry_version], event, payload)
-            case _:
-                pass
-    return entries
+    found = await read_items(store, stream, wanted, until=until)
+    return {at: version.item for at, version in found.items() if isinstance(version.item, Entry)}
 
 
 async def read_summaries(store: Store, stream: Stream, versions: Iterable[int]) -> dict[int, Summary]:

@@ -1,111 +1,118 @@
-"""Read what became of a session's earlier items from the log, by their ids."""
+"""Read the events about items, by their ids or their versions; and what a body's items were before."""
+
+from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
 from ledger.codec import decode
-from ledger.events import (
-    EntryAdded,
-    EntryEdited,
-    EntryRemoved,
-    MemoryAdded,
-    MemoryEdited,
-    MemoryRemoved,
-    RecordedEvent,
-    to_datetime,
-)
+from ledger.events import EntryAdded, MemoryAdded, Ranges, StoredEvent
 from ledger.ids import Stream
 from ledger.ports import Store
-from ledger.session.merge.command import Body, ItemStatus, PriorItems, StoredItem
+from ledger.session.merge.command import Body, ItemStatus, ItemValue, PriorItems, StoredItem
 from ledger.session.merge.merging import ids_to_look_up
 from ledger.session.state import SessionState
 from projections import ranges
+from projections.entries import Entry
+from projections.item_versions import ItemVersion, item_versions
+from projections.working_memory import Memory
+
+
+async def read_item_events(
+    store: Store,
+    stream: Stream,
+    ids: Sequence[str],
+    *,
+    after: int = 0,
+    until: int | None = None,
+    known: Collection[int] = (),
+) -> list[StoredEvent]:
+    """Return the events about the items with *ids*, oldest first, without those at the versions *known*."""
+    found = await store.events.find_items(stream, ids) if ids else {}
+    wanted = {
+        version
+        for versions in found.values()
+        for version in versions
+        if after < version and (until is None or version <= until)
+    }.difference(known)
+    return list(await store.events.read_versions(stream, ranges.ranges_of(sorted(wanted)))) if wanted else []
+
+
+async def read_items(
+    store: Store, stream: Stream, wanted: Ranges, *, until: int | None = None
+) -> dict[int, ItemVersion]:
+    """Return the items added at the versions in *wanted*, by version, with their changes up to version *until*."""
+    events = [decode(stored) for stored in await store.events.read_versions(stream, wanted)]
+    added = [event for event in events if isinstance(event.payload, EntryAdded | MemoryAdded)]
+    known = {event.version for event in added}
+    ids = {version.item_id for version in item_versions(added)}
+    others = await read_item_events(store, stream, sorted(ids), until=until, known=known)
+    versions = item_versions([*added, *map(decode, others)])
+    return {version.item.version: version for version in versions if version.item.version in known}
 
 
 async def prior_items(store: Store, stream: Stream, state: SessionState, body: Body) -> PriorItems:
     """Return what became, up to *state*, of the items in *body* that the state itself does not hold."""
     messages, memories = ids_to_look_up(state, body)
-    if not (messages or memories) or not state.version:
+    if not state.version:
         return PriorItems()
-    found = await store.events.find_items(stream, [*messages, *memories])
-    versions = ranges.ranges_of(
-        sorted({each for of_item in found.values() for each in of_item if each <= state.version})
+    events = await read_item_events(store, stream, [*messages, *memories], until=state.version)
+    entries: dict[str, StoredItem] = {}
+    others: dict[str, StoredItem] = {}
+    for version in item_versions(map(decode, events)):
+        name = version.item_id
+        if isinstance(version.item, Entry):
+            if name in messages:
+                entries[name] = _message(version, version.item, entries.get(name), state)
+        elif name in memories:
+            others[name] = _memory(version, version.item, others.get(name), state)
+    return PriorItems(entries, others)
+
+
+def _message(version: ItemVersion, entry: Entry, before: StoredItem | None, state: SessionState) -> StoredItem:
+    added, flags = version.added.payload, state.working.flags
+    assert isinstance(added, EntryAdded)
+    return StoredItem(
+        entry.version,
+        version.item_id,
+        entry.write_id,
+        (entry.role, entry.content),
+        entry.listed,
+        _earlier(version, before),
+        _status(version, state, active=state.window.at(entry.version) is not None),
+        replace(
+            added,
+            created_at=entry.moment,
+            persisted_at=flags.persisted_at(entry.version) or added.persisted_at,
+            extracted=added.extracted or ranges.contains(flags.extracted, entry.version),
+        ),
     )
-    if not versions:
-        return PriorItems()
-    found_messages: dict[str, StoredItem] = {}
-    found_memories: dict[str, StoredItem] = {}
-    for stored in await store.events.read_versions(stream, versions):
-        event = decode(stored)
-        _fold_message(found_messages, event, state)
-        _fold_memory(found_memories, event, state)
-    return PriorItems(
-        {name: found_messages[name] for name in messages if name in found_messages},
-        {name: found_memories[name] for name in memories if name in found_memories},
+
+
+def _memory(version: ItemVersion, memory: Memory, before: StoredItem | None, state: SessionState) -> StoredItem:
+    added = version.added.payload
+    assert isinstance(added, MemoryAdded)
+    return StoredItem(
+        memory.version,
+        version.item_id,
+        memory.write_id,
+        (memory.fields.text, memory.fields.memory_type),
+        memory.listed,
+        _earlier(version, before),
+        _status(version, state, active=any(other.version == memory.version for other in state.working.memories)),
+        replace(added, fields=memory.fields),
     )
 
 
-def _fold_message(items: dict[str, StoredItem], event: RecordedEvent, state: SessionState) -> None:
-    """Apply the next event about a message to *items*."""
-    match event.payload:
-        case EntryAdded(entry_id=name) as added:
-            flags = state.working.flags
-            items[name] = StoredItem(
-                event.version,
-                name,
-                added.write_id,
-                (added.role, added.content),
-                added.listed,
-                _earlier(items.get(name)),
-                _status(event.version, state, active=state.window.at(event.version) is not None),
-                replace(
-                    added,
-                    created_at=added.created_at or to_datetime(event.recorded_us),
-                    persisted_at=flags.persisted_at(event.version) or added.persisted_at,
-                    extracted=added.extracted or ranges.contains(flags.extracted, event.version),
-                ),
-            )
-        case EntryEdited(entry_id=name, role=role, content=content) if (item := items.get(name)) is not None:
-            items[name] = replace(item, value=(role or item.value[0], content), earlier=_earlier(item))
-        case EntryRemoved(entry_id=name) if name in items:
-            items[name] = replace(items[name], status="removed")
-        case _:
-            pass
+def _earlier(version: ItemVersion, before: StoredItem | None) -> tuple[ItemValue, ...]:
+    """Return the values that the id had before this version."""
+    if before is None or version.removed:
+        return before.earlier if before is not None else ()
+    return (*before.earlier, before.value)
 
 
-def _fold_memory(items: dict[str, StoredItem], event: RecordedEvent, state: SessionState) -> None:
-    """Apply the next event about a memory to *items*."""
-    match event.payload:
-        case MemoryAdded(memory_id=name, fields=fields) as added:
-            active = any(memory.version == event.version for memory in state.working.memories)
-            items[name] = StoredItem(
-                event.version,
-                name,
-                added.write_id,
-                (fields.text, fields.memory_type),
-                added.listed,
-                _earlier(items.get(name)),
-                _status(event.version, state, active=active),
-                added,
-            )
-        case MemoryEdited(memory_id=name, fields=fields) if (item := items.get(name)) is not None:
-            assert isinstance(item.event, MemoryAdded)
-            items[name] = replace(
-                item,
-                value=(fields.text, fields.memory_type),
-                earlier=_earlier(item),
-                event=replace(item.event, fields=fields),
-            )
-        case MemoryRemoved(memory_id=name) if name in items:
-            items[name] = replace(items[name], status="removed")
-        case _:
-            pass
-
-
-def _status(version: int, state: SessionState, *, active: bool) -> ItemStatus:
+def _status(version: ItemVersion, state: SessionState, *, active: bool) -> ItemStatus:
+    if version.removed:
+        return "removed"
     if active:
         return "active"
-    return "cleared" if version <= state.cleared_version or not state.opened else "covered"
-
-
-def _earlier(item: StoredItem | None) -> tuple[tuple[str, str], ...]:
-    return (*item.earlier, item.value) if item is not None else ()
+    return "cleared" if version.item.version <= state.cleared_version or not state.opened else "covered"

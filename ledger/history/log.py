@@ -11,16 +11,18 @@ from uuid import UUID
 import msgspec
 
 from ledger.chain import ZERO_HASH
-from ledger.codec import stored_json
+from ledger.codec import decode, stored_json
 from ledger.errors import EntryNotFound, SessionNotFound
 from ledger.events import CompactionCompleted, JsonObject, StoredEvent, to_datetime
-from ledger.history.entries import read_entry_versions, read_types
+from ledger.history.entries import read_types
+from ledger.history.items import read_item_events
 from ledger.ids import Stream
 from ledger.ports import Store
 from ledger.session.state import SessionState
 from projections import ranges
 from projections.entries import Entry
 from projections.history import PastEntryStatus
+from projections.item_versions import item_versions
 
 MOST_LOOKED_AT: Final = 10_000  # events that one page of a type looks through
 
@@ -133,23 +135,26 @@ async def read_entry(store: Store, stream: Stream, state: SessionState, entry_id
     Raises:
         EntryNotFound: the session never had such an entry.
     """
-    history = (await read_entry_versions(store, stream, [entry_id])).get(entry_id, [])
+    events = await read_item_events(store, stream, [entry_id])
+    history = [
+        (version, version.item) for version in item_versions(map(decode, events)) if isinstance(version.item, Entry)
+    ]
     if not history:
         raise EntryNotFound(entry_id, ever=False)
     changes = tuple(
         EntryChange(
-            version=each.event.version,
-            event_id=each.event.event_id,
-            type=each.event.type,
-            recorded_at=each.event.recorded_at,
-            actor=each.event.actor,
-            content=each.entry.content,
-            role=each.entry.role,
+            version=version.event.version,
+            event_id=version.event.event_id,
+            type=version.event.type,
+            recorded_at=version.event.recorded_at,
+            actor=version.event.actor,
+            content=entry.content,
+            role=entry.role,
         )
-        for each in history
+        for version, entry in history
     )
-    entry, removed = history[-1].entry, history[-1].removed
-    status, summaries = await _fate(store, stream, state, entry, removed=removed)
+    newest, entry = history[-1]
+    status, summaries = await _fate(store, stream, state, entry, removed=newest.removed)
     return EntryRecord(entry=entry, status=status, summary_ids=summaries, history=changes, version=state.version)
 
 

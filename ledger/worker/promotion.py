@@ -7,8 +7,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ledger.events import EntriesIndexed, MemoryAdded, MemoryEdited, MemoryFields, MemoryPromoted, RecordSource
-from ledger.history.entries import read_entries, read_items
+from ledger.events import EntriesIndexed, MemoryFields, MemoryPromoted, RecordSource
+from ledger.history.entries import read_entries
+from ledger.history.items import read_items
 from ledger.ids import Stream
 from ledger.long_term_memory import Promotion
 from ledger.session.commands import MarkIndexed, PromoteMemory
@@ -19,6 +20,7 @@ from projections import backlog as backlogs
 from projections import ranges
 from projections.backlog import Backlog
 from projections.entries import Entry
+from projections.working_memory import Memory
 
 #: The limits of one append; the rest waits for the next attempt.
 MOST_MEMORIES: Final = 500
@@ -78,16 +80,9 @@ async def _memories(
     worked: WorkedNamespace, stream: Stream, wanted: tuple[int, ...]
 ) -> dict[int, tuple[str, MemoryFields]]:
     """Return the memories added at the versions *wanted*, by version: id and last fields."""
-    found: dict[int, tuple[str, MemoryFields]] = {}
-    for event in await read_items(worked.store, stream, ranges.ranges_of(wanted), MemoryAdded):
-        match event.payload:
-            case MemoryAdded() as payload if event.version in wanted:
-                found[event.version] = payload.memory_id, payload.fields
-            case MemoryEdited() as payload if payload.memory_version in found:
-                found[payload.memory_version] = payload.memory_id, payload.fields
-            case _:
-                pass
-    return found
+    found = await read_items(worked.store, stream, ranges.ranges_of(wanted))
+    memories = {at: version.item for at, version in found.items() if isinstance(version.item, Memory)}
+    return {at: (memory.memory_id, memory.fields) for at, memory in memories.items()}
 
 
 def _promoted(fields: MemoryFields, stream: Stream, state: SessionState) -> MemoryFields:
