@@ -4,6 +4,7 @@ The parser itself refuses ambiguous lengths (trust I-22, I-23). Source: trust S-
 """
 
 import asyncio
+import socket
 from http import HTTPStatus
 from typing import Any, ClassVar, Final
 
@@ -33,6 +34,11 @@ class GuardedProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept a connection, unless there are too many; its first request must arrive in time."""
         super().connection_made(transport)
+        # asyncio sets it only on sockets that were made with the number of the protocol: without it, the second piece
+        # of an answer waits until the client has acknowledged the first
+        connection = transport.get_extra_info("socket")
+        if connection is not None and connection.family in {socket.AF_INET, socket.AF_INET6}:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if len(self.connections) > 4 * self.settings.max_concurrency:
             transport.abort()
             return

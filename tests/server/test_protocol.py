@@ -1,0 +1,44 @@
+"""Connections of the service."""
+
+import asyncio
+import socket
+
+import uvicorn
+from uvicorn.server import ServerState
+
+from ledger.server.protocol import GuardedProtocol, guarded_protocol
+from ledger.server.settings import load_service_settings
+
+
+async def delays(protocol: type[GuardedProtocol]) -> list[bool]:
+    """Return, for a connection, whether small pieces of an answer wait for each other."""
+    seen: list[bool] = []
+
+    class Watched(protocol):  # type: ignore[misc, valid-type]
+        def connection_made(self, transport: asyncio.Transport) -> None:
+            super().connection_made(transport)
+            connection = transport.get_extra_info("socket")
+            seen.append(not connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+    async def app(scope: object, receive: object, send: object) -> None:
+        """Never called."""
+
+    config = uvicorn.Config(app, lifespan="off", log_config=None)
+    config.load()
+    loop = asyncio.get_running_loop()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = await loop.create_server(lambda: Watched(config, ServerState(), {}), sock=listener)
+        _, writer = await asyncio.open_connection(*listener.getsockname())
+        while not seen:
+            await asyncio.sleep(0.01)
+        writer.close()
+        server.close()
+        await server.wait_closed()
+    return seen
+
+
+async def test_a_connection_sends_small_pieces_at_once() -> None:
+    """With the protocol of uvicorn alone, as the negative control, each piece waits for an acknowledgement."""
+    assert await delays(guarded_protocol(load_service_settings())) == [False]
+    unguarded = GuardedProtocol.__mro__[1]
+    assert await delays(unguarded) == [True]
