@@ -219,8 +219,9 @@ class Worker:
         task.add_done_callback(self._ended)
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
-        self._tasks.pop(task, None)
-        self.wake()
+        _, is_job = self._tasks.pop(task)
+        if is_job:  # there is room for another; indexes wait, so that they follow a busy writer in few steps
+            self.wake()
         if not task.cancelled() and task.exception() is not None:
             log.error("background work failed", exc_info=task.exception())
 

@@ -12,6 +12,7 @@ from ledger.stores.postgres import PostgresStore
 from ledger.summarizers.openai import OpenAISummarizer
 from ledger.worker import attempts
 from ledger.worker.namespace import WorkedNamespace
+from tests.support.counting_store import CountingStore
 from tests.support.databases import Server
 from tests.support.model_endpoint import Endpoint, hang, says, status
 from tests.support.worker_scene import OSLO, Scene, finds, work, worker
@@ -67,6 +68,21 @@ async def test_a_job_that_keeps_failing_becomes_a_dead_letter_and_a_new_message_
     await scene.say("And I like it")
     assert await work(store, namespace, model) == 1
     assert await scene.texts() == ["Mia lives in Oslo"]
+
+
+async def test_a_busy_writer_is_followed_once_per_interval_and_not_once_per_write(store: Store, namespace: str) -> None:
+    """Otherwise the worker costs more than the requests; that it follows at all is the control."""
+    counted = CountingStore(store)
+    scene = Scene(store, namespace)
+    loop, interval_s = asyncio.get_running_loop(), 0.25
+    async with worker(counted, namespace, poll_s=interval_s, extraction_debounce_seconds=600):
+        began_s = loop.time()
+        for number in range(60):
+            await scene.say(f"message {number}")
+            await asyncio.sleep(0.02)
+        rounds = counted.calls.count("namespaces_due")
+        passed_s = loop.time() - began_s
+    assert 2 <= rounds <= passed_s / interval_s + 2
 
 
 def client_states(looking: psycopg.Connection) -> set[str]:
