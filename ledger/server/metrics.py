@@ -1,8 +1,14 @@
 """Metrics for Prometheus; labels are route templates, methods and statuses, so they are few and without content."""
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+import os
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
 
 from ledger.server.observers import ObservedRequest
+
+#: The variable by which prometheus_client learns where several processes count together.
+SHARED_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
 
 
 class Metrics:
@@ -20,7 +26,12 @@ class Metrics:
             "memory_ledger_refused", "Requests refused, by the error's code.", ["code"], registry=self._registry
         )
         self._bytes = Counter("memory_ledger_received_bytes", "Bytes of bodies.", registry=self._registry)
-        self._under_way = Gauge("memory_ledger_requests_under_way", "Requests being answered.", registry=self._registry)
+        self._under_way = Gauge(
+            "memory_ledger_requests_under_way",
+            "Requests being answered.",
+            registry=self._registry,
+            multiprocess_mode="livesum",
+        )
 
     def begin(self, observed: ObservedRequest) -> None:
         """See `RequestObserver.begin`."""
@@ -36,5 +47,15 @@ class Metrics:
             self._refused.labels(observed.code).inc()
 
     def text(self) -> bytes:
-        """Return the metrics in the text format of Prometheus."""
-        return generate_latest(self._registry)
+        """Return the metrics of all processes in the text format of Prometheus."""
+        if SHARED_FOLDER not in os.environ:
+            return generate_latest(self._registry)
+        shared = CollectorRegistry()
+        multiprocess.MultiProcessCollector(shared)  # type: ignore[no-untyped-call]
+        return generate_latest(shared)
+
+
+def forget_process(pid: int) -> None:
+    """Count the requests under way of a process that died no more."""
+    if SHARED_FOLDER in os.environ:
+        multiprocess.mark_process_dead(pid)  # type: ignore[no-untyped-call]

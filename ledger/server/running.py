@@ -15,11 +15,12 @@ from ledger.server.application import create_app
 from ledger.server.background import background
 from ledger.server.guard import RequestGuard
 from ledger.server.observers import Observers, RequestLog, RequestObserver
+from ledger.server.processes import Processes
 from ledger.server.protocol import guarded_protocol
 from ledger.server.service import Service
 from ledger.server.settings import ServiceSettings
 from ledger.settings import Settings
-from ledger.stores.factory import open_embedded_server
+from ledger.stores.factory import open_embedded_server, open_store
 
 _KEEP_ALIVE_S = 5
 
@@ -50,8 +51,10 @@ class GracefulServer(uvicorn.Server):
                 signal.signal(number, handler)
 
 
-async def serve(settings: Settings, service_settings: ServiceSettings, *, say: Callable[[str], None]) -> None:
-    """Serve until a signal arrives; then let accepted requests finish.
+async def serve(
+    settings: Settings, service_settings: ServiceSettings, *, processes: int = 1, say: Callable[[str], None]
+) -> None:
+    """Serve with one or more *processes* until a signal arrives; then let accepted requests finish.
 
     Raises:
         Unavailable: the service cannot listen on the address.
@@ -59,17 +62,32 @@ async def serve(settings: Settings, service_settings: ServiceSettings, *, say: C
     """
     with _listening(service_settings) as listener:
         host, port = listener.getsockname()[:2]
-        async with (
-            open_embedded_server(settings),
-            Service.open(settings, service_settings) as service,
-            background(service),
-        ):
-            logs.configure(service_settings.log_level)
+
+        def ready() -> None:
             if service_settings.auth_mode == "none":
                 say("authentication is off (AUTH_MODE=none): everyone who can reach this address may do everything")
             say(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}")
-            config = configuration(service, service_settings)
-            await GracefulServer(config, service.stopping).serve(sockets=[listener])
+
+        async with open_embedded_server(settings):
+            if processes == 1:
+                await serve_from(listener, settings, service_settings, ready=ready)
+            else:
+                await (await open_store(settings, served=True)).close()  # its errors, before there are processes
+                logs.configure(service_settings.log_level)
+                await Processes(listener, settings, service_settings, processes).run(ready=ready)
+
+
+async def serve_from(
+    listener: socket.socket, settings: Settings, service_settings: ServiceSettings, *, ready: Callable[[], None]
+) -> None:
+    """Serve the connections of *listener* in this process; call *ready* before the first is accepted.
+
+    It raises the errors of `serve`.
+    """
+    async with Service.open(settings, service_settings) as service, background(service):
+        logs.configure(service_settings.log_level)
+        ready()
+        await GracefulServer(configuration(service, service_settings), service.stopping).serve(sockets=[listener])
 
 
 @contextmanager

@@ -1,0 +1,129 @@
+"""``serve --workers``: several processes behind one address."""
+
+import asyncio
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.databases import Server
+from tests.support.service_process import ServiceProcess
+
+
+@contextmanager
+def serving(folder: Path, server: Server, database: str, **environment: str) -> Iterator[ServiceProcess]:
+    """Serve with two processes."""
+    with server.login("ledger_app") as login:
+        process = ServiceProcess(folder, server.url_of(login, database), "--workers", "2", **environment)
+        try:
+            process.wait_until_it_serves()
+            yield process
+        finally:
+            process.process.terminate()
+            process.process.wait(20)
+
+
+def answering(process: ServiceProcess) -> set[int]:
+    """Return the ids of the processes that hold the listening socket, without their parent."""
+    found = set()
+    for folder in Path("/proc").iterdir():
+        try:
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == process.process.pid and b"spawn_main" in (folder / "cmdline").read_bytes():
+                found.add(int(folder.name))
+        except (OSError, ValueError, IndexError):
+            continue
+    return found
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+async def add(client: httpx.AsyncClient, number: int, namespace: str) -> int:
+    entry = {"role": "user", "content": f"message {number}"}
+    path = f"/v1/sessions/s{number % 3}/entries"
+    answer = await client.post(path, params={"namespace": namespace}, json={"entries": [entry]})
+    return answer.status_code
+
+
+def test_two_processes_store_every_acknowledged_message(
+    tmp_path: Path, server: Server, shared_database: str, namespace: str
+) -> None:
+    """Also when one of them is killed, which is then started again; at the end all stop in order."""
+
+    async def load(url: str, victim: int) -> tuple[list[int], int]:
+        async with httpx.AsyncClient(base_url=url, timeout=20) as client:
+            first = await asyncio.gather(*(add(client, number, namespace) for number in range(30)))
+        os.kill(victim, signal.SIGKILL)
+        async with httpx.AsyncClient(base_url=url, timeout=20) as client:
+            rest = await asyncio.gather(
+                *(add(client, number, namespace) for number in range(30, 60)), return_exceptions=True
+            )
+            stored = 0
+            for session in range(3):
+                answer = await client.get(f"/v1/sessions/s{session}/state", params={"namespace": namespace})
+                stored += len(answer.json()["entries"])
+        return [*first, *(code for code in rest if isinstance(code, int))], stored
+
+    with serving(tmp_path, server, shared_database) as process:
+        before = answering(process)
+        assert len(before) == 2
+        codes, stored = asyncio.run(load(process.url, min(before)))
+        assert codes.count(201) >= 30
+        assert set(codes) <= {201, 503}
+        assert stored >= codes.count(201)
+        wait_for(lambda: len(answering(process)) == 2 and answering(process) != before)
+        children = answering(process)
+        process.process.send_signal(signal.SIGTERM)
+        assert process.process.wait(20) == 0
+        assert not any(map(is_running, children))
+    assert "Traceback" not in process.errors.read_text()
+
+
+def test_the_processes_end_when_their_parent_was_killed(tmp_path: Path, server: Server, shared_database: str) -> None:
+    with serving(tmp_path, server, shared_database) as process:
+        children = answering(process)
+        process.process.kill()
+        wait_for(lambda: not any(map(is_running, children)))
+
+
+def test_metrics_count_the_requests_of_all_processes(tmp_path: Path, server: Server, shared_database: str) -> None:
+    with serving(tmp_path, server, shared_database, MEMORY_LEDGER_METRICS="true") as process:
+        for _ in range(20):  # each by a connection of its own, so that both processes answer some
+            httpx.get(f"{process.url}/v1/sessions", timeout=20)
+        counted = httpx.get(f"{process.url}/metrics", timeout=20).text
+        total = re.search(
+            r'memory_ledger_requests_total\{method="GET",route="/v1/sessions",status="200"\} ([0-9.]+)', counted
+        )
+        assert total is not None, counted
+        assert float(total[1]) == 20
+
+
+@pytest.mark.parametrize("number", ["0", "65"])
+def test_the_number_of_processes_has_bounds(tmp_path: Path, number: str) -> None:
+    process = ServiceProcess(tmp_path, "postgresql://localhost/none", "--workers", number)
+    assert process.process.wait(20) == 2
+    assert "--workers" in process.errors.read_text()
+
+
+def test_a_database_that_cannot_be_used_is_reported_once(tmp_path: Path) -> None:
+    process = ServiceProcess(tmp_path, "postgresql://127.0.0.1:1/none", "--workers", "2")
+    assert process.process.wait(60) == 1
+    assert process.errors.read_text().count("\n") == 1
