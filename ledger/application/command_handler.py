@@ -72,7 +72,7 @@ class WriteOptions(TypedDict, total=False):
 class CommandHandler:
     """Writes to the sessions of a store; writers of one session queue within the process."""
 
-    def __init__(self, store: Store, states: States, clock: Clock) -> None:
+    def __init__(self, store: Store, states: States[SessionState], clock: Clock) -> None:
         self._store = store
         self._states = states
         self._clock = clock

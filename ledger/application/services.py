@@ -29,6 +29,7 @@ from ledger.search.index import SearchIndex
 from ledger.search.knowledge import check_usable
 from ledger.settings import Settings
 from ledger.states.loading import States
+from ledger.states.snapshots import SESSIONS
 from ledger.stored_projections.builds import Builds
 from ledger.stored_projections.registry import StoredProjections
 from ledger.stored_projections.session_index import SessionIndex
@@ -94,7 +95,7 @@ class Services:
         self.compaction_lease_s = compaction_lease_s
         self.summarizer_timeout_s = summarizer_timeout_s
         self.reconstruct = reconstruct
-        self.states = States(store, capacity=_CACHED_STATES)
+        self.states = States(store, SESSIONS, capacity=_CACHED_STATES)
         self.commands = CommandHandler(store, self.states, self.clock)
         self.notifications = Notifications()
         self.compactor = Compactor(

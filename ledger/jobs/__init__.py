@@ -6,8 +6,8 @@ A row only says that a session has work. The worker reads from the log what the 
 that it has read. So a row may be lost or claimed twice, and still nothing is done twice.
 """
 
-from ledger.jobs.backlogs import Backlogs
+from ledger.jobs.backlogs import BACKLOGS
 from ledger.jobs.due import WorkPlan, due_jobs
 from ledger.jobs.index import JobIndex
 
-__all__ = ["Backlogs", "JobIndex", "WorkPlan", "due_jobs"]
+__all__ = ["BACKLOGS", "JobIndex", "WorkPlan", "due_jobs"]

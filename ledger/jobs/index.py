@@ -6,15 +6,13 @@ from typing import Final
 
 from ledger.errors import Unreadable
 from ledger.ids import Stream, namespace_id
-from ledger.jobs.backlogs import Backlogs
 from ledger.jobs.due import WorkPlan, due_jobs
 from ledger.ports import Store
 from ledger.ports.jobs import JOBS, SessionJobs
-from ledger.session.state import SESSION
-from ledger.states import snapshots
+from ledger.session.state import SESSION, SessionState
 from ledger.states.fold_results import fold_digest
 from ledger.states.loading import States
-from projections.backlog import BACKLOG
+from projections.backlog import BACKLOG, Backlog
 
 log = logging.getLogger("ledger")
 
@@ -29,7 +27,13 @@ class JobIndex:
     keeps: Final = "the jobs of background work, for workers"
 
     def __init__(
-        self, store: Store, states: States, backlogs: Backlogs, *, namespace: str, plan: WorkPlan | None = None
+        self,
+        store: Store,
+        states: States[SessionState],
+        backlogs: States[Backlog],
+        *,
+        namespace: str,
+        plan: WorkPlan | None = None,
     ) -> None:
         self._store = store
         self._states = states
@@ -64,18 +68,9 @@ class JobIndex:
         try:
             state = await self._states.current(stream)
             backlog = await self._backlogs.current(stream)
-            await self._save_due_snapshot(stream)
+            await self._states.save_due_snapshot(stream)  # the writer of the session may be gone
+            await self._backlogs.save_due_snapshot(stream)
         except Unreadable as fault:  # a release that can read the session will find its jobs
             log.warning("the jobs of a session cannot be read: %s", fault.code)
             return SessionJobs(stream, ())
         return SessionJobs(stream, due_jobs(state, backlog, self._plan))
-
-    async def _save_due_snapshot(self, stream: Stream) -> None:
-        """Write the due snapshot, if the writer of the session did not."""
-        state = self._states.snapshot_due(stream)
-        if state is None:
-            return
-        snapshot = await self._store.snapshots.load(stream, SESSION.name, SESSION.version)
-        current = snapshot is not None and snapshot.code_digest == snapshots.code_digest()
-        if snapshots.is_due(state, last=snapshot.version if snapshot is not None and current else 0):
-            await self._states.save_snapshot(stream, state)

@@ -1,64 +1,94 @@
-"""Read states of sessions: now, at a version, at a moment.
+"""Read what a projection makes of a session: now, at a version, at a moment.
 
 A read loads the newest snapshot at or before the wanted version and folds the few events after it, so its
 cost does not grow with the session (design §2, §6).
 """
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
 from ledger.codec import decode
 from ledger.errors import LogCorrupted, NotFound, SessionNotFound, VersionNotFound
-from ledger.events import RecordedEvent
+from ledger.events import Ranges, RecordedEvent
 from ledger.ids import Stream
 from ledger.ports import Store
 from ledger.ports.snapshots import Snapshot
-from ledger.session.state import SESSION, SessionState, evolve
-from ledger.states import snapshots
+from ledger.states.fold_results import fold_digest
+from projections.projection import Projection
 
 _PAGE = 5_000
 
 
-class _Cached(msgspec.Struct, frozen=True):
-    state: SessionState
+class Versioned(Protocol):
+    """A state that knows the version of its newest event."""
+
+    @property
+    def version(self) -> int:
+        """The version; 0 without events."""
+        ...
+
+
+S = TypeVar("S", bound=Versioned)
+
+
+class SnapshotForm(msgspec.Struct, Generic[S], frozen=True):
+    """How the states of a projection are stored in snapshots.
+
+    ``interval(state)`` is how many events after a snapshot the next one is due. ``load(dump(state))`` returns the
+    versions of the events that the stored state needs, and a function from these events to the state; it raises
+    `msgspec.MsgspecError` if the bytes have another shape, and all events are then folded again.
+    """
+
+    projection: Projection[S]
+    interval: Callable[[S], int]
+    dump: Callable[[S], bytes]
+    load: Callable[[bytes], tuple[Ranges, Callable[[Iterable[RecordedEvent]], S]]]
+
+
+class _Cached(msgspec.Struct, Generic[S], frozen=True):
+    state: S
     snapshot_version: int
 
 
-class States:
+class States(Generic[S]):
     """Reads states through a per-process cache.
 
     Each read applies the events after the cached state, found by an index, so it sees what other processes wrote.
     """
 
-    def __init__(self, store: Store, *, capacity: int = 256) -> None:
+    def __init__(self, store: Store, form: SnapshotForm[S], *, capacity: int = 256) -> None:
         self._store = store
+        self._form = form
+        self._projection = form.projection
+        self._code_digest = fold_digest(form.projection.name, form.projection.version)
         self._capacity = capacity
         # by the id's number, which hashes at once
-        self._cache: OrderedDict[int, _Cached] = OrderedDict()
+        self._cache: OrderedDict[int, _Cached[S]] = OrderedDict()
 
-    async def current(self, stream: Stream) -> SessionState:
+    async def current(self, stream: Stream) -> S:
         """Return the state of *stream* as it is in the log now; version 0 if it has no events."""
         cached = self._cache.get(stream.stream_id.int) or await self._load(stream, None)
         state = await self._catch_up(stream, cached.state, None)
         return self._keep(stream, state, cached.snapshot_version)
 
-    def known(self, stream: Stream) -> SessionState | None:
+    def known(self, stream: Stream) -> S | None:
         """Return the cached state; other processes may have written newer events."""
         cached = self._cache.get(stream.stream_id.int)
         return cached.state if cached else None
 
-    async def advance(self, stream: Stream, events: Sequence[RecordedEvent]) -> SessionState:
+    async def advance(self, stream: Stream, events: Sequence[RecordedEvent]) -> S:
         """Return the state after *events*, which were just appended; if there is a gap before them, read the log."""
         cached = self._cache.get(stream.stream_id.int)
-        state = cached.state if cached else SESSION.initial
+        state = cached.state if cached else self._projection.initial
         if not events or events[0].version != state.version + 1:
             return await self.current(stream)
-        return self._keep(stream, SESSION.fold(events, state), cached.snapshot_version if cached else 0)
+        return self._keep(stream, self._projection.fold(events, state), cached.snapshot_version if cached else 0)
 
-    async def at(self, stream: Stream, *, version: int | None = None, moment: datetime | None = None) -> SessionState:
+    async def at(self, stream: Stream, *, version: int | None = None, moment: datetime | None = None) -> S:
         """Return the state as of *version*, or of the newest version recorded at or before *moment*.
 
         Raises:
@@ -70,7 +100,7 @@ class States:
         if version is None:
             state = await self.current(stream)
         elif version < 1:
-            state = SESSION.initial
+            state = self._projection.initial
         else:
             cached = self.known(stream)
             if cached is not None and cached.version == version:
@@ -89,51 +119,63 @@ class States:
             return VersionNotFound("the session had no events at that moment")
         return VersionNotFound(f"the session has versions 1 to {head}")
 
-    def snapshot_due(self, stream: Stream) -> SessionState | None:
+    def snapshot_due(self, stream: Stream) -> S | None:
         """Return the cached state if a snapshot of it is due, else None; only the first call returns it."""
         cached = self._cache.get(stream.stream_id.int)
-        if cached is not None and snapshots.is_due(cached.state, last=cached.snapshot_version):
-            self._keep(stream, cached.state, cached.state.version)
-            return cached.state
-        return None
+        if cached is None or not self._is_due(cached.state, last=cached.snapshot_version):
+            return None
+        self._keep(stream, cached.state, cached.state.version)
+        return cached.state
 
-    async def save_snapshot(self, stream: Stream, state: SessionState) -> None:
+    async def save_due_snapshot(self, stream: Stream) -> None:
+        """Store a snapshot of the cached state if one is due and no other process has stored one."""
+        state = self.snapshot_due(stream)
+        if state is None:
+            return
+        found = await self._newest_snapshot(stream)
+        if self._is_due(state, last=found.version if found else 0):
+            await self.save_snapshot(stream, state)
+
+    async def save_snapshot(self, stream: Stream, state: S) -> None:
         """Store *state* as a snapshot."""
-        await self._store.snapshots.save(
-            stream,
-            Snapshot(
-                SESSION.name,
-                SESSION.version,
-                state.version,
-                snapshots.code_digest(),
-                snapshots.dehydrate(state),
-            ),
-        )
+        fold = self._projection
+        snapshot = Snapshot(fold.name, fold.version, state.version, self._code_digest, self._form.dump(state))
+        await self._store.snapshots.save(stream, snapshot)
 
-    async def _load(self, stream: Stream, version: int | None) -> _Cached:
+    def _is_due(self, state: S, *, last: int) -> bool:
+        # design §6
+        return state.version - last >= self._form.interval(state)
+
+    async def _newest_snapshot(self, stream: Stream, at_most: int | None = None) -> Snapshot | None:
+        """Return the newest snapshot at or before version *at_most* if this release can use it."""
+        fold = self._projection
+        found = await self._store.snapshots.load(stream, fold.name, fold.version, at_most=at_most)
+        return found if found is not None and found.code_digest == self._code_digest else None
+
+    async def _load(self, stream: Stream, version: int | None) -> _Cached[S]:
         """Return the state of the newest usable snapshot at or before *version*, or the initial one."""
-        found = await self._store.snapshots.load(stream, SESSION.name, SESSION.version, at_most=version)
-        if found is None or found.code_digest != snapshots.code_digest():
-            return _Cached(SESSION.initial, 0)
+        found = await self._newest_snapshot(stream, version)
+        if found is None:
+            return _Cached(self._projection.initial, 0)
         try:
-            stored = snapshots.load(found.state)
+            needed, hydrate = self._form.load(found.state)
         except msgspec.MsgspecError:
-            return _Cached(SESSION.initial, 0)
-        events = [decode(event) for event in await self._store.events.read_versions(stream, stored.needed)]
-        return _Cached(snapshots.hydrate(stored, events), found.version)
+            return _Cached(self._projection.initial, 0)
+        events = await self._store.events.read_versions(stream, needed) if needed else []
+        return _Cached(hydrate(map(decode, events)), found.version)
 
-    async def _catch_up(self, stream: Stream, state: SessionState, until: int | None) -> SessionState:
+    async def _catch_up(self, stream: Stream, state: S, until: int | None) -> S:
         while until is None or state.version < until:
             page = await self._store.events.read_stream(stream, after=state.version, until=until, limit=_PAGE)
             for stored in page:
                 if stored.version != state.version + 1:
                     raise LogCorrupted(f"version {state.version + 1} is missing; run `memory-ledger verify`")
-                state = evolve(state, decode(stored))
+                state = self._projection.evolve(state, decode(stored))
             if len(page) < _PAGE:
                 break
         return state
 
-    def _keep(self, stream: Stream, state: SessionState, snapshot_version: int) -> SessionState:
+    def _keep(self, stream: Stream, state: S, snapshot_version: int) -> S:
         """Cache *state* unless a newer one came meanwhile; return the newest."""
         cached = self._cache.get(stream.stream_id.int)
         if cached is not None:

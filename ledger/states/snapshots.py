@@ -4,8 +4,9 @@ It copies no content: it stays small, all snapshots of a session grow with its l
 erased from the log is in no snapshot. To read a snapshot, read the events that it names too.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, Final
 
 import msgspec
 
@@ -25,7 +26,7 @@ from ledger.events import (
     RecordedEvent,
 )
 from ledger.session.state import SESSION, SessionState
-from ledger.states.fold_results import fold_digest
+from ledger.states.loading import SnapshotForm
 from projections import config, ranges
 from projections.compactions import Compactions, Failures, InFlight
 from projections.entries import Entry, added, edited
@@ -101,18 +102,6 @@ _encoder = msgspec.json.Encoder(enc_hook=_to_plain)
 _decoder = msgspec.json.Decoder(_Stored, dec_hook=_from_plain)
 
 
-class Dehydrated(msgspec.Struct, frozen=True):
-    """A stored state, and the versions of the events that `hydrate` needs."""
-
-    state: _Stored
-    needed: Ranges
-
-
-def is_due(state: SessionState, *, last: int) -> bool:
-    """Return whether a snapshot of *state* is due; the *last* one is at that version. Source: design §6."""
-    return state.version - last >= max(EVERY_EVENTS, len(state.window.entries) // 2)
-
-
 def dehydrate(state: SessionState) -> bytes:
     """Return *state* as bytes that hold no content."""
     entries = state.window.entries
@@ -144,12 +133,8 @@ def dehydrate(state: SessionState) -> bytes:
     )
 
 
-def load(state: bytes) -> Dehydrated:
-    """Return the stored state in *state*.
-
-    Raises:
-        msgspec.MsgspecError: the bytes have another shape; the caller replays instead.
-    """
+def load(state: bytes) -> tuple[Ranges, Callable[[Iterable[RecordedEvent]], SessionState]]:
+    """Return the versions of the events that the stored *state* needs, and a function from them to the state."""
     stored = _decoder.decode(state)
     singles = {
         *stored.summaries,
@@ -158,12 +143,10 @@ def load(state: bytes) -> Dehydrated:
         *(at for at, _ in stored.working.data),
         *(at for memory in stored.working.memories for at in memory[:2] if at is not None),
     }
-    return Dehydrated(stored, ranges.union([stored.entries, ranges.ranges_of(sorted(singles))]))
+    return ranges.union([stored.entries, ranges.ranges_of(sorted(singles))]), partial(_hydrated, stored)
 
 
-def hydrate(dehydrated: Dehydrated, events: Iterable[RecordedEvent]) -> SessionState:
-    """Return the state with the content of *events*, those at the versions needed."""
-    stored = dehydrated.state
+def _hydrated(stored: _Stored, events: Iterable[RecordedEvent]) -> SessionState:
     by_version = {event.version: event for event in events}
     loaded = config.load(stored.config)
     entries = [_entry(by_version[version]) for version in ranges.versions(stored.entries)]
@@ -200,11 +183,6 @@ def hydrate(dehydrated: Dehydrated, events: Iterable[RecordedEvent]) -> SessionS
         working=_working(stored.working, by_version),
         writes=stored.writes,
     )
-
-
-def code_digest() -> bytes:
-    """Return the digest of the fold: a stored state with another digest is not valid here (design §6)."""
-    return fold_digest(SESSION.name, SESSION.version)
 
 
 def _without_content(working: WorkingMemory) -> _Working:
@@ -279,3 +257,12 @@ def _progress(loaded: config.MemoryConfig, key: str, raw: msgspec.Raw) -> Any:
     fold = COMPACTIONS[compaction.type].progress if compaction else None
     assert fold is not None, "progress is stored only for strategies of the config"
     return msgspec.json.decode(raw, type=fold.state)
+
+
+#: The snapshots of sessions.
+SESSIONS: Final = SnapshotForm(
+    SESSION,
+    interval=lambda state: max(EVERY_EVENTS, len(state.window.entries) // 2),
+    dump=dehydrate,
+    load=load,
+)

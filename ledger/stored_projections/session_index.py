@@ -27,7 +27,7 @@ class SessionIndex:
     version: Final = VERSION
     keeps: Final = "a row per session, for listings"
 
-    def __init__(self, store: Store, states: States, builds: Builds, *, namespace: str) -> None:
+    def __init__(self, store: Store, states: States[SessionState], builds: Builds, *, namespace: str) -> None:
         self._store = store
         self._states = states
         self._builds = builds

@@ -17,6 +17,7 @@ from ledger.names import NO_SESSIONS, named_stream, stored_stream
 from ledger.ports import AppendRequest, Clock, Store, StreamWrite
 from ledger.session.commands import OpenSession
 from ledger.session.decisions import decide
+from ledger.session.state import SessionState
 from ledger.states.loading import States
 from ledger.tokenizers import entry_event
 from ledger.transfer.copying import copied
@@ -53,7 +54,7 @@ class _Rereadable:
 class FileImport:
     """Imports files into one namespace. Imports start no compaction (R-CMP-8)."""
 
-    def __init__(self, store: Store, states: States, clock: Clock, *, namespace: str, actor: str) -> None:
+    def __init__(self, store: Store, states: States[SessionState], clock: Clock, *, namespace: str, actor: str) -> None:
         self._store = store
         self._states = states
         self._clock = clock

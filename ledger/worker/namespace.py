@@ -8,9 +8,10 @@ from ledger.application.handle import NamespaceHandle
 from ledger.contention import until_uncontended
 from ledger.errors import EmbedderFailed, VersionConflict
 from ledger.ids import Stream
-from ledger.jobs import Backlogs, JobIndex, WorkPlan
+from ledger.jobs import JobIndex, WorkPlan
 from ledger.ports import Store, Summarizer
 from ledger.session.state import SessionState
+from ledger.states.loading import States
 from projections.backlog import Backlog
 
 log = logging.getLogger("ledger")
@@ -23,7 +24,7 @@ _KEEP_REQUESTS_DAYS: Final = 7  # trust R-6
 class WorkedNamespace:
     """A handle with the worker as actor, and the jobs of the namespace."""
 
-    def __init__(self, handle: NamespaceHandle, plan: WorkPlan, backlogs: Backlogs) -> None:
+    def __init__(self, handle: NamespaceHandle, plan: WorkPlan, backlogs: States[Backlog]) -> None:
         self.handle = handle
         self.backlogs = backlogs
         self.jobs = JobIndex(

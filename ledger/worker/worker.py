@@ -14,9 +14,10 @@ from uuid import UUID
 from ledger.application.services import Services
 from ledger.errors import LedgerError, Unreadable
 from ledger.ids import namespace_id
-from ledger.jobs import Backlogs, WorkPlan
+from ledger.jobs import BACKLOGS, WorkPlan
 from ledger.ports import NamespaceInfo
 from ledger.ports.jobs import Job
+from ledger.states.loading import States
 from ledger.worker.attempts import Attempts
 from ledger.worker.namespace import ACTOR, WorkedNamespace
 from ledger.worker.settings import WorkerSettings, load_worker_settings
@@ -51,7 +52,7 @@ class Worker:
             compaction_lease_s=services.compaction_lease_s,
             index_all=self._settings.index_all_messages_in_long_term_memory,
         )
-        self._backlogs = Backlogs(services.store, capacity=_CACHED_BACKLOGS)
+        self._backlogs = States(services.store, BACKLOGS, capacity=_CACHED_BACKLOGS)
         self._kinds = self._settings.kinds(extracts=services.compactor.default_summarizer.method == "llm")
         self._only = None if namespaces is None else tuple(dict.fromkeys(namespaces))
         self._namespaces: OrderedDict[str, WorkedNamespace] = OrderedDict()

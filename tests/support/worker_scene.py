@@ -15,6 +15,7 @@ from ledger.long_term_memory.results import LongTermRecord
 from ledger.ports import Store
 from ledger.session.commands import ChangeConfig
 from ledger.states.loading import States
+from ledger.states.snapshots import SESSIONS
 from ledger.summarizers import SummarizerChoice
 from ledger.worker import Worker, WorkerSettings, load_worker_settings
 from ledger.worker.namespace import WorkedNamespace
@@ -94,7 +95,7 @@ class Scene:
 
     async def append(self, *events: Event) -> None:
         """Append events as they are."""
-        state = await States(self.store).current(self.stream)
+        state = await States(self.store, SESSIONS).current(self.stream)
         request = append_request(self.stream, events, expected_version=state.version, clock=SystemClock(), actor="")
         await self.store.events.append(request)
 
@@ -128,6 +129,6 @@ class Scene:
 
     async def flags(self) -> list[bool]:
         """Return, for each active message, whether memories were extracted from it."""
-        state = await States(self.store).current(self.stream)
+        state = await States(self.store, SESSIONS).current(self.stream)
         marked = {version for first, last in state.working.flags.extracted for version in range(first, last + 1)}
         return [entry.version in marked for entry in state.window.entries]

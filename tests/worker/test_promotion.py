@@ -8,6 +8,7 @@ from ledger.events import MemoryEdited, MemoryFields, MemoryRemoved
 from ledger.long_term_memory import LongTermMemory
 from ledger.ports import Store
 from ledger.states.loading import States
+from ledger.states.snapshots import SESSIONS
 from ledger.worker.promotion import promote
 from tests.support.worker_scene import Scene, work, worked
 
@@ -25,7 +26,7 @@ async def test_a_memory_becomes_a_record_and_has_its_time(scene: Scene, store: S
     )
     (promoted,) = await scene.events("memory.promoted")
     assert (promoted.memory_version, promoted.record_id) == (version, "m1")
-    state = await States(store).current(scene.stream)
+    state = await States(store, SESSIONS).current(scene.stream)
     assert state.working.memories[0].persisted_at is not None
     assert await work(store, namespace) == 0
 
@@ -124,7 +125,7 @@ async def test_each_message_becomes_a_record_where_that_is_asked_for(
     assert records["e1"].created_at == datetime(2026, 1, 1, tzinfo=UTC)
     (indexed,) = await scene.events("entries.indexed")
     assert indexed.covered == ((2, 4),)
-    state = await States(store).current(scene.stream)
+    state = await States(store, SESSIONS).current(scene.stream)
     assert all(state.working.flags.persisted_at(version) is not None for version in (2, 3, 4))
     assert await work(store, namespace, index_all_messages_in_long_term_memory=True) == 0
 
