@@ -23,7 +23,7 @@ examples.load_profile()
 DATA = Path(__file__).parents[2] / "shared" / "data"
 
 #: Fixtures that start a server: who uses one needs PostgreSQL.
-STARTING = {"server", "server_15", "victim", "new_data"}
+STARTING = {"server", "server_15", "killable", "new_data"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

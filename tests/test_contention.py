@@ -11,7 +11,7 @@ from ledger.errors import InvalidInput, SummarizerFailed, Unavailable, VersionCo
 from ledger.ports import SummaryText
 
 
-async def test_an_attempt_is_made_again_until_no_other_writer_comes_first() -> None:
+async def test_an_attempt_is_repeated_until_no_other_writer_comes_first() -> None:
     async def attempt(number: int) -> str:
         if number < 3:
             raise VersionConflict(current=number, expected=0)
@@ -22,7 +22,7 @@ async def test_an_attempt_is_made_again_until_no_other_writer_comes_first() -> N
         await until_uncontended(attempt, attempts=3, message="busy")
 
 
-async def test_an_attempt_that_fails_otherwise_is_not_made_again() -> None:
+async def test_an_attempt_that_fails_otherwise_is_not_repeated() -> None:
     created: list[int] = []
 
     async def attempt(number: int) -> None:
@@ -34,7 +34,7 @@ async def test_an_attempt_that_fails_otherwise_is_not_made_again() -> None:
     assert created == [0]
 
 
-def asking() -> Generator[str, SummaryText, list[str]]:
+def questions() -> Generator[str, SummaryText, list[str]]:
     """Ask twice, and tell what came of it."""
     heard = [(yield "first").text]
     try:
@@ -51,10 +51,10 @@ async def answer(request: str) -> SummaryText:
 
 
 async def test_answers_are_sent_to_the_generator_and_failures_thrown_in() -> None:
-    assert await drive(asking(), answer) == ["to the first", "empty"]  # type: ignore[arg-type]
+    assert await drive(questions(), answer) == ["to the first", "empty"]  # type: ignore[arg-type]
 
 
 def test_what_waits_for_nothing_runs_without_an_event_loop_and_nothing_else_does() -> None:
-    assert run_at_once(drive(asking(), answer)) == ["to the first", "empty"]  # type: ignore[arg-type]
+    assert run_at_once(drive(questions(), answer)) == ["to the first", "empty"]  # type: ignore[arg-type]
     with pytest.raises(RuntimeError, match="waits"):
         run_at_once(asyncio.sleep(0))

@@ -50,7 +50,7 @@ def salted_hello() -> bytes:
     return bytes(range(16)) + b'{"content":"hello","role":"user"}'
 
 
-def test_an_event_without_key_hashes_as_H21_says() -> None:
+def test_an_event_without_key_hashes_as_in_H21() -> None:
     """trust H-1, H-17, H-21."""
     event = placed(1, ZERO_HASH, salted_hello())
     assert frame(event, ZERO_HASH).hex() == FRAME_21
@@ -59,7 +59,7 @@ def test_an_event_without_key_hashes_as_H21_says() -> None:
     assert event.hash.hex() == H21
 
 
-def test_an_event_with_key_hashes_as_H22_says() -> None:
+def test_an_event_with_key_hashes_as_in_H22() -> None:
     """trust H-17, H-22."""
     event = placed(2, bytes.fromhex(H21), bytes(range(48)), codec=2, keyed=True)
     assert len(frame(event, bytes.fromhex(H21))) == 242
@@ -67,7 +67,7 @@ def test_an_event_with_key_hashes_as_H22_says() -> None:
     assert event.hash.hex() == "4d754520beb7b45c968b784640842a4fe17c38b117b0cfe32868454ba719b5e6"
 
 
-def test_the_first_event_with_the_key_of_the_second_hashes_as_H23_says() -> None:
+def test_the_first_event_with_the_key_of_the_second_hashes_as_in_H23() -> None:
     """trust H-23."""
     event = placed(1, ZERO_HASH, salted_hello(), keyed=True)
     assert event.hash.hex() == "a49ed06f2fb42b3513f2cd3294451e4359f6a6caedac624bb53122a7930a580f"
@@ -77,7 +77,7 @@ def test_the_first_event_with_the_key_of_the_second_hashes_as_H23_says() -> None
     ("user", "stream_id"),
     [("user-1", "aec5f513-48b3-5cce-9900-dacbe974ece3"), (None, "47292b41-86b3-5af2-8ba1-b83eb9d5f629")],
 )
-def test_ids_follow_from_names_as_R1_says(user: str | None, stream_id: str) -> None:
+def test_ids_follow_from_names_as_in_R1(user: str | None, stream_id: str) -> None:
     assert namespace_id("default") == UUID("770777c6-17ab-5327-9ac5-fc74a97aa437")
     assert Stream.of("default", "session-1", user).stream_id == UUID(stream_id)
 

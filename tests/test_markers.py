@@ -21,5 +21,5 @@ def test_a_test_that_uses_the_server_is_marked(request: pytest.FixtureRequest, s
 
 def test_files_of_one_group_are_for_one_worker() -> None:
     killed, cut = scope_of("tests/faults/test_killed_server.py"), scope_of("tests/server/compat/test_store_cut.py")
-    assert killed == cut == "group victim"
+    assert killed == cut == "group killed servers"
     assert scope_of("tests/test_markers.py") == "tests/test_markers.py"

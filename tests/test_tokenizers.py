@@ -88,7 +88,7 @@ def no_vocabulary(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[N
 
 
 @pytest.mark.usefixtures("no_vocabulary")
-def test_without_a_vocabulary_counts_are_approximate_and_the_event_says_so() -> None:
+def test_without_a_vocabulary_counts_are_approximate_and_the_event_is_marked() -> None:
     """R-TOK-2."""
     added = entry_event(message("Hello, how are you?"), write_id="w", entry_id="e", tokenizer="o200k_base")
     assert (added.tokens, added.tokenizer, added.fallback) == (5, "approximate", True)

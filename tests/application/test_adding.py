@@ -66,7 +66,7 @@ def fields_of(entry: Entry | EntryAdded) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("name", ADDERS)
-async def test_each_adder_records_what_the_seed_says(anywhere: MemoryLedger, name: str) -> None:
+async def test_each_adder_records_the_fields_of_the_seed(anywhere: MemoryLedger, name: str) -> None:
     add, expected = ADDERS[name]
     receipt = await add(anywhere)
     (entry,) = await anywhere.get_active_entries("s")

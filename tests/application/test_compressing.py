@@ -148,7 +148,7 @@ async def test_of_two_compressions_at_once_one_is_done__I_52(anywhere: MemoryLed
     assert (types.count("compaction.requested"), types.count("compaction.completed")) == (1, 1)
 
 
-async def test_a_compression_that_fails_says_so_and_takes_nothing_away(small: MemoryLedger) -> None:
+async def test_a_failed_compression_is_reported_and_removes_nothing(small: MemoryLedger) -> None:
     small.set_summarizer("s", lambda prompt: " \n")
     await small.update_config("s", {"autoCompress": False})
     await talk(small, 6)

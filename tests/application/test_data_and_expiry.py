@@ -78,7 +78,7 @@ async def test_an_expired_session_resumes_if_it_is_configured(store: Store, name
     assert len(await ledger.get_events("s", type="session.restored")) == 1
 
 
-@pytest.mark.parametrize("reconstruct", [False, True], ids=["gone", "comes back"])
+@pytest.mark.parametrize("reconstruct", [False, True], ids=["removed", "created again"])
 async def test_no_write_revives_an_expired_session_by_itself(store: Store, namespace: str, reconstruct: bool) -> None:
     """http W-21, W-60: it is resumed by an event that says so, or what was in it is not there."""
     clock = SetClock()

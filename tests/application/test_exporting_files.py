@@ -82,7 +82,7 @@ async def test_every_version_of_a_copy_reads_as_in_the_original(anywhere: Memory
         assert (first.text, first.messages, first.tokens) == (other.text, other.messages, other.tokens)
 
 
-async def test_the_same_file_twice_is_no_event_and_says_so__I_70(anywhere: MemoryLedger, namespace: str) -> None:
+async def test_the_same_file_twice_writes_no_event_and_reports_it__I_70(anywhere: MemoryLedger, namespace: str) -> None:
     await a_session(anywhere)
     original = await lines_of(anywhere)
     before = await anywhere._handle.services.store.events.overview(namespace_id(namespace))

@@ -117,7 +117,7 @@ async def test_what_is_no_database_url_is_refused__I_61(name: str) -> None:
 
 
 @pytest.mark.postgres
-async def test_a_database_without_our_schema_says_what_to_run(server: Server, app_login: str) -> None:
+async def test_a_database_without_our_schema_names_the_command_to_run(server: Server, app_login: str) -> None:
     with server.fresh(migrated=False) as empty:
         with pytest.raises(MigrationNeeded) as fault:
             async with MemoryLedger.open(server.url_of(app_login, empty)):

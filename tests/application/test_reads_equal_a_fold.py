@@ -62,7 +62,7 @@ async def check_audits(lived: Lived, lineage: Lineage) -> None:
             assert found.lines == seen(context, event, lineage).lines
 
 
-async def test_an_audit_says_what_a_fold_of_the_lineage_says(lived: Lived) -> None:
+async def test_an_audit_equals_a_fold_of_the_lineage(lived: Lived) -> None:
     await check_audits(lived, LINEAGE.fold(lived[1]))
 
 

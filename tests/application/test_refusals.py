@@ -14,11 +14,11 @@ from ledger.session.drafts import EntryDraft
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
 from tests.support import refusals
-from tests.support.query_refusals import ASKING, ASKING_NOBODY
+from tests.support.query_refusals import QUERIES, QUERIES_WITHOUT_USER
 from tests.support.refusals import BATCHES, ENTRIES, NAMES, SAID, WRITING, Refusal, hundred
 
-READING = {**refusals.READING, **ASKING_NOBODY}
-LOOKING_BACK = {**refusals.LOOKING_BACK, **ASKING}
+READING = {**refusals.READING, **QUERIES_WITHOUT_USER}
+LOOKING_BACK = {**refusals.LOOKING_BACK, **QUERIES}
 ALL = {**WRITING, **READING, **LOOKING_BACK}
 
 
@@ -63,7 +63,7 @@ async def missed(ledger: MemoryLedger, names: Iterable[str]) -> list[str]:
 
 def test_no_two_cases_have_one_name() -> None:
     assert len(ALL) == sum(
-        map(len, (ENTRIES, BATCHES, NAMES, refusals.READING, refusals.LOOKING_BACK, ASKING_NOBODY, ASKING))
+        map(len, (ENTRIES, BATCHES, NAMES, refusals.READING, refusals.LOOKING_BACK, QUERIES_WITHOUT_USER, QUERIES))
     )
 
 

@@ -265,7 +265,7 @@ def test_a_handler_that_still_runs_when_the_ledger_closes_may_use_it() -> None:
     assert seen == [1]
 
 
-async def test_a_closed_ledger_says_so() -> None:
+async def test_a_closed_ledger_refuses_calls() -> None:
     async with MemoryLedger.open(namespace="closed", store=InMemoryStore()) as ledger:
         await ledger.add_user_message("s", "one")
     with pytest.raises(Unavailable, match="closed"):

@@ -108,7 +108,7 @@ async def test_looking_back_writes_nothing(anywhere: MemoryLedger) -> None:
     assert await anywhere.get_events("s") == events
 
 
-async def test_a_diff_tells_what_only_one_version_showed(anywhere: MemoryLedger) -> None:
+async def test_a_diff_lists_what_only_one_version_showed(anywhere: MemoryLedger) -> None:
     await anywhere.update_config("s", SMALL)
     await talk(anywhere, 5)
     await anywhere.edit_entry("s", (await anywhere.get_active_entries("s"))[4].entry_id, "edited")
@@ -140,7 +140,7 @@ async def test_an_unknown_session_reads_as_empty(anywhere: MemoryLedger) -> None
     assert (context.messages, context.tokens, context.rolling) == ([], 0, {"interactions": [], "summaries": []})
 
 
-async def test_a_fold_of_ones_own_runs_over_the_events_up_to_a_version(anywhere: MemoryLedger) -> None:
+async def test_a_callers_own_fold_runs_over_the_events_up_to_a_version(anywhere: MemoryLedger) -> None:
     """design §3: a projection is a fold anybody may add."""
 
     def count(words: int, event: RecordedEvent) -> int:

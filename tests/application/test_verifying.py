@@ -43,7 +43,7 @@ DAMAGE = {
     "a type": (lambda event: replace(event, type="entry.removed"), 1, "hash"),
     "a version": (lambda event: replace(event, version=9), 1, "version 3 is missing"),
     "a position": (lambda event: replace(event, position=9), 3, "position 3 is missing"),
-    "a payload gone": (lambda event: replace(event, payload=None), 1, "payload is missing"),
+    "a payload removed": (lambda event: replace(event, payload=None), 1, "payload is missing"),
 }
 
 

@@ -103,7 +103,7 @@ def test_sessions(trip: Cli) -> None:
     assert len(trip.json("sessions", "--limit", "1")["sessions"]) == 1
 
 
-def test_an_empty_namespace_says_what_to_do(cli: Cli) -> None:
+def test_an_empty_namespace_shows_what_to_do(cli: Cli) -> None:
     assert cli.json("sessions") == {"sessions": []}
     assert "memory-ledger add SESSION TEXT" in cli("sessions").out
     assert cli.json("verify") == {"verdict": "OK-CHAINED", "checked": 0, "findings": []}
@@ -328,7 +328,7 @@ def test_settings_come_from_the_environment(cli: Cli, monkeypatch: pytest.Monkey
     assert {event["actor"] for event in cli.json("timeline", "s")["events"]} == {"me"}
 
 
-def test_every_command_has_help_that_says_what_it_does(cli: Cli) -> None:
+def test_every_command_has_help(cli: Cli) -> None:
     overview = cli.try_("--help", where=[])
     assert overview.code == 0
     from tests.cli.test_refusals import COMMANDS  # noqa: PLC0415 - its table names them all

@@ -57,7 +57,7 @@ def test_its_schema_is_the_newest(own: Cli) -> None:
     assert own("db", "upgrade").out == f"revision {value['after']}, as before\n"
 
 
-def test_its_login_is_weaker_and_doctor_says_so(own: Cli) -> None:
+def test_its_login_has_fewer_rights_and_doctor_reports_it(own: Cli) -> None:
     """trust V-9: exit code 3."""
     ran = own.try_("doctor", "--json")
     assert (ran.code, ran.err) == (3, "")
@@ -72,7 +72,7 @@ def test_requests_are_pruned_and_events_are_not(own: Cli) -> None:
     assert own.json("add", "s", "hello", "--idempotency-key", "k")["replayed"] is True
 
 
-def test_a_server_of_ones_own_is_upgraded_and_restored_by_its_owner(cli: Cli, server: Server) -> None:
+def test_a_users_own_server_is_upgraded_and_restored_by_its_owner(cli: Cli, server: Server) -> None:
     """Exit code 4 before, 0 after."""
     cli("add", "s", "hello")
     cli("export", "--all", "-o", "all.jsonl")
@@ -115,7 +115,7 @@ def test_what_was_tampered_with_is_found(server: Server, fresh_database: str, ap
     assert cli.try_("verify", "other").code == 0
 
 
-def test_the_demo_runs_and_proves_what_it_says(cli: Cli) -> None:
+def test_the_demo_runs_and_proves_its_claims(cli: Cli) -> None:
     ran = cli.try_("demo", "--json", where=[])
     assert (ran.code, ran.err) == (0, "")
     answers = json.loads(ran.out)

@@ -29,7 +29,7 @@ def test_the_page_lists_the_codes_of_the_code() -> None:
     assert set(exit_codes()) == IN_CODE
 
 
-def test_the_codes_mean_what_the_page_says() -> None:
+def test_the_exit_codes_are_those_of_the_page() -> None:
     """Each of them is shown by a command in the other files here."""
     meaning = exit_codes()
     assert "not available" in meaning[app.UNAVAILABLE]

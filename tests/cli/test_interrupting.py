@@ -120,7 +120,7 @@ def long(cli: Cli) -> Cli:
 
 
 @pytest.mark.parametrize("arguments", [["export", "s"], ["show", "s", "--full"]])
-def test_a_reader_who_has_seen_enough_is_no_error(long: Cli, arguments: list[str]) -> None:
+def test_a_pipe_closed_by_its_reader_is_no_error(long: Cli, arguments: list[str]) -> None:
     """As in `memory-ledger export s | head -1`."""
     with long.process(*arguments) as process:
         assert process.stdout is not None

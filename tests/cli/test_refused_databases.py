@@ -57,7 +57,9 @@ def test_a_data_directory_that_can_be_none_is_said(cli: Cli, file: File, name: s
 
 
 @pytest.mark.parametrize("name", [name for name in CONNECTING if name != "db upgrade"])
-def test_a_database_without_our_schema_says_what_to_run(cli: Cli, without_schema: str, file: File, name: str) -> None:
+def test_a_database_without_our_schema_names_the_command_to_run(
+    cli: Cli, without_schema: str, file: File, name: str
+) -> None:
     file([{"role": "user", "content": "hello"}], "transcript.json")
     if name == "db restore":
         cli("add", "s", "hello")

@@ -31,7 +31,7 @@ def test_what_is_no_readable_file_is_refused__I_60(talked: Cli, name: str) -> No
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
 @pytest.mark.parametrize("name", TAKING_FILES)
-def test_a_file_one_may_not_read_is_refused__I_60(talked: Cli, name: str) -> None:
+def test_a_file_without_read_permission_is_refused__I_60(talked: Cli, name: str) -> None:
     Path("secret").touch(0)
     check_one_line(talked.try_(*(part.format("secret") for part in TAKING_FILES[name])))
 

@@ -19,7 +19,7 @@ def with_message(cli: Cli, file: object) -> Cli:
     return cli
 
 
-def test_a_worker_without_a_model_says_so_and_leaves_the_messages(with_message: Cli) -> None:
+def test_a_worker_without_a_model_reports_it_and_leaves_the_messages(with_message: Cli) -> None:
     ran = with_message.try_("worker", "--once")
     assert ran.code == 0
     assert "no model is set" in ran.out

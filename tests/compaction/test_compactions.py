@@ -140,7 +140,7 @@ def test_one_token_less_than_its_source_is_a_gain() -> None:
 
 
 @pytest.mark.parametrize(("answer", "error"), [(raises, "error"), (" ", "empty"), (too_long, "no_gain")])
-def test_the_heuristic_is_the_fallback_if_the_config_says_so(answer, error: str) -> None:
+def test_the_heuristic_is_the_fallback_if_configured(answer, error: str) -> None:
     """R-CMP-6, R-000-10: and the error is recorded."""
     session, job = in_flight({**SMALL, "on_failure": "heuristic"}, "u100 a100 u100 a100 u100")
     done = session.answer(job, Scripted(answer))
@@ -156,10 +156,10 @@ def test_a_heuristic_that_gains_nothing_fails_too() -> None:
     assert (type(failed), failed.reason) == (CompactionFailed, "no_gain")
 
 
-@pytest.mark.parametrize("mend", [10_000, 5])
-def test_a_key_that_failed_is_tried_again_after_ever_more_entries__V_CMP_5(mend: int) -> None:
+@pytest.mark.parametrize("failures", [10_000, 5])
+def test_a_key_that_failed_is_tried_again_after_ever_more_entries__V_CMP_5(failures: int) -> None:
     """R-CMP-9."""
-    session = Driven(summarizer=Scripted(*[raises] * mend, exact)).add("u a " * 60)
+    session = Driven(summarizer=Scripted(*[raises] * failures, exact)).add("u a " * 60)
     attempts = [101, 102, 104, 108, 116]
     assert session.entries_at(CompactionFailed) == attempts
     assert session.entries_at(CompactionRequested) == attempts
@@ -252,7 +252,7 @@ def test_only_completed_changes_the_state() -> None:
     assert without_compactions(session) != before
 
 
-def test_a_request_says_what_would_be_done_and_why() -> None:
+def test_a_request_records_its_plan_and_its_reason() -> None:
     """R-CMP-1, R-CMP-3."""
     session, job = in_flight()
     asked = job.asked
@@ -267,7 +267,7 @@ def test_a_request_says_what_would_be_done_and_why() -> None:
     assert asked.config == session.state.config.compactions[0].model_dump(mode="json")
 
 
-def test_a_completion_says_what_came_of_it() -> None:
+def test_a_completion_records_its_result() -> None:
     """R-CMP-3, R-WIF-4, trust M-4."""
     session, job = in_flight()
     done = session.answer(job, Scripted(f"<think>Hm.</think>{text_of(12)}\n"))

@@ -120,7 +120,7 @@ async def test_what_a_process_left_behind_is_abandoned_after_its_lease() -> None
         assert len(await kinds(first)) == 4
 
 
-async def test_closing_the_ledger_gives_up_what_hangs_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_closing_the_ledger_abandons_a_hanging_call_and_logs_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ledger.application.services.CLOSE_GRACE_S", 0.01)
     store = InMemoryStore()
     async with opened(Gate(), store=store) as ledger:

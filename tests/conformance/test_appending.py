@@ -60,7 +60,7 @@ async def test_an_empty_append_writes_nothing(store: Store, stream: Stream) -> N
     assert await store.events.head(stream) == (0, ZERO_HASH)
 
 
-async def test_receipts_say_where_each_event_was_put(store: Store, stream: Stream) -> None:
+async def test_receipts_name_the_place_of_each_event(store: Store, stream: Stream) -> None:
     appended = await append(store, stream, *some_events(3))
     assert appended.receipts == tuple(
         Receipt(event.stream_id, event.version, event.position, event.event_id, event.recorded_us, event.hash)
@@ -150,7 +150,7 @@ async def test_one_event_more_than_32_000_is_refused(store: Store, stream: Strea
     assert await store.events.read_stream(stream) == []
 
 
-async def test_a_stream_id_keeps_the_names_it_was_made_with(store: Store, stream: Stream) -> None:
+async def test_a_stream_id_keeps_the_names_of_its_first_event(store: Store, stream: Stream) -> None:
     await append(store, stream, an_event())
     for user, session in (("user-2", "session-1"), ("user-1", "session-2")):
         forged = Stream(stream.namespace, user, session, stream.namespace_id, stream.stream_id)

@@ -69,7 +69,7 @@ CAUGHT_BY: list[tuple[type[EventStoreDecorator], Check]] = [
     (broken_stores.HasNoStreamLock, of_stream(test_many_requests.test_of_requests_for_the_same_version_the_first_wins)),
     (broken_stores.HasNoStreamLock, random_writers),
     (broken_stores.IgnoresExpectedVersions, of_stream(test_appending.test_no_stream_is_refused_on_an_existing_stream)),
-    (broken_stores.DropsTheLastEvent, of_stream(test_appending.test_receipts_say_where_each_event_was_put)),
+    (broken_stores.DropsTheLastEvent, of_stream(test_appending.test_receipts_name_the_place_of_each_event)),
     (broken_stores.DropsTheLastEvent, random_writers),
     (broken_stores.WritesStreamByStream, of_two(test_appending.test_one_stale_stream_refuses_the_whole_request)),
     (

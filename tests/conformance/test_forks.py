@@ -142,7 +142,7 @@ async def test_a_fork_of_a_fork_reaches_back_through_both(store: Store, stream: 
     assert await store.events.lineage(named(stream, "unknown")) == []
 
 
-async def test_heads_say_where_streams_were_forked(store: Store, stream: Stream) -> None:
+async def test_heads_record_where_streams_were_forked(store: Store, stream: Stream) -> None:
     child = await a_fork(store, stream)
     _, heads = await store.events.overview(stream.namespace_id) or pytest.fail("the namespace is unknown")
     found = {head.stream_id: (head.version, head.parent_id, head.parent_version) for head in heads}
@@ -189,7 +189,7 @@ async def test_a_fork_with_a_key_is_carried_out_once(store: Store, stream: Strea
     assert await versions(store, child) == [1, 2, 3, 4, 5]
 
 
-async def test_of_many_who_fork_into_one_name_one_wins(store: Store, stream: Stream, other: Stream) -> None:
+async def test_of_many_forks_into_one_name_one_wins(store: Store, stream: Stream, other: Stream) -> None:
     await append(store, stream, *some_events(4, "one"))
     await append(store, other, *some_events(4, "other"))
     child = named(stream, "fork")

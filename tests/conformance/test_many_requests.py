@@ -48,7 +48,7 @@ async def test_of_requests_for_the_same_version_the_first_wins(store: Store, str
     assert all(answer.current == 1 for answer in answers if isinstance(answer, VersionConflict))
 
 
-async def test_the_order_of_each_caller_is_kept(store: Store, stream: Stream) -> None:
+async def test_the_order_of_each_caller_stays(store: Store, stream: Stream) -> None:
     async def caller() -> list[UUID]:
         events = some_events(15)
         for event in events:

@@ -66,7 +66,7 @@ async def test_items_are_found_with_all_their_versions(store: Store, stream: Str
     assert await store.events.find_items(other, ["a", "c"]) == {"c": [1]}
 
 
-async def test_many_items_are_found_in_one_question(store: Store, stream: Stream) -> None:
+async def test_many_items_are_found_in_one_query(store: Store, stream: Stream) -> None:
     await append(store, stream, *(an_event(item_id=f"item-{number}") for number in range(1_000)))
     found = await store.events.find_items(stream, [f"item-{number}" for number in range(1_000)])
     assert found == {f"item-{number}": [number + 1] for number in range(1_000)}
@@ -131,7 +131,7 @@ async def test_the_overview_has_the_counter_and_every_head(store: Store, stream:
         assert (head.version, head.head_hash) == await store.events.head(known)
 
 
-async def test_the_identity_of_a_ledger_is_kept(store: Store, stream: Stream) -> None:
+async def test_the_identity_of_a_ledger_does_not_change(store: Store, stream: Stream) -> None:
     await append(store, stream, an_event())
     first = await store.events.namespace(stream.namespace_id)
     await append(store, stream, an_event())

@@ -177,7 +177,7 @@ async def test_tools_are_found_by_name_and_by_what_they_said(ledger: MemoryLedge
     assert [item.version for item in await ledger.search("Lisbon")] == [2]
 
 
-async def test_searching_catches_up_first_unless_told_not_to(ledger: MemoryLedger) -> None:
+async def test_searching_catches_up_first_unless_disabled(ledger: MemoryLedger) -> None:
     """design §6: a reader sees its own writes."""
     assert await ledger.search("anything") == []
     await ledger.add_user_message("s", "walnut one")

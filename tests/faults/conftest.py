@@ -5,20 +5,20 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.databases import embedded, server_folder
-from tests.support.victim import Victim
+from tests.support.killable_server import KillableServer
 
 
 @pytest.fixture(scope="session")
-def victim() -> Iterator[Victim]:
+def killable() -> Iterator[KillableServer]:
     """A server of these tests' own."""
     with server_folder() as folder, embedded(folder) as server:
-        yield Victim(server, folder)
+        yield KillableServer(server, folder)
 
 
 @pytest.fixture
-def database(victim: Victim) -> Iterator[str]:
-    """A migrated database on the victim."""
-    victim.start()
-    with victim.server.fresh() as name:
+def database(killable: KillableServer) -> Iterator[str]:
+    """A migrated database on the killable server."""
+    killable.start()
+    with killable.server.fresh() as name:
         yield name
-        victim.start()
+        killable.start()

@@ -15,9 +15,9 @@ from ledger.ports import Receipt, Store
 from ledger.stores.postgres import faults
 from ledger.stores.postgres.migration import upgrade
 from tests.support.databases import Server, embedded
+from tests.support.killable_server import KillableServer
 from tests.support.small_disk import filled, small_disk
 from tests.support.store_requests import a_request, a_write, append, some_events
-from tests.support.victim import Victim
 from tests.support.whole_log import assert_whole
 from tests.support.writers_under_load import opened
 
@@ -35,18 +35,18 @@ def disk() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def cramped(disk: Path) -> Iterator[Victim]:
+def cramped(disk: Path) -> Iterator[KillableServer]:
     """A server with its files on that disk, and a migrated database."""
     with embedded(disk) as server:
-        victim = Victim(server, disk)
+        killable = KillableServer(server, disk)
         with server.superuser("postgres") as admin:
             admin.execute("CREATE DATABASE ledger")
         upgrade(server.database(DATABASE))
-        yield victim
+        yield killable
 
 
 @pytest.fixture
-async def store(cramped: Victim) -> Store:
+async def store(cramped: KillableServer) -> Store:
     """The store on that server; it is never opened again."""
     cramped.start()
     async with opened(cramped.target(DATABASE), patience_s=1) as store:
@@ -114,8 +114,8 @@ def use_up_the_log(server: Server) -> None:
             admin.execute("SELECT pg_switch_wal()")
 
 
-async def test_a_server_that_crashes_for_want_of_room_has_kept_what_was_acknowledged(
-    disk: Path, cramped: Victim, store: Store, namespace: str
+async def test_a_server_that_crashes_on_a_full_disk_loses_nothing_acknowledged(
+    disk: Path, cramped: KillableServer, store: Store, namespace: str
 ) -> None:
     """Where its own log finds no room PostgreSQL ends itself, and may have to be started again.
 

@@ -77,13 +77,13 @@ def test_a_command_that_writes_under_the_final_name_is_caught(where: list[str]) 
     [["export", "s"], ["show", "s"], ["show", "s", "--json"]],
     ids=" ".join,
 )
-def test_output_onto_a_full_disk_is_one_line_of_regret(where: list[str], arguments: list[str]) -> None:
+def test_output_onto_a_full_disk_fails_with_one_line(where: list[str], arguments: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         assert_unavailable(run(*where, *arguments, stdout=full), "No space left")
 
 
 @pytest.mark.parametrize("name", ["transcript", "-"])
-def test_an_import_that_finds_no_room_for_its_temporary_file_says_so(
+def test_an_import_without_space_for_its_temporary_file_fails_clearly(
     where: list[str], tmp_path: Path, name: str
 ) -> None:
     transcript = tmp_path / "transcript"
@@ -94,7 +94,7 @@ def test_an_import_that_finds_no_room_for_its_temporary_file_says_so(
         assert_unavailable(done, "No space left")
 
 
-def test_a_server_that_finds_no_room_to_start_says_so() -> None:
+def test_a_server_without_space_to_start_fails_clearly() -> None:
     with small_disk(64 * 1024) as disk:
         server = EmbeddedServer(disk)
         server.start()

@@ -13,7 +13,7 @@ import pytest
 
 from ledger.ports import Receipt
 from tests.support.databases import Server
-from tests.support.writers_under_load import assert_kept, opened
+from tests.support.writers_under_load import assert_stored, opened
 
 pytestmark = pytest.mark.postgres
 
@@ -65,25 +65,27 @@ async def killed_again_and_again(
     await no_backend_left(server, database)
     acknowledged = acknowledged_in(file)
     async with opened(server.target(database)) as store:
-        batches = await assert_kept(store, namespace, acknowledged)
+        batches = await assert_stored(store, namespace, acknowledged)
     print(f"{cycles} kills: {len(acknowledged)} events acknowledged, {batches} batches stored")
 
 
 async def test_no_acknowledged_append_is_lost_by_killing_the_client(
     server: Server, fresh_database: str, namespace: str, tmp_path: Path, seed: int
 ) -> None:
-    await killed_again_and_again(server, fresh_database, namespace, tmp_path / "told", seed, cycles=5)
+    await killed_again_and_again(server, fresh_database, namespace, tmp_path / "acknowledged", seed, cycles=5)
 
 
 @pytest.mark.slow
 async def test_no_acknowledged_append_is_lost_by_killing_the_client_a_hundred_times(
     server: Server, fresh_database: str, namespace: str, tmp_path: Path, seed: int
 ) -> None:
-    await killed_again_and_again(server, fresh_database, namespace, tmp_path / "told", seed, cycles=100)
+    await killed_again_and_again(server, fresh_database, namespace, tmp_path / "acknowledged", seed, cycles=100)
 
 
 async def test_a_client_that_acknowledges_too_early_is_caught(
     server: Server, fresh_database: str, namespace: str, tmp_path: Path, seed: int
 ) -> None:
     with pytest.raises(AssertionError, match=r"[1-9]\d* of \d+ acknowledged events are lost"):
-        await killed_again_and_again(server, fresh_database, namespace, tmp_path / "told", seed, cycles=1, how="early")
+        await killed_again_and_again(
+            server, fresh_database, namespace, tmp_path / "acknowledged", seed, cycles=1, how="early"
+        )

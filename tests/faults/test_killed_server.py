@@ -13,12 +13,12 @@ from ledger.ports import Receipt
 from ledger.stores import embedded
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import Target
+from tests.support.killable_server import KillableServer
 from tests.support.patience import within
 from tests.support.store_requests import an_event, append
-from tests.support.victim import Victim
-from tests.support.writers_under_load import Writer, a_batch, assert_kept, opened, streams_of
+from tests.support.writers_under_load import Writer, a_batch, assert_stored, opened, streams_of
 
-pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("victim")]
+pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("killed servers")]
 
 ANSWERS_WITHIN_S = 5.0
 
@@ -52,7 +52,14 @@ async def at_work(
 
 
 async def killed_again_and_again(
-    victim: Victim, target: Target, namespace: str, seed: int, *, cycles: int, at_least: int = 1, largest: int = 3
+    killable: KillableServer,
+    target: Target,
+    namespace: str,
+    seed: int,
+    *,
+    cycles: int,
+    at_least: int = 1,
+    largest: int = 3,
 ) -> int:
     """Kill the server under load, *cycles* times and until *at_least* events were acknowledged; check what is left.
 
@@ -64,53 +71,53 @@ async def killed_again_and_again(
         done = 0
         while done < cycles or len(acknowledged) < at_least:
             await asyncio.sleep(chance.uniform(0.3, 1.2))
-            await asyncio.to_thread(victim.kill)
+            await asyncio.to_thread(killable.kill)
             started = time.monotonic()
-            await asyncio.to_thread(victim.start)
+            await asyncio.to_thread(killable.start)
             answers = len(acknowledged)
             while len(acknowledged) == answers:
                 assert time.monotonic() < started + within(ANSWERS_WITHIN_S), "it does not answer yet"
                 await asyncio.sleep(0.01)
             done += 1
     async with opened(target) as store:
-        batches = await assert_kept(store, namespace, acknowledged)
+        batches = await assert_stored(store, namespace, acknowledged)
     unknown = sum(writer.unknown for writer in writers)
     print(f"{done} kills: {len(acknowledged)} events acknowledged, {batches} batches stored, {unknown} unknown")
     return unknown
 
 
 async def test_no_acknowledged_append_is_lost_by_killing_the_server(
-    victim: Victim, database: str, namespace: str, seed: int
+    killable: KillableServer, database: str, namespace: str, seed: int
 ) -> None:
-    assert await killed_again_and_again(victim, victim.target(database), namespace, seed, cycles=5) > 0
+    assert await killed_again_and_again(killable, killable.target(database), namespace, seed, cycles=5) > 0
 
 
 @pytest.mark.slow
 async def test_no_acknowledged_append_is_lost_by_killing_the_server_a_hundred_times(
-    victim: Victim, database: str, namespace: str, seed: int
+    killable: KillableServer, database: str, namespace: str, seed: int
 ) -> None:
-    target = victim.target(database)
-    assert await killed_again_and_again(victim, target, namespace, seed, cycles=100, at_least=200_000, largest=30) > 0
+    target = killable.target(database)
+    assert await killed_again_and_again(killable, target, namespace, seed, cycles=100, at_least=200_000, largest=30) > 0
 
 
 async def test_a_server_that_does_not_wait_for_its_disk_is_caught(
-    victim: Victim, database: str, namespace: str, seed: int
+    killable: KillableServer, database: str, namespace: str, seed: int
 ) -> None:
     """The control: without synchronous_commit the same check finds acknowledged appends that are gone."""
-    with victim.settings(synchronous_commit="off", wal_writer_delay="10s", wal_writer_flush_after="1GB"):
-        target = victim.target(database, allow_unsafe=True)
+    with killable.settings(synchronous_commit="off", wal_writer_delay="10s", wal_writer_flush_after="1GB"):
+        target = killable.target(database, allow_unsafe=True)
         with pytest.raises(AssertionError, match=r"[1-9]\d* of \d+ acknowledged events are lost"):
-            await killed_again_and_again(victim, target, namespace, seed, cycles=1)
+            await killed_again_and_again(killable, target, namespace, seed, cycles=1)
 
 
 async def test_half_a_batch_is_caught(namespace: str, seed: int) -> None:
     store, streams, chance = InMemoryStore(), streams_of(namespace), random.Random(seed)
     for number in range(10):
         await store.events.append(a_batch(streams, f"batch-{number}", chance, 3))
-    assert await assert_kept(store, namespace, []) == 10
+    assert await assert_stored(store, namespace, []) == 10
     await append(store, streams[0], an_event("batch-10 1/2"))
     with pytest.raises(AssertionError, match="half-written"):
-        await assert_kept(store, namespace, [])
+        await assert_stored(store, namespace, [])
 
 
 BUSY = "DO $$ BEGIN WHILE clock_timestamp() < statement_timestamp() + interval '1.5 s' LOOP END LOOP; END $$"
@@ -123,22 +130,22 @@ def be_busy(url: str) -> float:
     return time.monotonic()
 
 
-async def test_a_server_starts_as_soon_as_the_last_process_of_the_dead_one_is_gone(
-    victim: Victim, database: str, monkeypatch: pytest.MonkeyPatch
+async def test_a_server_starts_once_the_last_process_of_the_killed_server_ends(
+    killable: KillableServer, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedded, "_GRACE_S", 30.0)
-    orphan = asyncio.create_task(asyncio.to_thread(be_busy, victim.server.database(database)))
+    orphan = asyncio.create_task(asyncio.to_thread(be_busy, killable.server.database(database)))
     await asyncio.sleep(0.3)
-    victim.behead()
-    await asyncio.to_thread(victim.start)
+    killable.kill_postmaster()
+    await asyncio.to_thread(killable.start)
     assert 0 < time.monotonic() - await orphan < 10
 
 
-def test_a_server_starts_although_nobody_has_buried_the_dead_one(victim: Victim) -> None:
+def test_a_server_starts_while_the_killed_postmaster_is_a_zombie(killable: KillableServer) -> None:
     """As in a container whose first process does not wait for orphans."""
-    victim.kill()
-    corpse = victim.unburied_corpse()
+    killable.kill()
+    zombie = killable.zombie_postmaster()
     started = time.monotonic()
-    victim.start()
+    killable.start()
     assert time.monotonic() - started < 10
-    assert corpse.wait() == 0
+    assert zombie.wait() == 0

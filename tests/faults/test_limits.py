@@ -15,12 +15,12 @@ from ledger.ids import Stream
 from ledger.ports import AppendRequest
 from ledger.stores.postgres import PostgresStore, event_store
 from tests.support.databases import Server
+from tests.support.killable_server import KillableServer
 from tests.support.store_requests import a_request, a_write, an_event, append, some_events
-from tests.support.victim import Victim
 from tests.support.whole_log import assert_whole
 from tests.support.writers_under_load import opened
 
-pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("victim")]
+pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("killed servers")]
 
 
 @pytest.fixture
@@ -45,13 +45,13 @@ def all_connections_taken(server: Server) -> Iterator[None]:
 
 
 async def test_a_server_without_free_connections_is_unavailable_until_there_are_some(
-    victim: Victim, database: str, stream: Stream
+    killable: KillableServer, database: str, stream: Stream
 ) -> None:
-    with victim.settings(restart=True, max_connections="8"):
-        async with opened(victim.target(database), patience_s=0.5) as store:
-            with all_connections_taken(victim.server):
+    with killable.settings(restart=True, max_connections="8"):
+        async with opened(killable.target(database), patience_s=0.5) as store:
+            with all_connections_taken(killable.server):
                 with pytest.raises(DatabaseUnavailable):
-                    await PostgresStore.open(victim.target(database))
+                    await PostgresStore.open(killable.target(database))
                 with pytest.raises(DatabaseUnavailable):
                     await append(store, stream, *some_events(3))
                 assert await store.events.read_stream(stream) == []
@@ -59,10 +59,10 @@ async def test_a_server_without_free_connections_is_unavailable_until_there_are_
             await assert_whole(store, stream.namespace, appended.receipts)
 
 
-async def test_an_append_waits_for_a_free_connection(victim: Victim, database: str, stream: Stream) -> None:
-    with victim.settings(restart=True, max_connections="8"):
-        async with opened(victim.target(database)) as store:
-            with all_connections_taken(victim.server):
+async def test_an_append_waits_for_a_free_connection(killable: KillableServer, database: str, stream: Stream) -> None:
+    with killable.settings(restart=True, max_connections="8"):
+        async with opened(killable.target(database)) as store:
+            with all_connections_taken(killable.server):
                 waiting = asyncio.create_task(append(store, stream, an_event()))
                 await asyncio.sleep(0.5)
                 assert not waiting.done()
@@ -88,13 +88,13 @@ def limited(server: Server, database: str, name: str, value: str) -> None:
 @pytest.mark.parametrize("limit", ["statement_timeout", "lock_timeout"])
 @pytest.mark.parametrize("group_commit", [True, False], ids=["grouped", "alone"])
 async def test_appends_that_take_too_long_are_refused_and_leave_nothing(
-    victim: Victim, database: str, stream: Stream, limit: str, group_commit: bool
+    killable: KillableServer, database: str, stream: Stream, limit: str, group_commit: bool
 ) -> None:
-    async with opened(victim.target(database)) as store:
+    async with opened(killable.target(database)) as store:
         first = await append(store, stream, an_event())
-    limited(victim.server, database, limit, "100ms")
-    async with opened(victim.target(database), group_commit=group_commit, patience_s=0.5) as store:
-        with locked(victim.server, database, stream):
+    limited(killable.server, database, limit, "100ms")
+    async with opened(killable.target(database), group_commit=group_commit, patience_s=0.5) as store:
+        with locked(killable.server, database, stream):
             started = time.monotonic()
             appends = (append(store, stream, *some_events(2)) for _ in range(8))
             answers = await asyncio.gather(*appends, return_exceptions=True)
@@ -106,11 +106,13 @@ async def test_appends_that_take_too_long_are_refused_and_leave_nothing(
         assert (await store.events.head(stream))[0] == 2
 
 
-async def test_a_lock_that_is_freed_in_time_delays_an_append(victim: Victim, database: str, stream: Stream) -> None:
-    limited(victim.server, database, "lock_timeout", "100ms")
-    async with opened(victim.target(database)) as store:
+async def test_a_lock_that_is_freed_in_time_delays_an_append(
+    killable: KillableServer, database: str, stream: Stream
+) -> None:
+    limited(killable.server, database, "lock_timeout", "100ms")
+    async with opened(killable.target(database)) as store:
         await append(store, stream, an_event())
-        with locked(victim.server, database, stream):
+        with locked(killable.server, database, stream):
             waiting = asyncio.create_task(append(store, stream, an_event()))
             await asyncio.sleep(0.5)
             assert not waiting.done()
@@ -132,11 +134,11 @@ class Interrupted:
 
 
 async def test_a_long_append_that_dawdles_is_cut_off_and_leaves_nothing(
-    victim: Victim, database: str, stream: Stream
+    killable: KillableServer, database: str, stream: Stream
 ) -> None:
-    limited(victim.server, database, "idle_in_transaction_session_timeout", "500ms")
+    limited(killable.server, database, "idle_in_transaction_session_timeout", "500ms")
     requests = Interrupted([stream] * 3, then=lambda: time.sleep(1.5))
-    async with opened(victim.target(database)) as store:
+    async with opened(killable.target(database)) as store:
         with pytest.raises(DatabaseUnavailable):
             await store.events.append_all(requests)
         assert await store.events.read_stream(stream) == []
@@ -146,13 +148,13 @@ async def test_a_long_append_that_dawdles_is_cut_off_and_leaves_nothing(
 
 
 async def test_two_long_appends_to_the_same_sessions_in_another_order_both_go_through(
-    victim: Victim, database: str, stream: Stream
+    killable: KillableServer, database: str, stream: Stream
 ) -> None:
     other = Stream.of(stream.namespace, "session-2")
     orders = [(stream, other), (other, stream)]
     requests = [[a_request(a_write(each, *some_events(1_000))) for each in order] for order in orders]
-    with victim.settings(deadlock_timeout="10ms"):
-        async with opened(victim.target(database)) as store:
+    with killable.settings(deadlock_timeout="10ms"):
+        async with opened(killable.target(database)) as store:
             await append(store, stream, an_event())
             await append(store, other, an_event())
             assert await asyncio.gather(*(store.events.append_all(each) for each in requests)) == [2_000, 2_000]
@@ -169,7 +171,9 @@ def entangle(server: Server, database: str, stream: Stream, locked: Event, start
         holder.execute("SELECT FROM ledger.namespaces WHERE namespace_id = %s FOR UPDATE", (stream.namespace_id,))
 
 
-async def test_a_long_append_is_tried_again_after_a_deadlock(victim: Victim, database: str, stream: Stream) -> None:
+async def test_a_long_append_is_tried_again_after_a_deadlock(
+    killable: KillableServer, database: str, stream: Stream
+) -> None:
     other, locked, started = Stream.of(stream.namespace, "session-2"), Event(), Event()
     times: list[float] = []
 
@@ -178,12 +182,12 @@ async def test_a_long_append_is_tried_again_after_a_deadlock(victim: Victim, dat
         started.set()
         time.sleep(0.2)  # until the other waits for us
 
-    with victim.settings(deadlock_timeout="10ms"):
-        async with opened(victim.target(database)) as store:
+    with killable.settings(deadlock_timeout="10ms"):
+        async with opened(killable.target(database)) as store:
             await append(store, stream, an_event())
             await append(store, other, an_event())
             entangled = asyncio.create_task(
-                asyncio.to_thread(entangle, victim.server, database, other, locked, started)
+                asyncio.to_thread(entangle, killable.server, database, other, locked, started)
             )
             assert await asyncio.to_thread(locked.wait, 10)
             try:
@@ -195,8 +199,8 @@ async def test_a_long_append_is_tried_again_after_a_deadlock(victim: Victim, dat
 
 
 async def test_a_store_that_does_not_try_again_after_a_deadlock_is_caught(
-    victim: Victim, database: str, stream: Stream, monkeypatch: pytest.MonkeyPatch
+    killable: KillableServer, database: str, stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_store, "CONTENTION_RETRIES", 0)
     with pytest.raises(Unavailable, match="40P01"):
-        await test_a_long_append_is_tried_again_after_a_deadlock(victim, database, stream)
+        await test_a_long_append_is_tried_again_after_a_deadlock(killable, database, stream)

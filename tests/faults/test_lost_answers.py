@@ -13,12 +13,12 @@ from ledger.memory import MemoryLedger
 from ledger.ports import AppendRequest, Store
 from ledger.results import AddedEntry
 from ledger.stores.postgres.append_call import AppendConnection
+from tests.support.killable_server import KillableServer
 from tests.support.proxy import Lost, is_append, proxy
-from tests.support.victim import Victim
 from tests.support.whole_log import assert_whole
 from tests.support.writers_under_load import opened
 
-pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("victim")]
+pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("killed servers")]
 
 SHARE = 0.3
 CLIENTS = 8
@@ -48,17 +48,17 @@ class Loser:
 
 @asynccontextmanager
 async def behind_a_proxy(
-    victim: Victim, database: str, loser: Loser, *, patience_s: float, group_commit: bool
+    killable: KillableServer, database: str, loser: Loser, *, patience_s: float, group_commit: bool
 ) -> AsyncIterator[Store]:
     """Yield a store that loses answers."""
     async with (
-        proxy(victim.socket_dir, loser) as folder,
-        opened(victim.target(database, via=folder), group_commit=group_commit, patience_s=patience_s) as store,
+        proxy(killable.socket_dir, loser) as folder,
+        opened(killable.target(database, via=folder), group_commit=group_commit, patience_s=patience_s) as store,
     ):
         yield store
 
 
-async def until_told(attempt: Callable[[], Awaitable[AddedEntry]]) -> AddedEntry:
+async def until_answered(attempt: Callable[[], Awaitable[AddedEntry]]) -> AddedEntry:
     """Try again and again, as a client does whose network is bad."""
     for _ in range(100):
         try:
@@ -69,11 +69,11 @@ async def until_told(attempt: Callable[[], Awaitable[AddedEntry]]) -> AddedEntry
 
 
 async def send_with_key(ledger: MemoryLedger, text: str) -> AddedEntry:
-    return await until_told(lambda: ledger.add_user_message("s", text, idempotency_key=text.replace(" ", "-")))
+    return await until_answered(lambda: ledger.add_user_message("s", text, idempotency_key=text.replace(" ", "-")))
 
 
 async def send_without_key(ledger: MemoryLedger, text: str) -> AddedEntry:
-    return await until_told(lambda: ledger.add_user_message("s", text))
+    return await until_answered(lambda: ledger.add_user_message("s", text))
 
 
 async def all_sent_once(store: Store, namespace: str, send: Send) -> None:
@@ -99,39 +99,39 @@ async def all_sent_once(store: Store, namespace: str, send: Send) -> None:
 
 @each_way
 async def test_a_client_that_retries_with_its_key_is_heard_once(
-    victim: Victim, database: str, namespace: str, seed: int, group_commit: bool
+    killable: KillableServer, database: str, namespace: str, seed: int, group_commit: bool
 ) -> None:
     loser = Loser(seed)
-    async with behind_a_proxy(victim, database, loser, patience_s=0, group_commit=group_commit) as store:
+    async with behind_a_proxy(killable, database, loser, patience_s=0, group_commit=group_commit) as store:
         await all_sent_once(store, namespace, send_with_key)
         assert loser.lost > 0
-    async with opened(victim.target(database)) as store:
+    async with opened(killable.target(database)) as store:
         assert len(await assert_whole(store, namespace, [])) == CLIENTS * MESSAGES + 1
 
 
 @each_way
 async def test_a_client_without_key_is_heard_once_as_long_as_the_store_itself_retries(
-    victim: Victim, database: str, namespace: str, seed: int, group_commit: bool
+    killable: KillableServer, database: str, namespace: str, seed: int, group_commit: bool
 ) -> None:
     loser = Loser(seed)
-    async with behind_a_proxy(victim, database, loser, patience_s=10, group_commit=group_commit) as store:
+    async with behind_a_proxy(killable, database, loser, patience_s=10, group_commit=group_commit) as store:
         await all_sent_once(store, namespace, lambda ledger, text: ledger.add_user_message("s", text))
         assert loser.lost > 0
-    async with opened(victim.target(database)) as store:
+    async with opened(killable.target(database)) as store:
         assert len(await assert_whole(store, namespace, [])) == CLIENTS * MESSAGES + 1
 
 
 async def test_a_client_that_retries_without_key_is_caught(
-    victim: Victim, database: str, namespace: str, seed: int
+    killable: KillableServer, database: str, namespace: str, seed: int
 ) -> None:
     loser = Loser(seed)
-    async with behind_a_proxy(victim, database, loser, patience_s=0, group_commit=True) as store:
+    async with behind_a_proxy(killable, database, loser, patience_s=0, group_commit=True) as store:
         with pytest.raises(AssertionError, match=r"[1-9]\d* messages are stored twice"):
             await all_sent_once(store, namespace, send_without_key)
 
 
 async def test_a_store_that_tries_again_without_looking_for_its_first_attempt_is_caught(
-    victim: Victim, database: str, namespace: str, seed: int, monkeypatch: pytest.MonkeyPatch
+    killable: KillableServer, database: str, namespace: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     append = AppendConnection.append
 
@@ -141,5 +141,5 @@ async def test_a_store_that_tries_again_without_looking_for_its_first_attempt_is
     monkeypatch.setattr(AppendConnection, "append", forgetful)
     with pytest.raises(AssertionError, match=r"[1-9]\d* messages are stored twice"):
         await test_a_client_without_key_is_heard_once_as_long_as_the_store_itself_retries(
-            victim, database, namespace, seed, group_commit=True
+            killable, database, namespace, seed, group_commit=True
         )

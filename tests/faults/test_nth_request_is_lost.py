@@ -9,12 +9,12 @@ import pytest
 
 from ledger.stores.postgres import event_store
 from tests.support.every_call import Failing, FailingAt, check_every_call
+from tests.support.killable_server import KillableServer
 from tests.support.operations import OPERATIONS
 from tests.support.proxy import Lost, proxy
-from tests.support.victim import Victim
 from tests.support.writers_under_load import opened
 
-pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("victim")]
+pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("killed servers")]
 
 
 #: Operation, fate of a request, and how long the store itself tries again; all others are slow tests.
@@ -40,15 +40,17 @@ class LosesNth:
         return self._fate if self.armed and self._requests == self._n else None
 
 
-def losing(victim: Victim, database: str, fate: Literal["before", "after"], *, patience_s: float) -> FailingAt:
+def losing(
+    killable: KillableServer, database: str, fate: Literal["before", "after"], *, patience_s: float
+) -> FailingAt:
     """Return the store on *database*, behind a proxy that loses one request."""
 
     @asynccontextmanager
     async def failing_at(n: int) -> AsyncIterator[Failing]:
         loses = LosesNth(n, fate)
         async with (
-            proxy(victim.socket_dir, loses) as folder,
-            opened(victim.target(database, via=folder), patience_s=patience_s) as store,
+            proxy(killable.socket_dir, loses) as folder,
+            opened(killable.target(database, via=folder), patience_s=patience_s) as store,
         ):
             loses.armed = True
             yield Failing(store, lambda: loses.lost)
@@ -64,7 +66,7 @@ def losing(victim: Victim, database: str, fate: Literal["before", "after"], *, p
     ],
 )
 async def test_an_operation_whose_nth_request_is_lost_is_done_once_by_a_retry(
-    victim: Victim,
+    killable: KillableServer,
     database: str,
     namespace: str,
     name: str,
@@ -73,6 +75,6 @@ async def test_an_operation_whose_nth_request_is_lost_is_done_once_by_a_retry(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(event_store, "CALL_EVENTS", 150)  # so that an import takes several calls
-    async with opened(victim.target(database)) as sound:
-        failing_at = losing(victim, database, fate, patience_s=patience_s)
+    async with opened(killable.target(database)) as sound:
+        failing_at = losing(killable, database, fate, patience_s=patience_s)
         assert await check_every_call(OPERATIONS[name], sound, failing_at, namespace) >= 2

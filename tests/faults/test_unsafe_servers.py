@@ -9,40 +9,40 @@ from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.stores.postgres import PostgresStore
 from tests.support.command_process import assert_unavailable, run
+from tests.support.killable_server import KillableServer
 from tests.support.store_requests import an_event, append
-from tests.support.victim import Victim
 from tests.support.writers_under_load import opened
 
-pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("victim")]
+pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("killed servers")]
 
 SETTINGS = ["fsync", "full_page_writes", "synchronous_commit"]
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
 async def test_a_server_with_this_setting_off_is_refused_until_it_is_on(
-    victim: Victim, database: str, setting: str
+    killable: KillableServer, database: str, setting: str
 ) -> None:
     refused = pytest.raises(UnsafeDatabase, match=f"^{setting} is off, so an acknowledged append could be lost")
-    with victim.settings(**{setting: "off"}), refused:
-        await PostgresStore.open(victim.target(database))
-    async with opened(victim.target(database)) as store:
+    with killable.settings(**{setting: "off"}), refused:
+        await PostgresStore.open(killable.target(database))
+    async with opened(killable.target(database)) as store:
         assert store.login.unsafe_settings == ()
 
 
-async def test_a_ledger_and_the_command_line_refuse_it_too(victim: Victim, database: str) -> None:
-    with victim.server.login("ledger_app") as login, victim.settings(fsync="off"):
-        url = victim.server.url_of(login, database)
+async def test_a_ledger_and_the_command_line_refuse_it_too(killable: KillableServer, database: str) -> None:
+    with killable.server.login("ledger_app") as login, killable.settings(fsync="off"):
+        url = killable.server.url_of(login, database)
         with pytest.raises(UnsafeDatabase, match="fsync"):
             await MemoryLedger.open(url).__aenter__()
         assert_unavailable(run("--database-url", url, "add", "s", "hello"), "fsync is off")
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-async def test_who_allows_it_may_and_is_warned(
-    victim: Victim, database: str, namespace: str, setting: str, caplog: pytest.LogCaptureFixture
+async def test_unsafe_settings_can_be_allowed_and_are_logged(
+    killable: KillableServer, database: str, namespace: str, setting: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with victim.server.login("ledger_app") as login, victim.settings(**{setting: "off"}):
-        url = victim.server.url_of(login, database)
+    with killable.server.login("ledger_app") as login, killable.settings(**{setting: "off"}):
+        url = killable.server.url_of(login, database)
         async with MemoryLedger.open(url, namespace, allow_unsafe=True) as ledger:
             await ledger.add_user_message("s", "at my own risk")
             assert len(await ledger.get_active_entries("s")) == 1
@@ -51,11 +51,11 @@ async def test_who_allows_it_may_and_is_warned(
 
 
 async def test_a_store_does_not_append_once_its_server_stops_waiting_for_the_disk(
-    victim: Victim, database: str, namespace: str
+    killable: KillableServer, database: str, namespace: str
 ) -> None:
     stream = Stream.of(namespace, "session-1")
-    async with opened(victim.target(database)) as store:
+    async with opened(killable.target(database)) as store:
         await append(store, stream, an_event())
-        with victim.settings(synchronous_commit="off"), pytest.raises((NotAllowed, UnsafeDatabase)):
+        with killable.settings(synchronous_commit="off"), pytest.raises((NotAllowed, UnsafeDatabase)):
             await append(store, stream, an_event())
         assert (await append(store, stream, an_event())).receipts[0].version == 2

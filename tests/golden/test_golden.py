@@ -79,7 +79,7 @@ def test_a_file_loads_to_its_class_and_an_event_of_today_encodes_to_the_same_byt
 
 
 @pytest.mark.parametrize("path", NEWEST, ids=lambda path: path.stem)
-def test_a_file_says_something_of_every_field(path: Path) -> None:
+def test_a_golden_file_sets_every_field(path: Path) -> None:
     """A field that was left out could change its name unnoticed."""
     event = decode_payload(*named(path))
     assert all(getattr(event, field.name) != field.default for field in msgspec.structs.fields(event))
@@ -211,7 +211,7 @@ def test_the_salt_hides_equal_texts_and_leaves_their_json() -> None:
         (stored("entry.added", 1, b"x" * 40, 99), "payload codec 99 cannot be read"),
     ],
 )
-def test_a_payload_that_cannot_be_read_says_which_and_what_to_do(event: StoredEvent, message: str) -> None:
+def test_an_unreadable_payload_names_the_event_and_what_to_do(event: StoredEvent, message: str) -> None:
     with pytest.raises(LogCorrupted) as corrupted:
         decode(event)
     assert message in str(corrupted.value)

@@ -106,7 +106,7 @@ def test_swe_agent_steps_are_measured_on_the_run_not_on_its_demonstration() -> N
     assert found.batches[1][0].metadata["is_demo"] is True
 
 
-def test_swe_agent_native_calls_keep_their_ids_and_what_their_text_does_not_say() -> None:
+def test_swe_agent_native_calls_keep_their_ids_and_fields_absent_from_the_text() -> None:
     (found,) = sample("swe_calls.traj")
     calls = [draft for batch in found.batches for draft in batch if draft.kind == "tool_call"]
     assert [(call.tool_call_id, call.tool_name, call.arguments) for call in calls] == [

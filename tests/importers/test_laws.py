@@ -12,7 +12,17 @@ from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
 from projections.entries import Entry
 from projections.tool_pairs import group_units, orphans
-from tests.support.importer_samples import CASES, IDS, Case, conversations_of, kept, leaves, messages, values, written
+from tests.support.importer_samples import (
+    CASES,
+    IDS,
+    Case,
+    conversations_of,
+    leaves,
+    leaves_of,
+    messages,
+    values,
+    written,
+)
 from tests.support.ledgers import ledger_over
 
 #: A field of each format that is stored in metadata.
@@ -50,7 +60,7 @@ def test_every_message_is_one_batch_in_order(case: Case) -> None:
 def test_nothing_of_a_message_is_lost(case: Case) -> None:
     for conversation, originals in zip(conversations_of(case.data), messages(case), strict=True):
         for batch, original in zip(conversation.batches, originals, strict=True):
-            there = kept(batch)
+            there = leaves_of(batch)
             texts = "\n".join(leaf for leaf in there if isinstance(leaf, str))
             for leaf in leaves(_beside_types(original)):
                 assert leaf in texts if isinstance(leaf, str) else leaf in there, f"{leaf!r} of {original}"
@@ -62,7 +72,7 @@ def test_the_fields_of_the_whole_are_with_the_first_entry(case: Case) -> None:
     for conversation, value in zip(conversations_of(case.data), whole, strict=False):
         if len(whole) == len(case.sessions):
             about = {key: item for key, item in value.items() if not isinstance(item, list) or key == "tools"}
-            there = kept(conversation.batches[0])
+            there = leaves_of(conversation.batches[0])
             assert all(leaf in there for leaf in leaves(about))
 
 
@@ -86,7 +96,7 @@ def test_metadata_over_its_limit_moves_to_data(case: Case) -> None:
         message[HELD[case.format]] = huge
     batches = [batch for item in conversations_of(written(case, changed)) for batch in item.batches]
     for batch in batches:
-        assert huge in kept(batch)
+        assert huge in leaves_of(batch)
         assert all(len(json.dumps(draft.metadata or {})) <= METADATA_BYTES for draft in batch)
 
 

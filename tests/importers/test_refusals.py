@@ -161,7 +161,7 @@ async def test_a_gzip_bomb_is_refused_at_the_limit(refused: Refused) -> None:
     ],
     ids=["two members", "trailing bytes", "truncated", "broken", "only a header"],
 )
-async def test_gzip_that_is_not_one_whole_member_is_refused_at_its_byte(
+async def test_gzip_that_is_not_one_complete_member_is_refused_at_its_byte(
     refused: Refused, source: bytes, code: str, byte: int
 ) -> None:
     """trust I-65."""
@@ -207,7 +207,7 @@ async def test_only_regular_files_are_read(refused: Refused, tmp_path: Path) -> 
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
-async def test_a_file_one_may_not_read_is_refused(refused: Refused, tmp_path: Path) -> None:
+async def test_a_file_without_read_permission_is_refused(refused: Refused, tmp_path: Path) -> None:
     (secret := tmp_path / "secret").touch(0)
     await refused(str(secret), "no_file")
 

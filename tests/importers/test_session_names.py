@@ -22,7 +22,7 @@ LONGER = HELLO[:-1] + b', {"role": "user", "content": "and then?"}]'
         ("-", "imported"),
     ],
 )
-def test_only_endings_that_say_what_a_file_is_are_left_out(path: str, name: str) -> None:
+def test_only_endings_that_name_a_format_are_left_out(path: str, name: str) -> None:
     assert session_name_of(path) == name
 
 

@@ -55,11 +55,11 @@ def check_closed_form(size: int, stored: int, advance: Any = rolling_blocks.adva
         assert run[-1][1] == n
 
 
-@pytest.mark.parametrize("kept", range(6))
-def test_the_fold_is_the_closed_form_for_every_size_and_number_of_summaries__LAW_15(kept: int) -> None:
+@pytest.mark.parametrize("summaries", range(6))
+def test_the_fold_is_the_closed_form_for_every_size_and_number_of_summaries__LAW_15(summaries: int) -> None:
     """R-001-2, R-001-3."""
     for size in range(1, 40):
-        check_closed_form(size, kept)
+        check_closed_form(size, summaries)
 
 
 def test_the_window_is_the_last_items_for_every_size__LAW_15() -> None:
@@ -109,7 +109,7 @@ def rolled(size: int, stored: int, unit: str, batches: list[int]) -> tuple[Any, 
     st.lists(st.integers(1, 12), max_size=8),
 )
 def test_batches_of_several_items_give_the_blocks_of_single_items__LAW_16(
-    size: int, kept: int, unit: str, batches: list[int]
+    size: int, summaries: int, unit: str, batches: list[int]
 ) -> None:
     """R-001-2: a batch is taken item by item."""
-    assert rolled(size, kept, unit, batches) == rolled(size, kept, unit, [1] * sum(batches))
+    assert rolled(size, summaries, unit, batches) == rolled(size, summaries, unit, [1] * sum(batches))

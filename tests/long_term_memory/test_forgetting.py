@@ -43,7 +43,7 @@ RECORDS = [
 
 
 @pytest.mark.parametrize(
-    ("policy", "gone"),
+    ("policy", "removed"),
     [
         ({}, []),
         ({"max_age_days": 30.0}, ["ancient", "old-unread", "old-read", "episode"]),
@@ -59,14 +59,14 @@ RECORDS = [
     ids=repr,
 )
 def test_a_policy_takes_what_is_old_or_unread_and_what_is_over_its_budget(
-    policy: dict[str, Any], gone: list[str]
+    policy: dict[str, Any], removed: list[str]
 ) -> None:
     """http W-28."""
     going = forgotten(RECORDS, ForgetPolicy(**policy), now=START)
-    assert [record.record.record_id for record in going] == gone
+    assert [record.record.record_id for record in going] == removed
 
 
-def test_named_ids_stay_whatever_the_policy_says() -> None:
+def test_pinned_ids_stay_under_every_policy() -> None:
     going = forgotten(RECORDS, ForgetPolicy(budget=0), now=START, pinned={"new", "ancient"})
     assert {record.record.record_id for record in going} == {"old-unread", "old-read", "episode", "young-unread"}
 

@@ -198,7 +198,7 @@ async def test_creators_of_one_id_leave_one_record(store: Store, namespace: str)
     assert (await memories[0].search({})).total == 1
 
 
-async def test_a_writer_that_knows_an_old_version_is_refused_and_one_that_names_none_spoils(
+async def test_a_writer_with_an_old_version_is_refused_and_without_a_version_overwrites(
     store: Store, memory: LongTermMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control: what keeps one record one is the version each write was decided on."""

@@ -74,7 +74,7 @@ def test_without_it_the_strategy_is_unknown() -> None:
         ("projections.strategies.full:STRATEGY", "adds a second strategy 'full'"),
     ],
 )
-def test_a_package_that_brings_none_or_one_of_ours_is_named(tmp_path: Path, names: str, said: str) -> None:
+def test_a_package_with_no_strategy_or_a_built_in_name_is_named(tmp_path: Path, names: str, said: str) -> None:
     done = run(installed(tmp_path, newest_units=names))
     assert done.returncode == 1
     assert said in done.stderr

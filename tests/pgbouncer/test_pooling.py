@@ -24,7 +24,7 @@ CLIENTS, ROUNDS = 6, 12
 
 @pytest.fixture(scope="module")
 def behind(server: Server) -> Iterator[Server]:
-    """The test server behind a PgBouncer that lends two connections."""
+    """The test server behind a PgBouncer that has two connections."""
     with pooled(replace(server, pooler=None), default_pool_size="2") as item:
         yield item
 

@@ -100,7 +100,7 @@ async def test_a_plain_login_writes_and_reads_as_any_other(
     await store.close()
 
 
-async def test_a_store_whose_connections_lost_their_role_says_so(
+async def test_a_store_whose_connections_lost_their_role_fails_clearly(
     server: Server, shared_database: str, stream: Stream
 ) -> None:
     store = await PostgresStore.open(server.target(shared_database))

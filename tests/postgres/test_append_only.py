@@ -34,7 +34,7 @@ ATTACKS = {
     "upsert": "INSERT INTO ledger.events SELECT * FROM ledger.events"
     " ON CONFLICT (namespace_id, stream_id, version) DO UPDATE SET actor = 'mallory'",
     "merge": "MERGE INTO ledger.events e USING ledger.events s ON e.event_id = s.event_id WHEN MATCHED THEN DELETE",
-    "writable cte": "WITH gone AS (DELETE FROM ledger.events RETURNING *) SELECT * FROM gone",
+    "writable cte": "WITH deleted AS (DELETE FROM ledger.events RETURNING *) SELECT * FROM deleted",
     "copy in": "COPY ledger.events FROM STDIN",
     "copy to program": "COPY ledger.events TO PROGRAM 'cat'",
     "copy to file": "COPY ledger.events TO '/tmp/events'",

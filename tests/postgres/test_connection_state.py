@@ -26,7 +26,7 @@ from tests.support.store_requests import a_request, a_write, an_event, append, s
 pytestmark = pytest.mark.postgres
 
 #: What a connection keeps that a transaction pooler would hand to another client, or lose.
-KEPT = {
+STATE_QUERIES = {
     "settings": "SELECT name FROM pg_settings WHERE source = 'session'",
     "namespace": "SELECT 1 WHERE current_setting('ledger.namespace', true) <> ''",
     "role": "SELECT current_user WHERE current_user <> 'ledger_app'",
@@ -45,11 +45,11 @@ async def drivers(store: PostgresStore) -> list[Driver]:
     return [idle, *(driver for _, driver, _ in (*store._pool.readers._idle, *store._events._appenders._idle))]
 
 
-async def kept(store: PostgresStore) -> dict[str, list[Any]]:
-    """Return what the connections of a store keep."""
+async def connection_state(store: PostgresStore) -> dict[str, list[Any]]:
+    """Return the state that the connections of a store still have."""
     found = {}
     for driver in await drivers(store):
-        for name, query in KEPT.items():
+        for name, query in STATE_QUERIES.items():
             rows = await (await driver.execute(query)).fetchall()
             if rows:
                 found[name] = rows
@@ -74,7 +74,7 @@ async def test_connections_keep_nothing_of_their_transactions(postgres_store: Po
         async with postgres_store._pool.transaction(namespace_id) as connection:
             await connection.execute(sa.text("SELECT 1 / 0"))
     assert len(await drivers(postgres_store)) >= 3
-    assert await kept(postgres_store) == {}
+    assert await connection_state(postgres_store) == {}
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ async def test_what_a_connection_keeps_is_seen(what: str, statement: str, fresh_
     """Negative control."""
     (driver, *_) = await drivers(fresh_store)
     await driver.execute(statement)
-    assert what in await kept(fresh_store)
+    assert what in await connection_state(fresh_store)
 
 
 async def test_a_connection_keeps_its_role_through_rollback_and_reset(fresh_store: PostgresStore) -> None:

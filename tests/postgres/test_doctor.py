@@ -98,7 +98,7 @@ def test_a_login_that_may_do_too_much_or_too_little_is_named(
             asyncio.run(opens(Target(url)))
 
 
-def test_a_role_put_on_does_not_hide_who_logged_in(server: Server, shared_database: str) -> None:
+def test_set_role_does_not_hide_the_login(server: Server, shared_database: str) -> None:
     with server.login("ledger_app", "ledger_owner") as login:
         url = server.url_of(login, shared_database) + "&options=-c%20role%3Dledger_app"
         code, checks = doctor(url)
@@ -115,7 +115,7 @@ def test_other_schemas_are_named(url: str, server: Server, fresh_database: str) 
         assert revision in checks["schema"][1]
 
 
-def test_a_database_without_schema_is_said_to_need_one(server: Server, app_login: str) -> None:
+def test_doctor_reports_a_database_without_schema(server: Server, app_login: str) -> None:
     with server.fresh(migrated=False) as name:
         code, checks = doctor(server.url_of(app_login, name))
     assert (code, set(weak(checks))) == (WILL_NOT_START, {"schema"})

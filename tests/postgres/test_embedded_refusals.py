@@ -37,7 +37,7 @@ def test_data_of_another_major_version_are_refused_and_untouched() -> None:
 
 
 @pytest.mark.parametrize("where", ["/dev/null", "/dev/null/below", "/proc/nowhere"])
-def test_where_no_data_can_be_there_is_one_clear_error(where: str) -> None:
+def test_a_folder_that_cannot_hold_data_is_one_clear_error(where: str) -> None:
     for arguments in (("sessions",), ("db", "start"), ("db", "stop"), ("doctor",)):
         code, texts = refusal("--data-dir", where, *arguments)
         assert code == 1

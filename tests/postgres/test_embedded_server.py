@@ -27,7 +27,7 @@ from ledger.stores.embedded import EmbeddedServer
 from ledger.sync import SyncMemoryLedger
 from tests.support.databases import server_folder
 
-pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("victim")]
+pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("killed servers")]
 
 OPENERS = 6
 
@@ -129,7 +129,7 @@ async def test_a_killed_server_starts_again_with_everything(running: EmbeddedSer
     assert len(await written(running)) == OPENERS
 
 
-async def test_a_server_that_died_is_revived_and_one_that_was_stopped_is_not(running: EmbeddedServer) -> None:
+async def test_a_killed_server_is_restarted_and_a_stopped_server_is_not(running: EmbeddedServer) -> None:
     assert running.revive() is False, "it lives"
     (postmaster,) = postmasters(running)
     postmaster.send_signal(signal.SIGKILL)
@@ -179,16 +179,16 @@ async def test_an_older_schema_is_left_alone(running: EmbeddedServer) -> None:
 
 async def test_threads_that_open_a_new_database_at_once_all_succeed(running: EmbeddedServer) -> None:
     with psycopg.connect(running.url.replace("/memory_ledger?", "/postgres?"), autocommit=True) as mighty:
-        mighty.execute("ALTER DATABASE memory_ledger RENAME TO kept")
+        mighty.execute("ALTER DATABASE memory_ledger RENAME TO renamed")
         try:
             found = await asyncio.gather(*(written(running) for _ in range(4)))
             assert found == [set()] * 4
         finally:
             mighty.execute("DROP DATABASE IF EXISTS memory_ledger WITH (FORCE)")
-            mighty.execute("ALTER DATABASE kept RENAME TO memory_ledger")
+            mighty.execute("ALTER DATABASE renamed RENAME TO memory_ledger")
 
 
-def test_settings_nobody_can_start_with_are_told_in_the_servers_words(running: EmbeddedServer) -> None:
+def test_settings_that_prevent_a_start_are_reported_as_the_server_reports_them(running: EmbeddedServer) -> None:
     running.stop()
     settings = running.data_dir / "postgres" / "postgresql.conf"
     sound = settings.read_text()

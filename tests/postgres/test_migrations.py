@@ -100,7 +100,7 @@ def test_an_upgrade_waits_for_the_one_under_way(server: Server, empty: str) -> N
         assert waiting.result() == (None, newest_revision())
 
 
-def test_an_upgrade_by_who_may_not_leaves_nothing(server: Server, empty: str, app_login: str) -> None:
+def test_an_upgrade_without_the_right_changes_nothing(server: Server, empty: str, app_login: str) -> None:
     with pytest.raises(NotAllowed):
         upgrade(server.url_of(app_login, empty))
     with server.superuser(empty) as mighty:
@@ -159,7 +159,7 @@ UNUSABLE: list[tuple[str, type[LedgerError], int, str]] = [
 
 
 @pytest.mark.parametrize(("url", "error", "code", "end"), UNUSABLE, ids=[case[0] for case in UNUSABLE])
-def test_what_cannot_be_opened_is_said_in_one_line(url: str, error: type[LedgerError], code: int, end: str) -> None:
+def test_a_database_that_cannot_be_opened_is_one_line(url: str, error: type[LedgerError], code: int, end: str) -> None:
     with pytest.raises(error):
         upgrade(url)
     with pytest.raises(error):
@@ -174,7 +174,7 @@ def test_what_cannot_be_opened_is_said_in_one_line(url: str, error: type[LedgerE
         assert "ter2" not in stderr
 
 
-def test_the_commands_say_which_command_helps(server: Server, empty: str, app_login: str) -> None:
+def test_errors_of_commands_name_the_command_that_helps(server: Server, empty: str, app_login: str) -> None:
     for arguments in (("sessions",), ("verify",), ("add", "s", "text")):
         code, stderr = said("--database-url", server.url_of(app_login, empty), *arguments)
         assert (code, stderr.count("\n")) == (1, 1)

@@ -225,7 +225,7 @@ def test_requests_of_another_namespace_cannot_be_pruned(
         login.execute("SELECT ledger.prune_requests(%s, interval '1 hour')", (OURS.namespace_id,))
 
 
-def test_a_namespace_cannot_be_made_under_the_id_of_another(login: psycopg.Connection[tuple[object, ...]]) -> None:
+def test_a_namespace_cannot_be_created_under_the_id_of_another(login: psycopg.Connection[tuple[object, ...]]) -> None:
     set_namespaces(login, THEIRS)
     with pytest.raises(psycopg.errors.DatabaseError) as refused:
         login.execute("SELECT ledger.create_namespace(%s, 'mine')", (namespace_id("theirs"),))

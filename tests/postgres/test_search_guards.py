@@ -77,8 +77,8 @@ async def test_a_plain_login_searches(server: Server, database: str, app_login: 
 
 def test_nobody_else_may_call_it(server: Server, database: str) -> None:
     with (
-        server.login() as stranger,
-        psycopg.connect(server.url_of(stranger, database)) as connection,
+        server.login() as login,
+        psycopg.connect(server.url_of(login, database)) as connection,
         pytest.raises(psycopg.errors.InsufficientPrivilege),
     ):
         connection.execute(CALL, (100_001, "walnut", None))

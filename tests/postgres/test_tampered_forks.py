@@ -71,7 +71,7 @@ async def test_tampering_is_found_where_it_is_and_through_the_fork(
     assert session.ok is not shows_in_the_fork(attack), session.findings
 
 
-async def test_a_verifier_that_trusts_the_heads_of_forks_misses_what_they_say(
+async def test_a_verifier_that_trusts_the_heads_of_forks_misses_their_changes(
     log: AttackedLog, mighty: Mighty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Negative control."""

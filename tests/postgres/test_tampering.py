@@ -103,7 +103,7 @@ async def test_tampering_is_found_where_it_is(attack: Attack, log: AttackedLog, 
     assert {(each["layer"], each["session_id"], each["version"]) for each in answers["findings"]} == set(attack.found)
 
 
-async def test_the_command_says_it_to_people_too(log: AttackedLog, mighty: Mighty, url: str) -> None:
+async def test_the_command_reports_it_as_text_too(log: AttackedLog, mighty: Mighty, url: str) -> None:
     log.suffer(next(attack for attack in DETECTED if attack.name == "middle event deleted"), mighty)
     done = await verify(url, log.namespace)
     assert done.exit_code == 40

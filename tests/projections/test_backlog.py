@@ -59,7 +59,7 @@ def test_messages_wait_until_they_are_extracted_and_until_they_are_indexed() -> 
     assert (backlog.unextracted, backlog.unindexed) == (((4, 4),), ((2, 2), (4, 4)))
 
 
-def test_what_is_no_message_or_says_that_it_was_done_does_not_wait() -> None:
+def test_only_a_message_that_is_not_marked_done_waits() -> None:
     done = message_added(extracted=True, persisted_at=to_datetime(1))
     backlog = after(OPENED, message_added(kind="tool_call", tool_name="t", tool_call_id="c"), done)
     assert (backlog.unextracted, backlog.unindexed) == ((), ())

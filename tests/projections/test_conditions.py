@@ -170,7 +170,7 @@ def test_what_is_false(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", DIAGNOSED.values(), ids=DIAGNOSED)
-def test_what_cannot_be_compared_is_false_and_says_why(text: str) -> None:
+def test_a_comparison_that_is_not_possible_is_false_with_a_reason(text: str) -> None:
     """R-CND-5."""
     verdict = evaluate(text, FACTS)
     assert not verdict.holds
@@ -230,7 +230,7 @@ def accepts(text: str) -> bool:
     return True
 
 
-def test_the_dearest_accepted_conditions_end_within_10_ms__LAW_23() -> None:
+def test_the_slowest_accepted_conditions_end_within_10_ms__LAW_23() -> None:
     """R-CND-3: what 500 characters and 100 nodes can be made to do to content of a megabyte."""
     long = {**FACTS, "message": {**MESSAGE, "content": "a" * 1024 * 1024}}
     for text in (

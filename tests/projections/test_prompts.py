@@ -169,7 +169,7 @@ def test_an_instruction_in_the_conversation_stays_inside_the_fence() -> None:
         ("x", {"metadata": {"source": None}}, "Context"),
     ],
 )
-def test_labels_say_who_speaks(item: str, fields: dict, expected: str) -> None:
+def test_labels_name_the_speaker(item: str, fields: dict, expected: str) -> None:
     """R-000-13."""
     (entry,) = given().add(item, **fields).state.window.entries
     assert label(entry) == expected

@@ -86,7 +86,7 @@ def test_the_rolling_profile_shows_conversation_then_summaries() -> None:
     assert text(session).startswith("=== Previous")
 
 
-def test_a_summary_shown_as_a_message_says_what_it_is() -> None:
+def test_a_summary_shown_as_a_message_has_its_header() -> None:
     """R-WIN-3."""
     (summary,) = compacted("One.").state.summaries.live
     assert summary_as_message(summary) == "[Previous conversation summary]\nOne."

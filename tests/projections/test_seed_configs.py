@@ -163,7 +163,7 @@ def test_the_examples_of_seed_003_mean_the_same_with_defaults_filled_in__V_CFG_1
     assert load(SEED_003[1:]).window.type == "full"
 
 
-def test_the_same_field_means_what_its_profile_says__V_CFG_2() -> None:
+def test_the_same_field_has_the_meaning_of_its_profile__V_CFG_2() -> None:
     watched = load({"maxTokens": 2048, "profile": "workflow"})
     assert watched.limit is not None
     assert (watched.limit.max_tokens, watched.limit.compression_threshold) == (2048, Decimal("0.8"))

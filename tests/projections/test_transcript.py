@@ -77,7 +77,7 @@ def test_an_interaction_closes_only_with_an_assistant_message_or_a_step_result(k
     assert interactions(given(None, f"u {kind}").state.window)[-1][1] is ends
 
 
-def test_an_assistant_message_that_says_the_turn_goes_on_closes_nothing() -> None:
+def test_an_assistant_message_marked_as_unfinished_closes_no_turn() -> None:
     """R-GEN-12: metadata ``end_turn: false``."""
     session = given(None, "u").add("a", metadata={"end_turn": False})
     assert interactions(session.state.window) == [("u a", False)]

@@ -46,7 +46,7 @@ def test_with_a_threshold_of_no_token_the_summary_is_always_due() -> None:
 
 
 @pytest.mark.parametrize(
-    ("notation", "limit", "kept"),
+    ("notation", "limit", "fitting_versions"),
     [
         ("u10 a10 u10", 30, ["e1", "e2", "e3"]),
         ("u10 a10 u10", 29, ["e2", "e3"]),
@@ -56,9 +56,11 @@ def test_with_a_threshold_of_no_token_the_summary_is_always_due() -> None:
         ("u10 c1:50 a10", 20, ["e2", "e3"]),
     ],
 )
-def test_the_oldest_units_are_dropped_until_the_rest_fits(notation: str, limit: int, kept: list[str]) -> None:
+def test_the_oldest_units_are_dropped_until_the_rest_fits(
+    notation: str, limit: int, fitting_versions: list[str]
+) -> None:
     """R-004-10, R-GEN-8, R-GEN-9: whole units; the newest stays, and an open call."""
-    assert versions(fitting(entries(notation), limit)) == kept
+    assert versions(fitting(entries(notation), limit)) == fitting_versions
     assert fitting((), limit) == ()
 
 

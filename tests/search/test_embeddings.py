@@ -133,7 +133,7 @@ async def test_vectors_come_back_in_the_order_of_the_texts(endpoint: Endpoint, e
     assert endpoint.asked[0]["encoding_format"] == "float"
 
 
-def test_without_a_key_or_an_address_the_error_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_key_or_an_address_the_error_names_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(InvalidInput, match="OPENAI_API_KEY"):
         OpenAIEmbedder(model="m")

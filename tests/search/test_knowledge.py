@@ -58,7 +58,7 @@ def test_the_contract_of_the_splitter_holds_for_any_text__LAW_25(text: str, size
     assert all(at in covered or character.isspace() for at, character in enumerate(text))
 
 
-def test_without_the_library_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_library_the_error_names_the_package_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
     def without(name: str, *args: object, **kwargs: object) -> object:

@@ -6,13 +6,13 @@ import httpx
 import pytest
 
 from tests.server.conftest import Running
-from tests.support import asking
+from tests.support import http_client
 
 JSON = {"content-type": "application/json"}
 
 
 def post(service: Running, body: bytes, path: str = "/v1/probe", **headers: str) -> httpx.Response:
-    return asking.post(f"{service.url}{path}", content=body, headers={**JSON, **headers})
+    return http_client.post(f"{service.url}{path}", content=body, headers={**JSON, **headers})
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_the_working_memory_api_ignores_unknown_fields(service: Running) -> None
 @pytest.mark.parametrize("body", [b"nonsense", b"{", b'{"tokens":NaN}', b'{"context":"\xff"}', "{}".encode("utf-16")])
 def test_what_is_malformed_is_422_there(service: Running, body: bytes) -> None:
     """http W-3, W-4."""
-    answer = asking.put(f"{service.url}/v1/working-memory/malformed", content=body, headers=JSON)
+    answer = http_client.put(f"{service.url}/v1/working-memory/malformed", content=body, headers=JSON)
     assert answer.status_code == 422
     assert answer.json()["detail"][0].keys() == {"type", "loc", "msg"}
 
@@ -87,8 +87,8 @@ def test_what_is_malformed_is_422_there(service: Running, body: bytes) -> None:
 def test_a_number_is_not_accepted_as_a_flag_there(service: Running, name: str) -> None:
     """http W-3: it may come as text."""
     session = f"{service.url}/v1/working-memory/numbers-{name}"
-    assert asking.put(session, json={name: True}).status_code == 422
-    assert asking.put(session, json={name: "5"}).json()[name] == 5
+    assert http_client.put(session, json={name: True}).status_code == 422
+    assert http_client.put(session, json={name: "5"}).json()[name] == 5
 
 
 def test_the_working_memory_api_refuses_in_its_own_form(service: Running) -> None:
@@ -106,7 +106,7 @@ def test_the_working_memory_api_refuses_in_its_own_form(service: Running) -> Non
 @pytest.mark.parametrize("limit", ["-1", "0", "1001", "1" + "0" * 20, "1e3", "1.0", "+5", "\uff15", "", "1_0"])
 def test_a_limit_is_a_whole_number_in_plain_digits(service: Running, limit: str) -> None:
     """trust I-41."""
-    answer = asking.get(f"{service.url}/v1/probe/list", params={"limit": limit})
+    answer = http_client.get(f"{service.url}/v1/probe/list", params={"limit": limit})
     assert (answer.status_code, answer.json().get("code")) == (422, "bad_limit"), answer.text
 
 
@@ -115,19 +115,19 @@ def test_a_limit_is_a_whole_number_in_plain_digits(service: Running, limit: str)
     [("-1", "must be at least 0"), ("9" * 19, "must be between 0 and 9,223,372,036,854,775,807")],
 )
 def test_a_number_out_of_bounds_is_refused_with_its_bound(service: Running, version: str, message: str) -> None:
-    answer = asking.get(f"{service.url}/v1/sessions/s/state", params={"version": version})
+    answer = http_client.get(f"{service.url}/v1/sessions/s/state", params={"version": version})
     assert (answer.status_code, answer.json()["detail"]) == (422, f"version: {message}")
 
 
 def test_a_limit_comes_once(service: Running) -> None:
     """trust I-41."""
-    assert asking.get(f"{service.url}/v1/probe/list?limit=7").json() == 7
-    assert asking.get(f"{service.url}/v1/probe/list?limit=1&limit=2").json()["code"] == "bad_limit"
+    assert http_client.get(f"{service.url}/v1/probe/list?limit=7").json() == 7
+    assert http_client.get(f"{service.url}/v1/probe/list?limit=1&limit=2").json()["code"] == "bad_limit"
 
 
-def test_a_conflict_says_where_the_stream_is(service: Running) -> None:
+def test_a_conflict_names_the_version_of_the_stream(service: Running) -> None:
     """http W-63."""
-    answer = asking.get(f"{service.url}/v1/probe/conflict")
+    answer = http_client.get(f"{service.url}/v1/probe/conflict")
     assert answer.status_code == 409
     assert (answer.json()["code"], answer.json()["current_version"]) == ("version_conflict", 7)
 
@@ -135,14 +135,14 @@ def test_a_conflict_says_where_the_stream_is(service: Running) -> None:
 @pytest.mark.parametrize("path", ["/v1/probe/away", "/v1/memory/probe/away"])
 def test_a_store_that_is_away_is_503_with_a_time_to_come_back(service: Running, path: str) -> None:
     """http W-5."""
-    answer = asking.get(f"{service.url}{path}")
+    answer = http_client.get(f"{service.url}{path}")
     assert answer.status_code == 503
     assert answer.headers["retry-after"] == "1"
 
 
 def test_the_answer_to_a_crash_has_no_details(service: Running) -> None:
     """trust P-16."""
-    answer = asking.get(f"{service.url}/v1/probe/crash?text=geheim")
+    answer = http_client.get(f"{service.url}/v1/probe/crash?text=geheim")
     assert (answer.status_code, answer.json()["code"]) == (500, "ledger_error")
     assert "geheim" not in answer.text
     assert "secret" not in answer.text

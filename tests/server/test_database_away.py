@@ -6,7 +6,7 @@ import time
 import pytest
 
 from tests.server.conftest import running
-from tests.support import asking
+from tests.support import http_client
 from tests.support.databases import Server
 
 pytestmark = pytest.mark.postgres
@@ -21,14 +21,14 @@ def test_connections_that_are_cut_are_ridden_out(server: Server, fresh_database:
     def ask() -> None:
         while not over.is_set():
             began = time.monotonic()
-            answer = asking.get(f"{in_flight.url}/v1/sessions/s/stats")
+            answer = http_client.get(f"{in_flight.url}/v1/sessions/s/stats")
             statuses.append(answer.status_code)
             assert answer.status_code != 503 or "retry-after" in answer.headers
             late.append(time.monotonic() - began)
 
     with running(server.target(fresh_database)) as in_flight, server.superuser(fresh_database) as mighty:
         texts = {"entries": [{"role": "user", "content": "hello"}]}
-        assert asking.post(f"{in_flight.url}/v1/sessions/s/entries", json=texts).status_code == 201
+        assert http_client.post(f"{in_flight.url}/v1/sessions/s/entries", json=texts).status_code == 201
         asking_ = [threading.Thread(target=ask) for _ in range(3)]
         for thread in asking_:
             thread.start()
@@ -41,7 +41,7 @@ def test_connections_that_are_cut_are_ridden_out(server: Server, fresh_database:
         over.set()
         for thread in asking_:
             thread.join()
-        assert asking.get(f"{in_flight.url}/v1/sessions").status_code == 200
+        assert http_client.get(f"{in_flight.url}/v1/sessions").status_code == 200
     assert set(statuses) <= {200, 503}
     assert 200 in statuses
     assert max(late) < 10

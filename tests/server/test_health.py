@@ -4,13 +4,13 @@ import httpx
 
 from ledger.clock import SystemClock
 from tests.server.conftest import Running
-from tests.support import asking
+from tests.support import http_client
 
 
 def test_health_is_the_time_in_whole_milliseconds(service: Running) -> None:
     """http W-13."""
     before = _now_ms()
-    answer = asking.get(f"{service.url}/v1/health")
+    answer = http_client.get(f"{service.url}/v1/health")
     assert answer.status_code == 200
     assert answer.json().keys() == {"now"}
     assert isinstance(answer.json()["now"], int)

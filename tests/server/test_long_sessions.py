@@ -83,7 +83,7 @@ def test_a_put_of_10_000_known_messages_and_a_new_one_writes_one_event__B10(api:
     assert int(second.headers["etag"].strip('"')) == int(first.headers["etag"].strip('"')) + 1
 
 
-def test_a_view_made_by_looking_at_every_message_is_caught(
+def test_a_view_that_reads_every_message_is_caught(
     api: httpx.Client, service: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Negative control: the whole list sorted, as it is in words."""

@@ -21,7 +21,7 @@ from ledger.server.safe_fetch import fetch
 from ledger.server.settings import ServiceSettings, load_service_settings
 from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import Running, running
-from tests.support import asking
+from tests.support import http_client
 
 ISSUER = "https://issuer.example"
 RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -104,7 +104,7 @@ def signed(key: Any = RSA, algorithm: str = "RS256", kid: object = "rsa", **chan
 
 
 def get(service: Running, token: str) -> httpx.Response:
-    return asking.get(f"{service.url}/v1/probe/who", headers={"authorization": f"Bearer {token}"})
+    return http_client.get(f"{service.url}/v1/probe/who", headers={"authorization": f"Bearer {token}"})
 
 
 def forged(header: dict[str, object], payload: dict[str, object], signature: bytes = b"") -> str:

@@ -10,14 +10,16 @@ from ledger.server.quotas import Quotas
 from ledger.server.rates import Rates
 from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import Running, running
-from tests.support import asking
+from tests.support import http_client
 from tests.support.databases import Server
 from tests.support.token_keeper import Keeper
 
 
 def add(running: Running, *contents: str, session_id: str = "s", role: str = "user", **headers: str) -> httpx.Response:
     entries = [{"role": role, "content": content} for content in contents]
-    return asking.post(f"{running.url}/v1/sessions/{session_id}/entries", json={"entries": entries}, headers=headers)
+    return http_client.post(
+        f"{running.url}/v1/sessions/{session_id}/entries", json={"entries": entries}, headers=headers
+    )
 
 
 def refused(answer: httpx.Response, what: str, *, least_s: int, most_s: int) -> bool:
@@ -31,7 +33,7 @@ def refused(answer: httpx.Response, what: str, *, least_s: int, most_s: int) -> 
 
 def test_a_caller_that_asks_too_often_waits() -> None:
     with running(InMemoryStore(), rate_limit_per_s=0.1, rate_limit_burst=3) as in_flight:
-        answers = [asking.get(f"{in_flight.url}/v1/probe/list") for _ in range(5)]
+        answers = [http_client.get(f"{in_flight.url}/v1/probe/list") for _ in range(5)]
     assert [answer.status_code for answer in answers] == [200, 200, 200, 429, 429]
     assert refused(answers[-1], "requests", least_s=5, most_s=10)
 
@@ -42,7 +44,7 @@ def test_guessing_tokens_is_rate_limited(server: Server, shared_database: str) -
     with running(
         server.target(shared_database), auth_mode="token", rate_limit_per_s=0.1, rate_limit_burst=3
     ) as in_flight:
-        answers = [asking.get(f"{in_flight.url}/v1/probe/list", headers={"x-api-key": "wrong"}) for _ in range(5)]
+        answers = [http_client.get(f"{in_flight.url}/v1/probe/list", headers={"x-api-key": "wrong"}) for _ in range(5)]
     assert [answer.status_code for answer in answers] == [401, 401, 401, 429, 429]
 
 
@@ -51,10 +53,12 @@ def test_a_caller_who_writes_too_many_events_may_only_read_for_a_while() -> None
     with running(InMemoryStore(), event_limit_per_s=0.5) as in_flight:
         over = add(in_flight, *["hello"] * 40)
         late = add(in_flight, "more")
-        patched = asking.patch(f"{in_flight.url}/v1/sessions/s/data", json={"a": 1})
-        shown = asking.get(f"{in_flight.url}/v1/sessions/s/state")
-        prompt = asking.post(f"{in_flight.url}/v1/memory/prompt", json={"query": "q", "session": {"session_id": "s"}})
-        found = asking.post(f"{in_flight.url}/v1/search", json={"query": "hello"})
+        patched = http_client.patch(f"{in_flight.url}/v1/sessions/s/data", json={"a": 1})
+        shown = http_client.get(f"{in_flight.url}/v1/sessions/s/state")
+        prompt = http_client.post(
+            f"{in_flight.url}/v1/memory/prompt", json={"query": "q", "session": {"session_id": "s"}}
+        )
+        found = http_client.post(f"{in_flight.url}/v1/search", json={"query": "hello"})
     assert over.status_code == 201
     assert (prompt.status_code, found.status_code) == (200, 200)
     assert refused(late, "events", least_s=10, most_s=25), late.text
@@ -65,10 +69,10 @@ def test_a_caller_who_writes_too_many_events_may_only_read_for_a_while() -> None
 def test_ten_thousand_tiny_messages_meet_the_quota_and_push_out_no_policy__I_56() -> None:
     with running(InMemoryStore(), event_limit_per_s=20) as in_flight:
         policy = {"kind": "system_instruction", "role": "system", "content": "never give refunds"}
-        asking.post(f"{in_flight.url}/v1/sessions/s/entries", json={"entries": [policy]})
+        http_client.post(f"{in_flight.url}/v1/sessions/s/entries", json={"entries": [policy]})
         answers = [add(in_flight, *["x"] * 1_000) for _ in range(10)]
-        stats = asking.get(f"{in_flight.url}/v1/sessions/s/stats").json()
-        context = asking.get(f"{in_flight.url}/v1/sessions/s/context").json()
+        stats = http_client.get(f"{in_flight.url}/v1/sessions/s/stats").json()
+        context = http_client.get(f"{in_flight.url}/v1/sessions/s/context").json()
     acknowledged = sum(len(answer.json()["entries"]) for answer in answers if answer.status_code == 201)
     assert [answer.status_code for answer in answers] == [201] * 2 + [429] * 8
     assert stats["total_entries"] == acknowledged + 1
@@ -78,8 +82,8 @@ def test_ten_thousand_tiny_messages_meet_the_quota_and_push_out_no_policy__I_56(
 def test_an_import_is_counted_and_a_repeated_request_is_not() -> None:
     with running(InMemoryStore(), event_limit_per_s=0.5) as in_flight:
         repeated = [add(in_flight, *["hello"] * 25, **{"idempotency-key": "once"}) for _ in range(8)]
-        exported = asking.get(f"{in_flight.url}/v1/sessions/s/export")
-        imported = asking.post(
+        exported = http_client.get(f"{in_flight.url}/v1/sessions/s/export")
+        imported = http_client.post(
             f"{in_flight.url}/v1/sessions/t/import",
             content=exported.content,
             headers={"content-type": exported.headers["content-type"]},
@@ -93,7 +97,7 @@ def test_a_caller_who_sends_too_many_bytes_may_only_read_that_day() -> None:
     with running(InMemoryStore(), body_bytes_per_day=10_000) as in_flight:
         assert add(in_flight, "x" * 12_000).status_code == 201
         assert refused(add(in_flight, "more"), "bytes", least_s=10_000, most_s=86_400)
-        assert asking.get(f"{in_flight.url}/v1/sessions/s/stats").status_code == 200
+        assert http_client.get(f"{in_flight.url}/v1/sessions/s/stats").status_code == 200
 
 
 @pytest.mark.postgres

@@ -10,20 +10,19 @@ import httpx
 import pytest
 
 from ledger.stores.postgres.connections import DriverConnections
-from tests.faults.test_restarts import SERVES_WITHIN_S, kept
+from tests.faults.test_restarts import SERVES_WITHIN_S, use_and_keep
 from tests.server.conftest import Running, running
+from tests.support.killable_server import KillableServer, killable_server
 from tests.support.patience import within
-from tests.support.victim import Victim
-from tests.support.victim_databases import a_victim
 
-pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("victim")]
+pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("killed servers")]
 
 LONGEST_S = 10.0
 
 
 @pytest.fixture(scope="module")
-def place() -> Iterator[tuple[Victim, str]]:
-    with a_victim() as item:
+def place() -> Iterator[tuple[KillableServer, str]]:
+    with killable_server() as item:
         yield item
 
 
@@ -37,7 +36,7 @@ class Client:
         self.served = 0
         self.refused = 0
         self.longest_s = 0.0
-        self.told: dict[str, str] = {}  # the id of what was acknowledged: its hash, or nothing
+        self.acknowledged: dict[str, str] = {}  # the id of what was acknowledged: its hash, or nothing
 
     async def run(self) -> None:
         for number in count():
@@ -69,7 +68,7 @@ class Adding(Client):
         entries = [{"role": "user", "content": name, "entry_id": f"{name}-{place}"} for place in range(2)]
         path, key = f"/v1/sessions/{self.session}/entries", {"Idempotency-Key": name}
         answer = await self.ask("POST", path, json={"entries": entries}, headers=key)
-        self.told |= {entry["entry_id"]: entry["hash"] for entry in answer.json()["entries"]}
+        self.acknowledged |= {entry["entry_id"]: entry["hash"] for entry in answer.json()["entries"]}
 
 
 class Putting(Client):
@@ -80,7 +79,7 @@ class Putting(Client):
         body = (await self.ask("GET", path, params={"recent_messages_limit": 5})).json()
         body["messages"].append({"role": "user", "content": name, "id": name, "created_at": "2026-01-01T00:00:00Z"})
         await self.ask("PUT", path, json=body)
-        self.told[name] = ""
+        self.acknowledged[name] = ""
 
 
 @asynccontextmanager
@@ -129,25 +128,25 @@ def assert_nothing_lost(service: Running, clients: list[Client]) -> None:
                 version = page["next_after"] or version
             assert len(dict(stored)) == len(stored), "something is stored twice"
             for client in (client for client in clients if client.session == session):
-                for name, proof in client.told.items():
+                for name, proof in client.acknowledged.items():
                     assert name in dict(stored), "something that was acknowledged is lost"
                     assert proof in {"", dict(stored)[name]}
             assert http.post(f"/v1/sessions/{session}/verify").json()["verdict"].startswith("OK")
 
 
-async def restarted(place: tuple[Victim, str], seed: int, *, times: int) -> None:
+async def restarted(place: tuple[KillableServer, str], seed: int, *, times: int) -> None:
     """Restart the server under load, as hard as PostgreSQL does it, and check what clients saw of it."""
-    victim, _ = place
-    with victim.server.fresh() as database, running(victim.target(database), worker=False) as service:
+    killable, _ = place
+    with killable.server.fresh() as database, running(killable.target(database), worker=False) as service:
         recoveries = []
         async with at_work(service, seed) as clients:
             await until_served(clients)
             for _ in range(times):
                 await asyncio.sleep(0.4)
-                await asyncio.to_thread(victim.restart, "immediate")
+                await asyncio.to_thread(killable.restart, "immediate")
                 recoveries.append(await until_served(clients))
         assert_nothing_lost(service, clients)
-    answers = sum(len(client.told) for client in clients)
+    answers = sum(len(client.acknowledged) for client in clients)
     longest = max(client.longest_s for client in clients)
     print(
         f"{times} restarts: {answers} acknowledged, {sum(client.served for client in clients)} answers of class 2xx, "
@@ -156,19 +155,19 @@ async def restarted(place: tuple[Victim, str], seed: int, *, times: int) -> None
     )
 
 
-async def test_clients_see_two_restarts_as_delays(place: tuple[Victim, str], seed: int) -> None:
+async def test_clients_see_two_restarts_as_delays(place: tuple[KillableServer, str], seed: int) -> None:
     await restarted(place, seed, times=2)
 
 
 @pytest.mark.slow
-async def test_clients_see_twenty_restarts_as_delays(place: tuple[Victim, str], seed: int) -> None:
+async def test_clients_see_twenty_restarts_as_delays(place: tuple[KillableServer, str], seed: int) -> None:
     await restarted(place, seed, times=20)
 
 
 async def test_a_pool_that_keeps_dead_connections_is_caught(
-    place: tuple[Victim, str], seed: int, monkeypatch: pytest.MonkeyPatch
+    place: tuple[KillableServer, str], seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Negative control."""
-    monkeypatch.setattr(DriverConnections, "use", kept)
+    monkeypatch.setattr(DriverConnections, "use", use_and_keep)
     with pytest.raises(AssertionError, match="somebody is not served"):
         await restarted(place, seed, times=1)

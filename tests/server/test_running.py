@@ -16,7 +16,7 @@ from ledger.ids import namespace_id
 from ledger.server.settings import check_address, load_service_settings
 from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import Running, running
-from tests.support import asking
+from tests.support import http_client
 from tests.support.databases import Server
 
 
@@ -80,7 +80,7 @@ def test_requests_over_the_limit_get_503() -> None:
     with running(InMemoryStore(), max_concurrency=2) as in_flight:
         answers: list[httpx.Response] = []
         threads = [
-            threading.Thread(target=lambda: answers.append(asking.get(f"{in_flight.url}/v1/probe/slow")))
+            threading.Thread(target=lambda: answers.append(http_client.get(f"{in_flight.url}/v1/probe/slow")))
             for _ in range(4)
         ]
         for thread in threads:
@@ -94,17 +94,17 @@ def test_requests_over_the_limit_get_503() -> None:
 
 def test_an_answer_that_does_not_come_in_time_is_503() -> None:
     with running(InMemoryStore(), request_timeout_s=0.5) as in_flight:
-        answer = asking.get(f"{in_flight.url}/v1/probe/slow")
+        answer = http_client.get(f"{in_flight.url}/v1/probe/slow")
         assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
         assert "retry-after" in answer.headers
-        with asking.stream("GET", f"{in_flight.url}/v1/probe/stream") as stream:  # a stream that began goes on
+        with http_client.stream("GET", f"{in_flight.url}/v1/probe/stream") as stream:  # a stream that began goes on
             lines = (line for line in stream.iter_lines() if line.startswith("id"))
             assert [next(lines) for _ in range(8)][-1] == "id: 8"
 
 
 def test_a_service_that_can_serve_is_ready(service: Running) -> None:
     """trust S-12."""
-    answer = asking.get(f"{service.url}/readyz")
+    answer = http_client.get(f"{service.url}/readyz")
     assert answer.status_code == 200
     checks = {"service": "ok", "database": "ok", "migrations": "ok", "settings": "ok"}
     assert answer.json() == {"status": "ready", "checks": checks}
@@ -115,15 +115,15 @@ def test_readiness_is_for_neighbours_and_callers(server: Server, shared_database
     """trust S-12: whoever comes through a proxy on this machine is no neighbour."""
     with running(server.target(shared_database), auth_mode="token", metrics=True) as in_flight:
         for path in ("/readyz", "/metrics"):
-            assert asking.get(f"{in_flight.url}{path}").status_code == 200
-            assert asking.get(f"{in_flight.url}{path}", headers={header: "1.2.3.4"}).status_code == 401
+            assert http_client.get(f"{in_flight.url}{path}").status_code == 200
+            assert http_client.get(f"{in_flight.url}{path}", headers={header: "1.2.3.4"}).status_code == 401
 
 
 def test_a_service_that_cannot_serve_reports_why(server: Server, fresh_database: str) -> None:
     """trust S-12, http W-5."""
     with running(server.target(fresh_database)) as first, server.superuser(fresh_database) as mighty:
         mighty.execute("UPDATE ledger.alembic_version SET version_num = '0000'")
-        answer = asking.get(f"{first.url}/readyz")
+        answer = http_client.get(f"{first.url}/readyz")
         assert (answer.status_code, answer.json()["checks"]["migrations"]) == (503, "migration_needed")
         mighty.execute("ALTER DATABASE " + fresh_database + " CONNECTION LIMIT 0")
         with server.superuser("postgres") as other:
@@ -132,11 +132,11 @@ def test_a_service_that_cannot_serve_reports_why(server: Server, fresh_database:
                 (fresh_database, "memory-ledger"),
             )
         mighty.execute("ALTER SCHEMA ledger RENAME TO away")
-        answer = asking.get(f"{first.url}/readyz")
+        answer = http_client.get(f"{first.url}/readyz")
         assert answer.status_code == 503
         assert answer.json()["status"] == "not_ready"
-        assert asking.get(f"{first.url}/v1/health").status_code == 200
-        stats = asking.get(f"{first.url}/v1/sessions/s/stats")
+        assert http_client.get(f"{first.url}/v1/health").status_code == 200
+        stats = http_client.get(f"{first.url}/v1/sessions/s/stats")
         assert stats.status_code == 503
         assert "retry-after" in stats.headers
 
@@ -156,14 +156,14 @@ def test_metrics_count_by_route_and_hold_no_content() -> None:
 
 
 def test_metrics_are_off_unless_asked_for(service: Running) -> None:
-    assert asking.get(f"{service.url}/metrics").status_code == 404
+    assert http_client.get(f"{service.url}/metrics").status_code == 404
 
 
 def test_the_description_is_off_unless_asked_for(service: Running) -> None:
     """trust S-12."""
-    assert [asking.get(f"{service.url}{path}").status_code for path in ("/docs", "/openapi.json")] == [404, 404]
+    assert [http_client.get(f"{service.url}{path}").status_code for path in ("/docs", "/openapi.json")] == [404, 404]
     with running(InMemoryStore(), docs=True) as in_flight:
-        described = asking.get(f"{in_flight.url}/openapi.json").json()["paths"]
+        described = http_client.get(f"{in_flight.url}/openapi.json").json()["paths"]
     answers = described["/v1/sessions/{session_id}/stats"]["get"]["responses"]
     assert {"200", "401", "403", "404", "422", "429", "503"} <= answers.keys()
     assert answers["422"]["content"].keys() == {"application/problem+json"}

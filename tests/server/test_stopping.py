@@ -10,7 +10,7 @@ import pytest
 
 from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import running
-from tests.support import asking
+from tests.support import http_client
 from tests.support.databases import Server
 from tests.support.service_process import ServiceProcess
 
@@ -24,7 +24,7 @@ def test_a_stopped_service_finishes_accepted_requests(
         try:
             process.wait_until_it_serves()
             stats = f"{process.url}/v1/sessions"
-            assert asking.get(stats, params={"namespace": namespace}).status_code == 200
+            assert http_client.get(stats, params={"namespace": namespace}).status_code == 200
             process.process.send_signal(signal.SIGTERM)
             assert process.process.wait(20) == 0
         finally:
@@ -42,7 +42,7 @@ def test_streams_end_and_requests_finish_when_the_service_stops() -> None:
 
         def follow() -> None:
             try:
-                with asking.stream("GET", f"{in_flight.url}/v1/probe/stream") as stream:
+                with http_client.stream("GET", f"{in_flight.url}/v1/probe/stream") as stream:
                     for number, _ in enumerate(stream.iter_lines()):
                         if number == 2:
                             started.set()
@@ -51,7 +51,7 @@ def test_streams_end_and_requests_finish_when_the_service_stops() -> None:
                 answers.append(fault)
 
         def ask() -> None:
-            answers.append(asking.get(f"{in_flight.url}/v1/probe/slow").status_code)
+            answers.append(http_client.get(f"{in_flight.url}/v1/probe/slow").status_code)
 
         threads = [threading.Thread(target=work) for work in (follow, ask)]
         for thread in threads:

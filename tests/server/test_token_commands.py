@@ -10,7 +10,7 @@ import pytest
 from ledger.server.tokens import key_id_of
 from tests.cli.conftest import Cli
 from tests.server.conftest import Running, running
-from tests.support import asking
+from tests.support import http_client
 from tests.support.databases import Server
 
 pytestmark = pytest.mark.postgres
@@ -33,7 +33,7 @@ def test_a_token_is_created_shown_once_listed_and_revoked(cli: Cli, guarded: Run
     created = cli.json("token", "add", "ann", "--scope", "read", "--days", "3")
     token, key_id = created["token"], created["key_id"]
     assert key_id_of(token) == key_id
-    answer = asking.get(f"{guarded.url}/v1/probe/who", headers={"x-api-key": token})
+    answer = http_client.get(f"{guarded.url}/v1/probe/who", headers={"x-api-key": token})
     assert answer.json() == {
         "actor": "ann",
         "scopes": ["read"],
@@ -55,7 +55,7 @@ def test_a_token_may_be_for_several_namespaces_or_all(cli: Cli, guarded: Running
     several = cli("token", "add", "ann", "--allow", "a", "--allow", "b").out.strip()
     everything = cli("token", "add", "root", "--scope", "admin", "--all-namespaces").out.strip()
     who = [
-        asking.get(f"{guarded.url}/v1/probe/who", params={"namespace": "b"}, headers={"x-api-key": token}).json()
+        http_client.get(f"{guarded.url}/v1/probe/who", params={"namespace": "b"}, headers={"x-api-key": token}).json()
         for token in (several, everything)
     ]
     assert [each["namespaces"] for each in who] == [["a", "b"], None]

@@ -14,7 +14,7 @@ from ledger.ports.tokens import FoundToken
 from ledger.server import authentication
 from ledger.server.tokens import hash_of, key_id_of, new_token
 from tests.server.conftest import Running, running
-from tests.support import asking
+from tests.support import http_client
 from tests.support.databases import Server
 from tests.support.token_keeper import Keeper
 
@@ -35,7 +35,7 @@ def keeper(server: Server, shared_database: str) -> Keeper:
 
 def get(service: Running, path: str, token: str | None = None, **headers: str) -> httpx.Response:
     shown = {} if token is None else {"authorization": f"Bearer {token}"}
-    return asking.get(f"{service.url}{path}", headers={**shown, **headers})
+    return http_client.get(f"{service.url}{path}", headers={**shown, **headers})
 
 
 def test_a_token_is_recognised_by_its_form() -> None:
@@ -55,7 +55,7 @@ def test_a_token_identifies_its_caller(guarded: Running, keeper: Keeper) -> None
     """http W-74, W-75."""
     token = keeper.add("read", namespaces=("ours",))
     for headers in ({"authorization": f"Bearer {token}"}, {"authorization": f"bearer {token}"}, {"x-api-key": token}):
-        answer = asking.get(f"{guarded.url}/v1/probe/who", headers=headers)
+        answer = http_client.get(f"{guarded.url}/v1/probe/who", headers=headers)
         assert answer.json() == {"actor": "agent", "scopes": ["read"], "namespaces": ["ours"], "namespace": "ours"}
 
 
@@ -96,24 +96,26 @@ def test_a_token_has_only_its_scopes(guarded: Running, keeper: Keeper) -> None:
     assert get(guarded, "/v1/sessions", keeper.add("write")).status_code == 403
 
 
-def test_a_caller_who_may_only_write_sees_nothing_stored(guarded: Running, keeper: Keeper, namespace: str) -> None:
+def test_a_caller_with_write_permission_only_sees_nothing_stored(
+    guarded: Running, keeper: Keeper, namespace: str
+) -> None:
     """trust S-2: a PUT and a patch of data answer with the whole, so they need both scopes; an append does not."""
     headers = {"x-api-key": keeper.add("write", namespaces=(namespace,))}
     texts = {"entries": [{"role": "user", "content": "hello"}]}
-    assert asking.post(f"{guarded.url}/v1/sessions/s/entries", json=texts, headers=headers).status_code == 201
+    assert http_client.post(f"{guarded.url}/v1/sessions/s/entries", json=texts, headers=headers).status_code == 201
     refused = [
-        asking.put(f"{guarded.url}/v1/working-memory/s", json={}, headers=headers),
-        asking.patch(f"{guarded.url}/v1/sessions/s/data", json={"a": 1}, headers=headers),
-        asking.get(f"{guarded.url}/v1/working-memory/s", headers=headers),
+        http_client.put(f"{guarded.url}/v1/working-memory/s", json={}, headers=headers),
+        http_client.patch(f"{guarded.url}/v1/sessions/s/data", json={"a": 1}, headers=headers),
+        http_client.get(f"{guarded.url}/v1/working-memory/s", headers=headers),
     ]
     assert [answer.status_code for answer in refused] == [403, 403, 403]
     fact = {"memories": [{"id": f"{namespace}-fact", "text": "hidden"}]}
-    assert asking.post(f"{guarded.url}/v1/long-term-memory/", json=fact, headers=headers).status_code == 200
+    assert http_client.post(f"{guarded.url}/v1/long-term-memory/", json=fact, headers=headers).status_code == 200
     record = f"{guarded.url}/v1/long-term-memory/{namespace}-fact"
     refused = [
-        asking.patch(record, json={"text": "x"}, headers=headers),
-        asking.post(f"{record}/restore", json={"revision": 1}, headers=headers),
-        asking.post(f"{guarded.url}/v1/long-term-memory/forget", json={"policy": {}}, headers=headers),
+        http_client.patch(record, json={"text": "x"}, headers=headers),
+        http_client.post(f"{record}/restore", json={"revision": 1}, headers=headers),
+        http_client.post(f"{guarded.url}/v1/long-term-memory/forget", json={"policy": {}}, headers=headers),
     ]
     assert [answer.status_code for answer in refused] == [403, 403, 403]
 
@@ -124,9 +126,9 @@ def test_a_filter_may_name_only_permitted_namespaces(guarded: Running, keeper: K
     statuses = {}
     for operator, value in (("eq", namespace), ("eq", "other"), ("any", [namespace, "other"]), ("ne", "other")):
         body = {"namespace": {operator: value}}
-        asked = asking.post(f"{guarded.url}/v1/long-term-memory/search", json=body, headers=headers)
+        asked = http_client.post(f"{guarded.url}/v1/long-term-memory/search", json=body, headers=headers)
         prompt = {"query": "q", "long_term_search": body}
-        prompted = asking.post(f"{guarded.url}/v1/memory/prompt", json=prompt, headers=headers)
+        prompted = http_client.post(f"{guarded.url}/v1/memory/prompt", json=prompt, headers=headers)
         statuses[operator, str(value)] = (asked.status_code, prompted.status_code)
     assert list(statuses.values()) == [(200, 200), (403, 403), (403, 403), (200, 200)]
 
@@ -137,10 +139,10 @@ def test_a_session_is_looked_for_in_all_that_is_permitted(guarded: Running, keep
     session = f"{guarded.url}/v1/working-memory/{namespace}"
     memory = {"id": "m", "text": "x", "namespace": "other"}
     there = {"namespace": f"{namespace}-b"}
-    assert asking.put(session, params=there, json={"memories": [memory]}, headers=headers).status_code == 403
-    assert asking.put(session, params=there, json={"context": "c"}, headers=headers).status_code == 200
-    assert asking.get(session, headers=headers).json()["namespace"] == f"{namespace}-b"
-    assert asking.put(session, json={"context": "d"}, headers=headers).status_code == 422
+    assert http_client.put(session, params=there, json={"memories": [memory]}, headers=headers).status_code == 403
+    assert http_client.put(session, params=there, json={"context": "c"}, headers=headers).status_code == 200
+    assert http_client.get(session, headers=headers).json()["namespace"] == f"{namespace}-b"
+    assert http_client.put(session, json={"context": "d"}, headers=headers).status_code == 422
 
 
 def test_only_the_scope_system_speaks_as_the_system(guarded: Running, keeper: Keeper, namespace: str) -> None:
@@ -149,7 +151,9 @@ def test_only_the_scope_system_speaks_as_the_system(guarded: Running, keeper: Ke
     texts = {"role": "system", "content": "Be brief."}
 
     def ask(method: str, path: str, token: str, body: object) -> httpx.Response:
-        return asking.request(method, f"{guarded.url}{path}", headers={"authorization": f"Bearer {token}"}, json=body)
+        return http_client.request(
+            method, f"{guarded.url}{path}", headers={"authorization": f"Bearer {token}"}, json=body
+        )
 
     for entry in (texts, {**texts, "role": "user", "kind": "system_instruction"}):
         refused = ask("POST", "/v1/sessions/spoken/entries", plain, {"entries": [entry]})
@@ -184,7 +188,7 @@ async def test_every_wrong_token_is_refused_alike(guarded: Running, keeper: Keep
     wrong = wrong_tokens(keeper)
     answers = {}
     for kind, token in wrong.items():
-        answer = asking.get(f"{guarded.url}/v1/probe/who", headers={"authorization": f"Bearer {token}".encode()})
+        answer = http_client.get(f"{guarded.url}/v1/probe/who", headers={"authorization": f"Bearer {token}".encode()})
         answers[kind] = (answer.status_code, answer.content, answer.headers["www-authenticate"])
     assert len(set(answers.values())) == 1, answers
     assert next(iter(answers.values()))[0] == 401
@@ -235,7 +239,7 @@ async def test_a_token_that_takes_longer_to_refuse_is_noticed(monkeypatch: pytes
     ],
 )
 def test_a_missing_credential_is_refused_like_a_wrong_one(guarded: Running, headers: dict[str, str]) -> None:
-    answer = asking.get(f"{guarded.url}/v1/probe/who", headers=headers)
+    answer = http_client.get(f"{guarded.url}/v1/probe/who", headers=headers)
     assert (answer.status_code, answer.json()["code"]) == (401, "not_authenticated")
     assert answer.headers["www-authenticate"].startswith("Bearer")
 
@@ -247,9 +251,11 @@ def test_two_credentials_are_refused(guarded: Running, keeper: Keeper) -> None:
 
 def test_the_body_of_an_unknown_caller_is_not_read(guarded: Running) -> None:
     """trust S-4: 401 comes before 422."""
-    answer = asking.post(f"{guarded.url}/v1/probe", content=b"nonsense", headers={"content-type": "application/json"})
+    answer = http_client.post(
+        f"{guarded.url}/v1/probe", content=b"nonsense", headers={"content-type": "application/json"}
+    )
     assert answer.status_code == 401
-    assert asking.get(f"{guarded.url}/v1/probe/list?limit=x").status_code == 401
+    assert http_client.get(f"{guarded.url}/v1/probe/list?limit=x").status_code == 401
 
 
 def test_a_revoked_token_is_out_within_five_seconds(

@@ -17,7 +17,7 @@ from ledger.memory import MemoryLedger
 from ledger.server import logs, tracing
 from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import Running, running
-from tests.support import asking
+from tests.support import http_client
 from tests.support.databases import Server
 from tests.support.wire import exchange, head
 
@@ -134,8 +134,8 @@ def test_a_request_and_an_append_are_spans_without_content(
 
     with running(server.target(shared_database), tracing=True) as in_flight:
         headers = {"traceparent": f"00-{trace}-b7ad6b7169203331-01"}
-        asking.get(f"{in_flight.url}/v1/sessions/{MARKER}/stats", params={"user_id": MARKER}, headers=headers)
-        asking.get(f"{in_flight.url}/v1/sessions/s/stats?{MARKER}=1")
+        http_client.get(f"{in_flight.url}/v1/sessions/{MARKER}/stats", params={"user_id": MARKER}, headers=headers)
+        http_client.get(f"{in_flight.url}/v1/sessions/s/stats?{MARKER}=1")
         asyncio.run_coroutine_threadsafe(append(in_flight), in_flight.loop).result(10)
     found = {span.name: span for span in spans.get_finished_spans()}
     request = found["GET /v1/sessions/{session_id}/stats"]
@@ -147,5 +147,5 @@ def test_a_request_and_an_append_are_spans_without_content(
 
 def test_there_are_no_spans_by_default(spans: InMemorySpanExporter) -> None:
     with running(InMemoryStore()) as in_flight:
-        asking.get(f"{in_flight.url}/v1/sessions/s/stats")
+        http_client.get(f"{in_flight.url}/v1/sessions/s/stats")
     assert spans.get_finished_spans() == ()

@@ -221,7 +221,7 @@ def test_json_is_stored_as_it_will_be_read_back() -> None:
     assert (draft.data, draft.metadata) == ([1, [2.0, {"b": [None], "a": -0.0}]], {"k": [1]})
 
 
-def test_a_caller_who_changes_his_objects_later_changes_no_draft() -> None:
+def test_objects_changed_after_the_call_change_no_draft() -> None:
     """style "Code": state is frozen."""
     data, metadata, arguments = [1], {"k": [1]}, {"a": [1]}
     draft = draft_entry({**CALL, "data": data, "metadata": metadata, "arguments": arguments})

@@ -97,7 +97,7 @@ def test_a_new_list_on_a_fetched_object_replaces_what_was_shown__W_61() -> None:
     assert written.names == "late x y"
 
 
-def test_a_new_list_of_ones_own_replaces__W_61() -> None:
+def test_a_new_list_of_the_client_replaces__W_61() -> None:
     written = session()
     written.put("x y")
     assert written.names == "x y"
@@ -117,7 +117,7 @@ def test_an_empty_list_on_a_fetched_object_empties_and_the_session_lives__W_61()
     assert written.state.opened
 
 
-def test_an_empty_list_of_ones_own_removes_nothing__W_61() -> None:
+def test_an_empty_list_of_the_client_removes_nothing__W_61() -> None:
     written = session()
     assert written.put("", data={"k": 1})[0] == DataChanged(write_id="w2", set={"k": 1})
     assert written.names == "a b c"
@@ -171,7 +171,7 @@ def added(written: Written, name: str) -> EntryAdded:
     )
 
 
-def test_messages_without_ids_are_recognised_in_order_by_what_they_say__W_53() -> None:
+def test_messages_without_ids_are_matched_in_order_by_content__W_53() -> None:
     written = Written()
     written.put(Body(messages=(message("hi"), message("hi"), message("you"))))
     names = written.names
@@ -282,7 +282,7 @@ def test_from_the_first_misplaced_message_on_all_go_to_the_end__W_58() -> None:
     assert written.names == "a x c b"
 
 
-def test_a_marked_writer_that_kept_the_order_it_saw_reorders_nothing__W_58() -> None:
+def test_a_marked_writer_that_keeps_the_order_it_saw_reorders_nothing__W_58() -> None:
     written = session("a b c")
     seen = written.version
     written.put("c b a")

@@ -208,7 +208,7 @@ def test_a_config_change_is_no_event_if_it_changes_nothing() -> None:
     session.when(ChangeConfig("w", config.load({"max_entries": 5}))).then()
 
 
-def test_the_newest_entry_under_an_id_is_the_one_that_is_meant() -> None:
+def test_an_id_means_the_newest_entry_with_it() -> None:
     """An id may be used again after its entry was removed."""
     session = given(None, "u").when(RemoveEntry("w", "e1")).then(EntryRemoved)
     session.when(AddEntries((replace(entry("u", 1), content="again"),))).then(EntryAdded)

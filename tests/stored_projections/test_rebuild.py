@@ -63,7 +63,7 @@ def chance(seed: int) -> random.Random:
     return random.Random(seed)
 
 
-async def test_a_rebuild_gives_what_the_log_says_and_replaces_what_was_there(
+async def test_a_rebuild_equals_the_log_and_replaces_the_old_rows(
     store: Store, namespace: str, chance: random.Random
 ) -> None:
     ledger = ledger_over(store, namespace=namespace)

@@ -201,7 +201,7 @@ async def test_a_count_that_could_not_be_read_again_is_left_out(usage: Any) -> N
     assert (output.input_tokens, output.output_tokens) == (None, None)
 
 
-async def test_a_summarizer_may_say_why_it_failed_in_any_words() -> None:
+async def test_a_summarizer_may_give_any_text_as_the_reason_of_a_failure() -> None:
     ledger = await of_one(Own(SummarizerFailed("overloaded", "half \ud800 \x00 " + "x" * 9_000)))  # type: ignore[arg-type]
     assert await outcomes(ledger) == ["requested", "failed error"]
     detail = (await ledger.get_events("s"))[-1].payload.detail

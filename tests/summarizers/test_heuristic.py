@@ -39,7 +39,7 @@ def result(tool: str, content: str, status: str | None = None) -> dict[str, Any]
     return {"kind": "tool_result", "tool_name": tool, "content": content, "tool_status": status}
 
 
-def test_it_says_what_was_asked_which_tools_ran_and_what_failed() -> None:
+def test_it_lists_the_questions_the_tools_and_the_failures() -> None:
     """V-SUM-1."""
     texts = entries(
         user("Help me debug this API"),
@@ -52,7 +52,7 @@ def test_it_says_what_was_asked_which_tools_ran_and_what_failed() -> None:
     assert describe(texts) == V_SUM_1
 
 
-def test_without_users_and_tools_it_says_so() -> None:
+def test_it_states_that_there_are_no_users_and_tools() -> None:
     """V-SUM-2."""
     texts = entries({"role": "assistant", "content": "Hello."}, {"kind": "context", "content": "a file"})
     assert describe(texts) == "[Previous conversation summary]\n0 user messages"

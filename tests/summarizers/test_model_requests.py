@@ -226,7 +226,7 @@ async def test_a_deadline_of_the_settings_bounds_every_summarizer(monkeypatch: p
         assert await outcomes(ledger) == ["requested", "failed timeout"]
 
 
-def test_a_model_of_openai_needs_a_key_and_one_of_ones_own_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_of_openai_needs_a_key_and_a_users_own_model_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(InvalidInput, match="OPENAI_API_KEY"):
         OpenAISummarizer(model="gpt-4o-mini")

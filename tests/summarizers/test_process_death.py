@@ -68,7 +68,7 @@ async def test_what_a_killed_process_left_is_abandoned_after_its_lease_and_done_
     assert len(endpoint.asked) == 2
 
 
-async def test_what_was_left_is_abandoned_by_whoever_compacts_by_hand(store: Store, namespace: str) -> None:
+async def test_a_manual_compaction_abandons_the_unfinished_request(store: Store, namespace: str) -> None:
     dead = ledger_over(store, namespace=namespace, config=SMALL)
     dead.set_summarizer(None, never)
     await talk(dead)

@@ -27,7 +27,7 @@ class Client:
         self._chance = random.Random(name)
         self.session = session
         self.batches: list[list[str]] = []
-        self.told: list[list[str]] = []
+        self.acknowledged: list[list[str]] = []
         self.unavailable = 0
         self.longest_s = 0.0
 
@@ -47,7 +47,7 @@ class Client:
         batch = [f"{self._name} {number} {place}" for place in range(self._chance.randint(1, 3))]
         self.batches.append(batch)
         await self._ledger.add_entries(self.session, [{"role": "user", "content": text} for text in batch])
-        self.told.append(batch)
+        self.acknowledged.append(batch)
 
     async def _read(self) -> None:
         await self._ledger.get_context(self.session)
@@ -73,14 +73,14 @@ async def at_work(
 
 
 async def until_served(clients: Sequence[Client], *, within_s: float) -> None:
-    """Wait until each client was told of another batch.
+    """Wait until each client got another batch acknowledged.
 
     Raises:
         AssertionError: one was not *within_s* seconds.
     """
-    before = [len(client.told) for client in clients]
+    before = [len(client.acknowledged) for client in clients]
     deadline = time.monotonic() + within(within_s)
-    while any(len(client.told) == answers for client, answers in zip(clients, before, strict=True)):
+    while any(len(client.acknowledged) == answers for client, answers in zip(clients, before, strict=True)):
         assert time.monotonic() < deadline, f"somebody is not served {within_s} s after the database is back"
         await asyncio.sleep(0.01)
 
@@ -97,5 +97,7 @@ async def assert_nothing_lost(store: Store, namespace: str, clients: Sequence[Cl
                 assert own == [text for batch in remaining for text in batch], (
                     "a batch is half-written, or out of order"
                 )
-                assert all(batch in remaining for batch in client.told), "an entry that was acknowledged is lost"
+                assert all(batch in remaining for batch in client.acknowledged), (
+                    "an entry that was acknowledged is lost"
+                )
     await assert_whole(store, namespace, [])

@@ -93,7 +93,7 @@ def leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
-def kept(drafts: tuple[EntryDraft, ...]) -> list[Any]:
+def leaves_of(drafts: tuple[EntryDraft, ...]) -> list[Any]:
     """Return every leaf in the entries of one message."""
     fields = ("role", "content", "data", "tool_name", "tool_call_id", "arguments", "metadata")
     return [leaf for draft in drafts for name in fields for leaf in leaves(getattr(draft, name))]

@@ -6,7 +6,7 @@ from tests.support.refusals import Refusal
 NONE = {"profile": "none"}
 
 #: Of a session that is not there.
-ASKING_NOBODY: dict[str, Refusal] = {
+QUERIES_WITHOUT_USER: dict[str, Refusal] = {
     "what_if": Refusal(lambda ledger: ledger.what_if("nobody", NONE), SessionNotFound, "session_not_found"),
     "adopt": Refusal(
         lambda ledger: ledger.update_config("nobody", NONE, replace=True, existing=True),
@@ -55,7 +55,7 @@ ASKING_NOBODY: dict[str, Refusal] = {
 }
 
 #: Of a session that is there, at version 2.
-ASKING: dict[str, Refusal] = {
+QUERIES: dict[str, Refusal] = {
     "what_if at version 3": Refusal(
         lambda ledger: ledger.what_if("s", NONE, version=3), VersionNotFound, "version_not_found"
     ),

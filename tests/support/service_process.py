@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 
-from tests.support import asking
+from tests.support import http_client
 
 
 class ServiceProcess:
@@ -35,7 +35,7 @@ class ServiceProcess:
         """Return when the service answers; fail if its process ends before."""
         for _ in range(200):
             try:
-                asking.get(f"{self.url}/v1/health")
+                http_client.get(f"{self.url}/v1/health")
             except httpx.TransportError:
                 assert self.process.poll() is None, self.errors.read_text()
                 time.sleep(0.1)

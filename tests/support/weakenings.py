@@ -86,7 +86,7 @@ WEAKENINGS = [
     Weakening(
         "search path", "ALTER FUNCTION ledger.append SET search_path = public, ledger, pg_temp", "functions", "append"
     ),
-    Weakening("search path gone", "ALTER FUNCTION ledger.append RESET search_path", "functions", "append"),
+    Weakening("search path removed", "ALTER FUNCTION ledger.append RESET search_path", "functions", "append"),
     Weakening("function's owner", "ALTER FUNCTION ledger.append OWNER TO postgres", "functions", "append"),
     Weakening(
         "function's body",

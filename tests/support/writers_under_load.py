@@ -98,7 +98,7 @@ def assert_batches_whole(log: Iterable[StoredEvent]) -> int:
     return len(batches)
 
 
-async def assert_kept(store: Store, namespace: str, acknowledged: Sequence[Receipt]) -> int:
+async def assert_stored(store: Store, namespace: str, acknowledged: Sequence[Receipt]) -> int:
     """Assert that the log holds what was acknowledged and nothing by halves; return how many batches it holds.
 
     Source: trust P-1.

@@ -22,14 +22,14 @@ class Model(Scripted):
 
     def __init__(self, *script) -> None:
         super().__init__(*script, "unused")
-        self.kept: list[str] = []
+        self.learned: list[str] = []
 
     async def summarize(self, request):
         number = len(self.asked)
         if number >= len(self.script) - 1:
             self.script = (*self.script[:number], *[""] * (number - len(self.script) + 1), "")
-            self.kept.append(f"thing{number}")
-            self.script = (*self.script[:number], answer(f"thing{number}", summary=" ".join(self.kept)))
+            self.learned.append(f"thing{number}")
+            self.script = (*self.script[:number], answer(f"thing{number}", summary=" ".join(self.learned)))
         return await super().summarize(request)
 
 

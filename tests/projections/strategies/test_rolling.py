@@ -334,7 +334,7 @@ def test_shrinking_the_window_leaves_items_in_neither_until_the_next_one() -> No
     assert session.block_ranges == [(2, 22), (23, 31)]
 
 
-def test_fewer_summaries_are_kept_as_soon_as_the_config_says_so() -> None:
+def test_fewer_summaries_stay_as_soon_as_the_config_changes() -> None:
     """R-CFG-9, LAW-24: retention."""
     session = Rolling(2, 3).grow(9)
     session.do(ChangeConfig(next(session.ids), config.update(session.state.config, {"max_summaries": 1})))
@@ -434,7 +434,7 @@ def test_items_that_have_left_the_window_are_not_shown_as_others(unit: str) -> N
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_a_block_after_a_compaction_is_made_of_its_own_items(unit: str) -> None:
+def test_a_block_after_a_compaction_has_only_its_own_items(unit: str) -> None:
     """R-001-1: items are counted from the last clear, whatever other strategies covered."""
     session = Driven({"recent_window": 2, "min_entries_to_compress": 1}, Scripted(exact)).add("[u a] " * 20)
     session.compress(force=True)

@@ -59,7 +59,7 @@ def test_a_low_threshold_has_a_lower_target__V_002_6() -> None:
     assert shown("q14 q14 q14 q14 q14", compression_threshold=0.5) == "3 4 5 = 42"
 
 
-def test_what_must_stay_may_be_over_the_limit_and_says_so__V_002_7() -> None:
+def test_required_entries_may_exceed_the_limit_which_is_reported__V_002_7() -> None:
     assert shown("[u40 u40 q5 q6]") == "1 2 4 = 86!"
     assert shown("[i10 q20 q95]") == "1 3 = 105!"
 

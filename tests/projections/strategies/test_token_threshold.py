@@ -157,7 +157,7 @@ def test_without_auto_compress_only_a_caller_compacts__V_000_9() -> None:
     assert (refused.value.code, refused.value.eligible, refused.value.needed) == ("not_enough_entries", 0, 5)
 
 
-def test_a_caller_needs_not_be_over_and_may_force_it_with_one_entry() -> None:
+def test_a_caller_may_force_a_compaction_below_the_limit_with_one_entry() -> None:
     """R-000-5."""
     session = Driven({"recent_window": 2}).add(alternating(6))
     with pytest.raises(NotEnoughEntries):

@@ -9,7 +9,7 @@ from agent_memory_client import MemoryAPIClient
 from ledger.application.services import Indexes
 from ledger.errors import VersionConflict
 from tests.server.conftest import Running, running
-from tests.support import asking
+from tests.support import http_client
 from tests.support.databases import Server
 from tests.support.working_memory import a_message, put, texts
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.postgres
 
 
 def listed(running: Running, **query: Any) -> dict[str, Any]:
-    answer = asking.get(f"{running.url}/v1/working-memory/", params=query)
+    answer = http_client.get(f"{running.url}/v1/working-memory/", params=query)
     assert answer.status_code == 200, answer.text
     found: dict[str, Any] = answer.json()
     return found
@@ -36,7 +36,7 @@ def test_without_a_namespace_all_are_listed_and_each_is_read_only_after_a_change
         indexes = in_flight.service.services.indexes
         for number in range(4):
             body = {"namespace": f"n{number % 3}", "messages": [{"role": "user", "content": "hello"}]}
-            assert asking.put(f"{in_flight.url}/v1/working-memory/s{number}", json=body).status_code == 200
+            assert http_client.put(f"{in_flight.url}/v1/working-memory/s{number}", json=body).status_code == 200
         monkeypatch.setattr(in_flight.service.services, "indexes", counted)
         assert listed(in_flight) == {"sessions": ["s3", "s2", "s1", "s0"], "total": 4}
         assert sorted(looked_up) == ["n0", "n1", "n2"]
@@ -44,7 +44,9 @@ def test_without_a_namespace_all_are_listed_and_each_is_read_only_after_a_change
         assert listed(in_flight, namespace="n0") == {"sessions": ["s3", "s0"], "total": 2}
         assert len(looked_up) == 3, "nothing had changed"
         assert (
-            asking.put(f"{in_flight.url}/v1/working-memory/s1", json={"namespace": "n1", "context": "c"}).status_code
+            http_client.put(
+                f"{in_flight.url}/v1/working-memory/s1", json={"namespace": "n1", "context": "c"}
+            ).status_code
             == 200
         )
         looked_up.clear()
@@ -55,7 +57,7 @@ def test_without_a_namespace_all_are_listed_and_each_is_read_only_after_a_change
 def test_a_namespace_without_events_is_listed_as_empty(server: Server, fresh_database: str) -> None:
     with running(server.target(fresh_database)) as in_flight:
         entry = {"entries": [{"role": "user", "content": "hello"}], "expected_version": 3}
-        refused = asking.post(f"{in_flight.url}/v1/sessions/s/entries", params={"namespace": "empty"}, json=entry)
+        refused = http_client.post(f"{in_flight.url}/v1/sessions/s/entries", params={"namespace": "empty"}, json=entry)
         assert refused.json()["code"] == VersionConflict.code
         assert listed(in_flight) == {"sessions": [], "total": 0}
 
@@ -95,12 +97,12 @@ async def test_a_session_is_found_by_its_id_if_only_one_matches__C17(service, na
         assert texts(api.get(path)) == ["hers"]
 
 
-@pytest.mark.parametrize(("limit", "kept"), [(2, ["b", "c"]), (0, ["c", "a", "b"]), (-1, ["c", "a", "b"])])
+@pytest.mark.parametrize(("limit", "shown"), [(2, ["b", "c"]), (0, ["c", "a", "b"]), (-1, ["c", "a", "b"])])
 def test_the_most_recent_messages_by_their_own_time__C18(
-    api: httpx.Client, session: str, limit: int, kept: list[str]
+    api: httpx.Client, session: str, limit: int, shown: list[str]
 ) -> None:
     """http W-17: three times that are not sorted."""
     stamps = {"c": "2026-01-03T00:00:00Z", "a": "2026-01-01T00:00:00Z", "b": "2026-01-02T00:00:00Z"}
     put(api, session, messages=[a_message(text, created_at=at) for text, at in stamps.items()])
     answer = api.get(f"/v1/working-memory/{session}", params={"recent_messages_limit": limit})
-    assert texts(answer) == kept if limit > 0 else sorted(texts(answer)) == ["a", "b", "c"]
+    assert texts(answer) == shown if limit > 0 else sorted(texts(answer)) == ["a", "b", "c"]

@@ -85,8 +85,8 @@ async def test_forget_dry_and_real__C22(known: MemoryAPIClient, api: httpx.Clien
     policy = ForgetPolicy(budget=1)
     dry = await known.forget_long_term_memories(policy, namespace=namespace, dry_run=True)
     assert (dry.scanned, dry.deleted, dry.dry_run) == (3, 2, True)
-    stranger = api.post("/v1/long-term-memory/forget", json={"policy": {"budget": 1}})
-    assert stranger.json()["dry_run"] is True
+    default = api.post("/v1/long-term-memory/forget", json={"policy": {"budget": 1}})
+    assert default.json()["dry_run"] is True
     real = await known.forget_long_term_memories(
         policy, namespace=namespace, dry_run=False, pinned_ids=[f"{namespace}-f1"]
     )

@@ -9,13 +9,12 @@ from agent_memory_client.exceptions import MemoryServerError
 from agent_memory_client.models import MemoryMessage, WorkingMemory
 
 from tests.server.conftest import Running, running
-from tests.support import asking
-from tests.support.victim import Victim
-from tests.support.victim_databases import a_victim
+from tests.support import http_client
+from tests.support.killable_server import KillableServer, killable_server
 
 pytestmark = [
     pytest.mark.postgres,
-    pytest.mark.xdist_group("victim"),
+    pytest.mark.xdist_group("killed servers"),
     pytest.mark.filterwarnings("ignore:get_working_memory is deprecated:DeprecationWarning"),
 ]
 
@@ -23,29 +22,29 @@ SAID = [MemoryMessage(role="user", content=f"text {number}", id=f"m{number}") fo
 
 
 @pytest.fixture
-def cut() -> Iterator[tuple[Victim, Running]]:
+def cut() -> Iterator[tuple[KillableServer, Running]]:
     """A service, and a database of its own that can be taken from it."""
-    with a_victim() as (victim, database), running(victim.target(database), worker=False) as in_flight:
-        yield victim, in_flight
-        victim.start()
+    with killable_server() as (killable, database), running(killable.target(database), worker=False) as in_flight:
+        yield killable, in_flight
+        killable.start()
 
 
-async def test_a_failed_read_is_reported_and_loses_no_message__B4(cut: tuple[Victim, Running]) -> None:
+async def test_a_failed_read_is_reported_and_loses_no_message__B4(cut: tuple[KillableServer, Running]) -> None:
     """http W-5, W-54: what is read as absent would be created anew, and then written over."""
-    victim, service = cut
+    killable, service = cut
     config = MemoryClientConfig(base_url=service.url, timeout=30)
     async with MemoryAPIClient(config) as client:
         await client.put_working_memory("s", WorkingMemory(session_id="s", messages=SAID, data={"kept": 1}))
-        victim.kill()
-        answer = asking.get(f"{service.url}/v1/working-memory/s")
+        killable.kill()
+        answer = http_client.get(f"{service.url}/v1/working-memory/s")
         assert answer.status_code == 503
         assert int(answer.headers["retry-after"]) >= 1
         with pytest.raises(MemoryServerError) as answers:
             await client.get_or_create_working_memory("s")
         assert answers.value.status_code == 503
-        victim.start()
+        killable.start()
         await client.set_working_memory_data("s", {"new": 2})
-    after = asking.get(f"{service.url}/v1/working-memory/s").json()
+    after = http_client.get(f"{service.url}/v1/working-memory/s").json()
     assert [message["id"] for message in after["messages"]] == [message.id for message in SAID]
     assert after["data"]["new"] == 2
 

@@ -1,4 +1,4 @@
-"""Asking over HTTP; one client for all tests, since making one costs more than a request."""
+"""Requests over HTTP: one client for all tests, since making one costs more than a request."""
 
 import httpx
 

@@ -12,10 +12,10 @@ from psycopg import sql
 
 from ledger.stores.embedded import EmbeddedServer
 from ledger.stores.postgres import Target
-from tests.support.databases import Server
+from tests.support.databases import Server, embedded, server_folder
 
 
-class Victim:
+class KillableServer:
     """The embedded server in *folder*; *server* makes databases on it."""
 
     def __init__(self, server: Server, folder: Path) -> None:
@@ -42,24 +42,24 @@ class Victim:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
 
-    def behead(self) -> None:
+    def kill_postmaster(self) -> None:
         """Kill the postmaster alone; what it started ends when it notices."""
         self._postmaster().kill()
 
-    def unburied_corpse(self) -> subprocess.Popen[bytes]:
-        """Let it look, while it does not run, as if its postmaster had been a process nobody has waited for."""
+    def zombie_postmaster(self) -> subprocess.Popen[bytes]:
+        """Write the id of a zombie process into its lock files, as if nobody had waited for its killed postmaster."""
         user = self._embedded._server_user()
-        corpse = subprocess.Popen(
+        zombie = subprocess.Popen(
             [self._embedded.binaries / "postgres", "--version"],
             stdout=subprocess.DEVNULL,
             user=user.pw_uid if user else None,
         )
-        while psutil.Process(corpse.pid).status() != psutil.STATUS_ZOMBIE:
+        while psutil.Process(zombie.pid).status() != psutil.STATUS_ZOMBIE:
             time.sleep(0.01)
         for lock in (self._embedded._cluster / "postmaster.pid", *self._embedded.socket_dir.glob(".*.lock")):
             _, *rest = lock.read_text().splitlines()
-            lock.write_text("\n".join([str(corpse.pid), *rest, ""]))
-        return corpse
+            lock.write_text("\n".join([str(zombie.pid), *rest, ""]))
+        return zombie
 
     def start(self) -> None:
         """Start it again, as the next command would, and wait until it takes connections."""
@@ -109,3 +109,10 @@ class Victim:
     def _administer(self, statement: sql.Composable) -> None:
         with psycopg.connect(self.server.url, autocommit=True) as connection:
             connection.execute(statement)
+
+
+@contextmanager
+def killable_server() -> Iterator[tuple[KillableServer, str]]:
+    """Yield a server of these tests' own, and the name of a migrated database on it."""
+    with server_folder() as folder, embedded(folder) as server, server.fresh() as database:
+        yield KillableServer(server, folder), database
