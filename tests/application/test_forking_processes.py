@@ -54,6 +54,7 @@ def test_a_child_opens_again_and_the_parent_continues(how: str, url: str) -> Non
     ]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("how", HOW)
 def test_a_store_of_the_callers_is_refused_in_a_child(how: str) -> None:
     assert ran(how, "store") == [REFUSED, "exit: 0", REFUSED, "exit: 0", "parent: parent parent True"]

@@ -57,6 +57,7 @@ def test_the_options_of_the_help_are_those_of_every_command() -> None:
     assert options == declared
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 def test_the_help_names_every_command_and_fits_a_terminal(flag: str) -> None:
     done = subprocess.run([COMMAND, flag], capture_output=True, text=True, check=True)
@@ -67,22 +68,26 @@ def test_the_help_names_every_command_and_fits_a_terminal(flag: str) -> None:
     assert max(map(len, done.stdout.splitlines())) < 90
 
 
+@pytest.mark.processes
 def test_options_before_the_help_change_nothing() -> None:
     done = subprocess.run([COMMAND, "--json", "--help"], capture_output=True, text=True, check=True)
     assert done.stdout.rstrip() == help_text().rstrip()
 
 
+@pytest.mark.processes
 def test_without_a_command_the_help_is_printed_and_the_call_refused() -> None:
     done = subprocess.run([COMMAND], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (2, help_text(), "")
 
 
+@pytest.mark.processes
 def test_the_quick_answers_are_those_of_the_slow_way() -> None:
     for arguments in (["--version"], ["--json", "--version"]):
         done = subprocess.run([COMMAND, *arguments], capture_output=True, text=True, check=True)
         assert done.stdout == f"{__version__}\n"
 
 
+@pytest.mark.processes
 def test_a_reader_of_the_help_may_leave() -> None:
     with subprocess.Popen([COMMAND, "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -92,6 +97,7 @@ def test_a_reader_of_the_help_may_leave() -> None:
     assert process.returncode == 0
 
 
+@pytest.mark.processes
 def test_a_misspelled_command_is_answered_with_the_right_one() -> None:
     done = subprocess.run([COMMAND, "shw", "s"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
@@ -115,6 +121,7 @@ def within(packages: Any, modules: set[str]) -> set[str]:
     return {name for name in modules for package in packages if name == package or name.startswith(f"{package}.")}
 
 
+@pytest.mark.processes
 def test_a_command_loads_no_other_commands_code() -> None:
     loaded = loaded_for("show", "--help")
     assert "ledger.cli.session_reads" in loaded
@@ -122,6 +129,7 @@ def test_a_command_loads_no_other_commands_code() -> None:
     assert not {f"ledger.cli.{name}" for name in ("serve", "worker", "demo", "backtest")} & loaded
 
 
+@pytest.mark.processes
 def test_what_a_command_needs_is_noticed() -> None:
     """Negative control."""
     assert within(SERVICE, loaded_for("backtest", "--help"))

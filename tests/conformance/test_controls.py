@@ -113,7 +113,10 @@ async def test_a_store_with_this_fault_is_rejected(
         await check(with_events(store, broken(store.events)), namespace)
 
 
-@pytest.mark.parametrize("check", [pytest.param(check, id=str(at)) for at, (_, check) in enumerate(CAUGHT_BY)])
+@pytest.mark.parametrize(
+    "check",
+    [pytest.param(check, id=str(at)) for at, check in enumerate(dict.fromkeys(check for _, check in CAUGHT_BY))],
+)
 async def test_the_same_checks_accept_a_sound_store_behind_a_decorator(check: Check, namespace: str) -> None:
     store = sound_store(check)
     await check(with_events(store, EventStoreDecorator(store.events)), namespace)

@@ -4,6 +4,7 @@ import ast
 import io
 import re
 import tokenize
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -26,6 +27,8 @@ _NAMED: Final = rf"(?<![\w-])(?:{UNIQUE}|{_PLAIN})(?![\w-])"
 _TOKEN: Final = rf"(?<![\w-])(?:{_PLAIN}(?![\w-])|§\d+(?:\.\d+|a)?)"
 _GAP: Final = r"(?:[ \t]*\n[ \t]*(?:#:?|--)?[ \t]*|[ \t]+)"
 _CONNECTOR: Final = rf"(?:,{_GAP}(?:(?:and|or){_GAP})?|{_GAP}(?:and|or|to|…){_GAP}|…|\u2013)"
+#: The fields that hold statements, or what holds statements.
+_BLOCKS: Final = ("body", "orelse", "finalbody", "handlers", "cases")
 #: One document and a list of its rules or sections.
 LIST: Final = re.compile(
     rf"\b(?P<document>[Tt]rust|[Hh]ttp|[Dd]esign|[Ss]trategies|[Ss]tyle){_GAP}"
@@ -121,9 +124,21 @@ def comments(source: str) -> str:
     return "\n".join(found)
 
 
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield *tree* and the statements below it, outer before inner; they are a tenth of all nodes."""
+    waiting = deque([tree])
+    while waiting:
+        node = waiting.popleft()
+        for field in _BLOCKS:
+            below = getattr(node, field, ())
+            if isinstance(below, list):
+                waiting.extend(below)
+        yield node
+
+
 def docstrings(tree: ast.AST) -> Iterator[tuple[ast.Expr, str]]:
     """Yield the docstrings below *tree*, those of fields and constants too."""
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node, node.value.value
 

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ from tests.docs.citations import (
     numbered,
     prose,
     sections,
+    statements,
     texts,
 )
 
@@ -74,24 +75,27 @@ def test_every_citation_resolves() -> None:
 
 
 def test_the_number_in_the_name_of_a_test_is_one_of_a_rule() -> None:
-    names = [found for test in every_test() for found in in_name(test.name)]
+    names = [found for test in every_test() for found in in_name(test)]
     known = {name for rules in RULES.values() for name in rules}
     assert [name for name in names if name not in known and not re.fullmatch(r"R-[0-9A-Z]{2,3}", name)] == []
 
 
-def every_test() -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Yield every test."""
-    for path in TESTS.rglob("test_*.py"):
-        if path not in _CONTROLS:
-            for node in ast.walk(ast.parse(path.read_text())):
-                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
-                    yield node
+@cache
+def every_test() -> list[str]:
+    """Return the names of all tests."""
+    return [
+        node.name
+        for path in TESTS.rglob("test_*.py")
+        if path not in _CONTROLS
+        for node in statements(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
+    ]
 
 
 @pytest.fixture(scope="module")
 def proved() -> set[str]:
     """What tests cite: in a name, in the id of a case, in a docstring. A range says nothing of what is inside it."""
-    names = {found for test in every_test() for found in in_name(test.name)}
+    names = {found for test in every_test() for found in in_name(test)}
     for path in TESTS.rglob("test_*.py"):
         if path not in _CONTROLS:
             tree = ast.parse(path.read_text())

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.processes
+
 COMMAND = Path(sys.executable).with_name("memory-ledger")
 NOTHING = [sys.executable, "-c", "pass"]
 HELP = [str(COMMAND), "--help"]

@@ -1,8 +1,11 @@
 """The conversation all these tests have: small enough to compact at its sixth entry, which covers the first five."""
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from ledger.events import CompactionCompleted, CompactionDiscarded, CompactionFailed, CompactionRequested, RecordedEvent
 from ledger.memory import MemoryLedger
@@ -12,6 +15,9 @@ from tests.support.model_endpoint import Endpoint
 SMALL = {"profile": "memory_manager", "maxEntries": 5, "recentWindow": 1, "minEntriesToCompress": 2}
 TRIGGER = 6
 LONG = "many words " * 40
+
+#: A folder without certificates: to load those of the system takes 50 ms for each client, and the endpoint has no TLS.
+_NO_CERTIFICATES = {"SSL_CERT_FILE": "", "SSL_CERT_DIR": str(Path(__file__).parent)}
 
 _COMPACTION = (CompactionRequested, CompactionCompleted, CompactionFailed, CompactionDiscarded)
 
@@ -54,10 +60,11 @@ def messages(first: int, last: int) -> list[str]:
 
 @asynccontextmanager
 async def model_at(endpoint: Endpoint, **options: Any) -> AsyncIterator[OpenAISummarizer]:
-    """Yield the real client, which tries once unless told otherwise."""
-    summarizer = OpenAISummarizer(
-        **{"model": "scripted-1", "base_url": endpoint.url, "api_key": "sk-test", "max_retries": 0, **options}
-    )
+    """Yield the real client, which tries once unless *options* have another `max_retries`."""
+    with patch.dict(os.environ, _NO_CERTIFICATES):
+        summarizer = OpenAISummarizer(
+            **{"model": "scripted-1", "base_url": endpoint.url, "api_key": "sk-test", "max_retries": 0, **options}
+        )
     try:
         yield summarizer
     finally:
