@@ -25,6 +25,7 @@ UNIQUE: Final = r"(?:R-(?:[A-Z]{2,3}|00\d)(?:-\d+)?|V-(?:[A-Z]{2,3}|00\d)-\d+|LA
 _PLAIN: Final = r"(?:[AD-FHIK-NPR-W]-[1-9]\d{0,2}|[BC][1-9]\d?)"
 _NAMED: Final = rf"(?<![\w-])(?:{UNIQUE}|{_PLAIN})(?![\w-])"
 _TOKEN: Final = rf"(?<![\w-])(?:{_PLAIN}(?![\w-])|§\d+(?:\.\d+|a)?)"
+_ANY_CITATION: Final = re.compile(rf"{UNIQUE}|{_TOKEN}")
 _GAP: Final = r"(?:[ \t]*\n[ \t]*(?:#:?|--)?[ \t]*|[ \t]+)"
 _CONNECTOR: Final = rf"(?:,{_GAP}(?:(?:and|or){_GAP})?|{_GAP}(?:and|or|to|…){_GAP}|…|\u2013)"
 #: The fields that hold statements, or what holds statements.
@@ -100,8 +101,13 @@ def id_of_case(text: str) -> list[str]:
 
 
 def prose(path: Path) -> Iterator[str]:
-    """Yield the comments and docstrings of a file, or its text if it is a page; never data, never identifiers."""
+    """Yield the comments and docstrings of a file, or its text if it is a page; never data, never identifiers.
+
+    A file in which nothing looks like a citation has none to yield.
+    """
     text = path.read_text()
+    if not _ANY_CITATION.search(text):
+        return
     if path.suffix == ".py":
         yield from (docstring for _, docstring in docstrings(ast.parse(text)))
         yield comments(text)
