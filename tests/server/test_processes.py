@@ -68,10 +68,10 @@ def test_two_processes_store_every_acknowledged_message(
 ) -> None:
     """Also when one of them is killed, which is then started again; at the end all stop in order."""
 
-    async def load(url: str, victim: int) -> tuple[list[int], int]:
+    async def load(url: str, killed: int) -> tuple[list[int], int]:
         async with httpx.AsyncClient(base_url=url, timeout=20) as client:
             first = await asyncio.gather(*(add(client, number, namespace) for number in range(30)))
-        os.kill(victim, signal.SIGKILL)
+        os.kill(killed, signal.SIGKILL)
         async with httpx.AsyncClient(base_url=url, timeout=20) as client:
             rest = await asyncio.gather(
                 *(add(client, number, namespace) for number in range(30, 60)), return_exceptions=True
