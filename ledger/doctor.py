@@ -17,7 +17,7 @@ Level: TypeAlias = Literal["ok", "weaker", "fails"]
 
 #: The oldest minor release of each PostgreSQL with the fixes that the ledger needs (trust S-14).
 _FLOORS = {15: 150_018, 16: 160_014, 17: 170_010, 18: 180_004}
-_LOG = ("events", "payloads")
+_LOG = ("events",)
 _CACHES = (
     "snapshots",
     "session_index",
@@ -34,6 +34,7 @@ _CACHES = (
 _CALLED_BY_THE_APPLICATION = (
     "append",
     "create_namespace",
+    "find_items",
     "find_token",
     "namespace_ids",
     "prune_requests",
@@ -189,9 +190,8 @@ class _Examination:
                 WHEN 'namespace_isolation' THEN p.polcmd = '*' AND p.polwithcheck IS NULL
                     AND pg_get_expr(p.polqual, p.polrelid) = %s
                 WHEN 'verifier_reads' THEN p.polcmd = 'r' AND p.polroles = ARRAY[to_regrole('ledger_verifier')::oid]
-                WHEN 'owner_searches' THEN p.polcmd = 'r' AND p.polroles = ARRAY[c.relowner]
-                    AND c.relname IN ('search_entries', 'records')
-                WHEN 'owner_lists' THEN p.polcmd = 'r' AND p.polroles = ARRAY[c.relowner] AND c.relname = 'namespaces'
+                WHEN 'owner_filters' THEN p.polroles = ARRAY[c.relowner] AND (to_regrole('ledger_app') IS NOT NULL
+                    OR p.polcmd = 'r' AND c.relname IN ('namespaces', 'search_entries', 'records'))
             END) AS policy (ours)
             WHERE c.relnamespace = to_regnamespace('ledger') AND c.relkind IN ('r', 'p')
             GROUP BY c.oid, c.relname, c.relrowsecurity, c.relforcerowsecurity

@@ -196,21 +196,15 @@ BEGIN
         RETURN NEXT;
     END LOOP;
 
-    -- (7) the events and their bytes; by subscripts, because unnest would start a scan for each array
-    WITH bytes AS (
-        INSERT INTO payloads (namespace_id, "position", bytes)
-        SELECT p_namespace_id, n_position[k], e_bytes[k]
-        FROM generate_series(1, cardinality(e_event_id)) AS k
-        WHERE n_version[k] IS NOT NULL
-    )
+    -- (7) the events; by subscripts, because unnest would start a scan for each array
     INSERT INTO events (
         "position", version, occurred_at, recorded_at, namespace_id, stream_id, event_id, schema_version, codec,
-        type, actor, item_id, key_id, key_commitment, payload_digest, hash, mac, trace
+        type, actor, item_id, key_id, key_commitment, payload_digest, hash, mac, trace, payload
     )
     SELECT
         n_position[k], n_version[k], e_occurred_at[k], v_clock, p_namespace_id, h_stream_id[e_head[k]],
         e_event_id[k], e_schema_version[k], e_codec[k], e_type[k], e_actor[k], e_item_id[k], e_key_id[k],
-        e_key_commitment[k], n_digest[k], n_hash[k], e_mac[k], e_trace[k]
+        e_key_commitment[k], n_digest[k], n_hash[k], e_mac[k], e_trace[k], e_bytes[k]
     FROM generate_series(1, cardinality(e_event_id)) AS k
     WHERE n_version[k] IS NOT NULL;
 
@@ -450,6 +444,37 @@ $$;
 ALTER FUNCTION ledger.create_namespace(p_namespace_id uuid, p_namespace text) OWNER TO ledger_owner;
 
 --
+-- Name: find_items(uuid, uuid, text[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE FUNCTION ledger.find_items(p_namespace_id uuid, p_stream_id uuid, p_items text[]) RETURNS TABLE(item_id text, version bigint)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ledger', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM set_config('ledger.namespace', p_namespace_id::text, true);
+    RETURN QUERY
+        SELECT f.item_id::text, f.version::bigint
+        FROM (SELECT DISTINCT unnest(p_items) AS item_id) AS wanted
+        CROSS JOIN LATERAL (
+            SELECT e.stream_id, e.item_id, e.version
+            FROM events e
+            WHERE e.namespace_id = p_namespace_id AND e.item_id IS NOT NULL
+                AND uuid_hash(e.stream_id) = uuid_hash(p_stream_id) AND hashtext(e.item_id) = hashtext(wanted.item_id)
+            OFFSET 0
+        ) AS f
+        WHERE f.stream_id = p_stream_id AND f.item_id = wanted.item_id
+        ORDER BY f.item_id, f.version;
+END
+$$;
+
+
+ALTER FUNCTION ledger.find_items(p_namespace_id uuid, p_stream_id uuid, p_items text[]) OWNER TO ledger_owner;
+
+--
 -- Name: find_token(text); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
 --
 
@@ -541,6 +566,18 @@ CREATE FUNCTION ledger.refuse_change() RETURNS trigger
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
+    IF TG_OP = 'UPDATE' AND EXISTS (
+        SELECT FROM pg_proc p JOIN pg_roles r ON r.oid = p.proowner
+        WHERE p.pronamespace = 'ledger'::regnamespace AND p.proname = 'erase' AND p.prosecdef
+            AND r.rolname = current_user
+    ) THEN
+        IF OLD.payload IS NOT NULL AND NEW.payload IS NULL THEN
+            OLD.payload := NULL;
+            IF OLD *= NEW THEN
+                RETURN NEW;
+            END IF;
+        END IF;
+    END IF;
     RAISE EXCEPTION 'the log is append-only: % of %.% refused', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME
         USING ERRCODE = 'LG000';
 END
@@ -570,19 +607,15 @@ BEGIN
     FROM unnest(e_stream_id, e_user_id, e_session_id) AS u (stream_id, user_id, session_id)
     ON CONFLICT DO NOTHING;
 
-    INSERT INTO payloads (namespace_id, "position", bytes)
-    SELECT p_namespace_id, u."position", u.bytes
-    FROM unnest(e_position, e_bytes) AS u ("position", bytes)
-    WHERE u.bytes IS NOT NULL;
-
     INSERT INTO events (
         "position", version, occurred_at, recorded_at, namespace_id, stream_id, event_id, schema_version, codec,
-        type, actor, item_id, key_id, key_commitment, payload_digest, hash
+        type, actor, item_id, key_id, key_commitment, payload_digest, hash, payload
     )
     SELECT
         e_position[k], e_version[k], e_occurred_at[k], e_recorded_at[k], p_namespace_id, e_stream_id[k],
         e_event_id[k], e_schema_version[k], e_codec[k], e_type[k], e_actor[k], e_item_id[k], e_key_id[k],
-        e_key_commitment[k], e_payload_digest[k], e_hash[k]
+        e_key_commitment[k], e_payload_digest[k], e_hash[k],
+        e_bytes[k]
     FROM generate_series(1, cardinality(e_position)) AS k;
 
     UPDATE streams s SET version = head.version, head_hash = head.hash
@@ -825,8 +858,10 @@ CREATE TABLE ledger.events (
     hash ledger.hash NOT NULL,
     mac ledger.hash,
     trace text,
+    payload ledger.stored_payload,
     CONSTRAINT events_check CHECK (((key_id IS NULL) = (key_commitment IS NULL)))
 );
+ALTER TABLE ONLY ledger.events ALTER COLUMN payload SET STORAGE EXTERNAL;
 
 ALTER TABLE ONLY ledger.events FORCE ROW LEVEL SECURITY;
 
@@ -850,22 +885,6 @@ ALTER TABLE ONLY ledger.namespaces FORCE ROW LEVEL SECURITY;
 
 
 ALTER TABLE ledger.namespaces OWNER TO ledger_owner;
-
---
--- Name: payloads; Type: TABLE; Schema: ledger; Owner: ledger_owner
---
-
-CREATE TABLE ledger.payloads (
-    namespace_id uuid NOT NULL,
-    "position" ledger.ordinal NOT NULL,
-    bytes ledger.stored_payload NOT NULL
-);
-ALTER TABLE ONLY ledger.payloads ALTER COLUMN bytes SET STORAGE EXTERNAL;
-
-ALTER TABLE ONLY ledger.payloads FORCE ROW LEVEL SECURITY;
-
-
-ALTER TABLE ledger.payloads OWNER TO ledger_owner;
 
 --
 -- Name: streams; Type: TABLE; Schema: ledger; Owner: ledger_owner
@@ -912,15 +931,14 @@ CREATE VIEW ledger.events_readable WITH (security_invoker='true') AS
     e.recorded_at,
     e.item_id,
         CASE e.codec
-            WHEN 0 THEN (convert_from((p.bytes)::bytea, 'UTF8'::name))::jsonb
-            WHEN 1 THEN (convert_from(SUBSTRING(p.bytes FROM 17), 'UTF8'::name))::jsonb
+            WHEN 0 THEN (convert_from((e.payload)::bytea, 'UTF8'::name))::jsonb
+            WHEN 1 THEN (convert_from(SUBSTRING(e.payload FROM 17), 'UTF8'::name))::jsonb
             ELSE NULL::jsonb
         END AS payload,
     e.hash
-   FROM (((ledger.events e
+   FROM ((ledger.events e
      JOIN ledger.streams s USING (namespace_id, stream_id))
-     JOIN ledger.namespaces n USING (namespace_id))
-     LEFT JOIN ledger.payloads p USING (namespace_id, "position"));
+     JOIN ledger.namespaces n USING (namespace_id));
 
 
 ALTER VIEW ledger.events_readable OWNER TO ledger_owner;
@@ -1229,14 +1247,6 @@ ALTER TABLE ONLY ledger.namespaces
 
 
 --
--- Name: payloads payloads_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
---
-
-ALTER TABLE ONLY ledger.payloads
-    ADD CONSTRAINT payloads_pkey PRIMARY KEY (namespace_id, "position");
-
-
---
 -- Name: projection_checkpoints projection_checkpoints_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
 --
 
@@ -1335,14 +1345,7 @@ CREATE INDEX append_requests_recorded_at ON ledger.append_requests USING brin (r
 -- Name: events_item_id; Type: INDEX; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE INDEX events_item_id ON ledger.events USING btree (namespace_id, stream_id, item_id, version) WHERE (item_id IS NOT NULL);
-
-
---
--- Name: events_recorded_at; Type: INDEX; Schema: ledger; Owner: ledger_owner
---
-
-CREATE INDEX events_recorded_at ON ledger.events USING brin (recorded_at);
+CREATE INDEX events_item_id ON ledger.events USING btree (uuid_hash(stream_id), hashtext((item_id)::text)) WHERE (item_id IS NOT NULL);
 
 
 --
@@ -1434,24 +1437,6 @@ ALTER TABLE ledger.events ENABLE ALWAYS TRIGGER events_no_truncate;
 
 
 --
--- Name: payloads payloads_append_only; Type: TRIGGER; Schema: ledger; Owner: ledger_owner
---
-
-CREATE TRIGGER payloads_append_only BEFORE DELETE OR UPDATE ON ledger.payloads FOR EACH ROW EXECUTE FUNCTION ledger.refuse_change();
-
-ALTER TABLE ledger.payloads ENABLE ALWAYS TRIGGER payloads_append_only;
-
-
---
--- Name: payloads payloads_no_truncate; Type: TRIGGER; Schema: ledger; Owner: ledger_owner
---
-
-CREATE TRIGGER payloads_no_truncate BEFORE TRUNCATE ON ledger.payloads FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
-
-ALTER TABLE ledger.payloads ENABLE ALWAYS TRIGGER payloads_no_truncate;
-
-
---
 -- Name: api_tokens; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
 --
 
@@ -1501,13 +1486,6 @@ CREATE POLICY namespace_isolation ON ledger.jobs USING ((array_position(( SELECT
 --
 
 CREATE POLICY namespace_isolation ON ledger.namespaces USING ((array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), ','::text))::uuid[] AS string_to_array), namespace_id) IS NOT NULL));
-
-
---
--- Name: payloads namespace_isolation; Type: POLICY; Schema: ledger; Owner: ledger_owner
---
-
-CREATE POLICY namespace_isolation ON ledger.payloads USING ((array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), ','::text))::uuid[] AS string_to_array), namespace_id) IS NOT NULL));
 
 
 --
@@ -1594,38 +1572,116 @@ CREATE POLICY namespace_isolation ON ledger.streams USING ((array_position(( SEL
 ALTER TABLE ledger.namespaces ENABLE ROW LEVEL SECURITY;
 
 --
--- Name: api_tokens owner_keeps; Type: POLICY; Schema: ledger; Owner: ledger_owner
+-- Name: api_tokens owner_filters; Type: POLICY; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE POLICY owner_keeps ON ledger.api_tokens TO ledger_owner USING (true);
-
-
---
--- Name: namespaces owner_lists; Type: POLICY; Schema: ledger; Owner: ledger_owner
---
-
-CREATE POLICY owner_lists ON ledger.namespaces FOR SELECT TO ledger_owner USING (true);
+CREATE POLICY owner_filters ON ledger.api_tokens TO ledger_owner USING (true);
 
 
 --
--- Name: records owner_searches; Type: POLICY; Schema: ledger; Owner: ledger_owner
+-- Name: append_requests owner_filters; Type: POLICY; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE POLICY owner_searches ON ledger.records FOR SELECT TO ledger_owner USING (true);
-
-
---
--- Name: search_entries owner_searches; Type: POLICY; Schema: ledger; Owner: ledger_owner
---
-
-CREATE POLICY owner_searches ON ledger.search_entries FOR SELECT TO ledger_owner USING (true);
+CREATE POLICY owner_filters ON ledger.append_requests TO ledger_owner USING (true);
 
 
 --
--- Name: payloads; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
+-- Name: events owner_filters; Type: POLICY; Schema: ledger; Owner: ledger_owner
 --
 
-ALTER TABLE ledger.payloads ENABLE ROW LEVEL SECURITY;
+CREATE POLICY owner_filters ON ledger.events TO ledger_owner USING (true);
+
+
+--
+-- Name: jobs owner_filters; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY owner_filters ON ledger.jobs TO ledger_owner USING (true);
+
+
+--
+-- Name: namespaces owner_filters; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY owner_filters ON ledger.namespaces TO ledger_owner USING (true);
+
+
+--
+-- Name: projection_checkpoints owner_filters; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY owner_filters ON ledger.projection_checkpoints TO ledger_owner USING (true);
+
+
+--
+-- Name: record_accesses owner_filters; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY owner_filters ON ledger.record_accesses TO ledger_owner USING (true);
+
+
+--
+-- Name: record_embeddings owner_filters; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY owner_filters ON ledger.record_embeddings TO ledger_owner USING (true);
+
+
+--
+-- Name: records owner_filters; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY owner_filters ON ledger.records TO ledger_owner USING (true);
+
+
+--
+-- Name: search_embeddings owner_filters; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY owner_filters ON ledger.search_embeddings TO ledger_owner USING (true);
+
+
+--
+-- Name: search_entries owner_filters; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY owner_filters ON ledger.search_entries TO ledger_owner USING (true);
+
+
+--
+-- Name: search_terms owner_filters; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY owner_filters ON ledger.search_terms TO ledger_owner USING (true);
+
+
+--
+-- Name: served_views owner_filters; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY owner_filters ON ledger.served_views TO ledger_owner USING (true);
+
+
+--
+-- Name: session_index owner_filters; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY owner_filters ON ledger.session_index TO ledger_owner USING (true);
+
+
+--
+-- Name: snapshots owner_filters; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY owner_filters ON ledger.snapshots TO ledger_owner USING (true);
+
+
+--
+-- Name: streams owner_filters; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY owner_filters ON ledger.streams TO ledger_owner USING (true);
+
 
 --
 -- Name: projection_checkpoints; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
@@ -1719,13 +1775,6 @@ CREATE POLICY verifier_reads ON ledger.jobs FOR SELECT TO ledger_verifier USING 
 --
 
 CREATE POLICY verifier_reads ON ledger.namespaces FOR SELECT TO ledger_verifier USING (true);
-
-
---
--- Name: payloads verifier_reads; Type: POLICY; Schema: ledger; Owner: ledger_owner
---
-
-CREATE POLICY verifier_reads ON ledger.payloads FOR SELECT TO ledger_verifier USING (true);
 
 
 --
@@ -1851,6 +1900,14 @@ GRANT ALL ON FUNCTION ledger.create_namespace(p_namespace_id uuid, p_namespace t
 
 
 --
+-- Name: FUNCTION find_items(p_namespace_id uuid, p_stream_id uuid, p_items text[]); Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+REVOKE ALL ON FUNCTION ledger.find_items(p_namespace_id uuid, p_stream_id uuid, p_items text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.find_items(p_namespace_id uuid, p_stream_id uuid, p_items text[]) TO ledger_app;
+
+
+--
 -- Name: FUNCTION find_token(p_key_id text); Type: ACL; Schema: ledger; Owner: ledger_owner
 --
 
@@ -1942,14 +1999,6 @@ GRANT SELECT ON TABLE ledger.events TO ledger_verifier;
 
 GRANT SELECT ON TABLE ledger.namespaces TO ledger_app;
 GRANT SELECT ON TABLE ledger.namespaces TO ledger_verifier;
-
-
---
--- Name: TABLE payloads; Type: ACL; Schema: ledger; Owner: ledger_owner
---
-
-GRANT SELECT ON TABLE ledger.payloads TO ledger_app;
-GRANT SELECT ON TABLE ledger.payloads TO ledger_verifier;
 
 
 --

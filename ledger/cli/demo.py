@@ -187,13 +187,11 @@ def _tamper(output: Output, server: EmbeddedServer, facts: dict[str, Any]) -> No
         connection.execute(statement)
     with psycopg.connect(server.url.replace(f"/{DATABASE}?", "/tampered?"), autocommit=True) as connection:
         connection.execute("SET session_replication_role = replica")
-        connection.execute("ALTER TABLE ledger.payloads DISABLE TRIGGER ALL")
+        connection.execute("ALTER TABLE ledger.events DISABLE TRIGGER ALL")
         changed = connection.execute(
             """
-            UPDATE ledger.payloads p SET bytes = overlay(p.bytes PLACING 'X'::bytea FROM octet_length(p.bytes) / 2)
-            FROM ledger.events e
-            WHERE e.namespace_id = p.namespace_id AND e.position = p.position AND e.version = 20
-                AND e.stream_id = %s
+            UPDATE ledger.events e SET payload = overlay(payload PLACING 'X'::bytea FROM octet_length(payload) / 2)
+            WHERE e.version = 20 AND e.stream_id = %s
             """,
             (Stream.of(_NAMESPACE, _SESSION).stream_id,),
         )

@@ -204,21 +204,15 @@ BEGIN
         RETURN NEXT;
     END LOOP;
 
-    -- (7) the events and their bytes; by subscripts, because unnest would start a scan for each array
-    WITH bytes AS (
-        INSERT INTO payloads (namespace_id, "position", bytes)
-        SELECT p_namespace_id, n_position[k], e_bytes[k]
-        FROM generate_series(1, cardinality(e_event_id)) AS k
-        WHERE n_version[k] IS NOT NULL
-    )
+    -- (7) the events; by subscripts, because unnest would start a scan for each array
     INSERT INTO events (
         "position", version, occurred_at, recorded_at, namespace_id, stream_id, event_id, schema_version, codec,
-        type, actor, item_id, key_id, key_commitment, payload_digest, hash, mac, trace
+        type, actor, item_id, key_id, key_commitment, payload_digest, hash, mac, trace, payload
     )
     SELECT
         n_position[k], n_version[k], e_occurred_at[k], v_clock, p_namespace_id, h_stream_id[e_head[k]],
         e_event_id[k], e_schema_version[k], e_codec[k], e_type[k], e_actor[k], e_item_id[k], e_key_id[k],
-        e_key_commitment[k], n_digest[k], n_hash[k], e_mac[k], e_trace[k]
+        e_key_commitment[k], n_digest[k], n_hash[k], e_mac[k], e_trace[k], e_bytes[k]
     FROM generate_series(1, cardinality(e_event_id)) AS k
     WHERE n_version[k] IS NOT NULL;
 

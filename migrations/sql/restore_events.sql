@@ -36,19 +36,15 @@ BEGIN
     FROM unnest(e_stream_id, e_user_id, e_session_id) AS u (stream_id, user_id, session_id)
     ON CONFLICT DO NOTHING;
 
-    INSERT INTO payloads (namespace_id, "position", bytes)
-    SELECT p_namespace_id, u."position", u.bytes
-    FROM unnest(e_position, e_bytes) AS u ("position", bytes)
-    WHERE u.bytes IS NOT NULL;
-
     INSERT INTO events (
         "position", version, occurred_at, recorded_at, namespace_id, stream_id, event_id, schema_version, codec,
-        type, actor, item_id, key_id, key_commitment, payload_digest, hash
+        type, actor, item_id, key_id, key_commitment, payload_digest, hash, payload
     )
     SELECT
         e_position[k], e_version[k], e_occurred_at[k], e_recorded_at[k], p_namespace_id, e_stream_id[k],
         e_event_id[k], e_schema_version[k], e_codec[k], e_type[k], e_actor[k], e_item_id[k], e_key_id[k],
-        e_key_commitment[k], e_payload_digest[k], e_hash[k]
+        e_key_commitment[k], e_payload_digest[k], e_hash[k],
+        e_bytes[k]
     FROM generate_series(1, cardinality(e_position)) AS k;
 
     UPDATE streams s SET version = head.version, head_hash = head.hash

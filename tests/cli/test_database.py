@@ -99,8 +99,8 @@ def test_what_was_tampered_with_is_found(server: Server, fresh_database: str, ap
     cli("add", "s", "Deploy on Friday.")
     cli("add", "other", "hello")
     with server.superuser(fresh_database) as connection:
-        connection.execute("ALTER TABLE ledger.payloads DISABLE TRIGGER ALL")
-        changed = connection.execute("UPDATE ledger.payloads SET bytes = bytes || ' '::bytea WHERE position = 2")
+        connection.execute("ALTER TABLE ledger.events DISABLE TRIGGER ALL")
+        changed = connection.execute("UPDATE ledger.events SET payload = payload || ' '::bytea WHERE position = 2")
     assert changed.rowcount == 1
     ran = cli.try_("verify", "--json")
     assert (ran.code, ran.err, ran.json["verdict"]) == (40, "", "TAMPERED")

@@ -37,7 +37,7 @@ def held(server: Server, shared_database: str) -> Iterator[Callable[[], bool]]:
     """Nobody can read or append events; tells whether somebody waits to."""
     with server.superuser(shared_database) as holding, server.superuser(shared_database) as looking:
         holding.execute("BEGIN")
-        holding.execute("LOCK TABLE ledger.payloads IN ACCESS EXCLUSIVE MODE")
+        holding.execute("LOCK TABLE ledger.events IN ACCESS EXCLUSIVE MODE")
 
         def waits() -> bool:
             row = looking.execute(

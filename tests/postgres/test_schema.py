@@ -54,15 +54,15 @@ def test_a_breach_of_the_law_is_seen(law: str, mighty: Mighty) -> None:
 def test_a_partition_without_its_own_triggers_is_seen(mighty: Mighty) -> None:
     """TRUNCATE triggers do not reach partitions (trust D-6): the law looks at every leaf."""
     mighty.execute("""
-        ALTER TABLE ledger.payloads RENAME TO leaf;
-        CREATE TABLE ledger.payloads (LIKE ledger.leaf INCLUDING DEFAULTS) PARTITION BY LIST (namespace_id);
-        CREATE TRIGGER rows BEFORE UPDATE OR DELETE ON ledger.payloads
+        ALTER TABLE ledger.events RENAME TO leaf;
+        CREATE TABLE ledger.events (LIKE ledger.leaf INCLUDING DEFAULTS) PARTITION BY LIST (namespace_id);
+        CREATE TRIGGER rows BEFORE UPDATE OR DELETE ON ledger.events
             FOR EACH ROW EXECUTE FUNCTION ledger.refuse_change();
-        CREATE TRIGGER truncation BEFORE TRUNCATE ON ledger.payloads
+        CREATE TRIGGER truncation BEFORE TRUNCATE ON ledger.events
             FOR EACH STATEMENT EXECUTE FUNCTION ledger.refuse_change();
-        ALTER TABLE ledger.payloads ENABLE ALWAYS TRIGGER rows;
-        ALTER TABLE ledger.payloads ENABLE ALWAYS TRIGGER truncation;
-        CREATE TABLE ledger.bare PARTITION OF ledger.payloads DEFAULT;
+        ALTER TABLE ledger.events ENABLE ALWAYS TRIGGER rows;
+        ALTER TABLE ledger.events ENABLE ALWAYS TRIGGER truncation;
+        CREATE TABLE ledger.bare PARTITION OF ledger.events DEFAULT;
     """)
     broken = mighty.execute(LAWS["changing the log ends in a trigger that always fires"]).fetchall()
     assert ("ledger.bare truncate",) in broken

@@ -77,7 +77,7 @@ class Log:
             return mighty.execute(
                 "SELECT session_id, version, head_hash FROM ledger.streams UNION ALL"
                 " SELECT 'events', count(*), NULL FROM ledger.events UNION ALL"
-                " SELECT 'payloads', count(*), NULL FROM ledger.payloads UNION ALL"
+                " SELECT 'payloads', sum(octet_length(payload)), NULL FROM ledger.events UNION ALL"
                 " SELECT 'records', count(*), NULL FROM ledger.records ORDER BY 1"
             ).fetchall()
 

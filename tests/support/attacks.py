@@ -26,8 +26,12 @@ class Attack(NamedTuple):
     then: str = ""
 
 
-_EDIT: Final = "UPDATE ledger.payloads SET bytes = overlay(bytes PLACING 'X'::bytea FROM 30) WHERE @{};"
-_DELETE: Final = "DELETE FROM ledger.events WHERE @{0}; DELETE FROM ledger.payloads WHERE @{0};"
+_EDIT: Final = "UPDATE ledger.events SET payload = overlay(payload PLACING 'X'::bytea FROM 30) WHERE @{};"
+_DELETE: Final = "DELETE FROM ledger.events WHERE @{};"
+_SWAP_PAYLOADS: Final = """
+    UPDATE ledger.events e SET payload = o.payload FROM ledger.events o
+    WHERE e.namespace_id = $ns AND o.namespace_id = $ns AND e.position IN (5, 6) AND o.position = 11 - e.position;
+"""
 _HEADS: Final = """
     UPDATE ledger.streams s SET version = e.version, head_hash = e.hash FROM (
         SELECT DISTINCT ON (stream_id) * FROM ledger.events WHERE namespace_id = $ns ORDER BY stream_id, version DESC
@@ -41,7 +45,6 @@ _FORGE: Final = """
     INSERT INTO ledger.events SELECT (jsonb_populate_record(e, jsonb_build_object(
         'position', 8, 'version', 4, 'event_id', gen_random_uuid()
     ))).* FROM ledger.events e WHERE @7;
-    INSERT INTO ledger.payloads SELECT namespace_id, 8, bytes FROM ledger.payloads WHERE @7;
 """
 
 
@@ -57,12 +60,12 @@ def _namespace_id(what: str) -> str:
     return f"UPDATE ledger.namespaces SET {what} WHERE namespace_id = $ns"
 
 
-def _move(position: int, to: int, *tables: str) -> str:
-    return " ".join(f"UPDATE ledger.{table} SET position = {to} WHERE @{position};" for table in tables)
+def _move(position: int, to: int) -> str:
+    return f"UPDATE ledger.events SET position = {to} WHERE @{position};"
 
 
-def _swap(first: int, other: int, *tables: str) -> str:
-    return _move(first, 99, *tables) + _move(other, first, *tables) + _move(99, other, *tables)
+def _swap(first: int, other: int) -> str:
+    return _move(first, 99) + _move(other, first) + _move(99, other)
 
 
 #: Every hashed column but those that say where the event stands.
@@ -86,8 +89,8 @@ DETECTED: Final = [
     Attack("payload", _EDIT.format(5), ((1, "one", 3),)),
     Attack("payload and hash", _EDIT.format(5), ((1, "one", 4),), (5,)),
     Attack("payload and hash of the newest", _EDIT.format(7), ((2, "two", 3),), (7,)),
-    Attack("payload deleted", "DELETE FROM ledger.payloads WHERE @5", ((1, "one", 3),)),
-    Attack("payloads swapped", _swap(5, 6, "payloads"), ((1, "one", 3), (1, "one", 4))),
+    Attack("payload erased without its erasure event", _set("payload = NULL"), ((1, "one", 3),)),
+    Attack("payloads swapped", _SWAP_PAYLOADS, ((1, "one", 3), (1, "one", 4))),
     Attack("middle event deleted", _DELETE.format(5), ((1, "one", 4), (3, "one", 4))),
     Attack(
         "middle event deleted, chained anew",
@@ -107,16 +110,16 @@ DETECTED: Final = [
         " WHERE namespace_id = $ns AND stream_id = $two",
         ((3, "one", 3), (3, None, None)),
     ),
-    Attack("events swapped", _swap(5, 6, "events"), ((1, "one", 4), (1, "one", 3), (2, "one", 3))),
+    Attack("positions of one stream swapped", _swap(5, 6), ((1, "one", 4), (1, "one", 3), (2, "one", 3))),
     Attack(
         "positions swapped",
-        _swap(2, 4, "events", "payloads"),
+        _swap(2, 4),
         ((1, "two", 2), (1, "two", 1), (1, "one", 2), (1, "two", 3)),
     ),
     Attack("version changed", _set("version = 5", 6), ((1, "one", 5), (2, "one", 5))),
     Attack(
         "position changed",
-        _move(7, 9, "events", "payloads"),
+        _move(7, 9),
         ((1, "two", 3), (3, "two", 3)),
         then=_COUNTER,
     ),

@@ -36,11 +36,11 @@ LAWS: Final = {
     """,
     "no cascade reaches the log": """
         SELECT conname FROM pg_constraint WHERE contype = 'f' AND confdeltype <> 'a'
-        AND conrelid IN ('ledger.events'::regclass, 'ledger.payloads'::regclass)
+        AND conrelid = 'ledger.events'::regclass
     """,
     "changing the log ends in a trigger that always fires": """
         SELECT t.leaf::regclass::text || ' ' || w.change
-        FROM unnest('{ledger.events,ledger.payloads}'::regclass[]) AS log (root)
+        FROM (SELECT 'ledger.events'::regclass) AS log (root)
         LEFT JOIN LATERAL pg_partition_tree(log.root) p ON true
         CROSS JOIN LATERAL (SELECT coalesce(p.relid, log.root)) AS t (leaf)
         CROSS JOIN (VALUES ('update', 1 | 2 | 16), ('delete', 1 | 2 | 8), ('truncate', 2 | 32)) AS w (change, bits)
@@ -88,11 +88,11 @@ LAWS: Final = {
         UNION ALL SELECT nspname FROM pg_namespace n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
         WHERE n.nspname = 'ledger' AND a.grantee = 0
     """,
-    "the application calls seven functions": """
+    "the application calls eight functions": """
         SELECT proname FROM pg_proc p WHERE p.pronamespace = 'ledger'::regnamespace
         AND has_function_privilege('ledger_app', p.oid, 'EXECUTE')
-        <> (proname IN ('append', 'create_namespace', 'find_token', 'namespace_ids', 'prune_requests', 'search',
-            'search_records'))
+        <> (proname IN ('append', 'create_namespace', 'find_items', 'find_token', 'namespace_ids', 'prune_requests',
+            'search', 'search_records'))
     """,
     "what the application may call has its owner's rights": """
         SELECT proname FROM pg_proc p WHERE p.pronamespace = 'ledger'::regnamespace
@@ -141,14 +141,14 @@ BREACHES: Final = {
             FOR EACH ROW EXECUTE FUNCTION ledger.refuse_change();
         ALTER TABLE ledger.events ENABLE ALWAYS TRIGGER events_append_only
     """,
-    "every trigger always fires": "ALTER TABLE ledger.payloads ENABLE TRIGGER payloads_no_truncate",
+    "every trigger always fires": "ALTER TABLE ledger.events ENABLE TRIGGER events_no_truncate",
     "row security is enabled and forced": "ALTER TABLE ledger.streams NO FORCE ROW LEVEL SECURITY",
     "every table has the one policy of namespaces": "ALTER POLICY namespace_isolation ON ledger.streams USING (true)",
     "views ask with the rights of who asks": "ALTER VIEW ledger.events_readable RESET (security_invoker)",
     "everything belongs to the owner": "ALTER FUNCTION ledger.append OWNER TO postgres",
     "functions have their search path pinned": "ALTER FUNCTION ledger.append SET search_path = ledger, public",
     "PUBLIC has nothing": "GRANT EXECUTE ON FUNCTION ledger.append TO PUBLIC",
-    "the application calls seven functions": "GRANT EXECUTE ON FUNCTION ledger.append_metadata TO ledger_app",
+    "the application calls eight functions": "GRANT EXECUTE ON FUNCTION ledger.append_metadata TO ledger_app",
     "what the application may call has its owner's rights": "ALTER FUNCTION ledger.append_metadata SECURITY DEFINER",
     "the application only reads the log": "GRANT INSERT ON ledger.events TO ledger_app",
     "tokens are for the owner alone": "GRANT SELECT (key_id), SELECT ON ledger.api_tokens TO ledger_app",

@@ -31,20 +31,19 @@ _FILL = """
     INSERT INTO ledger.streams (namespace_id, stream_id, version, user_id, session_id)
         SELECT %(ns)s, stream_id, max(version), '', stream_id FROM filling GROUP BY stream_id;
     INSERT INTO ledger.events (namespace_id, stream_id, version, position, event_id, type, schema_version, codec,
-        occurred_at, recorded_at, actor, payload_digest, hash, item_id)
+        occurred_at, recorded_at, actor, payload_digest, hash, item_id, payload)
         SELECT %(ns)s, stream_id, version, position, gen_random_uuid(),
             CASE WHEN version %% 100 = 1 THEN 'context.rendered' ELSE 'note.made' END, 1, 0, now(),
             %(beginning)s::timestamptz + version * interval '1 second', 'filler', sha256(''), sha256(''),
-            CASE WHEN version %% 10 = 0 THEN 'item ' || version END
+            CASE WHEN version %% 10 = 0 THEN 'item ' || version END, convert_to('{"text": "hello"}', 'UTF8')
         FROM filling;
-    INSERT INTO ledger.payloads SELECT %(ns)s, position, convert_to('{"text": "hello"}', 'UTF8') FROM filling;
     INSERT INTO ledger.snapshots SELECT %(ns)s, %(long)s, 'session', 1, v * 10, sha256(''), '{}'
         FROM generate_series(1, %(length)s / 20) AS v;
     INSERT INTO ledger.append_requests
         (namespace_id, stream_id, request_id, request_hash, first_position, event_count, recorded_at)
         SELECT namespace_id, stream_id, md5('request ' || version)::uuid, sha256(''), position, 3, now()
         FROM ledger.events WHERE stream_id = %(long)s AND version %% 10 = 0;
-    ANALYZE ledger.namespaces, ledger.streams, ledger.events, ledger.payloads, ledger.snapshots, ledger.append_requests
+    ANALYZE ledger.namespaces, ledger.streams, ledger.events, ledger.snapshots, ledger.append_requests
 """
 
 
@@ -60,4 +59,4 @@ def fill(mighty: psycopg.Connection[Any]) -> None:
         "beginning": BEGINNING,
     }
     psycopg.ClientCursor(mighty).execute(_FILL, values)
-    mighty.execute("VACUUM ledger.events, ledger.payloads")
+    mighty.execute("VACUUM ledger.events")

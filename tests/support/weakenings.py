@@ -25,8 +25,8 @@ WEAKENINGS = [
     ),
     Weakening(
         "trigger not for replicas",
-        "ALTER TABLE ledger.payloads ENABLE TRIGGER payloads_append_only",
-        "append-only payloads",
+        "ALTER TABLE ledger.events ENABLE TRIGGER events_append_only",
+        "append-only events",
         "only grants protect the log",
     ),
     Weakening(
@@ -66,16 +66,16 @@ WEAKENINGS = [
         "row security",
         "snapshots",
     ),
-    Weakening("policy added", "CREATE POLICY mine ON ledger.payloads USING (true)", "row security", "payloads"),
+    Weakening("policy added", "CREATE POLICY mine ON ledger.streams USING (true)", "row security", "streams"),
     Weakening(
         "policy of the verifier for all",
-        "ALTER POLICY verifier_reads ON ledger.payloads TO PUBLIC",
+        "ALTER POLICY verifier_reads ON ledger.events TO PUBLIC",
         "row security",
-        "payloads",
+        "events",
     ),
     Weakening(
-        "policy of search for all",
-        "ALTER POLICY owner_searches ON ledger.search_entries TO PUBLIC",
+        "policy of the owner for all",
+        "ALTER POLICY owner_filters ON ledger.search_entries TO PUBLIC",
         "row security",
         "search_entries",
     ),

@@ -252,7 +252,7 @@ class EventReader:
         cursor: type[AsyncCursor[Any]] = AsyncCursor,
     ) -> list[tuple[Any, ...]]:
         """Run one of the ``queries`` in one round trip; try once more if the connection had broken."""
-        values = {"namespace": str(namespace_id), **parameters}
+        values = {"namespace": namespace_id, **parameters}
         for last_try in (False, True):
             try:
                 async with self._pool.readers.use() as driver, cursor(driver) as reading:

@@ -86,6 +86,7 @@ events = sa.Table(
     sa.Column("hash", BYTEA, nullable=False),
     sa.Column("mac", BYTEA),
     sa.Column("trace", sa.Text),
+    sa.Column("payload", BYTEA),
 )
 
 snapshots = sa.Table(

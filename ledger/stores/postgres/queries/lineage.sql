@@ -1,22 +1,21 @@
 -- The head of a stream and of its parents, nearest first; it stops at a cycle, which only tampering can cause.
-SELECT l.*
-FROM (SELECT set_config('ledger.namespace', %(namespace)s, true)::uuid AS id OFFSET 0) AS ns
-CROSS JOIN LATERAL (
-    WITH RECURSIVE line AS (
-        SELECT s.stream_id, s.user_id, s.session_id, s.version, s.head_hash, s.parent_id, s.parent_version, 0 AS place
-        FROM ledger.streams s
-        WHERE s.namespace_id = ns.id AND s.stream_id = %(stream)s
-        UNION ALL
-        SELECT
-            p.stream_id, p.user_id, p.session_id, p.version, p.head_hash, p.parent_id, p.parent_version, l.place + 1
-        FROM line l
-        JOIN ledger.streams p ON p.namespace_id = ns.id AND p.stream_id = l.parent_id
-    ) CYCLE stream_id SET is_ring USING path
+WITH RECURSIVE line AS (
     SELECT
-        line.stream_id, line.user_id::text, line.session_id::text, line.version, line.head_hash::bytea,
-        line.parent_id, line.parent_version::bigint
-    FROM line
-    WHERE NOT line.is_ring
-    ORDER BY line.place
-    OFFSET 0
-) AS l
+        s.stream_id, s.user_id, s.session_id, s.version, s.head_hash, s.parent_id, s.parent_version,
+        ARRAY[s.stream_id] AS path
+    FROM ledger.streams s
+    WHERE (SELECT set_config('ledger.namespace', %(namespace)s::uuid::text, true)) IS NOT NULL
+        AND s.namespace_id = %(namespace)s AND s.stream_id = %(stream)s
+    UNION ALL
+    SELECT
+        p.stream_id, p.user_id, p.session_id, p.version, p.head_hash, p.parent_id, p.parent_version,
+        l.path || p.stream_id
+    FROM line l
+    JOIN ledger.streams p ON p.namespace_id = %(namespace)s AND p.stream_id = l.parent_id
+    WHERE p.stream_id <> ALL (l.path)
+)
+SELECT
+    l.stream_id, l.user_id::text, l.session_id::text, l.version, l.head_hash::bytea, l.parent_id,
+    l.parent_version::bigint
+FROM line l
+ORDER BY cardinality(l.path)
