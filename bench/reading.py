@@ -14,7 +14,7 @@ from projections import config as memory_config
 from projections.window import ActiveEntries
 
 _ROUNDS = 5
-_LOG = ("ledger.events", "ledger.payloads")
+_LOG = ("ledger.events",)
 
 
 async def window(setting: Setting) -> list[Result]:

@@ -177,6 +177,58 @@ def test_the_owner_is_stopped_by_its_own_triggers(server: Server, database: str)
         assert refused.value.sqlstate == "LG000"
 
 
+ERASE = "CREATE FUNCTION ledger.erase() RETURNS void LANGUAGE sql {} AS 'SELECT'"
+#: What an owner of a function that erases may not do with it.
+NOT_ERASING = {
+    "other bytes": "payload = 'other'",
+    "more than the payload": "payload = NULL, actor = 'mallory'",
+    "a column that is null": "payload = NULL, trace = 'mallory'",
+    "a column that is not hashed": "payload = NULL, item_id = 'other'",
+    "nothing": "actor = actor",
+}
+
+
+@pytest.fixture
+def owner(server: Server, database: str) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
+    """The owner in a transaction that is undone, with the namespace set."""
+    with server.superuser(database) as mighty, mighty.transaction(force_rollback=True):
+        mighty.execute("SET LOCAL ROLE ledger_owner")
+        set_namespace(mighty, STREAM)
+        yield mighty
+
+
+def test_the_owner_of_the_function_that_erases_may_set_a_payload_to_null_once(
+    owner: psycopg.Connection[tuple[object, ...]],
+) -> None:
+    """trust D-6: the one exception; `verify` says TAMPERED to it, as there are no erasure events yet (trust D-3)."""
+    owner.execute(ERASE.format("SECURITY DEFINER"))
+    assert owner.execute("UPDATE ledger.events SET payload = NULL WHERE position = 3").rowcount == 1
+    assert owner.execute("SELECT position FROM ledger.events WHERE payload IS NULL").fetchall() == [(3,)]
+    with pytest.raises(psycopg.errors.DatabaseError, match="append-only"):
+        owner.execute("UPDATE ledger.events SET payload = NULL WHERE position = 3")
+
+
+@pytest.mark.parametrize("change", NOT_ERASING)
+def test_it_may_do_nothing_else(change: str, owner: psycopg.Connection[tuple[object, ...]]) -> None:
+    owner.execute(ERASE.format("SECURITY DEFINER"))
+    with pytest.raises(psycopg.errors.DatabaseError, match="append-only") as refused:
+        owner.execute(f"UPDATE ledger.events SET {NOT_ERASING[change]}")
+    assert refused.value.sqlstate == "LG000"
+
+
+@pytest.mark.parametrize("function", [None, "", "of another owner"])
+def test_without_such_a_function_of_its_own_nobody_may(
+    function: str | None, owner: psycopg.Connection[tuple[object, ...]]
+) -> None:
+    """A superuser neither; it stands for every role that does not own the function."""
+    if function is not None:
+        owner.execute(ERASE.format("SECURITY DEFINER" if function else "SECURITY INVOKER"))
+    if function:
+        owner.execute("RESET ROLE")
+    with pytest.raises(psycopg.errors.DatabaseError, match="append-only"):
+        owner.execute("UPDATE ledger.events SET payload = NULL")
+
+
 def test_without_its_triggers_and_grants_the_attacks_succeed(server: Server, fresh_database: str) -> None:
     """Negative control: the matrix measures the guards, not the attacks' own faults."""
 
