@@ -8,10 +8,53 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # `typing` takes as long to import as Python takes to start
 if TYPE_CHECKING:
-    from ledger.errors import Conflict, InvalidInput, LedgerError, NotAllowed, NotFound, Unavailable
+    from ledger.embedders.openai import OpenAIEmbedder
+    from ledger.errors import (
+        CompactionInProgress,
+        CompactionNotCompleted,
+        CompactionUnderWay,
+        Conflict,
+        DatabaseUnavailable,
+        DuplicateEntry,
+        EmbedderFailed,
+        EntryNotFound,
+        IdempotencyMismatch,
+        ImportRefused,
+        InvalidInput,
+        LedgerError,
+        LogCorrupted,
+        MigrationNeeded,
+        NamespaceExists,
+        NotAllowed,
+        NotAuthenticated,
+        NotEnoughEntries,
+        NotFound,
+        NothingGained,
+        NotPermitted,
+        PreconditionFailed,
+        RateLimited,
+        RecordNotFound,
+        SessionExists,
+        SessionNotFound,
+        SeveralSessions,
+        StorageFull,
+        StreamClosed,
+        StreamNameMismatch,
+        SummarizerFailed,
+        SummaryMissing,
+        Unavailable,
+        UnknownConfig,
+        UnknownEvent,
+        Unreadable,
+        UnsafeDatabase,
+        UnsafeRole,
+        VersionConflict,
+        VersionNotFound,
+    )
     from ledger.events import RecordedEvent
     from ledger.ids import Stream
     from ledger.memory import MemoryLedger
+    from ledger.ports.models import Embedder, Summarizer, SummaryText
     from ledger.stores.in_memory import InMemoryStore
     from ledger.summarizers.openai import OpenAISummarizer
     from ledger.sync import SyncMemoryLedger
@@ -20,36 +63,72 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "CompactionInProgress",
+    "CompactionNotCompleted",
+    "CompactionUnderWay",
     "Conflict",
+    "DatabaseUnavailable",
+    "DuplicateEntry",
+    "Embedder",
+    "EmbedderFailed",
+    "EntryNotFound",
+    "IdempotencyMismatch",
+    "ImportRefused",
     "InMemoryStore",
     "InvalidInput",
     "LedgerError",
+    "LogCorrupted",
     "MemoryConfig",
     "MemoryLedger",
+    "MigrationNeeded",
+    "NamespaceExists",
     "NotAllowed",
+    "NotAuthenticated",
+    "NotEnoughEntries",
     "NotFound",
+    "NotPermitted",
+    "NothingGained",
+    "OpenAIEmbedder",
     "OpenAISummarizer",
+    "PreconditionFailed",
+    "RateLimited",
+    "RecordNotFound",
     "RecordedEvent",
+    "SessionExists",
+    "SessionNotFound",
+    "SeveralSessions",
+    "StorageFull",
     "Stream",
+    "StreamClosed",
+    "StreamNameMismatch",
+    "Summarizer",
+    "SummarizerFailed",
+    "SummaryMissing",
+    "SummaryText",
     "SyncMemoryLedger",
     "Unavailable",
+    "UnknownConfig",
+    "UnknownEvent",
+    "Unreadable",
+    "UnsafeDatabase",
+    "UnsafeRole",
+    "VersionConflict",
+    "VersionNotFound",
 ]
 
 #: Loaded on first use, so that importing `ledger` is quick; importing `projections` runs this file too.
-_MODULES = {
-    "Conflict": "ledger.errors",
+_MODULES = dict.fromkeys(__all__, "ledger.errors") | {
+    "Embedder": "ledger.ports.models",
     "InMemoryStore": "ledger.stores.in_memory",
-    "InvalidInput": "ledger.errors",
-    "LedgerError": "ledger.errors",
     "MemoryConfig": "projections.config",
     "MemoryLedger": "ledger.memory",
-    "NotAllowed": "ledger.errors",
-    "NotFound": "ledger.errors",
+    "OpenAIEmbedder": "ledger.embedders.openai",
     "OpenAISummarizer": "ledger.summarizers.openai",
     "RecordedEvent": "ledger.events",
     "Stream": "ledger.ids",
+    "Summarizer": "ledger.ports.models",
+    "SummaryText": "ledger.ports.models",
     "SyncMemoryLedger": "ledger.sync",
-    "Unavailable": "ledger.errors",
 }
 
 

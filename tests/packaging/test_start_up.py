@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import ledger
+from ledger import errors
+
 pytestmark = pytest.mark.processes
 
 COMMAND = Path(sys.executable).with_name("memory-ledger")
@@ -72,6 +75,7 @@ def test_a_slow_import_is_noticed() -> None:
     "program",
     [
         "import ledger",
+        "from ledger import SessionNotFound",
         "from ledger import MemoryLedger",
         "import ledger.operations",
         "import ledger.cli",
@@ -94,3 +98,13 @@ def test_all_public_names_are_listed_before_they_are_loaded() -> None:
     program = "import ledger; print(sorted(set(ledger.__all__) - set(dir(ledger))))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_every_error_can_be_imported_from_the_package() -> None:
+    defined = [found for found in vars(errors).values() if isinstance(found, type)]
+    assert {error.__name__ for error in defined if issubclass(error, ledger.LedgerError)} <= set(ledger.__all__)
+
+
+@pytest.mark.parametrize("name", ledger.__all__)
+def test_a_public_name_is_what_its_module_calls_so(name: str) -> None:
+    assert getattr(ledger, name).__name__ == name
