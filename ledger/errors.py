@@ -10,8 +10,8 @@ No message repeats the refused value, because messages end in logs.
     ├── NotFound                what was asked for does not exist
     │   └── SessionNotFound, VersionNotFound, EntryNotFound, RecordNotFound, SummaryMissing
     ├── Conflict                the state does not allow it, or another writer was first; read and decide again
-    │   └── VersionConflict, PreconditionFailed, SeveralSessions, DuplicateEntry, SessionExists, NamespaceExists,
-    │       StreamClosed, StreamNameMismatch, CompactionInProgress, NotEnoughEntries, NothingGained
+    │   └── VersionConflict, PreconditionFailed, SeveralSessions, DuplicateEntry, EntryCovered, SessionExists,
+    │       NamespaceExists, StreamClosed, StreamNameMismatch, CompactionInProgress, NotEnoughEntries, NothingGained
     └── Unavailable             the request is right; repair the cause, then try again
         ├── DatabaseUnavailable, StorageFull, RateLimited, UnsafeDatabase, MigrationNeeded,
         │   CompactionNotCompleted, CompactionUnderWay, SummarizerFailed, EmbedderFailed
@@ -135,6 +135,14 @@ class DuplicateEntry(Conflict, code="duplicate_entry"):
 
     def __init__(self, entry_id: str) -> None:
         super().__init__(f"entry id {entry_id!r} is taken by other content; choose a new id or edit that entry")
+        self.entry_id = entry_id
+
+
+class EntryCovered(Conflict, code="entry_covered"):
+    """A summary stands for the entry, so neither can be changed."""
+
+    def __init__(self, entry_id: str) -> None:
+        super().__init__(f"a summary stands for entry {entry_id!r}; add an entry that corrects it")
         self.entry_id = entry_id
 
 

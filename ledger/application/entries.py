@@ -6,12 +6,14 @@ from typing import Any, Unpack
 import msgspec
 
 from ledger.application.added_entries import added_entries, in_draft_order, known_entries
-from ledger.application.command_handler import Decision, Written
+from ledger.application.command_handler import CommandsFor, Decision, Written
 from ledger.application.handle import NamespaceHandle
 from ledger.application.session_start import new_entry, opening_commands, resuming_commands, starts_life
-from ledger.errors import EntryNotFound, InvalidInput
+from ledger.errors import EntryCovered, EntryNotFound, InvalidInput
 from ledger.events import EntryAdded, JsonObject, KnownToWriter, ToolStatus
+from ledger.history.log import read_entry
 from ledger.ids import Stream
+from ledger.names import check_entry_id
 from ledger.results import Added, AddedEntry, EntryFields, Guard, Version
 from ledger.session.commands import AddEntries, Command, EditEntry, RemoveEntry
 from ledger.session.drafts import EntryDraft, check_content, check_filled, check_metadata, draft_entry
@@ -136,7 +138,8 @@ async def edit_entry(
     """Replace the text of an active entry and return the session's version; the old text stays in history.
 
     Raises:
-        EntryNotFound: the window has no such entry.
+        EntryNotFound: the session has no such entry, or has removed it.
+        EntryCovered: a summary stands for the entry.
         VersionConflict: the session is not at *expected_version*.
         InvalidInput: the text is too large, or blank where text is required.
     """
@@ -158,16 +161,16 @@ async def edit_entry(
         )
         return [*resuming_commands(handle, state), edit]
 
-    stream, body = handle.stream(session_id, guard.get("user_id")), {"entry_id": entry_id, "content": content}
-    written = await handle.change(stream, commands_for, "edit_entry", body, guard)
-    return Version(written.version, replayed=written.replayed)
+    stream = handle.stream(session_id, guard.get("user_id"))
+    return await _change(handle, stream, commands_for, "edit_entry", guard, entry_id=entry_id, content=content)
 
 
 async def remove_entry(handle: NamespaceHandle, session_id: str, entry_id: str, **guard: Unpack[Guard]) -> Version:
     """Remove an active entry from the window and return the session's version; the entry stays in history.
 
     Raises:
-        EntryNotFound: the window has no such entry.
+        EntryNotFound: the session has no such entry, or has removed it.
+        EntryCovered: a summary stands for the entry.
         VersionConflict: the session is not at *expected_version*.
     """
 
@@ -177,8 +180,28 @@ async def remove_entry(handle: NamespaceHandle, session_id: str, entry_id: str, 
         return [*resuming_commands(handle, state), RemoveEntry(handle.services.clock.ulid(), entry_id)]
 
     stream = handle.stream(session_id, guard.get("user_id"))
-    written = await handle.change(stream, commands_for, "remove_entry", {"entry_id": entry_id}, guard)
+    return await _change(handle, stream, commands_for, "remove_entry", guard, entry_id=entry_id)
+
+
+async def _change(
+    handle: NamespaceHandle, stream: Stream, commands_for: CommandsFor, operation: str, guard: Guard, **body: str
+) -> Version:
+    check_entry_id(body["entry_id"], field="entry_id")
+    try:
+        written = await handle.change(stream, commands_for, operation, body, guard)
+    except EntryNotFound:
+        await _refuse_covered(handle, stream, body["entry_id"])
+        raise
     return Version(written.version, replayed=written.replayed)
+
+
+async def _refuse_covered(handle: NamespaceHandle, stream: Stream, entry_id: str) -> None:
+    state = await handle.services.states.current(stream)
+    if starts_life(handle, state):
+        return
+    entry = await read_entry(handle.services.store, stream, state, entry_id)
+    if entry.status == "covered":
+        raise EntryCovered(entry_id)
 
 
 async def _add_one(handle: NamespaceHandle, session_id: str, entry: JsonObject, fields: EntryFields) -> AddedEntry:

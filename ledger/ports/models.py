@@ -55,7 +55,7 @@ class SummaryText(msgspec.Struct, frozen=True):
 
 @runtime_checkable
 class Summarizer(Protocol):
-    """Writes the text of a summary. Source: R-SUM-1."""
+    """Writes the text of a summary."""  # R-SUM-1
 
     @property
     def method(self) -> str:
@@ -71,7 +71,7 @@ class Summarizer(Protocol):
         """Return the answer; the caller validates it.
 
         Raises:
-            SummarizerFailed: with one of the reasons of R-CMP-3.
+            SummarizerFailed: with the reason.
         """
         ...
 

@@ -86,6 +86,7 @@ _DETAILS: Final[dict[type, str]] = {
     errors.EntryNotFound: "the session does not have this entry",
     errors.RecordNotFound: "the record does not exist",
     errors.DuplicateEntry: "the entry id belongs to other content; choose a new id, or edit that entry",
+    errors.EntryCovered: "a summary stands for this entry; add an entry that corrects it",
     errors.SessionExists: "a session with this name already has other events; choose another name",
     errors.CompactionInProgress: "this compaction of the session is already running; try again when it is done",
     errors.MigrationNeeded: "the database does not have the schema of this release; see /readyz",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from ledger.errors import EntryNotFound, InvalidInput, SessionNotFound
+from ledger.errors import EntryCovered, EntryNotFound, InvalidInput, SessionNotFound
 from ledger.memory import MemoryLedger
 from ledger.verify import VerifyReport
 from projections.history import PastEntryStatus
@@ -57,6 +57,9 @@ async def test_an_entry_is_followed_to_where_it_went(anywhere: MemoryLedger) -> 
         return [(await anywhere.get_entry("s", name)).status for name in (first, last)]
 
     assert await fates() == ["covered", "active"]
+    for refused in (anywhere.edit_entry("s", first, "another text"), anywhere.remove_entry("s", first)):
+        with pytest.raises(EntryCovered, match="a summary stands for entry"):
+            await refused
     record = await anywhere.get_entry("s", last)
     assert [(item.type, item.content) for item in record.history] == [
         ("entry.added", "message 6"),

@@ -264,3 +264,17 @@ def test_a_fork_shares_history_and_then_changes_alone(api: httpx.Client, session
     assert (taken.status_code, taken.json()["code"]) == (409, "session_exists")
     stale = api.post(f"/v1/sessions/{session}/fork", json={"session_id": "x"}, headers={"If-Match": '"2"'})
     assert stale.status_code == 412
+
+
+def test_an_entry_that_a_summary_stands_for_cannot_be_changed(api: httpx.Client, session: str) -> None:
+    """http W-65."""
+    path = f"/v1/sessions/{session}/entries"
+    said = [{"role": "user", "content": f"message {number} " * 40, "entry_id": f"m-{number}"} for number in range(12)]
+    assert api.post(path, json={"entries": said}).status_code == 201
+    assert api.post(f"/v1/sessions/{session}/compact", json={"force": True}).status_code == 200
+    assert api.get(f"{path}/m-0").json()["status"] == "covered"
+    for refused in (api.patch(f"{path}/m-0", json={"content": "other"}), api.delete(f"{path}/m-0")):
+        assert (refused.status_code, refused.json()["code"]) == (409, "entry_covered")
+        assert "a summary stands for this entry" in refused.json()["detail"]
+    unknown = api.delete(f"{path}/m-99")
+    assert (unknown.status_code, unknown.json()["code"]) == (404, "entry_not_found")

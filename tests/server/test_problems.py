@@ -69,6 +69,7 @@ def test_a_place_in_a_list_is_a_number() -> None:
     [
         errors.SessionNotFound("secret"),
         errors.EntryNotFound("secret"),
+        errors.EntryCovered("secret"),
         errors.RecordNotFound("secret"),
         errors.DuplicateEntry("secret"),
         errors.SessionExists("secret"),
