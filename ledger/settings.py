@@ -9,6 +9,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from ledger.errors import InvalidInput
+from ledger.field_messages import refused_value
 from ledger.names import DEFAULT_NAMESPACE
 from ledger.ports.search_index import SearchLanguage
 
@@ -100,4 +101,4 @@ def load(kind: type[S], overrides: Mapping[str, object], *, otherwise: str = "")
         fault = refused.errors(include_url=False, include_input=False)[0]
         name = "_".join(str(part) for part in fault["loc"]) or otherwise
         prefix = kind.model_config.get("env_prefix", "")
-        raise InvalidInput("bad_setting", fault["msg"], field=f"{prefix}{name}".upper()) from None
+        raise InvalidInput("bad_setting", refused_value(fault), field=f"{prefix}{name}".upper()) from None

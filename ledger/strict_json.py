@@ -67,7 +67,7 @@ def parse(data: bytes, limits: JsonLimits = BODY) -> Any:
             parse_float=_double,
         )
     except json.JSONDecodeError as fault:
-        raise InvalidInput("invalid_json", f"{fault.msg} at character {fault.pos}") from fault
+        raise InvalidInput("invalid_json", f"is not valid JSON at character {fault.pos}") from fault
     _check_strings(value)
     return value
 
@@ -190,7 +190,7 @@ def _scan(data: bytes, limits: JsonLimits) -> None:
             case b"":
                 return
             case _ if not commas:
-                raise InvalidInput("invalid_json", f"unexpected bracket or comma at byte {match.start(1)}")
+                raise InvalidInput("invalid_json", f"is not valid JSON: no bracket is open at byte {match.start(1)}")
             case b"}" | b"]":
                 commas.pop()
             case _:

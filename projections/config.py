@@ -13,6 +13,7 @@ from pydantic import BaseModel, SerializeAsAny, ValidationError
 from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
+from ledger.field_messages import refused_value, unknown_field
 from projections import config_shapes
 from projections.formatters import FORMATTERS
 from projections.strategies import COMPACTIONS, WINDOWS
@@ -107,20 +108,10 @@ def _validate(model: type[M], raw: Any, path: str) -> M:
         fault = refused.errors(include_url=False, include_input=False)[0]
         cause = fault.get("ctx", {}).get("error")
         at = (*fault["loc"], cause.field) if isinstance(cause, FieldError) else fault["loc"]
-        message = str(cause) if isinstance(cause, ValueError) else fault["msg"]
-        if fault["type"] in _MESSAGES:
-            message = _MESSAGES[fault["type"]].format(**fault.get("ctx", {}))
+        message = str(cause) if isinstance(cause, ValueError) else refused_value(fault)
         if fault["type"] == "extra_forbidden" and len(at) == 1:
-            message = f"is not a field here; use one of {', '.join(sorted(model.model_fields))}"
+            message = unknown_field(str(at[0]), model.model_fields)
         raise InvalidInput("bad_config", message, field=_path(path, at)) from None
-
-
-#: Messages in terms of JSON, for faults that pydantic describes in terms of Python.
-_MESSAGES = {
-    "too_long": "must have at most {max_length} items",
-    "tuple_type": "must be a list",
-    "missing": "is required",
-}
 
 
 def _path(start: str, parts: Sequence[str | int]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
+from ledger.field_messages import unknown_field
 from ledger.strict_json import check_value
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
@@ -32,6 +33,13 @@ _BLOCKS = {"size", "max_summaries", "unit", "include_first", "on_failure"}
 _ROLLING_WINDOW = {"size", "unit", "order"}
 _WORKFLOW = {"max_tokens", "compression_threshold", "preserve", "memory_compressor_config"}
 _WORKING_MEMORY = {"context_window", "model_name", "threshold", "keep_ratio", "generation_model", "prompt", "enabled"}
+_PROFILE_FIELDS = {
+    "memory_manager": _MEMORY_MANAGER,
+    "rolling": _BLOCKS | _ROLLING_WINDOW,
+    "workflow": _WORKFLOW,
+    "working_memory": _WORKING_MEMORY,
+}
+_ALL_FIELDS = set().union(*_PROFILE_FIELDS.values(), _COMMON, _CANONICAL, {"strategies"})
 #: The names in the environment of seed 004.
 _ENVIRONMENT = {
     "SUMMARIZATION_THRESHOLD": "threshold",
@@ -174,24 +182,28 @@ _PROFILES: dict[str, Callable[[JsonObject], JsonObject]] = {
 
 def _profile_by_keys(plain: JsonObject) -> str:
     """Return the only profile that *plain* can have. Source: R-CFG-6."""
-    own = plain.keys() - _COMMON
-    if own & {"memory_strategy_id", "long_term_memory_id"}:
+    own = {name: value for name, value in plain.items() if name not in _COMMON}
+    if own.keys() & {"memory_strategy_id", "long_term_memory_id"}:
         return "interactions"
     found = {
-        "memory_manager": not own or own & (_MEMORY_MANAGER - {"max_tokens", "prompt", "on_failure"}),
-        "workflow": own & (_WORKFLOW - {"max_tokens"}),
+        "memory_manager": not own or own.keys() & (_MEMORY_MANAGER - {"max_tokens", "prompt", "on_failure"}),
+        "workflow": own.keys() & (_WORKFLOW - {"max_tokens"}),
     }
     names = [name for name, has in found.items() if has]
-    if len(names) != 1:
-        raise InvalidInput("bad_config", "could belong to several profiles; set `profile`", field=min(own))
-    return names[0]
+    if len(names) == 1:
+        return names[0]
+    _refuse_others(own, _ALL_FIELDS, where="of a memory config")
+    profiles = [name for name, fields in _PROFILE_FIELDS.items() if own.keys() <= fields]
+    message = f"belongs to {' and '.join(f'`{name}`' for name in profiles)}; set `profile` to the one you mean"
+    if not profiles:
+        message = f"belongs to another profile than {', '.join(f'`{name}`' for name in sorted(own)[1:])}; remove one"
+    raise InvalidInput("bad_config", message, field=min(own))
 
 
-def _refuse_others(own: JsonObject, known: set[str]) -> None:
+def _refuse_others(own: JsonObject, known: set[str], *, where: str = "of this profile") -> None:
     for name in own:
         if name not in known:
-            fields = ", ".join(sorted(known)) or "none of its own"
-            raise InvalidInput("bad_config", f"is not a field of this profile; its fields are: {fields}", field=name)
+            raise InvalidInput("bad_config", unknown_field(name, known, where=where), field=name)
 
 
 def _checked(raw: Any) -> JsonObject:

@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from ledger import errors
 from ledger.errors import InvalidInput, LedgerError
+from ledger.field_messages import refused_value
 
 Dialect: TypeAlias = Literal["native", "compat"]
 
@@ -223,8 +224,8 @@ def _code(fault: Mapping[str, Any]) -> str:
 
 
 def _fault_text(fault: Mapping[str, Any]) -> str:
-    """Return the message of pydantic, but not of a value error, which may hold what a client sent."""
-    return "must be a valid value" if fault["type"] == "value_error" else str(fault["msg"])
+    """Return what is wrong; not the message of a value error, which may hold what a client sent."""
+    return "must be a valid value" if fault["type"] == "value_error" else refused_value(fault)
 
 
 def _place(loc: Sequence[object]) -> str:

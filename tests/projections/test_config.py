@@ -325,3 +325,30 @@ def test_a_change_is_recorded_whole_and_nothing_is_recorded_if_nothing_changes()
 def test_every_strategy_is_registered_under_the_type_of_its_config() -> None:
     for registry in (WINDOWS, COMPACTIONS):
         assert all(strategy.config.model_fields["type"].default == name for name, strategy in registry.items())
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        ({"max_entires": 5}, "max_entires: is not a field of a memory config; did you mean `max_entries`?"),
+        ({"windows": {}}, "windows: is not a field of a memory config; did you mean `window`?"),
+        ({"profile": "rolling", "sizee": 3}, "sizee: is not a field of this profile; did you mean `size`?"),
+        (
+            {"max_tokens": 5},
+            "max_tokens: belongs to `memory_manager` and `workflow`; set `profile` to the one you mean",
+        ),
+        (
+            {"max_entries": 5, "compression_threshold": 0.5},
+            "compression_threshold: belongs to another profile than `max_entries`; remove one",
+        ),
+        ({"max_entries": "x"}, "compactions[0].max_entries: must be an integer"),
+        ({"max_entries": 0}, "compactions[0].max_entries: must be at least 1"),
+        ({"max_entries": 5, "compression_ratio": "x"}, "compactions[0].compression_ratio: must be a number"),
+        ({"summarizer": 5}, "summarizer: must be an object"),
+        ({"limit": {"a": 1}}, "limit.a: is not a field here; its fields are: compression_threshold, max_tokens"),
+    ],
+)
+def test_a_fault_is_described_in_terms_of_json(raw: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        load(raw)
+    assert str(refused.value) == message
