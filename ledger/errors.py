@@ -93,7 +93,8 @@ class SessionNotFound(NotFound, code="session_not_found"):
     """No event was ever recorded under this session id."""
 
     def __init__(self, session_id: str) -> None:
-        super().__init__(f"session {session_id!r} has no events; `memory-ledger sessions` lists those that do")
+        listing = "list_sessions() or `memory-ledger sessions`"
+        super().__init__(f"session {session_id!r} has no events; {listing} lists those that do")
         self.session_id = session_id
 
 
@@ -106,7 +107,8 @@ class EntryNotFound(NotFound, code="entry_not_found"):
 
     def __init__(self, entry_id: str, *, ever: bool = True) -> None:
         where = "is not active in" if ever else "was never in"
-        super().__init__(f"entry {entry_id!r} {where} this session; `show` lists those that are, by version")
+        listing = "get_active_entries() or `memory-ledger show`"
+        super().__init__(f"entry {entry_id!r} {where} this session; {listing} lists those that are")
         self.entry_id = entry_id
 
 

@@ -39,6 +39,7 @@ _KINDS: Final = {
     "dataclass": "must be an object",
     "datetime": "must be a time in ISO 8601, such as 2026-01-31T09:30:00Z",
     "date": "must be a date in ISO 8601, such as 2026-01-31",
+    "path": "must be a path",
     "uuid": "must be a UUID",
     "url": "must be a URL",
 }

@@ -44,8 +44,10 @@ def check_name(name: object, *, field: str, may_be_empty: bool = False) -> str:
         if may_be_empty:
             return name
         raise InvalidInput("bad_name", "must not be empty", field=field)
+    if name in {".", ".."}:
+        raise InvalidInput("bad_name", "must not be `.` or `..`, which a URL cannot contain", field=field)
     other_space = any(character.isspace() and character != " " for character in name)
-    if _REFUSED.search(name) or name in {".", ".."} or name != name.strip() or other_space:
+    if _REFUSED.search(name) or name != name.strip() or other_space:
         message = "must not contain slashes, control characters or invisible characters, or begin or end with a space"
         raise InvalidInput("bad_name", message, field=field)
     if len(name) > NAME_CHARACTERS or len(name.encode()) > NAME_BYTES:

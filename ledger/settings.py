@@ -80,7 +80,7 @@ def load_settings(**overrides: object) -> Settings:
     """Return the settings of this environment; *overrides* that are not None win.
 
     Raises:
-        InvalidInput: ``bad_setting``, with the name of the variable.
+        InvalidInput: ``bad_setting``, with the name of the argument or the variable.
     """
     return load(Settings, overrides)
 
@@ -89,7 +89,8 @@ def load(kind: type[S], overrides: Mapping[str, object], *, otherwise: str = "")
     """Return settings of a *kind* from this environment; *overrides* that are not None win.
 
     Raises:
-        InvalidInput: ``bad_setting``, with the name of the variable, or *otherwise* if several contradict each other.
+        InvalidInput: ``bad_setting``, with the name of the argument or the variable, or *otherwise* if several
+            contradict each other.
     """
     fields = kind.model_fields
     given = {
@@ -100,5 +101,5 @@ def load(kind: type[S], overrides: Mapping[str, object], *, otherwise: str = "")
     except ValidationError as refused:
         fault = refused.errors(include_url=False, include_input=False)[0]
         name = "_".join(str(part) for part in fault["loc"]) or otherwise
-        prefix = kind.model_config.get("env_prefix", "")
-        raise InvalidInput("bad_setting", refused_value(fault), field=f"{prefix}{name}".upper()) from None
+        variable = f"{kind.model_config.get('env_prefix', '')}{name}".upper()
+        raise InvalidInput("bad_setting", refused_value(fault), field=name if name in given else variable) from None

@@ -205,6 +205,8 @@ async def _refuse_covered(handle: NamespaceHandle, stream: Stream, entry_id: str
 
 
 async def _add_one(handle: NamespaceHandle, session_id: str, entry: JsonObject, fields: EntryFields) -> AddedEntry:
+    if "expected_version" in fields:
+        raise InvalidInput("unknown_field", "only add_entries takes it; use that", field="expected_version")
     own = {name: value for name, value in fields.items() if name not in {"idempotency_key", "user_id"}}
     draft = draft_entry({**entry, **own})
     stream = handle.stream(session_id, fields.get("user_id"))

@@ -7,9 +7,11 @@ from typing import Any, TypeVar
 
 from ledger.application.handle import NamespaceHandle
 from ledger.application.services import open_services
+from ledger.errors import InvalidInput
 from ledger.ports import Store
 from ledger.ports.models import Embedder
 from ledger.settings import load_settings
+from ledger.strict_json import check_flag
 from ledger.summarizers import SummarizerChoice
 from projections.config import MemoryConfig
 
@@ -32,6 +34,12 @@ async def open_ledger(
     allow_unsafe: bool = False,
 ) -> AsyncIterator[L]:
     """Open services with the arguments of `MemoryLedger.open`, and yield the *facade* over them."""
+    if store is not None and (isinstance(store, type) or not isinstance(store, Store)):
+        raise InvalidInput("wrong_type", "must be a store, such as InMemoryStore()", field="store")
+    if embedder is not None and (isinstance(embedder, type) or not isinstance(embedder, Embedder)):
+        raise InvalidInput("wrong_type", "must be an embedder, such as OpenAIEmbedder(model=…)", field="embedder")
+    check_flag(group_commit, field="group_commit")
+    check_flag(allow_unsafe, field="allow_unsafe")
     settings = load_settings(database_url=database_url, namespace=namespace, data_dir=data_dir, actor=actor)
     async with open_services(
         settings,

@@ -9,7 +9,7 @@ from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import AtOption, SessionArgument, UserOption, opened, timestamp, when
 from ledger.cli.source import read_bounded
 from ledger.compaction.result import CompactionResult
-from ledger.errors import InvalidInput
+from ledger.errors import InvalidInput, SessionNotFound
 from ledger.json_models.compacting import CompactionShape
 from ledger.results import Forked
 from ledger.strict_json import BODY, parse
@@ -79,7 +79,10 @@ def clear(
 
     async def work() -> int:
         async with opened(opts) as ledger:
-            return int(await ledger.clear_session(session, end=end, user_id=user))
+            version = await ledger.clear_session(session, end=end, user_id=user)
+            if not version:
+                raise SessionNotFound(session)
+            return int(version)
 
     version = run(work)
     opts.output.result(

@@ -1,7 +1,7 @@
 """A store: all ports of one database."""
 
 from copy import copy
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from ledger.ports.event_store import EventStore
 from ledger.ports.jobs import JobStore
@@ -13,6 +13,7 @@ from ledger.ports.snapshots import SnapshotStore
 from ledger.ports.stored_projections import ProjectionStore
 
 
+@runtime_checkable
 class Store(Protocol):
     """The event store, and what is derived from it and can be rebuilt or deleted."""
 

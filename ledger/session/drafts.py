@@ -16,6 +16,7 @@ import msgspec
 from ledger.canonical import canonical_json
 from ledger.errors import InvalidInput
 from ledger.events import EntryAdded, JsonObject, Kind, Role, ToolStatus
+from ledger.field_messages import unknown_field
 from ledger.limits import CONTENT_BYTES, METADATA_BYTES, NAME_BYTES, PAYLOAD_BYTES
 from ledger.names import check_entry_id
 from ledger.strict_json import INT_MAX, check_text, check_value
@@ -88,11 +89,12 @@ def draft_entry(raw: Mapping[str, Any] | EntryDraft, *, field: str = "") -> Entr
     if isinstance(raw, EntryDraft):
         raw = {name: getattr(raw, name) for name in raw.__struct_fields__}
     if not isinstance(raw, Mapping):
-        raise InvalidInput("wrong_type", "an entry must be a mapping", field=field)
+        raise InvalidInput("wrong_type", "must be an object, such as {'role': 'user', 'content': 'Hello'}", field=field)
     at = _path(field)
     unknown = [name for name in raw if name not in _FIELDS]
     if unknown:
-        raise InvalidInput("unknown_field", "is not a field of an entry; remove it", field=at(str(unknown[0])[:80]))
+        name = str(unknown[0])[:80]
+        raise InvalidInput("unknown_field", unknown_field(name, _FIELDS, where="of an entry"), field=at(name))
     kind, role = _kind_and_role(raw, at)
     arguments = _json(raw.get("arguments"), at("arguments"))
     tool_name = _short_text(raw.get("tool_name"), at("tool_name"))
@@ -247,4 +249,4 @@ def check_time(moment: Any, field: str) -> datetime | None:
         parsed = msgspec.convert(moment, datetime) if isinstance(moment, str) else moment
         if isinstance(parsed, datetime) and parsed.tzinfo is not None:
             return parsed.astimezone(UTC)
-    raise InvalidInput("bad_time", "must be a time in ISO 8601 with an offset", field=field)
+    raise InvalidInput("bad_time", "must be a time with an offset, such as 2026-01-31T09:30:00Z", field=field)

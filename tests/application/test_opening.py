@@ -112,7 +112,7 @@ async def test_what_is_no_database_url_is_refused__I_61(name: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         async with MemoryLedger.open(NO_URLS[name]):
             pass
-    assert (refused.value.code, refused.value.field) == ("bad_setting", "MEMORY_LEDGER_DATABASE_URL")
+    assert (refused.value.code, refused.value.field) == ("bad_setting", "database_url")
     assert PASSWORD not in f"{refused.value} {refused.value!r}"
 
 
@@ -220,3 +220,27 @@ def test_the_public_names_are_what_the_page_imports() -> None:
     }
     assert all(hasattr(ledger, name) for name in ledger.__all__)
     assert PostgresStore.__name__ not in ledger.__all__
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"store": 5},
+        {"store": InMemoryStore},
+        {"embedder": "text-embedding-3-small"},
+        {"group_commit": "no"},
+        {"allow_unsafe": 1},
+        {"namespace": 5},
+        {"actor": 5},
+        {"data_dir": 5},
+        {"database_url": 5},
+        {"config": 5},
+        {"summarizer": 5},
+    ],
+    ids="-".join,
+)
+async def test_an_argument_of_the_wrong_type_is_named(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        async with MemoryLedger.open(**{"store": InMemoryStore(), **wrong}):
+            pass
+    assert str(refused.value).startswith(f"{next(iter(wrong))}: must be ")

@@ -136,4 +136,5 @@ def test_the_shell_gets_the_code_and_standard_error_the_words(cli: Cli) -> None:
     with cli.process("show", "nobody") as process:
         out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (2, "")
-    assert err == "memory-ledger: session 'nobody' has no events; `memory-ledger sessions` lists those that do\n"
+    listing = "list_sessions() or `memory-ledger sessions`"
+    assert err == f"memory-ledger: session 'nobody' has no events; {listing} lists those that do\n"

@@ -92,7 +92,7 @@ def test_a_bad_session_is_refused(cli: Cli, name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in WITH_SESSION if name not in {"add", "clear"}])
 def test_an_unknown_session_is_refused(cli: Cli, name: str) -> None:
     texts = check_one_line(cli.try_(name, "nobody", *WITH_SESSION[name]))
-    assert texts == "session 'nobody' has no events; `memory-ledger sessions` lists those that do"
+    assert texts == "session 'nobody' has no events; list_sessions() or `memory-ledger sessions` lists those that do"
 
 
 def test_an_unknown_session_is_refused_also_after_a_version(cli: Cli) -> None:
@@ -103,7 +103,7 @@ def test_an_unknown_session_is_refused_also_after_a_version(cli: Cli) -> None:
 
 def test_clearing_an_unknown_session_makes_none(cli: Cli) -> None:
     """R-000-14."""
-    assert cli.json("clear", "nobody") == {"session_id": "nobody", "version": 0}
+    assert "session 'nobody' has no events" in check_one_line(cli.try_("clear", "nobody"))
     assert cli.json("sessions") == {"sessions": []}
 
 

@@ -424,6 +424,12 @@ LOOKING_BACK: dict[str, Refusal] = {
     "a known id with other content": Refusal(
         lambda ledger: ledger.add_user_message("s", "goodbye", entry_id="e-1"), DuplicateEntry, "duplicate_entry"
     ),
+    "an expected version for a message": Refusal(
+        lambda ledger: ledger.add_user_message("s", "hello", expected_version=1),  # type: ignore[call-arg]
+        InvalidInput,
+        "unknown_field",
+        "expected_version",
+    ),
     "no such compaction": Refusal(
         lambda ledger: ledger.compress("s", key="nightly"), InvalidInput, "no_compaction", "key"
     ),
