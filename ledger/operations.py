@@ -64,7 +64,7 @@ class Operation:  # noqa: D101 - its `__doc__` is the function's
 
     @property
     def __doc__(self) -> str | None:  # type: ignore[override]  # per instance; `help` shows it
-        return self._load().__doc__
+        return with_options(self._load())
 
     @property
     def __signature__(self) -> Signature:
@@ -73,3 +73,18 @@ class Operation:  # noqa: D101 - its `__doc__` is the function's
         found = signature(self._load())
         handle, *others = found.parameters.values()
         return found.replace(parameters=[handle.replace(name="self", annotation=handle.empty), *others])
+
+
+def with_options(function: Callable[..., Any]) -> str | None:
+    """Return the docstring of *function*, and what it takes as ``**options`` of a `TypedDict`: `help` hides those."""
+    from inspect import cleandoc, formatannotation  # noqa: PLC0415 - slow, and only `help` and similar tools need it
+    from typing import Unpack, get_origin  # noqa: PLC0415
+
+    unpack: Any = Unpack
+    text = function.__doc__
+    for name, annotation in function.__annotations__.items():
+        if text and get_origin(annotation) is unpack:
+            (options,) = annotation.__args__
+            taken = ", ".join(f"{each}: {formatannotation(kind)}" for each, kind in options.__annotations__.items())
+            text = f"{cleandoc(text)}\n\nKeyword arguments (``**{name}``): {taken}.\n\n{cleandoc(options.__doc__)}"
+    return text

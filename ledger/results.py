@@ -86,7 +86,9 @@ class When(TypedDict, total=False):
 
 
 class Rendering(When, total=False):
-    """As `When`, and: *record* appends a ``context.rendered`` event with the digests of what is returned.
+    """Whose session is read, as of when, and whether that is recorded.
+
+    *record* appends a ``context.rendered`` event with the digests of what is returned.
 
     With an ``idempotency_key``, a retry is not recorded again and gets the first answer. *query* is what the window
     ``recall`` and knowledge bases search for; by default, the newest user message.

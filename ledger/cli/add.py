@@ -6,6 +6,7 @@ import typer
 
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import SessionArgument, UserOption, opened
+from ledger.cli.output import counted
 from ledger.cli.source import read_bounded
 from ledger.errors import InvalidInput
 from ledger.results import Added
@@ -15,7 +16,7 @@ from ledger.strict_json import BODY, parse
 @command(app)
 def add(
     session: SessionArgument,
-    text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="The content; - reads standard input.")] = None,
+    text: Annotated[str | None, typer.Argument(metavar="TEXT", help="The content; - reads standard input.")] = None,
     role: Annotated[str, typer.Option(help="user, assistant or system.")] = "user",
     kind: Annotated[str | None, typer.Option(help="message (the default), tool_call, tool_result, context …")] = None,
     tool: Annotated[str | None, typer.Option(metavar="NAME", help="The tool of a call or result.")] = None,
@@ -45,7 +46,8 @@ def add(
         for entry in added.entries:
             known = " (was there already)" if entry.known or added.replayed else ""
             orphan = "; there is no call with its id" if entry.orphan else ""
-            opts.output.say(f"{session} version {entry.version}: {entry.kind}, {entry.tokens} tokens{known}{orphan}")
+            tokens = counted(entry.tokens, "token")
+            opts.output.say(f"{session} version {entry.version}: {entry.kind}, {tokens}{known}{orphan}")
 
     opts.output.result(added, show)
 

@@ -8,7 +8,7 @@ from rich.text import Text
 from ledger.application.context_audit import ContextAudit, Derived, LineSource
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import AtOption, SessionArgument, UserOption, opened, when
-from ledger.cli.output import Output, moment, safe
+from ledger.cli.output import Output, counted, moment, safe
 from ledger.events import Ranges
 from ledger.json_models.auditing import DerivedShape, SeenShape
 from projections.timeline import spans
@@ -61,7 +61,7 @@ def derived(
 
 def _print_seen(output: Output, found: ContextAudit) -> None:
     recorded = found.recorded
-    output.say(f"{found.session_id} at version {found.version}: {found.tokens:,} tokens", "bold")
+    output.say(f"{found.session_id} at version {found.version}: {counted(found.tokens, 'token')}", "bold")
     if recorded is not None:
         by = f" by {recorded.actor}" if recorded.actor else ""
         output.say(f"recorded at version {recorded.version}, {moment(recorded.recorded_at)} UTC{by}", "dim")

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ledger.cli.app import Options, command, db, options, run
-from ledger.cli.output import safe
+from ledger.cli.output import counted, safe
 from ledger.cli.source import lines, spooled
 from ledger.errors import InvalidInput
 from ledger.ids import namespace_id
@@ -97,7 +97,8 @@ def restore(file: Annotated[str, typer.Argument(metavar="FILE", help="An export 
     url = ready_url(opts.settings)
     with spooled(file) as spool, opts.output.progress("Restoring", "events") as progress:
         done = restore_namespace(url, lambda: lines(spool), progress=progress)
-    text = f"{done.events:,} events of {done.sessions:,} sessions restored into namespace {done.namespace}"
+    copied = f"{counted(done.events, 'event')} of {counted(done.sessions, 'session')}"
+    text = f"{copied} restored into namespace {done.namespace}"
     opts.output.result(done, lambda: opts.output.say(text))
 
 

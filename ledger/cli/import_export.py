@@ -13,6 +13,7 @@ import typer
 
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import UserOption, opened
+from ledger.cli.output import counted
 from ledger.cli.source import lines, spooled
 from ledger.errors import InvalidInput, StorageFull
 from ledger.importers import documents, read, renamed, session_name_of
@@ -46,7 +47,8 @@ def import_(
 
     def show() -> None:
         there = f"; {counts['skipped']:,} were there already" if counts["skipped"] else ""
-        opts.output.say(f"{counts['entries']:,} entries of {counts['sessions']:,} sessions recorded{there}")
+        recorded = f"{counted(counts['entries'], 'entry')} of {counted(counts['sessions'], 'session')}"
+        opts.output.say(f"{recorded} recorded{there}")
         opts.output.say("  ".join(names[:5]) + (f"  … and {len(names) - 5} more" if len(names) > 5 else ""), "dim")
 
     opts.output.result({**counts, "session_ids": names}, show)
@@ -68,7 +70,7 @@ async def _import_one(
 
 @command(app)
 def export(
-    session: Annotated[str | None, typer.Argument(metavar="[SESSION]", help="The session's id.")] = None,
+    session: Annotated[str | None, typer.Argument(metavar="SESSION", help="The session's id.")] = None,
     target: Annotated[
         str, typer.Option("-o", "--output", metavar="FILE", help="The file to write; - is standard output.")
     ] = "-",

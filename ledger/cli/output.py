@@ -111,6 +111,11 @@ class Output:
             message = safe(str(fault)).replace("\n", "\\n").replace("\t", "\\t")
             self.errors.print(Text(f"memory-ledger: {message}"), soft_wrap=True)
 
+    def note(self, text: str) -> None:
+        """Print a remark on standard error, except with ``--json``."""
+        if not self.json:
+            self.errors.print(Text(f"memory-ledger: {safe(text)}"), soft_wrap=True)
+
     @contextmanager
     def progress(self, what: str, unit: str) -> Iterator[Callable[[int, int], None]]:
         """Show a bar on standard error, if that is a terminal; yield a function that takes (done, all)."""
@@ -124,6 +129,12 @@ class Output:
         with Progress(*columns, console=self.errors, transient=True, disable=not sys.stderr.isatty()) as progress:
             task = progress.add_task(what, total=None)
             yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def counted(number: int, what: str) -> str:
+    """Return *number* with the name of *what* is counted, such as ``1 entry`` or ``2,000 entries``."""
+    plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return f"{number:,} {what if number == 1 else plural}"
 
 
 def moment(value: datetime | None) -> str:

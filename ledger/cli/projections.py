@@ -69,9 +69,7 @@ def status() -> None:
 
 @command(projections)
 def rebuild(
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="One projection; by default all of them.")
-    ] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="One projection; by default all of them.")] = None,
 ) -> None:
     """Build stored projections again from the log; readers use the old build until it is done.
 

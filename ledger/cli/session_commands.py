@@ -7,6 +7,7 @@ import typer
 
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import AtOption, SessionArgument, UserOption, opened, timestamp, when
+from ledger.cli.output import counted
 from ledger.cli.source import read_bounded
 from ledger.compaction.result import CompactionResult
 from ledger.errors import InvalidInput, SessionNotFound
@@ -34,9 +35,8 @@ def compress(
     found = run(work)
 
     def show() -> None:
-        opts.output.say(
-            f"{found.entries_compressed} entries, {found.tokens_before:,} → {found.tokens_after:,} tokens", "bold"
-        )
+        entries = counted(found.entries_compressed, "entry")
+        opts.output.say(f"{entries}, {found.tokens_before:,} → {found.tokens_after:,} tokens", "bold")
         opts.output.say(found.summary.text if found.summary else "")
 
     opts.output.result(CompactionShape.model_validate(found), show)
@@ -107,7 +107,10 @@ def config(
     async def work() -> MemoryConfig:
         async with opened(opts) as ledger:
             if changes:
-                return (await ledger.update_config(session, changes, user_id=user)).config
+                changed = await ledger.update_config(session, changes, user_id=user)
+                if changed.version == 1:
+                    opts.output.note(f"session {session!r} had no events; it is created with this config")
+                return changed.config
             return (await ledger.get_state(session, **when(at, user))).config
 
     if changes and at:

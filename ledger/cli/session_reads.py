@@ -12,7 +12,7 @@ from rich.text import Text
 from ledger.application.log import MOST_EVENTS
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import AtOption, SessionArgument, UserOption, opened, timestamp, when
-from ledger.cli.output import STYLES, Output, moment, one_line, safe
+from ledger.cli.output import STYLES, Output, counted, moment, one_line, safe
 from ledger.clock import SystemClock
 from ledger.errors import NotFound, SessionNotFound, Unreadable
 from ledger.events import RecordedEvent
@@ -121,9 +121,8 @@ def show(
     )
 
     def show_transcript() -> None:
-        opts.output.say(
-            f"{session} at version {version}: {len(past)} entries, {len(shown)} in the window", style="bold"
-        )
+        entries = counted(len(past), "entry")
+        opts.output.say(f"{session} at version {version}: {entries}, {len(shown)} in the window", style="bold")
         numbers = {summary.summary_id: number for number, summary in enumerate(live, start=1)}
         marks = [_mark(past, past.entry.version in shown, numbers) for past in past]
         width = max(map(len, marks), default=0)
@@ -290,7 +289,8 @@ def _print_entry(output: Output, past: PastEntry, mark: str, *, full: bool) -> N
 
 
 def _print_summary(output: Output, summary: Summary, number: int) -> None:
-    head = f"\nSummary {number}: {summary.entry_count} entries, {summary.tokens_before:,} → {summary.tokens:,} tokens"
+    entries = counted(summary.entry_count, "entry")
+    head = f"\nSummary {number}: {entries}, {summary.tokens_before:,} → {summary.tokens:,} tokens"
     output.say(f"{head}, by {summary.model or summary.method}", style="bold")
     output.say(summary.text)
 

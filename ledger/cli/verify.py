@@ -6,6 +6,7 @@ import typer
 
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import UserOption, opened
+from ledger.cli.output import counted
 from ledger.verify import Finding, VerifyReport
 
 EXIT_CODES: Final[dict[str, int]] = {"OK-CHAINED": 0, "CANNOT VERIFY": 20, "TAMPERED": 40}
@@ -15,7 +16,7 @@ NOT_ENOUGH_EXIT: Final = 12  # trust V-4: chained, but more was required
 @command(app)
 def verify(
     session: Annotated[
-        str | None, typer.Argument(metavar="[SESSION]", help="One session; by default all of them.")
+        str | None, typer.Argument(metavar="SESSION", help="One session; by default all of them.")
     ] = None,
     require: Annotated[
         Literal["chained", "signed", "witnessed"], typer.Option(help="The weakest proof to accept.")
@@ -37,7 +38,7 @@ def verify(
 
     def show() -> None:
         style = "bold green" if report.ok else "bold red"
-        opts.output.say(f"{report.verdict}: {report.checked:,} events checked", style)
+        opts.output.say(f"{report.verdict}: {counted(report.checked, 'event')} checked", style)
         for finding in report.findings:
             opts.output.say(f"  {_where(finding)}: {finding.problem} (layer {finding.layer})")
 

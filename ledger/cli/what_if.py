@@ -6,7 +6,7 @@ import typer
 
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import AtOption, SessionArgument, UserOption, config_in, opened, point, when
-from ledger.cli.output import Output, one_line
+from ledger.cli.output import Output, counted, one_line
 from ledger.errors import InvalidInput
 from ledger.history.difference import Difference, Side
 from ledger.json_models.comparing import DifferenceShape, WhatIfShape
@@ -69,8 +69,8 @@ def what_if(
 @command(app)
 def diff(
     session: SessionArgument,
-    before: Annotated[str | None, typer.Argument(metavar="[A]", help="A version or timestamp.")] = None,
-    after: Annotated[str | None, typer.Argument(metavar="[B]", help="Another version or timestamp.")] = None,
+    before: Annotated[str | None, typer.Argument(metavar="A", help="A version or timestamp.")] = None,
+    after: Annotated[str | None, typer.Argument(metavar="B", help="Another version or timestamp.")] = None,
     config: Annotated[
         list[str] | None,
         typer.Option("--config", metavar="FILE", help="A memory config instead of B; twice, instead of A and B."),
@@ -119,7 +119,8 @@ def show_difference(output: Output, found: Difference) -> None:
     for side, sign, style in ((found.before, "-", "red"), (found.after, "+", "green")):
         output.say(f"{sign * 3} {_head(side)}", style="bold")
         for summary in side.only_summaries:
-            output.say(f"{sign} [summary of {summary.entry_count} entries] {one_line(summary.text, 90)}", style=style)
+            head = f"[summary of {counted(summary.entry_count, 'entry')}]"
+            output.say(f"{sign} {head} {one_line(summary.text, 90)}", style=style)
         for entry in side.only_entries:
             output.say(f"{sign} {entry.version:>5} {entry.kind}: {one_line(entry.content, 90)}", style=style)
     for edit in found.edited:

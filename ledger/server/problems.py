@@ -93,6 +93,12 @@ _DETAILS: Final[dict[type, str]] = {
     errors.MigrationNeeded: "the database does not have the schema of this release; see /readyz",
 }
 
+#: What the native API says of requests without a route.
+_WITHOUT_ROUTE: Final = {
+    404: "no route has this path; /openapi.json lists the routes, if the service has it",
+    405: "the path does not take this method; the header Allow lists those that it takes",
+}
+
 #: The codes after which the connection cannot be used any more.
 _CLOSING: Final = frozenset({"too_large", "timeout", "bad_request", "headers_too_large", "path_too_long"})
 
@@ -187,7 +193,8 @@ def status_only(status: int, dialect: Dialect, headers: Mapping[str, str] | None
     if dialect == "compat":
         return _response(status, {"detail": title}, "application/json", headers or {})
     code = title.lower().replace(" ", "_")
-    content = {"type": "about:blank", "title": title, "status": status, "detail": title, "code": code}
+    detail = _WITHOUT_ROUTE.get(status, title)
+    content = {"type": "about:blank", "title": title, "status": status, "detail": detail, "code": code}
     return _response(status, content, "application/problem+json", headers or {})
 
 

@@ -75,6 +75,7 @@ def test_help_shows_signature_and_docstring_and_dir_lists_the_names() -> None:
     assert "entries: collections.abc.Sequence" in shown
     assert "Record a batch of 1 to 1,000 entries: all of them, or none." in shown
     assert "DuplicateEntry: an id is stored with other content." in shown
+    assert str(inspect.signature(SyncMemoryLedger.open)).endswith("-> 'AbstractContextManager[SyncMemoryLedger]'")
     with SyncMemoryLedger.open(namespace="help", store=InMemoryStore()) as ledger:
         assert {"add_entries", "long_term", "what_if"} <= {*dir(ledger)}
         assert {"create", "forget"} <= {*dir(ledger.long_term)}

@@ -228,7 +228,7 @@ def test_compress(trip: Cli) -> None:
     assert value["entries_compressed"] >= 2
     assert value["tokens_saved"] == value["tokens_before"] - value["tokens_after"]
     trip("add", "trip", "Many words. " * 50)
-    assert "1 entries, " in trip("compress", "trip", "--force").out
+    assert "1 entry, " in trip("compress", "trip", "--force").out
     refused = trip.try_("compress", "trip")
     assert refused.err == "memory-ledger: 0 entries may be compressed, 2 needed; add more\n"
 
@@ -266,7 +266,7 @@ def test_export_and_import(trip: Cli, tmp_path: Path) -> None:
     done = other.json("import", "trip.jsonl")
     check_keys("import FILE…", done)
     assert done == {"sessions": 1, "entries": 6, "skipped": 0, "session_ids": ["trip"]}
-    assert other("import", "trip.jsonl").lines[0] == "0 entries of 1 sessions recorded; 6 were there already"
+    assert other("import", "trip.jsonl").lines[0] == "0 entries of 1 session recorded; 6 were there already"
     assert other.json("import", "trip.jsonl", "--session", "again", "--user", "tom")["entries"] == 6
     assert other.json("import", "-", input=everything)["entries"] == 1
     assert {path.name for path in tmp_path.iterdir()} == {"trip.jsonl"}

@@ -58,7 +58,7 @@ def test_a_command_answers_at_a_moment_as_it_did_then(history: Cli, name: str) -
 
 
 def test_text_looks_back_too(history: Cli) -> None:
-    assert history("show", "s", "--at", "2").lines[0] == "s at version 2: 1 entries, 1 in the window"
+    assert history("show", "s", "--at", "2").lines[0] == "s at version 2: 1 entry, 1 in the window"
     assert len(history("timeline", "s", "--at", "3").lines) == 3
     assert len(history("timeline", "s", "--at", "3", "--after", "1").lines) == 2
     assert history("context", "s", "--at", "2").out == "=== Recent Conversation ===\nUser: one\n"

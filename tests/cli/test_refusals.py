@@ -225,3 +225,11 @@ def test_with_json_the_error_is_json_too(cli: Cli, arguments: list[str], code: s
         error = json.loads(ran.err)["error"]
         assert (error["code"], error["field"]) == (code, field)
         assert error["message"]
+
+
+def test_a_config_of_an_unknown_session_creates_it_and_says_so(cli: Cli) -> None:
+    created = cli.try_("config", "new", "--set", "max_entries=5")
+    assert created.code == 0
+    assert created.err == "memory-ledger: session 'new' had no events; it is created with this config\n"
+    assert cli.try_("config", "new", "--set", "max_entries=6").err == ""
+    assert cli.try_("config", "other", "--set", "max_entries=5", "--json").err == ""

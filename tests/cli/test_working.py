@@ -14,7 +14,7 @@ pytestmark = pytest.mark.postgres
 def with_message(cli: Cli, file: object) -> Cli:
     """A session of the working-memory API with a message; no model is set."""
     config = file({"profile": "working_memory"})  # type: ignore[operator]
-    cli("config", "s", "--file", config)
+    cli.json("config", "s", "--file", config)
     cli("add", "s", "I moved to Oslo")
     return cli
 

@@ -5,7 +5,7 @@ import pydoc
 import sys
 from collections.abc import AsyncIterator, Iterator
 from types import ModuleType
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import pytest
 
@@ -16,6 +16,13 @@ class Handle:
     """What the functions get."""
 
     name = "handle"
+
+
+class How(TypedDict, total=False):
+    """Whose, and as of when."""
+
+    version: int | None
+    user_id: str
 
 
 async def add(handle: Handle, session_id: str, *, count: int = 1) -> str:
@@ -80,6 +87,20 @@ def test_help_shows_the_signature_without_the_handle_and_the_docstring() -> None
         assert "ValueError: the count is not positive." in shown
     assert inspect.unwrap(Facade.add) is add
     assert (Facade.add.__name__, Facade.add.__qualname__, Facade.add.__module__) == ("add", "Facade.add", __name__)
+
+
+def test_help_says_which_keyword_arguments_there_are(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def find(handle: Handle, **how: Unpack[How]) -> None:
+        """Find it."""
+
+    monkeypatch.setattr(module, "add", find)
+    assert str(Facade.add.__doc__).splitlines() == [
+        "Find it.",
+        "",
+        "Keyword arguments (``**how``): version: int | None, user_id: str.",
+        "",
+        "Whose, and as of when.",
+    ]
 
 
 def test_dir_lists_operations() -> None:

@@ -58,6 +58,18 @@ def test_every_refused_code_is_an_input_error() -> None:
         assert problems.answer(fault, "compat").status_code == (422 if malformed else status), "W-3"
 
 
+@pytest.mark.parametrize(
+    ("status", "code", "hint"), [(404, "not_found", "/openapi.json"), (405, "method_not_allowed", "Allow")]
+)
+def test_a_request_without_a_route_is_a_problem_that_says_what_to_do(status: int, code: str, hint: str) -> None:
+    answer = problems.status_only(status, "native")
+    problem = json.loads(answer.body)
+    assert answer.media_type == "application/problem+json"
+    assert (problem["status"], problem["code"]) == (status, code)
+    assert hint in problem["detail"]
+    assert json.loads(problems.status_only(status, "compat").body) == {"detail": problems.TITLES[status]}
+
+
 def test_a_place_in_a_list_is_a_number() -> None:
     """http W-4."""
     refused = problems.answer(InvalidInput("bad", "is wrong", field="messages.0.id"), "compat")
