@@ -47,7 +47,12 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     @property
     def moment(self) -> datetime:
         """The time of the entry: the client's, or else the time of recording."""
-        return self.created_at or to_datetime(self.recorded_us)
+        return self.created_at or self.recorded_at
+
+    @property
+    def recorded_at(self) -> datetime:
+        """When it was stored, by the server's clock."""
+        return to_datetime(self.recorded_us)
 
     @property
     def pinned(self) -> bool:

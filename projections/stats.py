@@ -25,6 +25,7 @@ class Counts(msgspec.Struct, frozen=True):
 class SessionStats(msgspec.Struct, frozen=True, kw_only=True):
     """The statistics of a session; each entry since the last clear is active, compressed, or removed."""
 
+    #: All since the last clear, whatever became of them.
     total_entries: int = 0
     active_entries: int = 0
     compressed_entries: int = 0
@@ -32,7 +33,9 @@ class SessionStats(msgspec.Struct, frozen=True, kw_only=True):
     #: Those of the compressed ones that no summary stands for.
     erased_entries: int = 0
     summaries: int = 0
+    #: Tokens of the active entries and the summaries; not of what they stand for.
     total_tokens: int = 0
+    #: Tokens of the active entries.
     active_tokens: int = 0
     over_budget: bool = False
     near_limit: bool = False

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import model_validator
 
-from ledger.events import JsonObject, Kind, Ranges, ToolStatus, to_datetime
+from ledger.events import JsonObject, Kind, Ranges, ToolStatus
 from ledger.history.log import EntryRecord
 from ledger.json_models.base import Id, Shape, Time
 from projections.entries import Entry
@@ -78,8 +78,8 @@ def past_entry_fields(past: PastEntry | EntryRecord) -> JsonObject:
 
 
 def _entry_fields(entry: Entry) -> JsonObject:
-    own = {name: getattr(entry, name) for name in EntryShape.model_fields if name not in {"created_at", "recorded_at"}}
-    return {**own, "created_at": entry.moment, "recorded_at": to_datetime(entry.recorded_us)}
+    own = {name: getattr(entry, name) for name in EntryShape.model_fields if name != "created_at"}
+    return {**own, "created_at": entry.moment}
 
 
 class AddedEntryShape(Shape):

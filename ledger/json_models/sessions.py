@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ledger.events import JsonObject, to_datetime
+from ledger.events import JsonObject
 from ledger.history.comparing import working_context
 from ledger.json_models.base import Shape, Time, UserId
 from ledger.json_models.entries import PastEntryShape, SummaryShape, past_entry_fields
@@ -117,8 +117,8 @@ class StateShape(Shape):
             extraction=ExtractionShape.model_validate(working.extraction),
             ttl_seconds=working.ttl_seconds,
             expires_at=working.expires_at,
-            created_at=to_datetime(state.created_us),
-            updated_at=to_datetime(state.updated_us),
+            created_at=state.created_at,
+            updated_at=state.updated_at,
         )
 
 
@@ -143,14 +143,14 @@ class ShownStateShape(StateShape):
 class StatsShape(Shape):
     """The statistics of a session; every entry since the last clear is active, compressed, or removed."""
 
-    total_entries: int
+    total_entries: int = Field(description="All since the last clear, whatever became of them.")
     active_entries: int
     compressed_entries: int
     removed_entries: int
     erased_entries: int = Field(description="Those of the compressed ones that no summary stands for.")
     summaries: int
-    total_tokens: int
-    active_tokens: int
+    total_tokens: int = Field(description="Of the active entries and the summaries; not of what they stand for.")
+    active_tokens: int = Field(description="Of the active entries.")
     over_budget: bool
     near_limit: bool
     compactions: int

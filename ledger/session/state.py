@@ -22,6 +22,7 @@ from ledger.events import (
     RecordedEvent,
     SessionCleared,
     SessionOpened,
+    to_datetime,
 )
 from projections import compactions, config, items, stats, summaries, window, working_memory
 from projections.compactions import Compactions
@@ -61,6 +62,16 @@ class SessionState(msgspec.Struct, frozen=True):
     working: WorkingMemory = WorkingMemory()
     #: Writes so far, in all lives: batches of events with one id.
     writes: int = 0
+
+    @property
+    def created_at(self) -> datetime:
+        """When the session was opened; the newest time if it ended in between."""
+        return to_datetime(self.created_us)
+
+    @property
+    def updated_at(self) -> datetime:
+        """When the newest change was stored; a recorded context is not a change."""
+        return to_datetime(self.updated_us)
 
     def is_live(self, moment: datetime) -> bool:
         """Tell whether the session is open and has not expired at *moment*."""

@@ -55,7 +55,6 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
         (Entry,),
         {
             "recorded_us": MICROSECONDS,
-            "recorded_at": MICROSECONDS,
             **dict.fromkeys(("moment", "write_id", "fallback", "listed", "pinned", "outcome"), INSIDE),
             **dict.fromkeys(("starts_interaction", "ends_turn"), INSIDE),
         },
@@ -88,7 +87,7 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
         (SessionState, WorkingMemory),
         {
             **dict.fromkeys(("session_id", "user_id", "namespace"), NAMED),
-            **dict.fromkeys(("created_us", "updated_us", "touched_us", "created_at", "updated_at"), MICROSECONDS),
+            **dict.fromkeys(("created_us", "updated_us", "touched_us"), MICROSECONDS),
             **dict.fromkeys(("write_id", "cleared_version", "life", "compactions", "items", "counts"), INSIDE),
             **dict.fromkeys(("progress", "set_at", "contexts"), INSIDE),
             "working": FLAT,
