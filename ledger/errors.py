@@ -14,7 +14,7 @@ No message repeats the refused value, because messages end in logs.
     │       NamespaceExists, StreamClosed, StreamNameMismatch, CompactionInProgress, NotEnoughEntries, NothingGained
     └── Unavailable             the request is right; repair the cause, then try again
         ├── DatabaseUnavailable, StorageFull, RateLimited, UnsafeDatabase, MigrationNeeded,
-        │   CompactionNotCompleted, CompactionUnderWay, SummarizerFailed, EmbedderFailed
+        │   CompactionNotCompleted, CompactionUnderWay, SummarizerFailed, EmbedderFailed, IndexBehind
         └── Unreadable          a session is stored, but this release cannot fold it
             └── UnknownEvent, UnknownConfig, LogCorrupted
 """
@@ -233,6 +233,15 @@ class RateLimited(Unavailable, code="rate_limited"):
     def __init__(self, retry_after_s: int, what: str = "requests") -> None:
         super().__init__(f"too many {what}; slow down")
         self.wait_s = retry_after_s
+
+
+class IndexBehind(Unavailable, code="index_behind"):
+    """An index is not up to date yet; it is being built, and the same request will be answered when it is."""
+
+    retry_after_s: ClassVar[int] = 5
+
+    def __init__(self) -> None:
+        super().__init__("the index is being brought up to date with the log; try again in some seconds")
 
 
 class UnsafeDatabase(Unavailable, code="unsafe_database"):

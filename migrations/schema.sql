@@ -981,6 +981,8 @@ CREATE TABLE ledger.projection_checkpoints (
     status text DEFAULT 'live'::text NOT NULL,
     code_digest ledger.hash NOT NULL,
     updated_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    claimed_by text,
+    claimed_until timestamp with time zone,
     CONSTRAINT projection_checkpoints_status_check CHECK ((status = ANY (ARRAY['building'::text, 'live'::text])))
 )
 WITH (fillfactor='50');

@@ -28,9 +28,11 @@ from ledger.search.finder import Finder
 from ledger.search.index import SearchIndex
 from ledger.search.knowledge import check_usable
 from ledger.settings import Settings
+from ledger.states.batched_reads import BatchedReads
 from ledger.states.loading import States
 from ledger.states.snapshots import SESSIONS
 from ledger.stored_projections.builds import Builds
+from ledger.stored_projections.catch_ups import CatchUps
 from ledger.stored_projections.registry import StoredProjections
 from ledger.stored_projections.session_index import SessionIndex
 from ledger.stores.factory import open_store
@@ -48,8 +50,14 @@ class Indexes:
 
     def __init__(self, services: "Services", namespace: str) -> None:
         store, own = services.store, namespace_id(namespace)
-        self.builds = Builds(store, services.clock, namespace_id=own)
-        self.sessions = SessionIndex(store, services.states, self.builds, namespace=namespace)
+        self.builds = Builds(
+            store,
+            services.clock,
+            namespace_id=own,
+            catch_ups=services.catch_ups,
+            patience_s=services.index_patience_s,
+        )
+        self.sessions = SessionIndex(store, services.states, self.builds, namespace=namespace, reads=services.reads)
         self.texts = SearchIndex(
             store, self.builds, namespace=namespace, language=services.language, embedder=services.embedder
         )
@@ -85,6 +93,7 @@ class Services:
         summarizer_timeout_s: float = DEADLINE_S,
         reconstruct: bool = False,
         open_namespaces: int = 256,
+        index_patience_s: float | None = None,
     ) -> None:
         self.store = store
         self.clock = clock or SystemClock()
@@ -95,7 +104,10 @@ class Services:
         self.compaction_lease_s = compaction_lease_s
         self.summarizer_timeout_s = summarizer_timeout_s
         self.reconstruct = reconstruct
-        self.states = States(store, SESSIONS, capacity=_CACHED_STATES)
+        self.index_patience_s = index_patience_s
+        self.reads = BatchedReads(store)
+        self.states = States(self.reads.store, SESSIONS, capacity=_CACHED_STATES)
+        self.catch_ups = CatchUps()
         self.commands = CommandHandler(store, self.states, self.clock)
         self.notifications = Notifications()
         self.compactor = Compactor(
@@ -167,6 +179,7 @@ class Services:
         await self.compactor.close(grace_s=CLOSE_GRACE_S)
         await self.notifications.settle()  # handlers may still use the ledger
         self._closed = True
+        await self.catch_ups.close()
         await asyncio.gather(*(indexes.finder.close() for indexes in self._indexes.values()))
         await self.compactor.close(grace_s=CLOSE_GRACE_S)  # compactions that the handlers started
         await self.commands.settle()

@@ -23,7 +23,7 @@ from ledger.json_models.sessions import SessionShape, ShownStateShape, StateShap
 from ledger.memory import MemoryLedger
 from ledger.ports.session_index import IndexedSession
 from ledger.session.state import SessionState
-from ledger.stored_projections.session_index import row_of
+from ledger.stored_projections.session_rows import row_of
 from projections.history import PastEntry
 from projections.prompts import label
 from projections.summaries import Summary

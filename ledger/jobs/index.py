@@ -1,17 +1,22 @@
 """The jobs of all sessions as a stored projection, brought up to date by a worker that looks for work."""
 
 import logging
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Final
 
+from ledger.codec import decode
 from ledger.errors import Unreadable
+from ledger.events import StoredEvent
 from ledger.ids import Stream, namespace_id
 from ledger.jobs.due import WorkPlan, due_jobs
 from ledger.ports import Store
 from ledger.ports.jobs import JOBS, SessionJobs
 from ledger.session.state import SESSION, SessionState
+from ledger.states.batched_reads import BatchedReads
 from ledger.states.fold_results import fold_digest
 from ledger.states.loading import States
+from ledger.stored_projections.pages import read_page
 from projections.backlog import BACKLOG, Backlog
 
 log = logging.getLogger("ledger")
@@ -33,9 +38,11 @@ class JobIndex:
         backlogs: States[Backlog],
         *,
         namespace: str,
+        reads: BatchedReads,
         plan: WorkPlan | None = None,
     ) -> None:
         self._store = store
+        self._reads = reads
         self._states = states
         self._backlogs = backlogs
         self._namespace = namespace
@@ -52,22 +59,23 @@ class JobIndex:
         """The digest of the folds and of the code that makes jobs of them."""
         return fold_digest(self.name, self.version, SESSION.name, BACKLOG.name)
 
-    async def advance(self, build: int, *, limit: int) -> int | None:
+    async def advance(self, build: int, *, after: int, limit: int) -> int | None:
         """See `StoredProjection.advance`; jobs come from a session's newest state, so they may be ahead."""
-        after, position, changed = await self._store.projections.changed_sessions(
-            self._namespace_id, JOBS, build, limit=min(limit, _PAGE)
-        )
-        sessions = [await self._session(Stream.of(self._namespace, session, user)) for user, session in changed]
-        return await self._store.jobs.save(self._namespace_id, build, sessions, after=after, position=position)
+        page = await read_page(self._store, self._namespace, after=after, limit=min(limit, _PAGE))
+        sessions = await self._reads.gather(self._session(stream, events) for stream, events in page.sessions.items())
+        return await self._store.jobs.save(self._namespace_id, build, sessions, after=after, position=page.position)
 
     async def prune(self) -> int:
         """See `StoredProjection.prune`."""
         return await self._store.jobs.prune(self._namespace_id)
 
-    async def _session(self, stream: Stream) -> SessionJobs:
+    async def _session(self, stream: Stream, events: Sequence[StoredEvent]) -> SessionJobs:
         try:
-            state = await self._states.current(stream)
-            backlog = await self._backlogs.current(stream)
+            recorded = [decode(event) for event in events]
+            if recorded[-1].version - recorded[0].version >= len(recorded):
+                recorded = []  # one is missing: the log is read, and names it
+            state = await self._states.advance(stream, recorded)
+            backlog = await self._backlogs.advance(stream, recorded)
             await self._states.save_due_snapshot(stream)  # the writer of the session may be gone
             await self._backlogs.save_due_snapshot(stream)
         except Unreadable as fault:  # a release that can read the session will find its jobs

@@ -14,7 +14,7 @@ from ledger.ports.records import RECORDS_PROJECTION, RecordBuilds, RecordLookup
 from ledger.ports.search_index import LANGUAGES, SearchLanguage
 from ledger.ports.stored_projections import Checkpoint
 from ledger.states.fold_results import fold_digest
-from ledger.stored_projections.builds import PAGE, Builds, live_builds, still_exist
+from ledger.stored_projections.builds import Builds, live_builds, still_exist
 from projections import records
 from projections.records import Record
 
@@ -47,26 +47,22 @@ class RecordIndex:
         """The digest of the fold and of the code that turns it into rows."""
         return fold_digest(self.name, self.version)
 
-    async def advance(self, build: int, *, limit: int) -> int | None:
+    async def advance(self, build: int, *, after: int, limit: int) -> int | None:
         """See `builds.StoredProjection.advance`.
 
         Raises:
             UnknownEvent: a newer release wrote an event about a record.
             LogCorrupted: an event about a record cannot be decoded.
         """
-        after = await self._builds.position_of(self.name, build)
-        if after is None:
-            return None
         page = await self._store.records.read_events(self._namespace_id, after=after, limit=limit)
         by_stream: dict[tuple[UUID, str], list[RecordedEvent]] = defaultdict(list)
         for user_id, stored in page.events:
             by_stream[stored.stream_id, user_id].append(decode(stored))
         changed: list[tuple[UUID, str, Record]] = []
+        before = await self._before(build, by_stream)
         for (stream_id, user_id), events in by_stream.items():
             ids = {item for event in events for item in records.about(event)}
-            wanted = RecordLookup(record_ids=tuple(sorted(ids)), streams=(stream_id,))
-            stored_records = await self._store.records.find({self._namespace_id: build}, wanted)
-            folded = records.fold(events, {record.record.record_id: record.record for record in stored_records})
+            folded = records.fold(events, before.get(stream_id, {}))
             changed += [
                 (stream_id, user_id, folded[item_id])
                 for item_id in sorted(ids & folded.keys())
@@ -75,6 +71,18 @@ class RecordIndex:
         return await self._store.records.save(
             self._namespace_id, build, changed, after=after, position=page.position, language=self._language
         )
+
+    async def _before(
+        self, build: int, by_stream: Mapping[tuple[UUID, str], Sequence[RecordedEvent]]
+    ) -> dict[UUID, dict[str, Record]]:
+        """Return the records that a page is about, as they are before it, in one query."""
+        ids = {item for events in by_stream.values() for event in events for item in records.about(event)}
+        streams = tuple(stream_id for stream_id, _ in by_stream)
+        wanted = RecordLookup(record_ids=tuple(sorted(ids)), streams=streams)
+        before: dict[UUID, dict[str, Record]] = defaultdict(dict)
+        for found in await self._store.records.find({self._namespace_id: build}, wanted) if ids else ():
+            before[found.stream_id][found.record.record_id] = found.record
+        return before
 
     async def prune(self) -> int:
         """See `builds.StoredProjection.prune`."""
@@ -126,9 +134,4 @@ class RecordIndexes:
     async def _caught_up(self, namespace_id: UUID, build: Checkpoint | None, last: int) -> int:
         """Return the build to read in a namespace, folded up to its last position."""
         builds, index = self.of(namespace_id)
-        at = build.position if build is not None else None
-        while build is not None and at is not None and at < last:
-            at = await index.advance(build.build, limit=PAGE)
-        if build is not None and at is not None:
-            return build.build
-        return await builds.catch_up(index) or 0  # there is no build yet, or it was replaced meanwhile
+        return await builds.catch_up(index) or 0

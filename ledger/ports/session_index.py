@@ -42,10 +42,17 @@ class LifeFilter(msgspec.Struct, frozen=True):
 class SessionIndexStore(Protocol):
     """The stored projection ``session_index``; *build* as in `stored_projections.Checkpoint`."""
 
-    async def save(self, namespace_id: UUID, build: int, position: int, rows: Sequence[IndexedSession]) -> bool:
-        """Store *rows* and record that the index is folded up to *position*, in one transaction.
+    async def rows(self, namespace_id: UUID, build: int, stream_ids: Sequence[UUID]) -> dict[UUID, IndexedSession]:
+        """Return the rows of these sessions, by stream id; sessions without a row are left out."""
+        ...
 
-        Return False, and write nothing, if the build does not exist (any more).
+    async def save(
+        self, namespace_id: UUID, build: int, rows: Sequence[IndexedSession], *, after: int, position: int
+    ) -> int | None:
+        """Store *rows* and record that *build* is folded up to *position*, in one transaction.
+
+        Return the position reached. If *build* is no longer at *after*, another process was faster and nothing is
+        written. Return None if the build does not exist (any more). A row never replaces that of a newer version.
         """
         ...
 

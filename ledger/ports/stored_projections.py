@@ -7,6 +7,9 @@ from uuid import UUID
 
 import msgspec
 
+from ledger.events import StoredEvent
+from ledger.ports.snapshots import Snapshot
+
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     """How far one build of a stored projection has folded its namespace (design §6).
@@ -34,16 +37,30 @@ class ProjectionStore(Protocol):
         """Return the progress of each namespace that has events."""
         ...
 
+    async def newest_snapshots(
+        self, namespace_id: UUID, stream_ids: Sequence[UUID], projection: str, projection_version: int
+    ) -> dict[UUID, Snapshot | None]:
+        """Return the newest snapshot of each stream, or None; forks, which may use a parent's, are left out."""
+        ...
+
+    async def read_ranges(
+        self, namespace_id: UUID, ranges: Sequence[tuple[UUID, int, int]], *, each: int
+    ) -> list[StoredEvent]:
+        """Return events of many streams by (stream id, first version, last version), in this order.
+
+        Of a range the first *each*; of a fork only its own events.
+        """
+        ...
+
     async def begin_build(self, namespace_id: UUID, projection: str, build: int, code_digest: bytes) -> None:
         """Record that *build* is being built, from position 0; do nothing if it exists."""
         ...
 
-    async def changed_sessions(
-        self, namespace_id: UUID, projection: str, build: int, *, limit: int | None = None
-    ) -> tuple[int, int, list[tuple[str, str]]]:
-        """Return the position of a build, the position *limit* events later, and the sessions of these events.
+    async def claim(self, namespace_id: UUID, projection: str, build: int, *, by: str, lease_s: float) -> bool:
+        """Let *by* alone fold a build for the next *lease_s* seconds; return False if another one may.
 
-        Sessions are (user_id, session_id). Streams that do not belong to a session (trust R-1) are left out.
+        The claim saves work; it protects nothing, since `advance` writes no page twice. A build that does not exist
+        cannot be claimed.
         """
         ...
 

@@ -83,11 +83,8 @@ class SearchIndex:
         """The digest of the code that turns events into rows."""
         return fold_digest(self.name, self.version)
 
-    async def advance(self, build: int, *, limit: int) -> int | None:
+    async def advance(self, build: int, *, after: int, limit: int) -> int | None:
         """See `builds.StoredProjection.advance`."""
-        after = await self._builds.position_of(SEARCH, build)
-        if after is None:
-            return None
         events = await self._store.events.read_namespace(self._namespace_id, after=after, limit=min(limit, _PAGE))
         changes: list[StreamChange] = []
         requests: dict[str, CompactionRequested] = {}

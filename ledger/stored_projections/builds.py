@@ -7,21 +7,31 @@ build of their version, and catch it up first, so that they see their own writes
 it, which replaces it in one transaction. It does not block writers; the next reader folds what they add meanwhile.
 """
 
+import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
-from ledger.errors import Conflict
+from ledger.errors import Conflict, LedgerError
 from ledger.ports import Clock, Store
 from ledger.ports.stored_projections import Checkpoint
+from ledger.stored_projections.catch_ups import BuildProgress, CatchUps, silent
 
 T = TypeVar("T")
+log = logging.getLogger("ledger")
 
 #: Builds of one version are numbered below this; see `Build`.
 NUMBERS: Final = 1_000
 #: Events folded between two checkpoints of a build.
-PAGE: Final = 2_000
+PAGE: Final = 5_000
+#: How long the process that folds a build may be silent before another one takes its place, and how often those that
+#: wait for it look.
+_CLAIM_S: Final = 10.0
+_POLL_S: Final = 0.1
 #: Builds of older versions that no reader has caught up for so long are removed.
 _RETIRED_AFTER: Final = timedelta(days=7)
 
@@ -66,108 +76,169 @@ class StoredProjection(Protocol):
     def code_digest(self) -> bytes:
         """The digest of the code that makes its rows; a build that other code started is not continued."""
 
-    async def advance(self, build: int, *, limit: int) -> int | None:
-        """Fold up to *limit* events after the checkpoint of *build*; return the position reached.
+    async def advance(self, build: int, *, after: int, limit: int) -> int | None:
+        """Fold up to *limit* events after position *after* into *build*; return the position reached.
 
-        Rows and checkpoint change in one transaction; folding the same events twice changes nothing. Return None, and
-        write nothing, if *build* does not exist any more.
+        Rows and checkpoint change in one transaction, only if the checkpoint is still at *after*. Return None, and
+        write nothing, if *build* does not exist any more. The number of reads and writes does not depend on the number
+        of sessions on the page.
         """
 
     async def prune(self) -> int:
         """Delete the rows of builds that do not exist any more; return how many."""
 
 
-BuildProgress = Callable[[int, int], None]
-
-
 class Builds:
-    """The builds in one namespace."""
+    """The builds in one namespace.
 
-    def __init__(self, store: Store, clock: Clock, *, namespace_id: UUID) -> None:
+    Readers of this process that need the same catch-up share it through *catch_ups*. If it is longer than a page, one
+    process folds and the others wait for it. After *patience_s* a reader gets an error; the catch-up goes on.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        *,
+        namespace_id: UUID,
+        catch_ups: CatchUps | None = None,
+        patience_s: float | None = None,
+    ) -> None:
         self._store = store
         self._clock = clock
         self._namespace_id = namespace_id
+        self._catch_ups = catch_ups or CatchUps()
+        self._patience_s = patience_s
 
-    async def read(self, projection: StoredProjection, question: Callable[[int], Awaitable[T]], *, empty: T) -> T:
+    async def read(
+        self,
+        projection: StoredProjection,
+        question: Callable[[int], Awaitable[T]],
+        *,
+        empty: T,
+        progress: BuildProgress = silent,
+    ) -> T:
         """Return what *question* reads in the live build, as of the namespace's newest event.
 
         Return *empty* if the namespace has no events. The question is called again if the build was replaced
         meanwhile, since its rows may be deleted.
+
+        Raises:
+            IndexBehind: the build was not caught up in time.
         """
-        while (build := await self.catch_up(projection)) is not None:
+        while (build := await self.catch_up(projection, progress=progress)) is not None:
             answer = await question(build)
             _, builds = await self.checkpoints()
             if any(own.build == build for own in _own(projection, builds)):
                 return answer
         return empty
 
-    async def catch_up(self, projection: StoredProjection) -> int | None:
-        """Return the live build, folded up to the namespace's newest event; None if the namespace has no events."""
+    async def catch_up(self, projection: StoredProjection, *, progress: BuildProgress = silent) -> int | None:
+        """Return the live build, folded up to the namespace's newest event; None if the namespace has no events.
+
+        Raises:
+            IndexBehind: the build was not caught up in time.
+        """
+        wanted = 0
         while True:
             last, builds = await self.checkpoints()
-            if not last:
-                return None
+            wanted = wanted or last  # not what is appended while the reader waits
             live = live_build(projection, builds)
-            if live is None:
-                # concurrent readers make the same build; a page that two of them fold is stored once
-                await self._make(projection, last, builds)
-            elif live.position >= last or await self._advance(projection, live.build, last):
-                return live.build
+            if not last or (live is not None and live.position >= wanted):
+                return live.build if live else None
+            done = await self._catch_ups.join(
+                (self._namespace_id, projection.name, projection.version),
+                partial(self._caught_up, projection, live, last, builds),
+                progress=progress,
+                patience_s=self._patience_s,
+            )
+            if done is not None and done[1] >= wanted:
+                return done[0]
 
     async def rebuild(
-        self, projection: StoredProjection, *, progress: BuildProgress = lambda done, total: None, page: int = PAGE
+        self, projection: StoredProjection, *, progress: BuildProgress = silent, page: int = PAGE
     ) -> "Rebuilt":
-        """Make a build from the first event on and make it live; continue one that was interrupted.
-
-        *progress* gets (position reached, last position) after each page.
-        """
-        return await self._make(projection, *await self.checkpoints(), progress=progress, page=page)
+        """Make a build from the first event on and make it live; continue one that was interrupted."""
+        return await self._make(projection, *await self.checkpoints(), progress, page)
 
     async def checkpoints(self) -> tuple[int, list[Checkpoint]]:
         """Return the namespace's last position, and all builds."""
         return await self._store.projections.progress(self._namespace_id)
 
-    async def position_of(self, projection: str, build: int) -> int | None:
-        """Return the position that *build* is folded up to; None if it does not exist any more."""
-        _, builds = await self.checkpoints()
-        own = (found.position for found in builds if (found.projection, found.build) == (projection, build))
-        return next(own, None)
+    async def _caught_up(
+        self,
+        projection: StoredProjection,
+        live: Checkpoint | None,
+        last: int,
+        builds: Sequence[Checkpoint],
+        progress: BuildProgress,
+    ) -> tuple[int, int] | None:
+        """Return the live build and the position it reached; None if it was replaced meanwhile."""
+        if last - (live.position if live else 0) > PAGE:
+            log.info("%s is being brought up to date with %d events; its readers wait", projection.name, last)
+        if live is None:
+            try:
+                made = await self._make(projection, last, builds, progress, PAGE)
+            except Conflict:
+                return None
+            return made.build.key, made.position
+        at = await self._fold(projection, live.build, live.position, last, progress, PAGE)
+        return None if at is None else (live.build, at)
 
     async def _make(
         self,
         projection: StoredProjection,
         last: int,
         builds: Sequence[Checkpoint],
-        *,
-        progress: BuildProgress = lambda done, total: None,
-        page: int = PAGE,
+        progress: BuildProgress,
+        page: int,
     ) -> "Rebuilt":
         resumable = next(
             (checkpoint for checkpoint in _own(projection, builds) if _resumable(projection, checkpoint)), None
         )
         build = resumable.build if resumable else next_build(projection, builds).key
-        resumed_at = at = resumable.position if resumable else 0
+        resumed_at = resumable.position if resumable else 0
         if not last:
             return Rebuilt(Build.of(build), 0, 0, ())
         await self._store.projections.begin_build(self._namespace_id, projection.name, build, projection.code_digest)
-        while at < last:
-            reached = await projection.advance(build, limit=page)
-            if reached is None:
-                raise Conflict(f"another rebuild of {projection.name} was first; see `projections status`")
-            at = reached
-            progress(at, max(at, last))
+        at = await self._fold(projection, build, resumed_at, last, progress, page)
+        if at is None:
+            raise Conflict(f"another rebuild of {projection.name} was first; see `projections status`")
         _, builds = await self.checkpoints()
         replaced = replaced_builds(projection, builds, build, now=self._clock.now())
         await self._store.projections.go_live(self._namespace_id, projection.name, build, replaces=replaced)
         await projection.prune()
         return Rebuilt(Build.of(build), at, resumed_at, tuple(map(Build.of, replaced)))
 
-    async def _advance(self, projection: StoredProjection, build: int, last: int) -> bool:
-        """Fold *build* up to *last*; return False if it was replaced meanwhile."""
-        at: int | None = 0
-        while at is not None and at < last:
-            at = await projection.advance(build, limit=PAGE)
-        return at is not None
+    async def _fold(
+        self, projection: StoredProjection, build: int, at: int, last: int, progress: BuildProgress, page: int
+    ) -> int | None:
+        """Fold *build* from *at* up to *last* and return the position reached; None if it was removed meanwhile.
+
+        Before each page but the last, this process claims the build, and waits while another one has it: that folds
+        the same. A claim ends by itself, so the work of a process that was killed goes on.
+        """
+        claim = partial(
+            self._store.projections.claim, self._namespace_id, projection.name, build, by=self._clock.ulid()
+        )
+        reached, claimed = at, False
+        try:
+            while reached < last:
+                claimed = last - reached > page and await claim(lease_s=_CLAIM_S)
+                if claimed or last - reached <= page:
+                    new = await projection.advance(build, after=reached, limit=page)
+                else:
+                    await asyncio.sleep(_POLL_S)
+                    new = _position(projection, build, (await self.checkpoints())[1])
+                if new is None:
+                    return None
+                reached = new
+                progress(reached, max(reached, last))
+            return reached
+        finally:
+            if claimed:
+                with suppress(LedgerError):
+                    await claim(lease_s=0.0)
 
 
 class Rebuilt(NamedTuple):
@@ -252,6 +323,10 @@ def _own(projection: type[StoredProjection] | StoredProjection, builds: Iterable
         for checkpoint in builds
         if checkpoint.projection == projection.name and Build.of(checkpoint.build).version == projection.version
     ]
+
+
+def _position(projection: StoredProjection, build: int, builds: Iterable[Checkpoint]) -> int | None:
+    return next((known.position for known in _own(projection, builds) if known.build == build), None)
 
 
 def _resumable(projection: StoredProjection, checkpoint: Checkpoint) -> bool:

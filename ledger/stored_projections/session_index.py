@@ -6,16 +6,19 @@ from functools import cached_property
 from typing import Final
 from uuid import UUID
 
+from ledger.codec import decode
 from ledger.errors import Unreadable
-from ledger.events import to_datetime
+from ledger.events import StoredEvent
 from ledger.ids import Stream, namespace_id
 from ledger.ports import Store
-from ledger.ports.session_index import SESSION_INDEX, IndexedSession, LifeFilter
+from ledger.ports.session_index import IndexedSession, LifeFilter
 from ledger.session.state import SESSION, SessionState
-from ledger.session.views import stats_of
+from ledger.states.batched_reads import BatchedReads
 from ledger.states.fold_results import fold_digest
 from ledger.states.loading import States
 from ledger.stored_projections.builds import Builds
+from ledger.stored_projections.pages import read_page
+from ledger.stored_projections.session_rows import next_row, row_of, unreadable_row
 
 VERSION: Final = 2  # raise it when a row's meaning changes: a new build is then made beside the old one
 
@@ -27,8 +30,11 @@ class SessionIndex:
     version: Final = VERSION
     keeps: Final = "a row per session, for listings"
 
-    def __init__(self, store: Store, states: States[SessionState], builds: Builds, *, namespace: str) -> None:
+    def __init__(
+        self, store: Store, states: States[SessionState], builds: Builds, *, namespace: str, reads: BatchedReads
+    ) -> None:
         self._store = store
+        self._reads = reads
         self._states = states
         self._builds = builds
         self._namespace = namespace
@@ -39,13 +45,17 @@ class SessionIndex:
         """The digest of the folds and of the code that turns them into rows."""
         return fold_digest(self.name, self.version, SESSION.name)
 
-    async def advance(self, build: int, *, limit: int) -> int | None:
-        """See `builds.StoredProjection.advance`; a row has the session's newest state, so it may be ahead."""
-        _, position, changed = await self._store.projections.changed_sessions(
-            self._namespace_id, SESSION_INDEX, build, limit=limit
+    async def advance(self, build: int, *, after: int, limit: int) -> int | None:
+        """See `builds.StoredProjection.advance`; a row may have the session's newest state, and so be ahead."""
+        page = await read_page(self._store, self._namespace, after=after, limit=limit)
+        older = [stream.stream_id for stream, events in page.sessions.items() if events[0].version > 1]
+        before = await self._store.session_index.rows(self._namespace_id, build, older) if older else {}
+        rows = await self._reads.gather(
+            self._next(stream, before.get(stream.stream_id), events) for stream, events in page.sessions.items()
         )
-        rows = [await self._row(Stream.of(self._namespace, session, user)) for user, session in changed]
-        return position if await self._store.session_index.save(self._namespace_id, build, position, rows) else None
+        return await self._store.session_index.save(
+            self._namespace_id, build, rows, after=after, position=page.position
+        )
 
     async def prune(self) -> int:
         """See `builds.StoredProjection.prune`."""
@@ -62,59 +72,29 @@ class SessionIndex:
                 self._namespace_id, build, user_id=user_id, life=life, after=after, limit=limit
             )
 
+        rows = await self._builds.read(self, listed, empty=nothing)
         # this release may read what an older one could not
-        return [
-            await self._row(Stream.of(self._namespace, row.session_id, row.user_id))
-            if row.status == "unreadable"
-            else row
-            for row in await self._builds.read(self, listed, empty=nothing)
-        ]
+        return await self._reads.gather(self._read_again(row) for row in rows)
 
     async def build(self) -> int:
         """Return the build to read, as of the namespace's newest event; 0 if the namespace has no events."""
         return await self._builds.catch_up(self) or 0
 
-    async def _row(self, stream: Stream) -> IndexedSession:
+    async def _next(
+        self, stream: Stream, before: IndexedSession | None, events: Sequence[StoredEvent]
+    ) -> IndexedSession:
+        """Return the row of a session after *events*."""
+        try:
+            row = next_row(stream, before, map(decode, events))
+            return row_of(stream, await self._states.current(stream)) if row is None else row
+        except Unreadable:
+            return unreadable_row(stream, before, events)
+
+    async def _read_again(self, row: IndexedSession) -> IndexedSession:
+        if row.status != "unreadable":
+            return row
+        stream = Stream.of(self._namespace, row.session_id, row.user_id)
         try:
             return row_of(stream, await self._states.current(stream))
         except Unreadable:
-            return await self._row_unread(stream)
-
-    async def _row_unread(self, stream: Stream) -> IndexedSession:
-        """Return the row of a session that this release cannot fold, so that the list stays complete."""
-        version, _ = await self._store.events.head(stream)
-        first, last = await self._store.events.read_versions(stream, ((1, 1), (version, version)))
-        return IndexedSession(
-            stream_id=stream.stream_id,
-            user_id=stream.user_id,
-            session_id=stream.session_id,
-            version=version,
-            status="unreadable",
-            created_at=to_datetime(first.recorded_us),
-            updated_at=to_datetime(last.recorded_us),
-            entries=0,
-            active=0,
-            summaries=0,
-            total_tokens=0,
-            active_tokens=0,
-        )
-
-
-def row_of(stream: Stream, state: SessionState) -> IndexedSession:
-    """Return the index row of a session in *state*."""
-    stats = stats_of(state)
-    return IndexedSession(
-        stream_id=stream.stream_id,
-        user_id=stream.user_id,
-        session_id=stream.session_id,
-        version=state.version,
-        status="live" if state.opened else "ended",
-        created_at=to_datetime(state.created_us),
-        updated_at=to_datetime(state.updated_us),
-        expires_at=state.working.expires_at,
-        entries=stats.total_entries,
-        active=stats.active_entries,
-        summaries=stats.summaries,
-        total_tokens=stats.total_tokens,
-        active_tokens=stats.active_tokens,
-    )
+            return row

@@ -28,7 +28,12 @@ class WorkedNamespace:
         self.handle = handle
         self.backlogs = backlogs
         self.jobs = JobIndex(
-            handle.services.store, handle.services.states, backlogs, namespace=handle.namespace, plan=plan
+            handle.services.store,
+            handle.services.states,
+            backlogs,
+            namespace=handle.namespace,
+            reads=handle.services.reads,
+            plan=plan,
         )
         self._prune_at = handle.services.clock.now()
 

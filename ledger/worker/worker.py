@@ -52,7 +52,7 @@ class Worker:
             compaction_lease_s=services.compaction_lease_s,
             index_all=self._settings.index_all_messages_in_long_term_memory,
         )
-        self._backlogs = States(services.store, BACKLOGS, capacity=_CACHED_BACKLOGS)
+        self._backlogs = States(services.reads.store, BACKLOGS, capacity=_CACHED_BACKLOGS)
         self._kinds = self._settings.kinds(extracts=services.compactor.default_summarizer.method == "llm")
         self._only = None if namespaces is None else tuple(dict.fromkeys(namespaces))
         self._namespaces: OrderedDict[str, WorkedNamespace] = OrderedDict()

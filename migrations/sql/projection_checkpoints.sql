@@ -7,5 +7,8 @@ CREATE TABLE ledger.projection_checkpoints (
     status text NOT NULL DEFAULT 'live' CHECK (status IN ('building', 'live')),
     code_digest ledger.hash NOT NULL,
     updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- the process that folds it, so that others wait instead of folding the same
+    claimed_by text,
+    claimed_until timestamptz,
     PRIMARY KEY (namespace_id, projection, projection_version)
 ) WITH (fillfactor = 50);

@@ -1,12 +1,13 @@
 """What is kept beside the log: snapshots, the session index, and the builds of projections. Source: design §6."""
 
+import asyncio
 from datetime import datetime, timedelta
 
 from ledger.ids import Stream
 from ledger.ports import Store
 from ledger.ports.session_index import IndexedSession
 from ledger.ports.snapshots import Snapshot
-from tests.support.store_requests import an_event, append, some_events
+from tests.support.store_requests import an_event, append, fork, some_events
 
 START = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
 DIGEST = bytes(range(32))
@@ -65,28 +66,57 @@ def a_row(stream: Stream, *, minutes: int = 0, version: int = 1, entries: int = 
     )
 
 
-async def test_the_index_names_what_changed_since_it_was_saved(store: Store, stream: Stream, other: Stream) -> None:
+async def test_rows_are_found_by_their_streams(store: Store, stream: Stream, other: Stream) -> None:
     namespace_id = stream.namespace_id
-    assert (await store.projections.changed_sessions(namespace_id, "session_index", 1))[1:] == (0, [])
+    assert await store.session_index.rows(namespace_id, 1, [stream.stream_id]) == {}
     await append(store, stream, *some_events(2))
-    await append(store, other, an_event())
-    names = sorted([(stream.user_id, stream.session_id), (other.user_id, other.session_id)])
-    assert (await store.projections.changed_sessions(namespace_id, "session_index", 1))[1:] == (3, names)
-    assert (await store.projections.changed_sessions(namespace_id, "session_index", 1, limit=2))[1:] == (
-        2,
-        [(stream.user_id, stream.session_id)],
-    )
     await store.projections.begin_build(namespace_id, "session_index", 1, DIGEST)
-    assert await store.session_index.save(namespace_id, 1, 3, [a_row(stream), a_row(other)])
-    assert (await store.projections.changed_sessions(namespace_id, "session_index", 1))[1:] == (3, [])
-    await append(store, other, an_event())
-    assert (await store.projections.changed_sessions(namespace_id, "session_index", 1))[1:] == (
-        4,
-        [(other.user_id, other.session_id)],
-    )
-    assert (await store.projections.changed_sessions(namespace_id, "session_index", 2))[1:] == (4, names), (
-        "a new version of the index is built anew"
-    )
+    await store.session_index.save(namespace_id, 1, [a_row(stream)], after=0, position=2)
+    wanted = [stream.stream_id, other.stream_id]
+    assert await store.session_index.rows(namespace_id, 1, wanted) == {stream.stream_id: a_row(stream)}
+    assert await store.session_index.rows(namespace_id, 2, wanted) == {}
+
+
+async def test_one_at_a_time_claims_a_build_until_the_claim_is_over(store: Store, stream: Stream) -> None:
+    await append(store, stream, an_event())
+
+    async def claim(by: str, lease_s: float, build: int = 1) -> bool:
+        return await store.projections.claim(stream.namespace_id, "session_index", build, by=by, lease_s=lease_s)
+
+    assert not await claim("one", 30), "there is no build"
+    await store.projections.begin_build(stream.namespace_id, "session_index", 1, DIGEST)
+    assert await claim("one", 30)
+    assert await claim("one", 30), "whoever has it may go on"
+    assert not await claim("two", 30)
+    assert await claim("one", 0), "it is given up"
+    assert await claim("two", 0.2)
+    await asyncio.sleep(0.3)
+    assert await claim("one", 30), "whoever had it was killed"
+
+
+async def test_what_many_streams_have_is_read_at_once(store: Store, stream: Stream, other: Stream) -> None:
+    """A fork is left to the reads of one stream, which know its parents."""
+    namespace_id, child = stream.namespace_id, Stream.of(stream.namespace, "child")
+    await append(store, stream, *some_events(5))
+    await append(store, other, *some_events(3))
+    await fork(store, stream, 4, child, an_event())
+    for version in (1, 3):
+        await store.snapshots.save(stream, a_snapshot(version, b"at %d" % version))
+    ids = [stream.stream_id, other.stream_id, child.stream_id]
+    newest = await store.projections.newest_snapshots(namespace_id, ids, "session", 1)
+    assert newest == {stream.stream_id: a_snapshot(3, b"at 3"), other.stream_id: None}
+    ranges = [(other.stream_id, 2, 9), (stream.stream_id, 1, 2), (stream.stream_id, 5, 5), (child.stream_id, 1, 9)]
+    found = await store.projections.read_ranges(namespace_id, ranges, each=9)
+    places = [(event.stream_id, event.version) for event in found]
+    assert places == [
+        (other.stream_id, 2),
+        (other.stream_id, 3),
+        (stream.stream_id, 1),
+        (stream.stream_id, 2),
+        (stream.stream_id, 5),
+        (child.stream_id, 5),
+    ]
+    assert await store.projections.read_ranges(namespace_id, [], each=9) == []
 
 
 async def test_rows_are_listed_newest_first_in_pages(store: Store, namespace: str) -> None:
@@ -96,7 +126,7 @@ async def test_rows_are_listed_newest_first_in_pages(store: Store, namespace: st
     namespace_id = streams[0].namespace_id
     rows = [a_row(stream, minutes=number // 3) for number, stream in enumerate(streams)]
     await store.projections.begin_build(namespace_id, "session_index", 1, DIGEST)
-    await store.session_index.save(namespace_id, 1, 9, rows)
+    await store.session_index.save(namespace_id, 1, rows, after=0, position=9)
     expected = sorted(rows, key=lambda row: (START - row.updated_at, row.stream_id))
     assert await store.session_index.page(namespace_id, 1) == expected
     pages: list[IndexedSession] = []
@@ -115,10 +145,13 @@ async def test_an_older_row_never_replaces_a_newer_one(store: Store, stream: Str
     await append(store, stream, *some_events(5))
     newer = a_row(stream, version=5, entries=5)
     await store.projections.begin_build(stream.namespace_id, "session_index", 1, DIGEST)
-    await store.session_index.save(stream.namespace_id, 1, 5, [newer])
-    await store.session_index.save(stream.namespace_id, 1, 3, [a_row(stream, version=3, entries=3)])
+    older = [a_row(stream, version=3, entries=3)]
+    assert await store.session_index.save(stream.namespace_id, 1, [newer], after=0, position=4) == 4
+    assert await store.session_index.save(stream.namespace_id, 1, older, after=0, position=3) == 4, "too late"
     assert await store.session_index.page(stream.namespace_id, 1) == [newer]
-    assert (await store.projections.changed_sessions(stream.namespace_id, "session_index", 1))[1:] == (5, [])
+    assert await store.session_index.save(stream.namespace_id, 1, older, after=4, position=5) == 5
+    assert await store.session_index.page(stream.namespace_id, 1) == [newer]
+    assert await builds(store, stream) == [(1, 5, "building")]
 
 
 async def builds(store: Store, stream: Stream) -> list[tuple[int, int, str]]:
@@ -132,7 +165,7 @@ async def test_a_build_begins_moves_on_and_goes_live_in_place_of_another(store: 
     await append(store, stream, *some_events(4))
     assert await store.projections.progress(namespace_id) == (4, [])
     await store.projections.begin_build(namespace_id, "session_index", 1, DIGEST)
-    await store.session_index.save(namespace_id, 1, 2, [])
+    await store.session_index.save(namespace_id, 1, [], after=0, position=2)
     await store.projections.begin_build(namespace_id, "session_index", 1, bytes(32))
     assert await builds(store, stream) == [(1, 2, "building")], "started once"
     assert (await store.projections.progress(namespace_id))[1][0].code_digest == DIGEST
@@ -150,10 +183,10 @@ async def test_a_build_that_was_replaced_takes_no_rows_and_loses_those_it_has(st
     await append(store, stream, an_event())
     for build in (1, 2):
         await store.projections.begin_build(namespace_id, "session_index", build, DIGEST)
-        assert await store.session_index.save(namespace_id, build, 1, [a_row(stream)])
-    assert not await store.session_index.save(namespace_id, 3, 1, [a_row(stream)])
+        assert await store.session_index.save(namespace_id, build, [a_row(stream)], after=0, position=1) == 1
+    assert await store.session_index.save(namespace_id, 3, [a_row(stream)], after=0, position=1) is None
     await store.projections.go_live(namespace_id, "session_index", 2, replaces=[1])
-    assert not await store.session_index.save(namespace_id, 1, 1, [a_row(stream)])
+    assert await store.session_index.save(namespace_id, 1, [a_row(stream)], after=1, position=1) is None
     assert await store.session_index.page(namespace_id, 1) == [a_row(stream)], "whoever reads it now may finish"
     assert await store.session_index.prune(namespace_id) == 1
     assert await store.session_index.page(namespace_id, 1) == []

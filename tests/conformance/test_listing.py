@@ -7,6 +7,7 @@ from ledger.errors import LogCorrupted, UnknownEvent
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
+from ledger.ports.session_index import IndexedSession
 from ledger.stored_projections.session_index import SessionIndex
 from tests.support.store_requests import an_event, append
 
@@ -36,9 +37,9 @@ async def test_a_session_of_a_newer_release_hides_no_other(
         listed = {row.session_id: (row.status, row.version, row.entries) for row in await ledger.list_sessions()}
         assert listed == {"from the future": ("unreadable", 1, 0), "of today": ("live", 2, 1)}
 
-        async def readable(self: SessionIndex, stream: Stream) -> object:
+        async def readable(self: SessionIndex, row: IndexedSession) -> object:
             raise LogCorrupted("read again")
 
-        monkeypatch.setattr(SessionIndex, "_row", readable)
+        monkeypatch.setattr(SessionIndex, "_read_again", readable)
         with pytest.raises(LogCorrupted):
             await ledger.list_sessions()  # a release that knows more looks at it again

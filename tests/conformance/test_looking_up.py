@@ -48,7 +48,7 @@ async def test_sessions_are_listed_by_the_life_they_have_at_a_moment(store: Stor
     }
     namespace_id = streams["lives"].namespace_id
     await store.projections.begin_build(namespace_id, "session_index", 1, DIGEST)
-    assert await store.session_index.save(namespace_id, 1, 3, list(rows.values()))
+    assert await store.session_index.save(namespace_id, 1, list(rows.values()), after=0, position=3)
 
     async def listed(status: LifeStatus, minutes: int) -> set[str]:
         life = LifeFilter(status, START + timedelta(minutes=minutes))

@@ -50,8 +50,8 @@ def reads(length: int) -> list[Read]:
         Read("read_stream", {"after": length - 200, "until": 2**62, "limit": 2**62}, {"events": 200}),
         Read("read_versions", ends, {"events": 9}),
         Read("read_namespace", {"after": middle, "limit": 100}, {"events": 100}),
-        Read("read_parts", {**parts, "limit": 2**62}, {"events": 14}),
-        Read("read_parts", {**parts, "limit": 5}, {"events": 10}),
+        Read("read_parts", {**parts, "each": 2**62, "limit": 2**62}, {"events": 14}),
+        Read("read_parts", {**parts, "each": 5, "limit": 5}, {"events": 10}),
         Read("lineage", {}, {"streams": 1}),
         Read("find_items", {"items": items}, {"events": 3, "streams": 1}),
         Read("find_types", {**recorded, "after": middle, "until": 2**62, "limit": 5}, {"events": 5, "streams": 1}),
@@ -212,10 +212,11 @@ async def test_nothing_the_store_does_scans_the_log(server: Server, database: st
         await store.events.append_all([a_request(a_write(Stream.of("plans", "new"), an_event()))])
         await store.snapshots.save(stream, Snapshot("session", 1, 5, bytes(32), b"state"))
         await store.projections.begin_build(stream.namespace_id, "session_index", 1, bytes(32))
-        await store.session_index.save(stream.namespace_id, 1, EVENTS, [])
-        assert ((await store.projections.changed_sessions(stream.namespace_id, "session_index", 1))[1:])[1] == [
-            ("", "new")
-        ]
+        ids = [stream.stream_id, Stream.of("plans", "new").stream_id]
+        await store.projections.newest_snapshots(stream.namespace_id, ids, "session", 1)
+        assert await store.projections.read_ranges(stream.namespace_id, [(each, 1, 5) for each in ids], each=9) != []
+        await store.session_index.save(stream.namespace_id, 1, [], after=0, position=EVENTS)
+        await store.session_index.rows(stream.namespace_id, 1, ids)
         await store.session_index.page(stream.namespace_id, 1)
         await store.events.overview(stream.namespace_id)
         await store.events.prune_requests(stream.namespace_id, days=7)

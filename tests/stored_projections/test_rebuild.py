@@ -23,7 +23,8 @@ from ledger.ports.session_index import IndexedSession
 from ledger.ports.stored_projections import Checkpoint
 from ledger.stored_projections import builds
 from ledger.stored_projections.builds import Build, next_build, replaced_builds
-from ledger.stored_projections.session_index import SessionIndex, row_of
+from ledger.stored_projections.session_index import SessionIndex
+from ledger.stored_projections.session_rows import row_of
 from ledger.stores.postgres import PostgresStore
 from tests.support.databases import Server
 from tests.support.ledgers import ledger_over
@@ -87,7 +88,8 @@ async def test_rows_that_were_spoiled_are_right_again_after_a_rebuild(store: Sto
     await ledger.add_user_message("s", "hello")
     (row,) = await ledger.list_sessions()
     spoiled = replace(row, entries=99)
-    assert await store.session_index.save(namespace_id(namespace), Build(NOW, 1).key, 2, [spoiled])
+    own = namespace_id(namespace)
+    assert await store.session_index.save(own, Build(NOW, 1).key, [spoiled], after=2, position=2) == 2
     assert await ledger.list_sessions() == [spoiled]
     await ledger.rebuild_projections()
     assert await ledger.list_sessions() == [row]
@@ -103,19 +105,18 @@ async def test_readers_see_the_old_build_until_the_new_one_is_live(
     (marked,) = await mark(reader, namespace)
     looked = []
 
-    async def read(self: SessionIndex, build: int, *, limit: int) -> int | None:
-        reached = await SessionIndex.advance(self, build, limit=limit)
+    async def read(self: SessionIndex, build: int, *, after: int, limit: int) -> int | None:
+        reached = await SessionIndex.advance(self, build, after=after, limit=limit)
         looked.append({row.session_id: row for row in await reader.list_sessions()})
         await reader.add_user_message(f"new-{len(looked)}", "written meanwhile")
         return reached
 
     monkeypatch.setattr(builds, "PAGE", 3)
-    projection = SessionIndex(
-        store, ledger._handle.services.states, ledger._handle.indexes.sessions._builds, namespace=namespace
-    )
+    services, own_builds = ledger._handle.services, ledger._handle.indexes.builds
+    projection = SessionIndex(store, services.states, own_builds, namespace=namespace, reads=services.reads)
     monkeypatch.setattr(SessionIndex, "name", "session_index")
     monkeypatch.setattr(projection, "advance", read.__get__(projection))
-    await ledger._handle.indexes.sessions._builds.rebuild(projection, page=3)
+    await own_builds.rebuild(projection, page=3)
     assert len(looked) > 5
     for number, listed in enumerate(looked):
         assert listed[marked].entries == 99, "the old build is read until the end"
@@ -129,12 +130,10 @@ async def test_readers_see_the_old_build_until_the_new_one_is_live(
 async def mark(ledger: MemoryLedger, namespace: str) -> list[str]:
     """Spoil the row of one session, so that the old build can be told from the new one."""
     row = (await ledger.list_sessions())[0]
-    _, position, _ = await ledger._handle.services.store.projections.changed_sessions(
-        namespace_id(namespace), "session_index", Build(NOW, 1).key
-    )
-    assert await ledger._handle.services.store.session_index.save(
-        namespace_id(namespace), Build(NOW, 1).key, position, [replace(row, entries=99)]
-    )
+    store, key = ledger._handle.services.store, Build(NOW, 1).key
+    (position,) = (known.position for known in (await ledger._handle.indexes.builds.checkpoints())[1])
+    spoiled = [replace(row, entries=99)]
+    assert await store.session_index.save(namespace_id(namespace), key, spoiled, after=position, position=position)
     return [row.session_id]
 
 
@@ -151,7 +150,7 @@ async def test_a_rebuild_that_reads_where_it_writes_is_noticed(
     await store.projections.begin_build(
         namespace_uuid, "session_index", build, ledger._handle.indexes.sessions.code_digest
     )
-    await ledger._handle.indexes.sessions.advance(build, limit=1)
+    await ledger._handle.indexes.sessions.advance(build, after=0, limit=1)
     assert len(await store.session_index.page(namespace_uuid, build)) < whole
 
 
@@ -192,7 +191,9 @@ async def test_a_build_that_other_code_started_is_not_continued(
     namespace_uuid = namespace_id(namespace)
     before = await ledger.list_sessions()
     await store.projections.begin_build(namespace_uuid, "session_index", Build(NOW, 2).key, bytes(32))
-    await store.session_index.save(namespace_uuid, Build(NOW, 2).key, 7, [replace(before[0], entries=99)])
+    await store.session_index.save(
+        namespace_uuid, Build(NOW, 2).key, [replace(before[0], entries=99)], after=0, position=7
+    )
     known = [(event.build, event.same_code, event.current) for event in await own(ledger)]
     assert known == [(1, True, True), (2, False, False)]
     (done,) = await ledger.rebuild_projections("session_index")

@@ -16,8 +16,8 @@ async def work(url: str, namespace: str) -> None:
     ledger = ledger_over(store, namespace=namespace)
     advance = ledger._handle.indexes.sessions.advance
 
-    async def slowly(build: int, *, limit: int) -> int | None:
-        reached = await advance(build, limit=1)
+    async def slowly(build: int, *, after: int, limit: int) -> int | None:
+        reached = await advance(build, after=after, limit=1)
         print(reached, flush=True)
         await asyncio.sleep(0.05)
         return reached

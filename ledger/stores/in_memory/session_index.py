@@ -19,11 +19,18 @@ class InMemorySessionIndex:
         self._namespaces = namespaces
         self._clock = clock
 
-    async def save(self, namespace_id: UUID, build: int, position: int, rows: Sequence[IndexedSession]) -> bool:
+    async def rows(self, namespace_id: UUID, build: int, stream_ids: Sequence[UUID]) -> dict[UUID, IndexedSession]:
+        namespace = self._namespaces.get(namespace_id)
+        index = namespace.index.get(build, {}) if namespace else {}
+        return {stream_id: index[stream_id] for stream_id in stream_ids if stream_id in index}
+
+    async def save(
+        self, namespace_id: UUID, build: int, rows: Sequence[IndexedSession], *, after: int, position: int
+    ) -> int | None:
         namespace = self._namespaces.get(namespace_id)
         built = namespace.checkpoints.get((SESSION_INDEX, build)) if namespace else None
-        if namespace is None or built is None:
-            return False
+        if namespace is None or built is None or built.position != after:
+            return built.position if built else None
         index = namespace.index.setdefault(build, {})
         index.update(
             {
@@ -32,10 +39,9 @@ class InMemorySessionIndex:
                 if row.stream_id not in index or index[row.stream_id].version <= row.version
             }
         )
-        if position > built.position:
-            moved = msgspec.structs.replace(built, position=position, updated_at=self._clock.now())
-            namespace.checkpoints[SESSION_INDEX, build] = moved
-        return True
+        moved = msgspec.structs.replace(built, position=position, updated_at=self._clock.now())
+        namespace.checkpoints[SESSION_INDEX, build] = moved
+        return position
 
     async def prune(self, namespace_id: UUID) -> int:
         namespace = self._namespaces.get(namespace_id)

@@ -1,11 +1,14 @@
 """Builds of stored projections in memory."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import msgspec
 
+from ledger.events import StoredEvent
 from ledger.ports import Clock
+from ledger.ports.snapshots import Snapshot
 from ledger.ports.stored_projections import Checkpoint
 from ledger.stores.in_memory.namespaces import StoredNamespace
 
@@ -16,6 +19,7 @@ class InMemoryProjections:
     def __init__(self, namespaces: Mapping[UUID, StoredNamespace], clock: Clock) -> None:
         self._namespaces = namespaces
         self._clock = clock
+        self._claims: dict[tuple[UUID, str, int], tuple[str, datetime]] = {}
 
     async def progress(self, namespace_id: UUID) -> tuple[int, list[Checkpoint]]:
         namespace = self._namespaces.get(namespace_id)
@@ -26,18 +30,26 @@ class InMemoryProjections:
     async def progress_of_all(self, namespace_ids: Sequence[UUID]) -> dict[UUID, tuple[int, list[Checkpoint]]]:
         return {each: await self.progress(each) for each in namespace_ids if each in self._namespaces}
 
-    async def changed_sessions(
-        self, namespace_id: UUID, projection: str, build: int, *, limit: int | None = None
-    ) -> tuple[int, int, list[tuple[str, str]]]:
-        namespace = self._namespaces.get(namespace_id)
-        if namespace is None:
-            return 0, 0, []
-        built = namespace.checkpoints.get((projection, build))
-        done = built.position if built else 0
-        fresh = namespace.log[done:] if limit is None else namespace.log[done : done + limit]
-        names = (namespace.names[stream_id] for stream_id in {event.stream_id for event in fresh})
-        sessions = (stream for stream in names if not stream.session_id.startswith("/"))  # trust R-1
-        return done, done + len(fresh), sorted((stream.user_id, stream.session_id) for stream in sessions)
+    async def newest_snapshots(
+        self, namespace_id: UUID, stream_ids: Sequence[UUID], projection: str, projection_version: int
+    ) -> dict[UUID, Snapshot | None]:
+        namespace = self._namespaces[namespace_id]
+        newest: dict[UUID, Snapshot | None] = {}
+        for stream_id in stream_ids:
+            if stream_id not in namespace.parents:
+                found = namespace.snapshots.get((stream_id, projection, projection_version), {})
+                newest[stream_id] = found[max(found)] if found else None
+        return newest
+
+    async def read_ranges(
+        self, namespace_id: UUID, ranges: Sequence[tuple[UUID, int, int]], *, each: int
+    ) -> list[StoredEvent]:
+        streams = self._namespaces[namespace_id].streams
+        return [
+            event
+            for stream_id, first, last in ranges
+            for event in [event for event in streams.get(stream_id, ()) if first <= event.version <= last][:each]
+        ]
 
     async def begin_build(self, namespace_id: UUID, projection: str, build: int, code_digest: bytes) -> None:
         started = Checkpoint(
@@ -49,6 +61,14 @@ class InMemoryProjections:
             updated_at=self._clock.now(),
         )
         self._namespaces[namespace_id].checkpoints.setdefault((projection, build), started)
+
+    async def claim(self, namespace_id: UUID, projection: str, build: int, *, by: str, lease_s: float) -> bool:
+        namespace, now = self._namespaces.get(namespace_id), self._clock.now()
+        holder, until = self._claims.get((namespace_id, projection, build), (by, now))
+        if namespace is None or (projection, build) not in namespace.checkpoints or (holder != by and until > now):
+            return False
+        self._claims[namespace_id, projection, build] = by, now + timedelta(seconds=lease_s)
+        return True
 
     async def go_live(self, namespace_id: UUID, projection: str, build: int, *, replaces: Sequence[int] = ()) -> None:
         checkpoints = self._namespaces[namespace_id].checkpoints

@@ -227,18 +227,32 @@ class EventReader:
             async with self._pool.readers.use() as driver:
                 return [row[0] for row in await (await driver.execute("SELECT ledger.namespace_ids()")).fetchall()]
 
-    async def _events_of(
-        self, parts: Sequence[StreamRange], namespace_id: UUID, wanted: Ranges, limit: int
+    async def read_ranges(
+        self,
+        namespace_id: UUID,
+        ranges: Sequence[tuple[UUID, int, int]],
+        *,
+        each: int = UNLIMITED,
+        limit: int = UNLIMITED,
     ) -> list[StoredEvent]:
-        """Return the events of a fork at the versions in *wanted*, in that order."""
-        ranges = placed(parts, wanted)
+        """Return events by (stream id, first version, last version), in this order, and of a fork only its own.
+
+        At most *each* of a range, and *limit* of all.
+        """
         bounds = {
             "streams": [stream_id for stream_id, _, _ in ranges],
             "firsts": [first for _, first, _ in ranges],
             "lasts": [last for _, _, last in ranges],
+            "each": min(each, limit),
             "limit": limit,
         }
         return await self._events("read_parts", namespace_id, bounds) if ranges else []
+
+    async def _events_of(
+        self, parts: Sequence[StreamRange], namespace_id: UUID, wanted: Ranges, limit: int
+    ) -> list[StoredEvent]:
+        """Return the events of a fork at the versions in *wanted*, in that order."""
+        return await self.read_ranges(namespace_id, placed(parts, wanted), limit=limit)
 
     async def _events(self, query: str, namespace_id: UUID, bounds: dict[str, Any]) -> list[StoredEvent]:
         rows = await self.rows(query, namespace_id, bounds, cursor=EventCursor)

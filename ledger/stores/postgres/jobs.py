@@ -11,7 +11,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from ledger.ports.jobs import JOBS, MOST_ATTEMPTS, Job, JobKind, JobOutcome, SessionJobs
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
-from ledger.stores.postgres.stored_projections import moved_on, the_build, unused_rows
+from ledger.stores.postgres.stored_projections import locked_position, moved_on, unused_rows
 
 _QUERIES: Final = {path.stem: path.read_text() for path in (Path(__file__).parent / "job_queries").glob("*.sql")}
 _CLAIM: Final = sa.text(_QUERIES["claim"]).bindparams(sa.bindparam("kinds", type_=ARRAY(sa.Text)))
@@ -30,7 +30,7 @@ _SHOWN: Final = (
     _JOBS.due_at,
     _JOBS.attempts,
     _JOBS.leased_until,
-    sa.case((_JOBS.leased_until > sa.func.clock_timestamp(), _JOBS.leased_by)).label("leased_by"),
+    sa.case((_JOBS.leased_until > sa.func.statement_timestamp(), _JOBS.leased_by)).label("leased_by"),
     _JOBS.last_error,
 )
 
@@ -44,10 +44,8 @@ class PostgresJobs:
     async def save(
         self, namespace_id: UUID, build: int, sessions: Sequence[SessionJobs], *, after: int, position: int
     ) -> int | None:
-        at = sa.select(tables.projection_checkpoints.c.position).where(the_build(namespace_id, JOBS, build))
         async with self._pool.transaction(namespace_id) as connection:
-            # locked first, so that of two processes that fold the same events only one writes
-            reached: int | None = await connection.scalar(at.with_for_update())
+            reached = await locked_position(connection, namespace_id, JOBS, build)
             if reached != after:
                 return reached
             columns = {"namespace_id": namespace_id, "build": build, **_columns(sessions)}
@@ -63,7 +61,7 @@ class PostgresJobs:
             return (await connection.execute(unused_rows(namespace_id, JOBS, tables.jobs))).rowcount
 
     async def namespaces_due(self, namespace_ids: Sequence[UUID], *, kinds: Sequence[JobKind]) -> set[UUID]:
-        now = sa.func.clock_timestamp()
+        now = sa.func.statement_timestamp()
         wanted = (
             sa.select(_JOBS.namespace_id)
             .distinct()
@@ -95,7 +93,7 @@ class PostgresJobs:
             return sorted((_job(namespace_id, build, row) for row in rows), key=lambda job: job.due_at)
 
     async def renew(self, job: Job, *, lease_s: float) -> bool:
-        until = sa.func.clock_timestamp() + sa.func.make_interval(0, 0, 0, 0, 0, 0, lease_s)
+        until = sa.func.statement_timestamp() + sa.func.make_interval(0, 0, 0, 0, 0, 0, lease_s)
         statement = (
             sa.update(tables.jobs).where(*_the_job(job), _JOBS.leased_by == job.leased_by).values(leased_until=until)
         )
@@ -137,7 +135,7 @@ class PostgresJobs:
                 _JOBS.projection_version == build,
                 _JOBS.attempts >= MOST_ATTEMPTS,
             )
-            .values(attempts=0, due_at=sa.func.clock_timestamp())
+            .values(attempts=0, due_at=sa.func.statement_timestamp())
         )
         async with self._pool.transaction(namespace_id) as connection:
             return (await connection.execute(statement)).rowcount

@@ -17,7 +17,7 @@ from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
 from ledger.stores.postgres.event_reader import EventReader
 from ledger.stores.postgres.record_reader import RecordReader
-from ledger.stores.postgres.stored_projections import moved_on, the_build, unused_rows
+from ledger.stores.postgres.stored_projections import locked_position, moved_on, unused_rows
 from ledger.stores.postgres.vectors import EmbeddingTable, vector_text
 from projections.record_filters import folded
 from projections.records import Record, identity
@@ -47,16 +47,14 @@ class PostgresRecords(RecordReader):
         language: str,
     ) -> int | None:
         embeds = await self.stores_embeddings()
-        builds = tables.projection_checkpoints.c
-        at = sa.select(builds.position).where(the_build(namespace_id, RECORDS_PROJECTION, build))
         async with self._pool.transaction(namespace_id) as connection:
-            reached = await connection.scalar(at.with_for_update())
+            reached = await locked_position(connection, namespace_id, RECORDS_PROJECTION, build)
             if reached != after:
                 return reached
-            target = {"namespace": namespace_id, "build": build, "language": language}
-            rows = [{**target, **_columns(*record)} for record in records]
-            if rows:
-                await connection.execute(_PUT, rows)
+            if records:
+                target = {"namespace": namespace_id, "build": build, "language": language}
+                rows = [_columns(*record) for record in records]
+                await connection.execute(_PUT, {**target, **{name: [row[name] for row in rows] for name in rows[0]}})
             if embeds:
                 await _delete_embeddings(connection, namespace_id, records)
             await connection.execute(moved_on(namespace_id, RECORDS_PROJECTION, build, position))
@@ -129,8 +127,8 @@ def _columns(stream_id: UUID, user_id: str, record: Record) -> dict[str, object]
         "session_id": fields.session_id,
         "memory_type": fields.memory_type,
         "extraction_strategy": fields.extraction_strategy,
-        "topics": [folded("topics", topic) for topic in fields.topics or ()],
-        "entities": [folded("entities", entity) for entity in fields.entities or ()],
+        "topics": _as_array("topics", fields.topics),
+        "entities": _as_array("entities", fields.entities),
         "identity": identity(fields),
         "text_digest": _digest(fields.text),
         "record": canonical_json(record),
@@ -147,6 +145,11 @@ async def _delete_embeddings(
         table = tables.record_embeddings
         key = sa.tuple_(table.c.stream_id, table.c.record_id)
         await connection.execute(table.delete().where(table.c.namespace_id == namespace_id, key.in_(removed)))
+
+
+def _as_array(name: str, values: Sequence[str] | None) -> str:
+    """Return the names in a list as one JSON text, since arrays of different lengths do not form a column."""
+    return canonical_json([folded(name, value) for value in values or ()]).decode()
 
 
 def _digest(text: str) -> bytes:

@@ -14,7 +14,7 @@ from ledger.ports.search_index import SEARCH, PieceHit, SearchQuery, StreamChang
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
 from ledger.stores.postgres.faults import translated
-from ledger.stores.postgres.stored_projections import moved_on, the_build, unused_rows
+from ledger.stores.postgres.stored_projections import locked_position, moved_on, unused_rows
 from ledger.stores.postgres.vectors import EmbeddingTable, vector_text
 from projections.search import AddPieces, Erase, Fold, Forget, Withdraw
 
@@ -41,9 +41,8 @@ class PostgresSearchIndex:
         language: str,
     ) -> int | None:
         embeds = await self.stores_embeddings()
-        at = sa.select(tables.projection_checkpoints.c.position).where(the_build(namespace_id, SEARCH, build))
         async with self._pool.transaction(namespace_id) as connection:
-            reached = await connection.scalar(at.with_for_update())
+            reached = await locked_position(connection, namespace_id, SEARCH, build)
             if reached != after:
                 return reached
             target = {"namespace": namespace_id, "build": build, "language": language}

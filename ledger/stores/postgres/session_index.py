@@ -2,15 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import ARRAY
 
 from ledger.ports.session_index import SESSION_INDEX, IndexedSession, LifeFilter
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
-from ledger.stores.postgres.stored_projections import moved_on, unused_rows
+from ledger.stores.postgres.stored_projections import locked_position, moved_on, unused_rows
+
+_PUT: Final = sa.text((Path(__file__).parent / "session_queries" / "put_sessions.sql").read_text())
+_NAMES: Final = IndexedSession.__struct_fields__
+_FIELDS: Final = tuple(tables.session_index.c[name] for name in _NAMES)
 
 
 class PostgresSessionIndex:
@@ -19,24 +25,28 @@ class PostgresSessionIndex:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def save(self, namespace_id: UUID, build: int, position: int, rows: Sequence[IndexedSession]) -> bool:
-        index = tables.session_index
+    async def rows(self, namespace_id: UUID, build: int, stream_ids: Sequence[UUID]) -> dict[UUID, IndexedSession]:
+        table = tables.session_index.c
+        wanted = sa.select(*_FIELDS).where(
+            table.namespace_id == namespace_id,
+            table.projection_version == build,
+            table.stream_id == sa.any_(sa.cast(list(stream_ids), ARRAY(sa.Uuid))),
+        )
         async with self._pool.transaction(namespace_id) as connection:
-            # first: it locks the build, so that one which is being replaced is written before that or not at all
-            if await connection.scalar(moved_on(namespace_id, SESSION_INDEX, build, position)) is None:
-                return False
-            for row in rows:
-                values = {name: getattr(row, name) for name in row.__struct_fields__}
-                statement = insert(index).values(namespace_id=namespace_id, projection_version=build, **values)
-                newer = {name: statement.excluded[name] for name in values}
-                await connection.execute(
-                    statement.on_conflict_do_update(
-                        index_elements=index.primary_key.columns.keys(),
-                        set_=newer,
-                        where=index.c.version <= statement.excluded.version,
-                    )
-                )
-            return True
+            return {row.stream_id: row for row in map(_indexed, await connection.execute(wanted))}
+
+    async def save(
+        self, namespace_id: UUID, build: int, rows: Sequence[IndexedSession], *, after: int, position: int
+    ) -> int | None:
+        async with self._pool.transaction(namespace_id) as connection:
+            reached = await locked_position(connection, namespace_id, SESSION_INDEX, build)
+            if reached != after:
+                return reached
+            if rows:
+                columns = {name: [getattr(row, name) for row in rows] for name in _NAMES}
+                await connection.execute(_PUT, {"namespace_id": namespace_id, "build": build, **columns})
+            await connection.execute(moved_on(namespace_id, SESSION_INDEX, build, position))
+            return position
 
     async def prune(self, namespace_id: UUID) -> int:
         async with self._pool.transaction(namespace_id, takes_time=True) as connection:
@@ -53,9 +63,8 @@ class PostgresSessionIndex:
         limit: int = 100,
     ) -> list[IndexedSession]:
         table = tables.session_index.c
-        fields = IndexedSession.__struct_fields__
         wanted = (
-            sa.select(*(table[name] for name in fields))
+            sa.select(*_FIELDS)
             .where(table.namespace_id == namespace_id, table.projection_version == build)
             .order_by(table.updated_at.desc(), table.stream_id)
             .limit(limit)
@@ -75,14 +84,12 @@ class PostgresSessionIndex:
                 )
             )
         async with self._pool.transaction(namespace_id) as connection:
-            rows = await connection.execute(wanted)
-            return [IndexedSession(**dict(zip(fields, row, strict=True))) for row in rows]
+            return list(map(_indexed, await connection.execute(wanted)))
 
     async def page_of_live(
         self, builds: Mapping[UUID, int], *, user_id: str | None, moment: datetime, limit: int
     ) -> tuple[int, list[IndexedSession]]:
         table = tables.session_index.c
-        fields = IndexedSession.__struct_fields__
         live = [
             sa.tuple_(table.namespace_id, table.projection_version).in_(list(builds.items())),
             table.status == "live",
@@ -91,12 +98,15 @@ class PostgresSessionIndex:
         if user_id is not None:
             live.append(table.user_id == user_id)
         newest = (
-            sa.select(*(table[name] for name in fields))
+            sa.select(*_FIELDS)
             .where(*live)
             .order_by(table.updated_at.desc(), table.session_id, table.stream_id)
             .limit(limit)
         )
         async with self._pool.transaction(*builds) as connection:
             total = await connection.scalar(sa.select(sa.func.count()).where(*live)) or 0
-            rows = await connection.execute(newest)
-            return total, [IndexedSession(**dict(zip(fields, row, strict=True))) for row in rows]
+            return total, list(map(_indexed, await connection.execute(newest)))
+
+
+def _indexed(row: sa.Row[Any]) -> IndexedSession:
+    return IndexedSession(**dict(zip(_NAMES, row, strict=True)))

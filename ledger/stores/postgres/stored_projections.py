@@ -1,15 +1,19 @@
 """The builds of stored projections: start, progress, going live, and the rows that replaced builds leave."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.sql.dml import ReturningUpdate
+from sqlalchemy.dialects.postgresql import ARRAY, distinct_on, insert
+from sqlalchemy.ext.asyncio import AsyncConnection
 
+from ledger.events import StoredEvent
+from ledger.ports.snapshots import Snapshot
 from ledger.ports.stored_projections import Checkpoint
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
+from ledger.stores.postgres.event_reader import EventReader
 
 _BUILDS = tables.projection_checkpoints
 _CHECKPOINTS = sa.select(
@@ -25,8 +29,9 @@ _CHECKPOINTS = sa.select(
 class PostgresProjections:
     """See `ports.stored_projections.ProjectionStore`."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, events: EventReader) -> None:
         self._pool = pool
+        self._events = events
 
     async def progress(self, namespace_id: UUID) -> tuple[int, list[Checkpoint]]:
         wanted = _CHECKPOINTS.where(_BUILDS.c.namespace_id == namespace_id)
@@ -49,26 +54,38 @@ class PostgresProjections:
                     found[row["namespace_id"]][1].append(_checkpoint(row))
             return found
 
-    async def changed_sessions(
-        self, namespace_id: UUID, projection: str, build: int, *, limit: int | None = None
-    ) -> tuple[int, int, list[tuple[str, str]]]:
-        events, streams = tables.events.c, tables.streams.c
+    async def newest_snapshots(
+        self, namespace_id: UUID, stream_ids: Sequence[UUID], projection: str, projection_version: int
+    ) -> dict[UUID, Snapshot | None]:
+        stored, streams = tables.snapshots.c, tables.streams.c
+        ids = sa.cast(list(stream_ids), ARRAY(sa.Uuid))
+        newest = (
+            sa.select(stored.stream_id, stored.version, stored.code_digest, stored.state)
+            .ext(distinct_on(stored.stream_id))
+            .where(
+                stored.namespace_id == namespace_id,
+                stored.stream_id == sa.any_(ids),
+                stored.projection == projection,
+                stored.projection_version == projection_version,
+            )
+            .order_by(stored.stream_id, stored.version.desc())
+        )
+        forks = sa.select(streams.stream_id).where(
+            streams.namespace_id == namespace_id, streams.stream_id == sa.any_(ids), streams.parent_id.is_not(None)
+        )
         async with self._pool.transaction(namespace_id) as connection:
-            last = await connection.scalar(last_position(namespace_id)) or 0
-            folded = sa.select(_BUILDS.c.position).where(the_build(namespace_id, projection, build))
-            done = await connection.scalar(folded) or 0
-            until = last if limit is None else min(last, done + limit)
-            if until <= done:
-                return done, done, []
-            changed = sa.select(events.stream_id).where(
-                events.namespace_id == namespace_id, events.position > done, events.position <= until
-            )
-            names = sa.select(streams.user_id, streams.session_id).where(
-                streams.namespace_id == namespace_id,
-                streams.stream_id.in_(changed.distinct()),
-                sa.not_(streams.session_id.startswith("/")),  # not a session's stream (trust R-1)
-            )
-            return done, until, sorted((row[0], row[1]) for row in await connection.execute(names))
+            found: dict[UUID, Snapshot | None] = dict.fromkeys(stream_ids)
+            for row in await connection.execute(newest):
+                code_digest, state = bytes(row.code_digest), bytes(row.state)
+                found[row.stream_id] = Snapshot(projection, projection_version, row.version, code_digest, state)
+            for stream_id in await connection.scalars(forks):
+                del found[stream_id]
+            return found
+
+    async def read_ranges(
+        self, namespace_id: UUID, ranges: Sequence[tuple[UUID, int, int]], *, each: int
+    ) -> list[StoredEvent]:
+        return await self._events.read_ranges(namespace_id, ranges, each=each)
 
     async def begin_build(self, namespace_id: UUID, projection: str, build: int, code_digest: bytes) -> None:
         started = insert(_BUILDS).values(
@@ -78,16 +95,27 @@ class PostgresProjections:
             position=0,
             status="building",
             code_digest=code_digest,
-            updated_at=sa.func.clock_timestamp(),
+            updated_at=sa.func.statement_timestamp(),
         )
         async with self._pool.transaction(namespace_id) as connection:
             await connection.execute(started.on_conflict_do_nothing())
+
+    async def claim(self, namespace_id: UUID, projection: str, build: int, *, by: str, lease_s: float) -> bool:
+        now = sa.func.statement_timestamp()
+        free = sa.or_(_BUILDS.c.claimed_by.is_(None), _BUILDS.c.claimed_by == by, _BUILDS.c.claimed_until <= now)
+        claimed = (
+            sa.update(_BUILDS)
+            .where(the_build(namespace_id, projection, build), free)
+            .values(claimed_by=by, claimed_until=now + timedelta(seconds=lease_s))
+        )
+        async with self._pool.transaction(namespace_id) as connection:
+            return (await connection.execute(claimed)).rowcount > 0
 
     async def go_live(self, namespace_id: UUID, projection: str, build: int, *, replaces: Sequence[int] = ()) -> None:
         built = (
             sa.update(_BUILDS)
             .where(the_build(namespace_id, projection, build))
-            .values(status="live", updated_at=sa.func.clock_timestamp())
+            .values(status="live", updated_at=sa.func.statement_timestamp())
         )
         replaced = sa.delete(_BUILDS).where(
             _BUILDS.c.namespace_id == namespace_id,
@@ -124,20 +152,22 @@ def the_build(namespace_id: UUID, projection: str, build: int) -> sa.ColumnEleme
     )
 
 
-def moved_on(namespace_id: UUID, projection: str, build: int, position: int) -> ReturningUpdate[int]:
-    """Return the statement that records that *build* is folded up to *position*.
+async def locked_position(connection: AsyncConnection, namespace_id: UUID, projection: str, build: int) -> int | None:
+    """Return the position that *build* is folded up to, None if it does not exist; it is locked until the commit.
 
-    It returns no row if the build does not exist. It locks the build until the transaction ends and never lowers its
-    position.
+    So of two processes that fold the same page only one writes it.
     """
+    at = sa.select(_BUILDS.c.position).where(the_build(namespace_id, projection, build))
+    found: int | None = await connection.scalar(at.with_for_update())
+    return found
+
+
+def moved_on(namespace_id: UUID, projection: str, build: int, position: int) -> sa.Update:
+    """Return the statement that records that *build*, which is locked, is folded up to *position*."""
     return (
         sa.update(_BUILDS)
         .where(the_build(namespace_id, projection, build))
-        .values(
-            position=sa.func.greatest(_BUILDS.c.position, position),
-            updated_at=sa.case((_BUILDS.c.position < position, sa.func.clock_timestamp()), else_=_BUILDS.c.updated_at),
-        )
-        .returning(_BUILDS.c.projection_version)
+        .values(position=position, updated_at=sa.func.statement_timestamp())
     )
 
 

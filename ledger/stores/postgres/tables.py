@@ -111,6 +111,8 @@ projection_checkpoints = sa.Table(
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("code_digest", BYTEA, nullable=False),
     sa.Column("updated_at", TIMESTAMP(timezone=True), nullable=False),
+    sa.Column("claimed_by", sa.Text),
+    sa.Column("claimed_until", TIMESTAMP(timezone=True)),
 )
 
 session_index = sa.Table(

@@ -10,7 +10,7 @@ CROSS JOIN LATERAL (
     WHERE (SELECT set_config('ledger.namespace', %(namespace)s::uuid::text, true)) IS NOT NULL
         AND e.namespace_id = %(namespace)s AND e.stream_id = r.stream_id AND e.version BETWEEN r.first AND r.last
     ORDER BY e.version
-    LIMIT %(limit)s
+    LIMIT %(each)s
 ) AS e
 ORDER BY r.place, e.version
 LIMIT %(limit)s

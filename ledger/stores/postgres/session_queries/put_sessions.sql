@@ -1,0 +1,23 @@
+-- Insert or replace the rows of a page of sessions; a row of a newer version stays.
+INSERT INTO ledger.session_index AS i (
+    namespace_id, projection_version, stream_id, user_id, session_id, version, status, created_at, updated_at,
+    expires_at, entries, active, summaries, total_tokens, active_tokens
+)
+SELECT
+    :namespace_id, :build, g.stream_id, g.user_id, g.session_id, g.version, g.status, g.created_at, g.updated_at,
+    g.expires_at, g.entries, g.active, g.summaries, g.total_tokens, g.active_tokens
+FROM unnest(
+    CAST(:stream_id AS uuid[]), CAST(:user_id AS text[]), CAST(:session_id AS text[]), CAST(:version AS bigint[]),
+    CAST(:status AS text[]), CAST(:created_at AS timestamptz[]), CAST(:updated_at AS timestamptz[]),
+    CAST(:expires_at AS timestamptz[]), CAST(:entries AS bigint[]), CAST(:active AS bigint[]),
+    CAST(:summaries AS bigint[]), CAST(:total_tokens AS bigint[]), CAST(:active_tokens AS bigint[])
+) AS g (
+    stream_id, user_id, session_id, version, status, created_at, updated_at, expires_at, entries, active, summaries,
+    total_tokens, active_tokens
+)
+ON CONFLICT (namespace_id, projection_version, stream_id) DO UPDATE SET
+    user_id = excluded.user_id, session_id = excluded.session_id, version = excluded.version,
+    status = excluded.status, created_at = excluded.created_at, updated_at = excluded.updated_at,
+    expires_at = excluded.expires_at, entries = excluded.entries, active = excluded.active,
+    summaries = excluded.summaries, total_tokens = excluded.total_tokens, active_tokens = excluded.active_tokens
+    WHERE i.version <= excluded.version
