@@ -59,7 +59,12 @@ class Indexes:
         )
         self.sessions = SessionIndex(store, services.states, self.builds, namespace=namespace, reads=services.reads)
         self.texts = SearchIndex(
-            store, self.builds, namespace=namespace, language=services.language, embedder=services.embedder
+            store,
+            self.builds,
+            namespace=namespace,
+            reads=services.reads,
+            language=services.language,
+            embedder=services.embedder,
         )
         self.finder = Finder(store, self.texts, namespace=namespace)
         self._services = services

@@ -6,7 +6,7 @@ log ──── advance, page by page ────▶ pieces with their words �
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple, TypeVar
 from uuid import UUID
@@ -22,6 +22,7 @@ from ledger.ports import Store
 from ledger.ports.models import Embedder
 from ledger.ports.search_index import LANGUAGES, SEARCH, PieceHit, SearchLanguage, SearchQuery, StreamChange
 from ledger.search import knowledge
+from ledger.states.batched_reads import BatchedReads
 from ledger.states.fold_results import fold_digest
 from ledger.stored_projections.builds import Builds, live_build
 from projections import search
@@ -58,10 +59,12 @@ class SearchIndex:
         builds: Builds,
         *,
         namespace: str,
+        reads: BatchedReads,
         language: SearchLanguage = "simple",
         embedder: Embedder | None = None,
     ) -> None:
         self._store = store
+        self._reads = reads
         self._builds = builds
         self._namespace = namespace
         self._namespace_id = namespace_id(namespace)
@@ -86,18 +89,14 @@ class SearchIndex:
     async def advance(self, build: int, *, after: int, limit: int) -> int | None:
         """See `builds.StoredProjection.advance`."""
         events = await self._store.events.read_namespace(self._namespace_id, after=after, limit=min(limit, _PAGE))
-        changes: list[StreamChange] = []
-        requests: dict[str, CompactionRequested] = {}
-        for stored in events:
-            event = _readable(stored)
-            if event is None:
-                continue
-            if isinstance(event.payload, CompactionRequested):
-                requests[event.payload.compaction_id] = event.payload
-            if isinstance(event.payload, SessionOpened) and event.payload.forked_from is not None:
-                changes += await self._inherited(stored.stream_id, event.version)
-            pieces = await self._knowledge(stored.stream_id, event, requests)
-            changes += [StreamChange(stored.stream_id, change) for change in search.changes(event, pieces)]
+        read = [(stored.stream_id, event) for stored in events if (event := _readable(stored)) is not None]
+        requests = {
+            event.payload.compaction_id: event.payload
+            for _, event in read
+            if isinstance(event.payload, CompactionRequested)
+        }
+        found = await self._reads.gather(self._changes(stream_id, event, requests) for stream_id, event in read)
+        changes = [change for of_event in found for change in of_event]
         position = events[-1].position if events else after
         return await self._store.search.apply(
             self._namespace_id, build, changes, after=after, position=position, language=self._language
@@ -166,6 +165,15 @@ class SearchIndex:
             log.warning("search uses words only: %s", fault)
             return None
 
+    async def _changes(
+        self, stream_id: UUID, event: RecordedEvent, requests: Mapping[str, CompactionRequested]
+    ) -> list[StreamChange]:
+        payload = event.payload
+        is_fork = isinstance(payload, SessionOpened) and payload.forked_from is not None
+        inherited = await self._inherited(stream_id, event.version) if is_fork else []
+        pieces = await self._knowledge(stream_id, event, requests)
+        return inherited + [StreamChange(stream_id, change) for change in search.changes(event, pieces)]
+
     async def _inherited(self, stream_id: UUID, version: int) -> list[StreamChange]:
         """Return the changes that make a fork's history findable, as of its first event, at *version* (R-REC-1).
 
@@ -183,7 +191,7 @@ class SearchIndex:
         ]
 
     async def _knowledge(
-        self, stream_id: UUID, event: RecordedEvent, requests: dict[str, CompactionRequested]
+        self, stream_id: UUID, event: RecordedEvent, requests: Mapping[str, CompactionRequested]
     ) -> list[Piece]:
         """Return the pieces of a summary for a knowledge base (R-KB-3)."""
         payload = event.payload
@@ -222,7 +230,7 @@ class SearchIndex:
         until, span = version - 1, _NEAR
         while until > 0:
             first = max(1, until - span + 1)
-            for stored in reversed(await self._store.events.read_versions(stream, ((first, until),))):
+            for stored in reversed(await self._reads.store.events.read_versions(stream, ((first, until),))):
                 payload = decode(stored).payload
                 if isinstance(payload, CompactionRequested) and payload.compaction_id == completed.compaction_id:
                     return payload

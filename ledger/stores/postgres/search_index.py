@@ -1,12 +1,12 @@
 """The search index: pieces of text with their words, and their embeddings where the server has pgvector."""
 
-from collections.abc import Iterable, Sequence
-from itertools import groupby
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ledger.ids import Stream
@@ -14,9 +14,10 @@ from ledger.ports.search_index import SEARCH, PieceHit, SearchQuery, StreamChang
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
 from ledger.stores.postgres.faults import translated
+from ledger.stores.postgres.search_changes import NetChanges, net_changes
 from ledger.stores.postgres.stored_projections import locked_position, moved_on, unused_rows
 from ledger.stores.postgres.vectors import EmbeddingTable, vector_text
-from projections.search import AddPieces, Erase, Fold, Forget, Withdraw
+from projections.search import Piece
 
 _QUERIES: Final = {path.stem: path.read_text() for path in (Path(__file__).parent / "search_queries").glob("*.sql")}
 _PUT: Final = sa.text(_QUERIES["put_pieces"])
@@ -45,13 +46,11 @@ class PostgresSearchIndex:
             reached = await locked_position(connection, namespace_id, SEARCH, build)
             if reached != after:
                 return reached
-            target = {"namespace": namespace_id, "build": build, "language": language}
-            for puts, run in groupby(changes, key=lambda stream_change: isinstance(stream_change.change, AddPieces)):
-                if puts:
-                    await connection.execute(_PUT, {**target, **_columns(run)})
-                else:
-                    for stream_change in run:
-                        await _apply(connection, namespace_id, build, stream_change, embeds=embeds)
+            net = net_changes(changes)
+            await _change_earlier(connection, namespace_id, build, net, embeds=embeds)
+            if net.added:
+                target = {"namespace": namespace_id, "build": build, "language": language}
+                await connection.execute(_PUT, {**target, **_columns(net.added)})
             await connection.execute(moved_on(namespace_id, SEARCH, build, position))
             return position
 
@@ -144,52 +143,60 @@ def _parameters(query: SearchQuery) -> dict[str, Any]:
     }
 
 
-def _columns(run: Iterable[StreamChange]) -> dict[str, list[Any]]:
-    """Return the pieces of consecutive `AddPieces`, a list for each column."""
-    pieces = [
-        (stream_change.stream_id, piece)
-        for stream_change in run
-        if isinstance(stream_change.change, AddPieces)
-        for piece in stream_change.change.pieces
-    ]
+def _columns(added: Sequence[tuple[UUID, Piece, bool]]) -> dict[str, list[Any]]:
+    """Return the pieces to add, a list for each column."""
     return {
-        "streams": [stream_id for stream_id, _ in pieces],
-        "versions": [piece.version for _, piece in pieces],
-        "kinds": [piece.kind for _, piece in pieces],
-        "numbers": [piece.number for _, piece in pieces],
-        "positions": [piece.position for _, piece in pieces],
-        "firsts": [piece.first_character for _, piece in pieces],
-        "items": [piece.item_id for _, piece in pieces],
-        "collections": [piece.collection for _, piece in pieces],
-        "texts": [piece.text for _, piece in pieces],
+        "streams": [stream_id for stream_id, _, _ in added],
+        "versions": [piece.version for _, piece, _ in added],
+        "kinds": [piece.kind for _, piece, _ in added],
+        "numbers": [piece.number for _, piece, _ in added],
+        "positions": [piece.position for _, piece, _ in added],
+        "firsts": [piece.first_character for _, piece, _ in added],
+        "items": [piece.item_id for _, piece, _ in added],
+        "collections": [piece.collection for _, piece, _ in added],
+        "texts": [piece.text for _, piece, _ in added],
+        "erased": [is_erased for _, _, is_erased in added],
     }
 
 
-async def _apply(
-    connection: AsyncConnection, namespace_id: UUID, build: int, stream_change: StreamChange, *, embeds: bool
+def _given(rows: Sequence[tuple[Any, ...]], *columns: sa.ColumnClause[Any]) -> sa.TableValuedAlias:
+    """Return *rows* as a table of parameters, whose first column is the stream."""
+    named = (sa.column("stream_id", sa.Uuid), *columns)
+    lists = (sa.cast(list(values), ARRAY(column.type)) for column, values in zip(named, zip(*rows), strict=True))
+    return sa.func.unnest(*lists).table_valued(*named, name="given").render_derived()
+
+
+def _removals(net: NetChanges) -> Iterator[tuple[sa.TableValuedAlias, sa.ColumnElement[bool]]]:
+    """Yield, for each kind of change that removes pieces, the streams and which of their pieces."""
+    entries = tables.search_entries.c
+    if net.withdrawn:
+        given = _given(net.withdrawn, sa.column("version", sa.BigInteger))
+        yield given, sa.and_(entries.kind == "entry", entries.version == given.c.version)
+    if net.folded:
+        given = _given(net.folded, sa.column("item_id", sa.Text))
+        yield given, sa.and_(entries.kind != "entry", entries.item_id == given.c.item_id)
+    if net.forgotten:
+        given = _given(net.forgotten, sa.column("ended", sa.Boolean))
+        yield given, sa.or_(given.c.ended, entries.kind != "knowledge")
+
+
+async def _change_earlier(
+    connection: AsyncConnection, namespace_id: UUID, build: int, net: NetChanges, *, embeds: bool
 ) -> None:
-    """Apply a change other than `AddPieces`; the embeddings of deleted pieces are deleted too."""
-    entries = tables.search_entries
-    here = (entries.c.namespace_id == namespace_id, entries.c.stream_id == stream_change.stream_id)
-    live = (*here, entries.c.projection_version == build)
-    match stream_change.change:
-        case Erase(covered=covered):
-            for first, last in covered:
-                within = entries.c.version.between(first, last)
-                erase = entries.update().where(*live, entries.c.kind == "entry", within).values(erased=True)
-                await connection.execute(erase)
-            return
-        case Withdraw(version=version):
-            removed = [entries.c.kind == "entry", entries.c.version == version]
-        case Fold(summary_ids=folded):
-            removed = [entries.c.kind != "entry", entries.c.item_id.in_(folded)]
-        case Forget(ended=ended):
-            removed = [] if ended else [entries.c.kind != "knowledge"]
-        case AddPieces():
-            return
-    if embeds:
-        embeddings = tables.search_embeddings
-        key = ("namespace_id", "stream_id", "version", "kind", "piece")
-        same = [embeddings.c[name] == entries.c[name] for name in key]
-        await connection.execute(embeddings.delete().where(sa.exists().where(*same, *live, *removed)))
-    await connection.execute(entries.delete().where(*live, *removed))
+    """Apply *net* to the pieces that are there; the embeddings of deleted pieces are deleted too."""
+    entries, embeddings = tables.search_entries, tables.search_embeddings
+    here = (entries.c.namespace_id == namespace_id, entries.c.projection_version == build)
+    for given, matches in _removals(net):
+        removal = entries.delete().where(*here, entries.c.stream_id == given.c.stream_id, matches)
+        if embeds:
+            key = ("stream_id", "version", "kind", "piece")
+            removed = removal.returning(*(entries.c[name] for name in key)).cte("removed")
+            same = (embeddings.c[name] == removed.c[name] for name in key)
+            removal = embeddings.delete().where(embeddings.c.namespace_id == namespace_id, *same)
+        await connection.execute(removal)
+    if net.erased:
+        given = _given(net.erased, sa.column("first", sa.BigInteger), sa.column("last", sa.BigInteger))
+        within = entries.c.version.between(given.c.first, given.c.last)
+        same_stream = entries.c.stream_id == given.c.stream_id
+        erasure = entries.update().where(*here, same_stream, entries.c.kind == "entry", within).values(erased=True)
+        await connection.execute(erasure)
