@@ -34,7 +34,7 @@ T = TypeVar("T")
 log = logging.getLogger("ledger")
 
 VERSION: Final = 1  # raise it when a row's meaning changes: a new build is then made beside the old one
-_PAGE: Final = 500  # events indexed in one transaction
+_PAGE: Final = 2_000  # events indexed in one transaction
 _EMBED_BATCH: Final = 64
 _FUSED: Final = 50  # hits of each ranking, at least
 _NEAR: Final = 200  # most compactions complete within so many events after their request

@@ -46,9 +46,8 @@ def net_changes(changes: Iterable[StreamChange]) -> NetChanges:
                 _drop(added, [key for key in added if key[1] == version and key[2] == "entry"])
             case Fold(summary_ids=folded):
                 net.folded.extend((stream_id, summary_id) for summary_id in folded)
-                _drop(
-                    added, [k for k, (piece, _) in added.items() if piece.kind != "entry" and piece.item_id in folded]
-                )
+                summaries = {key: piece for key, (piece, _) in added.items() if piece.kind != "entry"}
+                _drop(added, [key for key, piece in summaries.items() if piece.item_id in folded])
             case Forget(ended=ended):
                 net.forgotten.append((stream_id, ended))
                 _drop(added, [key for key in added if ended or key[2] != "knowledge"])

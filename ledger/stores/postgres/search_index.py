@@ -162,7 +162,7 @@ def _columns(added: Sequence[tuple[UUID, Piece, bool]]) -> dict[str, list[Any]]:
 def _given(rows: Sequence[tuple[Any, ...]], *columns: sa.ColumnClause[Any]) -> sa.TableValuedAlias:
     """Return *rows* as a table of parameters, whose first column is the stream."""
     named = (sa.column("stream_id", sa.Uuid), *columns)
-    lists = (sa.cast(list(values), ARRAY(column.type)) for column, values in zip(named, zip(*rows), strict=True))
+    lists = (sa.cast([row[at] for row in rows], ARRAY(column.type)) for at, column in enumerate(named))
     return sa.func.unnest(*lists).table_valued(*named, name="given").render_derived()
 
 
