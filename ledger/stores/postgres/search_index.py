@@ -69,7 +69,7 @@ class PostgresSearchIndex:
         self, stream: Stream, build: int, versions: Sequence[int], *, include_erased: bool = False
     ) -> set[int]:
         wanted = {
-            "namespace": str(stream.namespace_id),
+            "namespace": stream.namespace_id,
             "build": build,
             "stream": stream.stream_id,
             "versions": list(versions),
@@ -104,7 +104,7 @@ class PostgresSearchIndex:
 
     async def _hits(self, query: str, namespace_id: UUID, build: int, wanted: dict[str, Any]) -> list[PieceHit]:
         """Run a query whose columns are those of a hit."""
-        bounds = {**wanted, "namespace": str(namespace_id), "build": build}
+        bounds = {**wanted, "namespace": namespace_id, "build": build}
         return [
             PieceHit(
                 stream_id=row[0],
