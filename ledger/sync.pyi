@@ -170,6 +170,7 @@ class SyncMemoryLedger:
         status: LifeStatus | None = None,
         after: tuple[datetime, UUID] | None = None,
         limit: int = 100,
+        progress: Callable[[int, int], None] = ...,
     ) -> list[IndexedSession]:
         """Return the sessions of the namespace, newest first; only those with a *status* now, if given."""
     def get_state(self, session_id: str, **when: Unpack[When]) -> SessionState:

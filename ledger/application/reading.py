@@ -1,5 +1,6 @@
 """Read sessions: now, at a version, at a moment."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, TypeVar, Unpack, get_args
 from uuid import UUID
@@ -115,10 +116,12 @@ async def list_sessions(
     status: LifeStatus | None = None,
     after: tuple[datetime, UUID] | None = None,
     limit: int = 100,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[IndexedSession]:
     """Return the sessions of the namespace, newest first; only those with a *status* now, if given.
 
-    *after* is the time and id of the last row of the page before: ``(row.updated_at, row.stream_id)``.
+    *after* is the time and id of the last row of the page before: ``(row.updated_at, row.stream_id)``. The first
+    listing of a namespace reads its whole log; *progress* gets (position reached, last position) after each page of it.
 
     Raises:
         InvalidInput: ``bad_limit``, ``bad_cursor``, ``bad_name`` or ``bad_value``.
@@ -132,7 +135,9 @@ async def list_sessions(
     if status is not None and status not in get_args(LifeStatus):
         raise InvalidInput("bad_value", f"must be one of {', '.join(get_args(LifeStatus))}", field="status")
     life = None if status is None else LifeFilter(status, handle.services.clock.now())
-    return await handle.indexes.sessions.sessions(user_id=user_id, life=life, after=after, limit=limit)
+    return await handle.indexes.sessions.sessions(
+        user_id=user_id, life=life, after=after, limit=limit, progress=progress
+    )
 
 
 def check_when(when: When) -> tuple[int | None, datetime | None]:

@@ -81,7 +81,8 @@ class Services:
     """The parts that use cases share; `open_services` creates them from settings.
 
     *config* is the memory config of new sessions. With *reconstruct*, the next write resumes an expired session. The
-    `Indexes` of at most *open_namespaces* namespaces stay in memory.
+    `Indexes` of at most *open_namespaces* namespaces stay in memory. After *index_patience_s* a reader of an index that
+    is being brought up to date gets `IndexBehind`; without it, the reader waits.
     """
 
     def __init__(
@@ -127,9 +128,16 @@ class Services:
         )
         if summarizer is not None:
             self.compactor.set_summarizer(None, chosen_summarizer(summarizer))
-        self.record_indexes = RecordIndexes(store, self.clock, language=search_language)
+        self.record_indexes = RecordIndexes(
+            store, self.clock, language=search_language, catch_ups=self.catch_ups, patience_s=index_patience_s
+        )
         self.long_term = LongTermMemory(
-            store, namespaces=(), clock=self.clock, language=search_language, embedder=embedder
+            store,
+            namespaces=(),
+            clock=self.clock,
+            language=search_language,
+            embedder=embedder,
+            indexes=self.record_indexes,
         )
         self.what_if_answers: dict[str, KnownAnswers] = {}
         self._indexes: OrderedDict[str, Indexes] = OrderedDict()
@@ -202,6 +210,7 @@ async def open_services(
     embedder: Embedder | None = None,
     reconstruct: bool = False,
     open_namespaces: int = 256,
+    index_patience_s: float | None = None,
     group_commit: bool = True,
     allow_unsafe: bool = False,
 ) -> AsyncIterator[Services]:
@@ -231,6 +240,7 @@ async def open_services(
             summarizer_timeout_s=settings.summarizer_timeout_s,
             reconstruct=reconstruct,
             open_namespaces=open_namespaces,
+            index_patience_s=index_patience_s,
         )
         try:
             yield services

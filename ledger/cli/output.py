@@ -127,8 +127,8 @@ class Output:
             TimeElapsedColumn(),
         )
         with Progress(*columns, console=self.errors, transient=True, disable=not sys.stderr.isatty()) as progress:
-            task = progress.add_task(what, total=None)
-            yield lambda done, total: progress.update(task, completed=done, total=total)
+            task = progress.add_task(what, total=None, visible=False)  # until there is progress
+            yield lambda done, total: progress.update(task, completed=done, total=total, visible=True)
 
 
 def counted(number: int, what: str) -> str:

@@ -46,7 +46,8 @@ def sessions(
 
     async def work() -> list[IndexedSession]:
         async with opened(opts) as ledger:
-            listed = await ledger.list_sessions(user_id=user, limit=limit)
+            with opts.output.progress("Reading the log", "events") as progress:
+                listed = await ledger.list_sessions(user_id=user, limit=limit, progress=progress)
             return listed if at is None else await _as_of(ledger, listed, at)
 
     rows = run(work)

@@ -15,6 +15,7 @@ from ledger.ports.search_index import LANGUAGES, SearchLanguage
 from ledger.ports.stored_projections import Checkpoint
 from ledger.states.fold_results import fold_digest
 from ledger.stored_projections.builds import Builds, live_builds, still_exist
+from ledger.stored_projections.catch_ups import CatchUps
 from projections import records
 from projections.records import Record
 
@@ -100,14 +101,30 @@ def _fits(record: Record) -> bool:
 class RecordIndexes:
     """The indexes of many namespaces, read as one."""
 
-    def __init__(self, store: Store, clock: Clock, *, language: SearchLanguage = "simple") -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        *,
+        language: SearchLanguage = "simple",
+        catch_ups: CatchUps | None = None,
+        patience_s: float | None = None,
+    ) -> None:
         self._store = store
         self._clock = clock
         self._language = language
+        self._catch_ups = catch_ups or CatchUps()
+        self._patience_s = patience_s
 
     def of(self, namespace_id: UUID) -> tuple[Builds, RecordIndex]:
         """Return the index of one namespace, and its builds."""
-        builds = Builds(self._store, self._clock, namespace_id=namespace_id)
+        builds = Builds(
+            self._store,
+            self._clock,
+            namespace_id=namespace_id,
+            catch_ups=self._catch_ups,
+            patience_s=self._patience_s,
+        )
         return builds, RecordIndex(self._store, builds, namespace_id=namespace_id, language=self._language)
 
     async def read(

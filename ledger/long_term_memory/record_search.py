@@ -47,6 +47,7 @@ class RecordReads:
         clock: Clock | None = None,
         language: SearchLanguage = "simple",
         embedder: Embedder | None = None,
+        indexes: RecordIndexes | None = None,
     ) -> None:
         """Read in *namespaces*, those a credential permits, by name or by id (http W-75).
 
@@ -59,7 +60,7 @@ class RecordReads:
         self._namespaces = _ids_of(namespaces)
         self._language = language
         self._embedder = embedder
-        self._indexes = RecordIndexes(store, self._clock, language=language)
+        self._indexes = indexes or RecordIndexes(store, self._clock, language=language)
         self._writer = RecordWriter(store, self._clock, self._indexes, actor=actor)
 
     def over(

@@ -24,7 +24,8 @@ from ledger.ports.search_index import LANGUAGES, SEARCH, PieceHit, SearchLanguag
 from ledger.search import knowledge
 from ledger.states.batched_reads import BatchedReads
 from ledger.states.fold_results import fold_digest
-from ledger.stored_projections.builds import Builds, live_build
+from ledger.stored_projections.build_choice import live_build
+from ledger.stored_projections.builds import Builds
 from projections import search
 from projections.ranking import fuse
 from projections.search import Piece
@@ -34,7 +35,7 @@ T = TypeVar("T")
 log = logging.getLogger("ledger")
 
 VERSION: Final = 1  # raise it when a row's meaning changes: a new build is then made beside the old one
-_PAGE: Final = 2_000  # events indexed in one transaction
+_PAGE: Final = 1_000  # events indexed in one transaction
 _EMBED_BATCH: Final = 64
 _FUSED: Final = 50  # hits of each ranking, at least
 _NEAR: Final = 200  # most compactions complete within so many events after their request

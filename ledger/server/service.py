@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from fastapi import Request
 
@@ -16,6 +16,9 @@ from ledger.server.quotas import CountingEventStore, Quotas
 from ledger.server.settings import ServiceSettings
 from ledger.settings import Settings
 from ledger.stores.factory import open_store
+
+#: How long a request waits for an index that is being brought up to date; then the answer is 503 with `Retry-After`.
+INDEX_PATIENCE_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,7 @@ class Service:
                 summarizer_model=service_settings.generation_model,
                 reconstruct=service_settings.index_all_messages_in_long_term_memory,
                 open_namespaces=service_settings.open_namespaces,
+                index_patience_s=INDEX_PATIENCE_S,
             ) as services:
                 yield cls(services, service_settings, notifier, quotas, spans)
         finally:

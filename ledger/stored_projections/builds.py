@@ -9,83 +9,36 @@ it, which replaces it in one transaction. It does not block writers; the next re
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
 from functools import partial
-from typing import Final, NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, TypeVar
 from uuid import UUID
 
 from ledger.errors import Conflict, LedgerError
 from ledger.ports import Clock, Store
 from ledger.ports.stored_projections import Checkpoint
+from ledger.stored_projections.build_choice import (
+    Build,
+    StoredProjection,
+    is_resumable,
+    live_build,
+    next_build,
+    own_builds,
+    position_of,
+    replaced_builds,
+)
 from ledger.stored_projections.catch_ups import BuildProgress, CatchUps, silent
 
 T = TypeVar("T")
 log = logging.getLogger("ledger")
 
-#: Builds of one version are numbered below this; see `Build`.
-NUMBERS: Final = 1_000
 #: Events folded between two checkpoints of a build.
 PAGE: Final = 5_000
 #: How long the process that folds a build may be silent before another one takes its place, and how often those that
 #: wait for it look.
 _CLAIM_S: Final = 10.0
 _POLL_S: Final = 0.1
-#: Builds of older versions that no reader has caught up for so long are removed.
-_RETIRED_AFTER: Final = timedelta(days=7)
-
-
-class Build(NamedTuple):
-    """The version of a projection, and the number of a build of that version, from 1."""
-
-    version: int
-    number: int
-
-    @property
-    def key(self) -> int:
-        """The number that rows and checkpoint have as ``projection_version``."""
-        return self.version * NUMBERS + self.number
-
-    @classmethod
-    def of(cls, key: int) -> "Build":
-        """Return the build with *key*."""
-        return cls(*divmod(key, NUMBERS))
-
-
-class StoredProjection(Protocol):
-    """A projection stored in a table, with rows per build.
-
-    Raise *version* when the meaning of a row changes: readers then use only builds of the new version, while older
-    releases continue with theirs.
-    """
-
-    @property
-    def name(self) -> str:
-        """Its stable name, also in its checkpoints."""
-
-    @property
-    def version(self) -> int:
-        """The version of its meaning, from 1."""
-
-    @property
-    def keeps(self) -> str:
-        """A few words about its rows."""
-
-    @property
-    def code_digest(self) -> bytes:
-        """The digest of the code that makes its rows; a build that other code started is not continued."""
-
-    async def advance(self, build: int, *, after: int, limit: int) -> int | None:
-        """Fold up to *limit* events after position *after* into *build*; return the position reached.
-
-        Rows and checkpoint change in one transaction, only if the checkpoint is still at *after*. Return None, and
-        write nothing, if *build* does not exist any more. The number of reads and writes does not depend on the number
-        of sessions on the page.
-        """
-
-    async def prune(self) -> int:
-        """Delete the rows of builds that do not exist any more; return how many."""
 
 
 class Builds:
@@ -129,7 +82,7 @@ class Builds:
         while (build := await self.catch_up(projection, progress=progress)) is not None:
             answer = await question(build)
             _, builds = await self.checkpoints()
-            if any(own.build == build for own in _own(projection, builds)):
+            if any(own.build == build for own in own_builds(projection, builds)):
                 return answer
         return empty
 
@@ -194,7 +147,7 @@ class Builds:
         page: int,
     ) -> "Rebuilt":
         resumable = next(
-            (checkpoint for checkpoint in _own(projection, builds) if _resumable(projection, checkpoint)), None
+            (checkpoint for checkpoint in own_builds(projection, builds) if is_resumable(projection, checkpoint)), None
         )
         build = resumable.build if resumable else next_build(projection, builds).key
         resumed_at = resumable.position if resumable else 0
@@ -229,7 +182,7 @@ class Builds:
                     new = await projection.advance(build, after=reached, limit=page)
                 else:
                     await asyncio.sleep(_POLL_S)
-                    new = _position(projection, build, (await self.checkpoints())[1])
+                    new = position_of(projection, build, (await self.checkpoints())[1])
                 if new is None:
                     return None
                 reached = new
@@ -248,13 +201,6 @@ class Rebuilt(NamedTuple):
     position: int
     resumed_at: int
     replaced: tuple[Build, ...]
-
-
-def live_build(
-    projection: type[StoredProjection] | StoredProjection, builds: Iterable[Checkpoint]
-) -> Checkpoint | None:
-    """Return the build that readers of *projection* use: the live one of its version."""
-    return next((checkpoint for checkpoint in _own(projection, builds) if checkpoint.status == "live"), None)
 
 
 async def live_builds(
@@ -287,47 +233,3 @@ async def still_exist(store: Store, projection: str, builds: Mapping[UUID, int])
         any((existing.projection, existing.build) == (projection, build) for existing in known[namespace_id][1])
         for namespace_id, build in builds.items()
     )
-
-
-def next_build(projection: StoredProjection, builds: Iterable[Checkpoint]) -> Build:
-    """Return the next free build; numbers start again after the last."""
-    used = {Build.of(checkpoint.build).number for checkpoint in _own(projection, builds)}
-    number = max(used, default=0) % (NUMBERS - 1) + 1
-    while number in used:
-        number = number % (NUMBERS - 1) + 1
-    return Build(projection.version, number)
-
-
-def replaced_builds(
-    projection: StoredProjection, builds: Sequence[Checkpoint], build: int, *, now: datetime
-) -> Sequence[int]:
-    """Return the builds that *build* replaces when it becomes live.
-
-    These are the build that readers used before, unfinished builds of other code, and builds of older versions that no
-    reader has caught up for a week.
-    """
-    own = [checkpoint.build for checkpoint in _own(projection, builds) if not _resumable(projection, checkpoint)]
-    retired = [
-        checkpoint.build
-        for checkpoint in builds
-        if checkpoint.projection == projection.name
-        and Build.of(checkpoint.build).version < projection.version
-        and checkpoint.updated_at < now - _RETIRED_AFTER
-    ]
-    return [key for key in (*own, *retired) if key != build]
-
-
-def _own(projection: type[StoredProjection] | StoredProjection, builds: Iterable[Checkpoint]) -> list[Checkpoint]:
-    return [
-        checkpoint
-        for checkpoint in builds
-        if checkpoint.projection == projection.name and Build.of(checkpoint.build).version == projection.version
-    ]
-
-
-def _position(projection: StoredProjection, build: int, builds: Iterable[Checkpoint]) -> int | None:
-    return next((known.position for known in _own(projection, builds) if known.build == build), None)
-
-
-def _resumable(projection: StoredProjection, checkpoint: Checkpoint) -> bool:
-    return checkpoint.status == "building" and checkpoint.code_digest == projection.code_digest

@@ -10,7 +10,8 @@ from typing import Literal
 import msgspec
 
 from ledger.errors import InvalidInput
-from ledger.stored_projections.builds import Build, Builds, Rebuilt, StoredProjection
+from ledger.stored_projections.build_choice import Build, StoredProjection
+from ledger.stored_projections.builds import Builds, Rebuilt
 
 
 class BuildStatus(msgspec.Struct, frozen=True, kw_only=True):

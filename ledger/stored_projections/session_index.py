@@ -17,6 +17,7 @@ from ledger.states.batched_reads import BatchedReads
 from ledger.states.fold_results import fold_digest
 from ledger.states.loading import States
 from ledger.stored_projections.builds import Builds
+from ledger.stored_projections.catch_ups import BuildProgress, silent
 from ledger.stored_projections.pages import read_page
 from ledger.stored_projections.session_rows import next_row, row_of, unreadable_row
 
@@ -62,9 +63,19 @@ class SessionIndex:
         return await self._store.session_index.prune(self._namespace_id)
 
     async def sessions(
-        self, *, user_id: str | None, after: tuple[datetime, UUID] | None, limit: int, life: LifeFilter | None = None
+        self,
+        *,
+        user_id: str | None,
+        after: tuple[datetime, UUID] | None,
+        limit: int,
+        life: LifeFilter | None = None,
+        progress: BuildProgress = silent,
     ) -> list[IndexedSession]:
-        """Return sessions newest first, as of the newest event of the namespace."""
+        """Return sessions newest first, as of the newest event of the namespace.
+
+        Raises:
+            IndexBehind: the index was not caught up in time.
+        """
         nothing: Sequence[IndexedSession] = ()
 
         async def listed(build: int) -> Sequence[IndexedSession]:
@@ -72,7 +83,7 @@ class SessionIndex:
                 self._namespace_id, build, user_id=user_id, life=life, after=after, limit=limit
             )
 
-        rows = await self._builds.read(self, listed, empty=nothing)
+        rows = await self._builds.read(self, listed, empty=nothing, progress=progress)
         # this release may read what an older one could not
         return await self._reads.gather(self._read_again(row) for row in rows)
 

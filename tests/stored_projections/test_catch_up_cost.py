@@ -10,7 +10,7 @@ from ledger.jobs import index as job_index
 from ledger.memory import MemoryLedger
 from ledger.search import index as search_index
 from ledger.states.loading import States
-from ledger.stored_projections.builds import Build, StoredProjection
+from ledger.stored_projections.build_choice import Build, StoredProjection
 from ledger.stores.in_memory import InMemoryStore
 from tests.support.counting_store import CountingStore
 from tests.support.ledgers import ledger_over

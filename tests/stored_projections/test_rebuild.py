@@ -22,7 +22,7 @@ from ledger.ports import Store
 from ledger.ports.session_index import IndexedSession
 from ledger.ports.stored_projections import Checkpoint
 from ledger.stored_projections import builds
-from ledger.stored_projections.builds import Build, next_build, replaced_builds
+from ledger.stored_projections.build_choice import Build, next_build, replaced_builds
 from ledger.stored_projections.session_index import SessionIndex
 from ledger.stored_projections.session_rows import row_of
 from ledger.stores.postgres import PostgresStore

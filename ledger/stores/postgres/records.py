@@ -47,7 +47,7 @@ class PostgresRecords(RecordReader):
         language: str,
     ) -> int | None:
         embeds = await self.stores_embeddings()
-        async with self._pool.transaction(namespace_id) as connection:
+        async with self._pool.transaction(namespace_id, takes_time=True) as connection:
             reached = await locked_position(connection, namespace_id, RECORDS_PROJECTION, build)
             if reached != after:
                 return reached

@@ -42,7 +42,7 @@ class PostgresSearchIndex:
         language: str,
     ) -> int | None:
         embeds = await self.stores_embeddings()
-        async with self._pool.transaction(namespace_id) as connection:
+        async with self._pool.transaction(namespace_id, takes_time=True) as connection:
             reached = await locked_position(connection, namespace_id, SEARCH, build)
             if reached != after:
                 return reached
