@@ -7,19 +7,19 @@ from ledger.ids import Stream, namespace_id
 from ledger.ports import Store
 
 
-class SessionPage(NamedTuple):
+class PageOfSessions(NamedTuple):
     """The events of sessions up to *position*, oldest first; those of other streams are left out (trust R-1)."""
 
     position: int
     sessions: dict[Stream, list[StoredEvent]]
 
 
-async def read_page(store: Store, namespace: str, *, after: int, limit: int) -> SessionPage:
+async def read_page(store: Store, namespace: str, *, after: int, limit: int) -> PageOfSessions:
     """Return the page of up to *limit* events after position *after*, in two reads, however many sessions it has."""
     own = namespace_id(namespace)
     events = await store.events.read_namespace(own, after=after, limit=limit)
     if not events:
-        return SessionPage(after, {})
+        return PageOfSessions(after, {})
     by_id: dict[int, list[StoredEvent]] = {}  # by the id's number, which hashes at once
     for event in events:
         by_id.setdefault(event.stream_id.int, []).append(event)
@@ -30,4 +30,4 @@ async def read_page(store: Store, namespace: str, *, after: int, limit: int) -> 
         for stream_id in ids
         if not names[stream_id][1].startswith("/")
     }
-    return SessionPage(events[-1].position, sessions)
+    return PageOfSessions(events[-1].position, sessions)

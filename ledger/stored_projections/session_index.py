@@ -1,13 +1,13 @@
 """The list of sessions: a stored projection, caught up by each reader before it reads (design §6)."""
 
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from ledger.codec import decode
-from ledger.errors import Unreadable
+from ledger.errors import LogCorrupted, Unreadable
 from ledger.events import StoredEvent
 from ledger.ids import Stream, namespace_id
 from ledger.ports import Store
@@ -51,9 +51,16 @@ class SessionIndex:
         page = await read_page(self._store, self._namespace, after=after, limit=limit)
         older = [stream.stream_id for stream, events in page.sessions.items() if events[0].version > 1]
         before = await self._store.session_index.rows(self._namespace_id, build, older) if older else {}
-        rows = await self._reads.gather(
-            self._next(stream, before.get(stream.stream_id), events) for stream, events in page.sessions.items()
-        )
+        rows: list[IndexedSession] = []
+        others: list[Coroutine[Any, Any, IndexedSession]] = []
+        for stream, events in page.sessions.items():
+            old = before.get(stream.stream_id)
+            row = _row_without_state(stream, old, events)
+            if row is not None:
+                rows.append(row)
+            else:
+                others.append(self._row_of_state(stream, old, events))
+        rows += await self._reads.gather(others)
         return await self._store.session_index.save(
             self._namespace_id, build, rows, after=after, position=page.position
         )
@@ -91,13 +98,11 @@ class SessionIndex:
         """Return the build to read, as of the namespace's newest event; 0 if the namespace has no events."""
         return await self._builds.catch_up(self) or 0
 
-    async def _next(
+    async def _row_of_state(
         self, stream: Stream, before: IndexedSession | None, events: Sequence[StoredEvent]
     ) -> IndexedSession:
-        """Return the row of a session after *events*."""
         try:
-            row = next_row(stream, before, map(decode, events))
-            return row_of(stream, await self._states.current(stream)) if row is None else row
+            return row_of(stream, await self._states.current(stream))
         except Unreadable:
             return unreadable_row(stream, before, events)
 
@@ -109,3 +114,12 @@ class SessionIndex:
             return row_of(stream, await self._states.current(stream))
         except Unreadable:
             return row
+
+
+def _row_without_state(
+    stream: Stream, before: IndexedSession | None, events: Sequence[StoredEvent]
+) -> IndexedSession | None:
+    try:
+        return next_row(stream, before, map(decode, events))
+    except LogCorrupted:
+        return None

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
@@ -43,8 +44,8 @@ class PostgresSessionIndex:
             if reached != after:
                 return reached
             if rows:
-                columns = {name: [getattr(row, name) for row in rows] for name in _NAMES}
-                await connection.execute(_PUT, {"namespace_id": namespace_id, "build": build, **columns})
+                page = msgspec.json.encode(rows).decode()
+                await connection.execute(_PUT, {"namespace_id": namespace_id, "build": build, "rows": page})
             await connection.execute(moved_on(namespace_id, SESSION_INDEX, build, position))
             return position
 

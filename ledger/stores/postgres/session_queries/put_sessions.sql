@@ -6,14 +6,10 @@ INSERT INTO ledger.session_index AS i (
 SELECT
     :namespace_id, :build, g.stream_id, g.user_id, g.session_id, g.version, g.status, g.created_at, g.updated_at,
     g.expires_at, g.entries, g.active, g.summaries, g.total_tokens, g.active_tokens
-FROM unnest(
-    CAST(:stream_id AS uuid[]), CAST(:user_id AS text[]), CAST(:session_id AS text[]), CAST(:version AS bigint[]),
-    CAST(:status AS text[]), CAST(:created_at AS timestamptz[]), CAST(:updated_at AS timestamptz[]),
-    CAST(:expires_at AS timestamptz[]), CAST(:entries AS bigint[]), CAST(:active AS bigint[]),
-    CAST(:summaries AS bigint[]), CAST(:total_tokens AS bigint[]), CAST(:active_tokens AS bigint[])
-) AS g (
-    stream_id, user_id, session_id, version, status, created_at, updated_at, expires_at, entries, active, summaries,
-    total_tokens, active_tokens
+FROM json_to_recordset(CAST(:rows AS json)) AS g (
+    stream_id uuid, user_id text, session_id text, version bigint, status text, created_at timestamptz,
+    updated_at timestamptz, expires_at timestamptz, entries bigint, active bigint, summaries bigint,
+    total_tokens bigint, active_tokens bigint
 )
 ON CONFLICT (namespace_id, projection_version, stream_id) DO UPDATE SET
     user_id = excluded.user_id, session_id = excluded.session_id, version = excluded.version,
