@@ -33,7 +33,7 @@ async def search(
     Texts added before the call are found, unless *catch_up* is false. The best score comes first, then the newest.
 
     Raises:
-        InvalidInput: *query* is blank, a number is out of bounds, or a name is not valid.
+        InvalidInput: a number is out of bounds, or a name is not valid.
         SessionNotFound: the session has no events.
         Unavailable: the database, or the extra ``knowledge``, is missing.
     """
@@ -41,8 +41,6 @@ async def search(
     handle.services.check_open()
     if not isinstance(query, str):
         raise InvalidInput("wrong_type", "must be text", field="query")
-    if not query.strip():
-        raise InvalidInput("blank_query", "must not be empty or blank; give the words to search for", field="query")
     check_integer(top_k, field="top_k", code="bad_limit", least=1, most=MOST_FOUND)
     check_integer(around, field="around", code="bad_limit", least=0, most=MOST_AROUND)
     check_flag(include_erased, field="include_erased")

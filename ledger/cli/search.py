@@ -9,6 +9,7 @@ from rich.text import Text
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import UserOption, opened
 from ledger.cli.output import STYLES, one_line
+from ledger.errors import InvalidInput
 from ledger.json_models.searching import HitsShape
 from ledger.search.finder import SearchResult
 from projections.prompts import label
@@ -31,6 +32,8 @@ def search(
 ) -> None:
     """Search everything that was ever said, in the window or not, and the summaries."""
     opts = options()
+    if not query.strip():  # a slip on the command line; to a program, no words are words that nothing matches
+        raise InvalidInput("blank_query", "must not be empty or blank; give the words to search for", field="query")
 
     async def work() -> list[SearchResult]:
         async with opened(opts) as ledger:

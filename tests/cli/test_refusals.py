@@ -138,6 +138,7 @@ BAD_ARGUMENTS: dict[str, tuple[list[str], str]] = {
     "a text and a file": (["add", "s", "hello", "--file", "x"], "TEXT"),
     "an empty text": (["add", "s", ""], "content: must not be empty"),
     "a blank text": (["add", "s", " \n"], "content: must not be empty"),
+    "a blank search": (["search", " "], "query: must not be empty"),
     "a text that is no text": (["add", "s", "\udcff"], "valid Unicode"),
     "a role that is none": (["add", "s", "x", "--role", "System"], "role: must be user"),
     "a kind that is none": (["add", "s", "x", "--kind", "note"], "kind: must be one of"),

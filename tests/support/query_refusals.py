@@ -86,7 +86,6 @@ QUERIES: dict[str, Refusal] = {
     "a search in an unknown session": Refusal(
         lambda ledger: ledger.search("x", session_id="nobody"), SessionNotFound, "session_not_found"
     ),
-    "a search for nothing": Refusal(lambda ledger: ledger.search(" "), InvalidInput, "blank_query", "query"),
     "what_if that guesses": Refusal(
         lambda ledger: ledger.what_if("s", on_miss="guess"),  # type: ignore[arg-type]
         InvalidInput,
