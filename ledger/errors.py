@@ -245,7 +245,7 @@ class IndexBehind(Unavailable, code="index_behind"):
 
 
 class UnsafeDatabase(Unavailable, code="unsafe_database"):
-    """With a setting of this server, an acknowledged append could be lost."""
+    """This server is not supported, or with its settings an acknowledged append could be lost."""
 
 
 class MigrationNeeded(Unavailable, code="migration_needed"):

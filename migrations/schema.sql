@@ -626,7 +626,8 @@ BEGIN
     ) AS head
     WHERE s.namespace_id = p_namespace_id AND s.stream_id = head.stream_id;
 
-    UPDATE namespaces n SET last_position = e_position[cardinality(e_position)]
+    v_last := e_position[cardinality(e_position)];
+    UPDATE namespaces n SET last_position = v_last
     WHERE n.namespace_id = p_namespace_id;
     RETURN cardinality(e_position);
 END
@@ -636,10 +637,10 @@ $$;
 ALTER FUNCTION ledger.restore_events(p_namespace_id uuid, e_position bigint[], e_version bigint[], e_stream_id uuid[], e_user_id text[], e_session_id text[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_recorded_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_payload_digest bytea[], e_hash bytea[], e_bytes bytea[]) OWNER TO ledger_owner;
 
 --
--- Name: search(integer, text, text, text[], uuid, text, text, boolean, integer); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+-- Name: search(uuid, integer, text, text, text[], uuid, text, text, boolean, integer); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE FUNCTION ledger.search(p_projection_version integer, p_language text, p_query text, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer) RETURNS TABLE(stream_id uuid, version bigint, kind text, piece integer, "position" bigint, first_character integer, characters integer, user_id text, session_id text, score double precision)
+CREATE FUNCTION ledger.search(p_namespace_id uuid, p_projection_version integer, p_language text, p_query text, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer) RETURNS TABLE(stream_id uuid, version bigint, kind text, piece integer, "position" bigint, first_character integer, characters integer, user_id text, session_id text, score double precision)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'ledger', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
@@ -649,7 +650,6 @@ CREATE FUNCTION ledger.search(p_projection_version integer, p_language text, p_q
 DECLARE
     c_candidates CONSTANT bigint := 2000;
     c_words CONSTANT integer := 32;
-    v_namespaces uuid[] := string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[];
     v_total double precision;
     v_average double precision;
     v_lexemes tsquery[];
@@ -658,16 +658,17 @@ DECLARE
     v_all tsquery;
     v_any tsquery;
 BEGIN
+    PERFORM set_config('ledger.namespace', p_namespace_id::text, true);
     SELECT sum(t.pieces), sum(t.words)::double precision / nullif(sum(t.pieces), 0) INTO v_total, v_average
         FROM search_terms t
-        WHERE t.namespace_id = ANY (v_namespaces) AND t.projection_version = p_projection_version AND t.lexeme = '';
+        WHERE t.namespace_id = p_namespace_id AND t.projection_version = p_projection_version AND t.lexeme = '';
     IF v_total IS NULL THEN
         RETURN;
     END IF;
     WITH known AS (
         SELECT w.lexeme, sum(t.pieces)::double precision AS pieces
         FROM unnest(tsvector_to_array(to_tsvector(p_language::regconfig, p_query))) AS w (lexeme)
-        JOIN search_terms t ON t.namespace_id = ANY (v_namespaces) AND t.projection_version = p_projection_version
+        JOIN search_terms t ON t.namespace_id = p_namespace_id AND t.projection_version = p_projection_version
             AND t.lexeme = w.lexeme
         GROUP BY w.lexeme
         ORDER BY pieces, w.lexeme
@@ -704,7 +705,7 @@ BEGIN
                 CROSS JOIN LATERAL (SELECT ts_rank(v.vector, w.lexeme) * 16.4493406685::double precision AS h) AS f
                 WHERE f.h > 0.01
             ) AS s
-            WHERE e.namespace_id = ANY (v_namespaces) AND e.projection_version = p_projection_version
+            WHERE e.namespace_id = p_namespace_id AND e.projection_version = p_projection_version
                 AND e.vector @@ v_any AND e.kind = ANY (p_kinds)
                 AND (p_include_erased OR NOT e.erased)
                 AND (p_stream_id IS NULL OR e.stream_id = p_stream_id)
@@ -719,7 +720,7 @@ END
 $$;
 
 
-ALTER FUNCTION ledger.search(p_projection_version integer, p_language text, p_query text, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer) OWNER TO ledger_owner;
+ALTER FUNCTION ledger.search(p_namespace_id uuid, p_projection_version integer, p_language text, p_query text, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer) OWNER TO ledger_owner;
 
 --
 -- Name: search_records(uuid[], integer[], text, text, integer); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
@@ -733,18 +734,18 @@ CREATE FUNCTION ledger.search_records(p_namespaces uuid[], p_builds integer[], p
     AS $$
 #variable_conflict use_column
 DECLARE
-    v_permitted uuid[] := string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[];
     v_total double precision;
     v_words tsquery[];
     v_weights double precision[];
     v_all double precision;
     v_any tsquery;
 BEGIN
+    PERFORM set_config('ledger.namespace', array_to_string(p_namespaces, ','), true);
     SELECT count(*) INTO v_total
         FROM records r
         JOIN unnest(p_namespaces, p_builds) AS b (namespace, build) ON r.namespace_id = b.namespace
             AND r.projection_version = b.build
-        WHERE r.live AND b.namespace = ANY (v_permitted);
+        WHERE r.namespace_id = ANY (p_namespaces) AND r.live;
     WITH asked AS (
         SELECT '''' || replace(replace(w.lexeme, '\', '\\'), '''', '''''') || '''' AS word
         FROM unnest(tsvector_to_array(to_tsvector(p_language::regconfig, p_query))) AS w (lexeme)
@@ -758,7 +759,7 @@ BEGIN
             FROM records r
             JOIN unnest(p_namespaces, p_builds) AS b (namespace, build) ON r.namespace_id = b.namespace
                 AND r.projection_version = b.build
-            WHERE r.live AND b.namespace = ANY (v_permitted) AND r.vector @@ a.word::tsquery
+            WHERE r.namespace_id = ANY (p_namespaces) AND r.live AND r.vector @@ a.word::tsquery
         ) AS n
     )
     SELECT array_agg(c.word::tsquery), array_agg(c.weight), sum(c.weight), string_agg(c.word, ' | ')::tsquery
@@ -775,7 +776,7 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT sum(w.weight) AS found FROM unnest(v_words, v_weights) AS w (word, weight) WHERE r.vector @@ w.word
         ) AS s
-        WHERE r.live AND b.namespace = ANY (v_permitted) AND r.vector @@ v_any;
+        WHERE r.namespace_id = ANY (p_namespaces) AND r.live AND r.vector @@ v_any;
 END
 $$;
 
@@ -1956,11 +1957,11 @@ REVOKE ALL ON FUNCTION ledger.restore_events(p_namespace_id uuid, e_position big
 
 
 --
--- Name: FUNCTION search(p_projection_version integer, p_language text, p_query text, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer); Type: ACL; Schema: ledger; Owner: ledger_owner
+-- Name: FUNCTION search(p_namespace_id uuid, p_projection_version integer, p_language text, p_query text, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer); Type: ACL; Schema: ledger; Owner: ledger_owner
 --
 
-REVOKE ALL ON FUNCTION ledger.search(p_projection_version integer, p_language text, p_query text, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ledger.search(p_projection_version integer, p_language text, p_query text, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer) TO ledger_app;
+REVOKE ALL ON FUNCTION ledger.search(p_namespace_id uuid, p_projection_version integer, p_language text, p_query text, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.search(p_namespace_id uuid, p_projection_version integer, p_language text, p_query text, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer) TO ledger_app;
 
 
 --

@@ -55,7 +55,8 @@ BEGIN
     ) AS head
     WHERE s.namespace_id = p_namespace_id AND s.stream_id = head.stream_id;
 
-    UPDATE namespaces n SET last_position = e_position[cardinality(e_position)]
+    v_last := e_position[cardinality(e_position)];
+    UPDATE namespaces n SET last_position = v_last
     WHERE n.namespace_id = p_namespace_id;
     RETURN cardinality(e_position);
 END

@@ -1,9 +1,10 @@
--- Finds pieces that contain any word of a query, best first, in the namespaces of the setting (trust D-7).
+-- Finds pieces of a namespace that contain any word of a query, best first (trust D-7).
 --
 -- The score is BM25: rare words weigh more, repetitions add less and less, and long pieces score lower. ts_rank of one
 -- word is (1 + 1/4 + 1/9 + …)/16.449 over its occurrences, which replaces the term frequency. In a large namespace only
 -- the rarest words select candidates, as long as these are few; all words score them.
 CREATE FUNCTION ledger.search(
+    p_namespace_id uuid,
     p_projection_version integer,
     p_language text,
     p_query text,
@@ -26,7 +27,6 @@ AS $$
 DECLARE
     c_candidates CONSTANT bigint := 2000;
     c_words CONSTANT integer := 32;
-    v_namespaces uuid[] := string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[];
     v_total double precision;
     v_average double precision;
     v_lexemes tsquery[];
@@ -35,16 +35,17 @@ DECLARE
     v_all tsquery;
     v_any tsquery;
 BEGIN
+    PERFORM set_config('ledger.namespace', p_namespace_id::text, true);
     SELECT sum(t.pieces), sum(t.words)::double precision / nullif(sum(t.pieces), 0) INTO v_total, v_average
         FROM search_terms t
-        WHERE t.namespace_id = ANY (v_namespaces) AND t.projection_version = p_projection_version AND t.lexeme = '';
+        WHERE t.namespace_id = p_namespace_id AND t.projection_version = p_projection_version AND t.lexeme = '';
     IF v_total IS NULL THEN
         RETURN;
     END IF;
     WITH known AS (
         SELECT w.lexeme, sum(t.pieces)::double precision AS pieces
         FROM unnest(tsvector_to_array(to_tsvector(p_language::regconfig, p_query))) AS w (lexeme)
-        JOIN search_terms t ON t.namespace_id = ANY (v_namespaces) AND t.projection_version = p_projection_version
+        JOIN search_terms t ON t.namespace_id = p_namespace_id AND t.projection_version = p_projection_version
             AND t.lexeme = w.lexeme
         GROUP BY w.lexeme
         ORDER BY pieces, w.lexeme
@@ -81,7 +82,7 @@ BEGIN
                 CROSS JOIN LATERAL (SELECT ts_rank(v.vector, w.lexeme) * 16.4493406685::double precision AS h) AS f
                 WHERE f.h > 0.01
             ) AS s
-            WHERE e.namespace_id = ANY (v_namespaces) AND e.projection_version = p_projection_version
+            WHERE e.namespace_id = p_namespace_id AND e.projection_version = p_projection_version
                 AND e.vector @@ v_any AND e.kind = ANY (p_kinds)
                 AND (p_include_erased OR NOT e.erased)
                 AND (p_stream_id IS NULL OR e.stream_id = p_stream_id)

@@ -1,4 +1,4 @@
--- Finds records that contain any word of a query, in the given builds of the namespaces of the setting (trust D-7).
+-- Finds records that contain any word of a query, in the given builds of the given namespaces (trust D-7).
 -- Rare words weigh more; the score is the share of the query's total weight that a record's words have, 1 with all.
 -- Of a long query only the longest words are searched.
 CREATE FUNCTION ledger.search_records(
@@ -15,18 +15,18 @@ SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
-    v_permitted uuid[] := string_to_array(nullif(current_setting('ledger.namespace', true), ''), ',')::uuid[];
     v_total double precision;
     v_words tsquery[];
     v_weights double precision[];
     v_all double precision;
     v_any tsquery;
 BEGIN
+    PERFORM set_config('ledger.namespace', array_to_string(p_namespaces, ','), true);
     SELECT count(*) INTO v_total
         FROM records r
         JOIN unnest(p_namespaces, p_builds) AS b (namespace, build) ON r.namespace_id = b.namespace
             AND r.projection_version = b.build
-        WHERE r.live AND b.namespace = ANY (v_permitted);
+        WHERE r.namespace_id = ANY (p_namespaces) AND r.live;
     WITH asked AS (
         SELECT '''' || replace(replace(w.lexeme, '\', '\\'), '''', '''''') || '''' AS word
         FROM unnest(tsvector_to_array(to_tsvector(p_language::regconfig, p_query))) AS w (lexeme)
@@ -40,7 +40,7 @@ BEGIN
             FROM records r
             JOIN unnest(p_namespaces, p_builds) AS b (namespace, build) ON r.namespace_id = b.namespace
                 AND r.projection_version = b.build
-            WHERE r.live AND b.namespace = ANY (v_permitted) AND r.vector @@ a.word::tsquery
+            WHERE r.namespace_id = ANY (p_namespaces) AND r.live AND r.vector @@ a.word::tsquery
         ) AS n
     )
     SELECT array_agg(c.word::tsquery), array_agg(c.weight), sum(c.weight), string_agg(c.word, ' | ')::tsquery
@@ -57,6 +57,6 @@ BEGIN
         CROSS JOIN LATERAL (
             SELECT sum(w.weight) AS found FROM unnest(v_words, v_weights) AS w (word, weight) WHERE r.vector @@ w.word
         ) AS s
-        WHERE r.live AND b.namespace = ANY (v_permitted) AND r.vector @@ v_any;
+        WHERE r.namespace_id = ANY (p_namespaces) AND r.live AND r.vector @@ v_any;
 END
 $$;

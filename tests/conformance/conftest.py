@@ -1,7 +1,9 @@
 """The configurations that the suite runs over."""
 
 from collections.abc import AsyncIterator, Iterator
+from typing import Any, Final
 
+import psycopg
 import pytest
 
 from ledger.ids import Stream
@@ -9,6 +11,11 @@ from ledger.ports import Store
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
 from tests.support.databases import Server
+from tests.support.routable_sql import breaches, tables
+
+TABLES: Final = tables()
+#: Not there yet.
+OPEN: Final = ("ledger.projection_checkpoints", "ledger.jobs", "ledger.search_embeddings")
 
 #: Name of a configuration → fixtures of its server and database, and whether appends share commits.
 CONFIGURATIONS = {
@@ -58,3 +65,19 @@ def stream(namespace: str) -> Stream:
 def other(namespace: str) -> Stream:
     """Another session of the same namespace."""
     return Stream.of(namespace, "session-2")
+
+
+@pytest.fixture(autouse=True)
+def _statements_can_be_routed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let a test fail that sends a statement for which nobody could tell the server of its namespace (trust D-14)."""
+    execute = psycopg.AsyncCursor.execute
+    sent: set[str] = set()
+
+    async def watched(cursor: Any, query: Any, *values: Any, **options: Any) -> Any:
+        sent.add(query if isinstance(query, str) else str(query))
+        return await execute(cursor, query, *values, **options)
+
+    monkeypatch.setattr(psycopg.AsyncCursor, "execute", watched)
+    yield
+    found = {each: breaches(" ".join(each.split()), TABLES) for each in sent if not any(name in each for name in OPEN)}
+    assert {statement: wrong for statement, wrong in found.items() if wrong} == {}

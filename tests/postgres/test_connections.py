@@ -1,5 +1,6 @@
 """Connections: who may open them, and on which servers. Source: trust P-2, D-9, D-10."""
 
+import asyncio
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -121,3 +122,33 @@ async def test_a_server_too_old_is_refused(
     monkeypatch.setattr(connections, "OLDEST_SERVER", 990_000)
     with pytest.raises(UnsafeDatabase, match="15 or newer"):
         await PostgresStore.open(server.target(shared_database))
+
+
+#: Refuse every append, and count them: a sequence does not go back.
+_REFUSE = """
+    CREATE SEQUENCE public.attempts;
+    GRANT USAGE ON SEQUENCE public.attempts TO PUBLIC;
+    CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        PERFORM nextval('public.attempts');
+        RAISE EXCEPTION 'not here' USING ERRCODE = '{}';
+    END $$;
+    CREATE TRIGGER refuse BEFORE UPDATE ON ledger.streams FOR EACH ROW EXECUTE FUNCTION public.refuse();
+"""
+
+
+@pytest.mark.parametrize("state", ["0A000", "42702"])
+async def test_a_statement_that_the_server_does_not_support_is_not_tried_again(
+    state: str, server: Server, fresh_database: str, stream: Stream
+) -> None:
+    """trust R-7: also not each request of a batch by itself."""
+    async with opened(server.target(fresh_database)) as store:
+        await append(store, stream, an_event())
+        with server.superuser(fresh_database) as mighty:
+            mighty.execute(_REFUSE.format(state))
+            appends = [append(store, stream, an_event()) for _ in range(20)]
+            answers = await asyncio.gather(*appends, return_exceptions=True)
+            (attempts,) = mighty.execute("SELECT last_value FROM public.attempts").fetchone() or (0,)
+        assert [type(answer) for answer in answers] == [UnsafeDatabase] * 20
+        assert str(answers[0]).startswith("this server is not supported")
+        assert int(str(attempts)) < 10

@@ -1,4 +1,4 @@
-"""Search sees the namespaces of the setting only, though its function may read all. Source: trust D-7, P-10."""
+"""Search sees the namespace it is given only, though its function may read all. Source: trust D-7, P-10."""
 
 import asyncio
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ OURS = Stream.of("ours", "session-1")
 THEIRS = Stream.of("theirs", "session-1")
 CALL = """
 SELECT version
-FROM ledger.search(%s, 'simple', %s, ARRAY['entry', 'summary', 'knowledge'], %s, NULL, NULL, true, 10)
+FROM ledger.search(%s, 100001, 'simple', %s, ARRAY['entry', 'summary', 'knowledge'], %s, NULL, NULL, true, 10)
 """
 
 
@@ -45,22 +45,19 @@ def login(server: Server, database: str, app_login: str) -> Iterator[psycopg.Con
 
 
 def found(
-    connection: psycopg.Connection[tuple[object, ...]], *namespaces: Stream, query: str, session: Stream | None = None
+    connection: psycopg.Connection[tuple[object, ...]], namespace: Stream, query: str, session: Stream | None = None
 ) -> int:
-    ids = ",".join(str(stream.namespace_id) for stream in namespaces)
-    connection.execute("SELECT set_config('ledger.namespace', %s, true)", (ids,))
-    build = 100_001  # the first build of the first version, language simple
-    return len(connection.execute(CALL, (build, query, session.stream_id if session else None)).fetchall())
+    """Search in the first build of the first version."""
+    values = (namespace.namespace_id, query, session.stream_id if session else None)
+    return len(connection.execute(CALL, values).fetchall())
 
 
-def test_only_the_namespaces_of_the_setting_are_searched(login: psycopg.Connection[tuple[object, ...]]) -> None:
-    assert found(login, OURS, query="walnut") == 1
-    assert found(login, OURS, query="theirs") == 0
-    assert found(login, OURS, query="walnut", session=THEIRS) == 0, "nor by the id of their session"
-    assert found(login, OURS, THEIRS, query="walnut") == 2, "the control: a list of namespaces shows both"
-    assert found(login, Stream.of("nobody's", "s"), query="walnut") == 0
-    login.commit()
-    assert login.execute(CALL, (100_001, "walnut", None)).fetchall() == [], "the setting ends with its transaction"
+def test_only_the_given_namespace_is_searched(login: psycopg.Connection[tuple[object, ...]]) -> None:
+    assert found(login, OURS, "walnut") == 1
+    assert found(login, OURS, "theirs") == 0
+    assert found(login, OURS, "walnut", session=THEIRS) == 0, "nor by the id of their session"
+    assert found(login, THEIRS, "theirs") == 1, "the control: they have the word"
+    assert found(login, Stream.of("nobody's", "s"), "walnut") == 0
 
 
 def test_words_and_their_counts_are_behind_row_security(login: psycopg.Connection[tuple[object, ...]]) -> None:
@@ -81,7 +78,7 @@ def test_nobody_else_may_call_it(server: Server, database: str) -> None:
         psycopg.connect(server.url_of(login, database)) as connection,
         pytest.raises(psycopg.errors.InsufficientPrivilege),
     ):
-        connection.execute(CALL, (100_001, "walnut", None))
+        connection.execute(CALL, (OURS.namespace_id, "walnut", None))
 
 
 def test_the_index_of_words_is_used(server: Server, database: str) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 import psycopg
 from sqlalchemy import exc
@@ -14,7 +15,12 @@ from ledger.errors import (
     MigrationNeeded,
     NotAllowed,
     StorageFull,
+    UnsafeDatabase,
 )
+
+#: A statement of ours that the server does not know how to run, as a distributed PostgreSQL may not: sent again, it
+#: would be refused again.
+_UNSUPPORTED: Final = frozenset({"0A000", "42702"})
 
 
 @contextmanager
@@ -44,6 +50,10 @@ def ledger_error(fault: BaseException | None) -> LedgerError:
             return StorageFull("the database has no space left and nothing was written; free space and try again")
         case "22003" | "22021" | "22P02" | "22P05" | "23514" | "54000":
             return InvalidInput("refused_by_database", "the database cannot hold a value of this request")
+        case _ if state in _UNSUPPORTED:
+            return UnsafeDatabase(
+                f"this server is not supported: it refuses a statement ({state}); use PostgreSQL 15 to 18"
+            )
         case "" if isinstance(fault, psycopg.ProgrammingError):  # the driver's own, before anything was sent
             message = "must be a PostgreSQL URL such as postgresql://user:password@host/database"
             return InvalidInput("bad_database_url", message, field="database_url")
@@ -68,6 +78,11 @@ def outcome_unknown(fault: psycopg.Error) -> bool:
 def is_passing(fault: psycopg.Error) -> bool:
     """Return whether the server is only busy for now: full, read-only or locked (trust R-7)."""
     return fault.sqlstate in {"25006", "53300", "55P03"}
+
+
+def is_unsupported(fault: psycopg.Error) -> bool:
+    """Return whether the server cannot run our statement, now or later (trust R-7)."""
+    return fault.sqlstate in _UNSUPPORTED
 
 
 def is_contention(fault: psycopg.Error) -> bool:
