@@ -4,15 +4,14 @@ import struct
 from hashlib import sha256
 from uuid import UUID
 
-from msgspec.structs import replace
-
 from ledger.events import NewEvent, StoredEvent
+from ledger.ids import Stream
 
 TAG = b"mledger/event/1\n"  # trust H-17: a changed frame gets a new tag
 ZERO_HASH = bytes(32)
 
-_PLACE = struct.Struct("!16s16sqq16s")
-_MIDDLE = struct.Struct("!hhqq")
+_PLACE = struct.Struct("!16s16s16sqq16sI")
+_MIDDLE = struct.Struct("!hhqqI")
 _LENGTH = struct.Struct("!I")
 
 
@@ -21,34 +20,31 @@ def frame(event: StoredEvent, previous_hash: bytes) -> bytes:
 
     ``payload_digest`` is not checked here; a verifier passes an event whose digest it computed again.
     """
-    type_ = event.type.encode()
-    actor = event.actor.encode()
-    return b"".join(
-        (
-            TAG,
-            _PLACE.pack(
-                event.namespace_id.bytes,
-                event.stream_id.bytes,
-                event.version,
-                event.position,
-                event.event_id.bytes,
-            ),
-            _LENGTH.pack(len(type_)),
-            type_,
-            _MIDDLE.pack(event.schema_version, event.codec, event.occurred_us, event.recorded_us),
-            _LENGTH.pack(len(actor)),
-            actor,
-            b"\x00" if event.key_id is None else b"\x01" + event.key_id.bytes,
-            event.key_commitment or ZERO_HASH,
-            event.payload_digest,
-            previous_hash,
-        )
+    return _frame(
+        event,
+        event.namespace_id,
+        event.stream_id,
+        event.version,
+        event.position,
+        event.recorded_us,
+        event.payload_digest,
+        previous_hash,
     )
 
 
 def event_hash(event: StoredEvent, previous_hash: bytes) -> bytes:
     """Return the hash of *event*, whose predecessor in the stream has *previous_hash*."""
     return sha256(frame(event, previous_hash)).digest()
+
+
+def hash_at(
+    new: NewEvent, stream: Stream, version: int, position: int, recorded_us: int, previous_hash: bytes
+) -> bytes:
+    """Return the hash of *new* at its place in the log, chained to *previous_hash*."""
+    digest = sha256(new.payload).digest()
+    return sha256(
+        _frame(new, stream.namespace_id, stream.stream_id, version, position, recorded_us, digest, previous_hash)
+    ).digest()
 
 
 def place(
@@ -62,7 +58,9 @@ def place(
     previous_hash: bytes,
 ) -> StoredEvent:
     """Return *new* at its place in the log, chained to *previous_hash*."""
-    unhashed = StoredEvent(
+    digest = sha256(new.payload).digest()
+    framed = _frame(new, namespace_id, stream_id, version, position, recorded_us, digest, previous_hash)
+    return StoredEvent(
         namespace_id,
         stream_id,
         version,
@@ -74,14 +72,39 @@ def place(
         new.occurred_us,
         recorded_us,
         new.actor,
-        sha256(new.payload).digest(),
-        ZERO_HASH,
+        digest,
+        sha256(framed).digest(),
         new.payload,
         new.item_id,
         new.key_id,
         new.key_commitment,
     )
-    return replace(unhashed, hash=event_hash(unhashed, previous_hash))
+
+
+def _frame(
+    event: NewEvent | StoredEvent,
+    namespace_id: UUID,
+    stream_id: UUID,
+    version: int,
+    position: int,
+    recorded_us: int,
+    digest: bytes,
+    previous_hash: bytes,
+) -> bytes:
+    type_ = event.type.encode()
+    actor = event.actor.encode()
+    return b"".join(
+        (
+            _PLACE.pack(TAG, namespace_id.bytes, stream_id.bytes, version, position, event.event_id.bytes, len(type_)),
+            type_,
+            _MIDDLE.pack(event.schema_version, event.codec, event.occurred_us, recorded_us, len(actor)),
+            actor,
+            b"\x00" if event.key_id is None else b"\x01" + event.key_id.bytes,
+            event.key_commitment or ZERO_HASH,
+            digest,
+            previous_hash,
+        )
+    )
 
 
 def request_hash(operation: str, body: bytes) -> bytes:

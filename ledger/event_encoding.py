@@ -29,7 +29,13 @@ def append_request(
 
 
 def stream_write(
-    stream: Stream, events: Sequence[Event], *, expected_version: int | None, clock: Clock, actor: str
+    stream: Stream,
+    events: Sequence[Event],
+    *,
+    expected_version: int | None,
+    items_after: int | None = None,
+    clock: Clock,
+    actor: str,
 ) -> StreamWrite:
     """Return the part of a request that appends *events* to one stream, with what the store must know about them."""
     digest: bytes | None = None
@@ -52,6 +58,7 @@ def stream_write(
         stream=stream,
         events=tuple(new_event(event, clock, actor) for event in events),
         expected_version=expected_version,
+        items_after=items_after,
         config_digest=digest,
         ended=ended,
         forked_from=forked_from,

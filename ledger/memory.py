@@ -93,7 +93,8 @@ class MemoryLedger:
 
         Other values come from the environment (see `settings`). *config* is the memory config of new sessions,
         *summarizer* writes the summaries of sessions that have no summarizer of their own, *embedder* makes search
-        by meaning possible.
+        by meaning possible. With *group_commit* concurrent writes share a commit; without it each commits alone, so
+        that many concurrent writers get a twentieth of the throughput or less.
 
         Raises:
             InvalidInput: an argument or a setting is wrong.

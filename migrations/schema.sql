@@ -51,243 +51,313 @@ CREATE DOMAIN ledger.stored_payload AS bytea
 ALTER DOMAIN ledger.stored_payload OWNER TO ledger_owner;
 
 --
--- Name: append(uuid, uuid[], text[], text[], uuid[], bytea[], boolean[], integer[], integer[], bigint[], bytea[], timestamp with time zone[], boolean[], uuid[], bigint[], integer[], integer[], uuid[], text[], smallint[], smallint[], timestamp with time zone[], text[], text[], uuid[], bytea[], bytea[], text[], bytea[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+-- Name: append(uuid, text, boolean, boolean, uuid[], text[], text[], uuid[], bytea[], integer[], integer[], bigint[], bigint[], bytea[], boolean[], uuid[], bigint[], integer[], uuid[], text[], smallint[], smallint[], timestamp with time zone[], text[], text[], uuid[], bytea[], bytea[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE FUNCTION ledger.append(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_head integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_mac bytea[], e_trace text[], e_bytes bytea[]) RETURNS TABLE(request integer, event integer, code text, replayed boolean, version bigint, "position" bigint, event_id uuid, recorded_us bigint, previous_hash bytea, hash bytea, stream_id uuid)
+CREATE FUNCTION ledger.append(p_namespace_id uuid, p_role text, p_unsafe boolean, p_retry boolean, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_config_digest bytea[], w_ended boolean[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) RETURNS TABLE(request integer, code text, version bigint, "position" bigint, recorded_us bigint, receipts bytea[])
     LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ledger', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_nestloop TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    c_zero CONSTANT bytea := '\x0000000000000000000000000000000000000000000000000000000000000000';
+    v_last bigint;         -- the last position
+    v_clock timestamptz;
+    v_writes integer := coalesce(cardinality(w_head), cardinality(h_stream_id));
+    v_count integer := cardinality(e_event_id);
+    v_h text := '[1:' || cardinality(h_stream_id) || ']'; -- the bounds of the arrays
+    v_r text := '[1:' || coalesce(cardinality(r_writes), v_writes) || ']';
+    v_w text := '[1:' || v_writes || ']';
+    v_e text := '[1:' || v_count || ']';
+    v_versions bigint[];   -- per head: version and hash of its newest event …
+    v_hashes bytea[];
+    v_refusals text[];     -- … why it accepts nothing …
+    v_parents integer[];   -- … the write that forks it …
+    v_missing boolean[];   -- … and whether the stream is new
+    v_heads integer[];     -- per event: its head; null if each has the head of its own index
+    v_accepted integer[];  -- indexes of the accepted events; null means all …
+    v_accepted_writes integer[]; -- … and of their writes
+    n_version bigint[];    -- per accepted event
+    n_digest bytea[];
+    n_tail bytea[];        -- its frame (trust §3) from the event id to the digest
+    n_hash bytea[];
+    v_answer record;
+    h integer;
+    w integer;
+BEGIN
+    IF p_namespace_id IS NULL OR p_role IS DISTINCT FROM coalesce(nullif(current_setting('role'), 'none'), session_user)
+        OR current_setting('synchronous_commit') = 'off' AND p_unsafe IS NOT TRUE
+        OR set_config('ledger.namespace', p_namespace_id::text, true) IS NULL
+    THEN
+        RAISE EXCEPTION 'append needs a namespace, the role it was opened with, and synchronous_commit'
+            USING ERRCODE = '42501';
+    END IF;
+
+    -- (1) the arguments, whoever sent them; nulls where a value must be are refused by the tables
+    IF (
+        v_h = ALL (ARRAY[array_dims(h_stream_id), array_dims(h_user_id), array_dims(h_session_id)])
+        AND v_r = ALL (ARRAY[
+            coalesce(array_dims(r_writes), v_r), coalesce(array_dims(r_request_id), v_r),
+            coalesce(array_dims(r_request_hash), v_r)
+        ])
+        AND v_w = ALL (ARRAY[
+            coalesce(array_dims(w_head), v_w), coalesce(array_dims(w_events), v_w),
+            coalesce(array_dims(w_expected), v_w), coalesce(array_dims(w_items_after), v_w),
+            coalesce(array_dims(w_config_digest), v_w), coalesce(array_dims(w_ended), v_w),
+            coalesce(array_dims(w_parent_id), v_w), coalesce(array_dims(w_parent_version), v_w)
+        ])
+        AND v_e = ALL (ARRAY[
+            array_dims(e_event_id), array_dims(e_type), array_dims(e_schema_version), array_dims(e_codec),
+            array_dims(e_occurred_at), array_dims(e_actor), array_dims(e_bytes), coalesce(array_dims(e_item_id), v_e),
+            coalesce(array_dims(e_key_id), v_e), coalesce(array_dims(e_key_commitment), v_e)
+        ])
+        AND coalesce(1 <= ALL (r_writes), r_writes IS NULL)
+        AND coalesce(0 <= ALL (w_events) AND v_count >= ALL (w_events), w_events IS NULL)
+        AND coalesce(1 <= ALL (w_head) AND cardinality(h_stream_id) >= ALL (w_head), w_head IS NULL)
+    ) IS NOT TRUE THEN
+        RAISE EXCEPTION 'the arrays of the append do not fit together' USING ERRCODE = '22023';
+    END IF;
+    IF w_head IS NOT NULL OR w_events IS NOT NULL THEN
+        v_heads := '{}';
+        FOR i IN 1 .. v_writes LOOP
+            v_heads := v_heads || array_fill(coalesce(w_head[i], i), ARRAY[coalesce(w_events[i], 1)]);
+        END LOOP;
+    END IF;
+    IF v_count <> coalesce(cardinality(v_heads), v_writes) THEN
+        RAISE EXCEPTION 'the arrays of the append do not fit together' USING ERRCODE = '22023';
+    END IF;
+
+    -- (2) the lock, then the clock
+    SELECT n.last_position INTO v_last FROM namespaces n WHERE n.namespace_id = p_namespace_id FOR UPDATE;
+    v_clock := clock_timestamp();
+    recorded_us := extract(epoch FROM v_clock) * 1000000;
+
+    -- (3) the heads
+    SELECT
+        array_agg(coalesce(f.version, 0) ORDER BY f.head),
+        array_agg(coalesce(f.head_hash, c_zero) ORDER BY f.head),
+        array_agg(f.refusal ORDER BY f.head),
+        array_agg(f.version IS NULL ORDER BY f.head)
+    INTO v_versions, v_hashes, v_refusals, v_missing
+    FROM (
+        SELECT
+            u.head,
+            s.version,
+            s.head_hash::bytea,
+            CASE
+                WHEN s.closed THEN 'LG002'
+                WHEN s.user_id <> u.user_id OR s.session_id <> u.session_id THEN 'LG006'
+            END AS refusal
+        FROM unnest(h_stream_id, h_user_id, h_session_id) WITH ORDINALITY AS u (stream_id, user_id, session_id, head)
+        LEFT JOIN streams s ON s.namespace_id = p_namespace_id AND s.stream_id = u.stream_id
+            AND s.stream_id = ANY (h_stream_id) -- for the index
+    ) AS f;
+
+    -- (4) what is refused, and what was executed before
+    IF cardinality(array_remove(v_refusals, NULL)) > 0 OR w_expected IS NOT NULL OR r_request_id IS NOT NULL
+        OR p_retry OR w_items_after IS NOT NULL OR w_parent_id IS NOT NULL OR v_count > 32000 -- EVENTS_PER_APPEND
+    THEN
+        v_accepted := '{}';
+        v_accepted_writes := '{}';
+        FOR v_answer IN
+            SELECT * FROM append_checked(
+                p_namespace_id, p_retry, v_last, v_clock, h_stream_id, v_versions, v_refusals, r_request_id,
+                r_request_hash, coalesce(r_writes, array_fill(1, ARRAY[v_writes])),
+                coalesce(w_head, ARRAY(SELECT generate_series(1, v_writes))), w_expected, w_items_after, w_parent_id,
+                w_parent_version, coalesce(w_events, array_fill(1, ARRAY[v_writes])), e_event_id, e_item_id
+            )
+        LOOP
+            IF v_answer.write IS NULL THEN
+                request := v_answer.request;
+                code := v_answer.code;
+                version := v_answer.version;
+                "position" := v_answer."position";
+                receipts := v_answer.receipts;
+                RETURN NEXT;
+            ELSE
+                w := v_answer.write;
+                v_accepted_writes := v_accepted_writes || w;
+                v_accepted := v_accepted || ARRAY(SELECT generate_series(v_answer.first_event, v_answer.last_event));
+                IF w_parent_id[w] IS NOT NULL THEN
+                    h := coalesce(w_head[w], w);
+                    v_parents[h] := w;
+                    v_versions[h] := w_parent_version[w];
+                    v_hashes[h] := fork_point(p_namespace_id, w_parent_id[w], w_parent_version[w]);
+                END IF;
+            END IF;
+        END LOOP;
+        v_count := cardinality(v_accepted);
+        IF v_count = 0 THEN
+            RETURN;
+        END IF;
+    END IF;
+    IF v_last IS NULL THEN -- only now, because a refused request creates no namespace
+        RAISE EXCEPTION 'unknown namespace' USING ERRCODE = 'LG005';
+    END IF;
+
+    -- (5) number and chain; the frame is that of trust §3
+    SELECT
+        array_agg(f.digest ORDER BY f.k),
+        array_agg(
+            uuid_send(e_event_id[f.x])
+            || int4send(octet_length(e_type[f.x])) || convert_to(e_type[f.x], 'UTF8')
+            || int2send(e_schema_version[f.x])
+            || int2send(e_codec[f.x])
+            || int8send((extract(epoch FROM e_occurred_at[f.x]) * 1000000)::bigint)
+            || int8send(recorded_us)
+            || int4send(octet_length(e_actor[f.x])) || convert_to(e_actor[f.x], 'UTF8')
+            || coalesce('\x01'::bytea || uuid_send(e_key_id[f.x]), '\x00'::bytea)
+            || coalesce(e_key_commitment[f.x], c_zero)
+            || f.digest
+            ORDER BY f.k
+        )
+    INTO n_digest, n_tail
+    FROM (
+        SELECT k, coalesce(v_accepted[k], k) AS x, sha256(e_bytes[coalesce(v_accepted[k], k)]) AS digest
+        FROM generate_series(1, v_count) AS k
+        OFFSET 0
+    ) AS f;
+    receipts := NULL;
+    FOR i IN 1 .. v_count LOOP
+        h := coalesce(v_accepted[i], i);
+        h := coalesce(v_heads[h], h);
+        v_versions[h] := v_versions[h] + 1;
+        n_version[i] := v_versions[h];
+        n_hash[i] := sha256(
+            '\x6d6c65646765722f6576656e742f310a'::bytea
+            || uuid_send(p_namespace_id)
+            || uuid_send(h_stream_id[h])
+            || int8send(v_versions[h])
+            || int8send(v_last + i)
+            || n_tail[i]
+            || v_hashes[h]
+        );
+        receipts[i] := int8send(v_versions[h]) || v_hashes[h] || n_hash[i];
+        v_hashes[h] := n_hash[i];
+    END LOOP;
+
+    -- (6) the events; by subscripts, because unnest would start a scan for each array
+    INSERT INTO events (
+        "position", version, occurred_at, recorded_at, namespace_id, stream_id, event_id, schema_version, codec,
+        type, actor, item_id, key_id, key_commitment, payload_digest, hash, payload
+    )
+    SELECT
+        v_last + f.k, n_version[f.k], e_occurred_at[f.x], v_clock, p_namespace_id,
+        h_stream_id[coalesce(v_heads[f.x], f.x)], e_event_id[f.x], e_schema_version[f.x], e_codec[f.x], e_type[f.x],
+        e_actor[f.x], e_item_id[f.x], e_key_id[f.x], e_key_commitment[f.x], n_digest[f.k], n_hash[f.k],
+        e_bytes[f.x]
+    FROM (SELECT k, coalesce(v_accepted[k], k) AS x FROM generate_series(1, v_count) AS k OFFSET 0) AS f;
+
+    -- (7) the counter, the heads, and what is stored beside them
+    UPDATE namespaces n SET last_position = v_last + v_count WHERE n.namespace_id = p_namespace_id;
+    IF true = ANY (v_missing) THEN
+        INSERT INTO streams (namespace_id, stream_id, user_id, session_id, parent_id, parent_version)
+        SELECT
+            p_namespace_id, u.stream_id, u.user_id, u.session_id, w_parent_id[v_parents[u.head]],
+            w_parent_version[v_parents[u.head]]
+        FROM unnest(h_stream_id, h_user_id, h_session_id) WITH ORDINALITY AS u (stream_id, user_id, session_id, head)
+        WHERE v_missing[u.head]
+            AND v_versions[u.head] > coalesce(w_parent_version[v_parents[u.head]], 0); -- has an event now
+    END IF;
+    UPDATE streams s SET version = u.version, head_hash = u.hash
+    FROM unnest(h_stream_id, v_versions, v_hashes) AS u (stream_id, version, hash)
+    WHERE s.namespace_id = p_namespace_id AND s.stream_id = u.stream_id AND s.stream_id = ANY (h_stream_id)
+        AND s.version <> u.version;
+    IF w_config_digest IS NOT NULL OR w_ended IS NOT NULL THEN
+        FOR i IN 1 .. coalesce(cardinality(v_accepted_writes), v_writes) LOOP
+            w := coalesce(v_accepted_writes[i], i);
+            h := coalesce(w_head[w], w);
+            UPDATE streams s SET
+                config_digest = coalesce(w_config_digest[w], s.config_digest), ended = coalesce(w_ended[w], s.ended)
+            WHERE s.namespace_id = p_namespace_id AND s.stream_id = h_stream_id[h]
+                AND (w_config_digest[w] IS NOT NULL OR w_ended[w] IS NOT NULL);
+        END LOOP;
+    END IF;
+
+    request := NULL;
+    code := NULL;
+    version := NULL;
+    "position" := v_last + 1;
+    RETURN NEXT;
+END
+$$;
+
+
+ALTER FUNCTION ledger.append(p_namespace_id uuid, p_role text, p_unsafe boolean, p_retry boolean, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_config_digest bytea[], w_ended boolean[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) OWNER TO ledger_owner;
+
+--
+-- Name: append_checked(uuid, boolean, bigint, timestamp with time zone, uuid[], bigint[], text[], uuid[], bytea[], integer[], integer[], bigint[], bigint[], uuid[], bigint[], integer[], uuid[], text[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE FUNCTION ledger.append_checked(p_namespace_id uuid, p_retry boolean, p_last bigint, p_clock timestamp with time zone, h_stream_id uuid[], h_version bigint[], h_refusal text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_item_id text[]) RETURNS TABLE(request integer, code text, version bigint, "position" bigint, receipts bytea[], write integer, first_event integer, last_event integer)
+    LANGUAGE plpgsql
     SET search_path TO 'ledger', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     AS $$
 #variable_conflict use_column
 DECLARE
-    v_versions bigint[];   -- per head: its version as locked, later that of its newest event
-    v_hashes bytea[];      -- per head: the hash of that event
-    v_plain boolean;       -- no head is closed, and all have the names they were sent with
-    v_accepted integer[];  -- indexes of the accepted events; null means all
-    v_count integer := cardinality(e_event_id);
-    v_clock timestamptz;
-    v_prefix bytea;
-    v_digest bytea;
-    n_version bigint[];    -- per event: its version
-    n_position bigint[];
-    n_digest bytea[];
-    n_hash bytea[];
-    x integer;
-    h integer;
-BEGIN
-    IF p_namespace_id IS NULL OR p_namespace_id::text IS DISTINCT FROM current_setting('ledger.namespace', true) THEN
-        RAISE EXCEPTION 'append needs its namespace set, the role it was opened with, and synchronous_commit'
-            USING ERRCODE = '42501';
-    END IF;
-
-    -- (1) lock the heads in the order of their ids; create the missing ones and lock again
-    LOOP
-        SELECT
-            array_agg(locked.version),
-            array_agg(locked.head_hash::bytea),
-            array_agg(locked.user_id::text) = h_user_id AND array_agg(locked.session_id::text) = h_session_id
-                AND NOT bool_or(locked.closed)
-        INTO v_versions, v_hashes, v_plain
-        FROM (
-            SELECT s.version, s.head_hash, s.user_id, s.session_id, s.closed
-            FROM streams s
-            WHERE s.namespace_id = p_namespace_id AND s.stream_id = ANY (h_stream_id)
-            ORDER BY s.stream_id
-            FOR UPDATE
-        ) AS locked;
-        EXIT WHEN cardinality(v_versions) = cardinality(h_stream_id);
-        INSERT INTO streams (namespace_id, stream_id, user_id, session_id)
-        SELECT p_namespace_id, u.stream_id, u.user_id, u.session_id
-        FROM unnest(h_stream_id, h_user_id, h_session_id) AS u (stream_id, user_id, session_id)
-        ORDER BY u.stream_id
-        ON CONFLICT DO NOTHING;
-    END LOOP;
-
-    -- (2) and (3): retries, expected versions and sizes, if there is something to check
-    IF NOT v_plain OR w_expected IS NOT NULL OR r_request_id IS NOT NULL OR r_retry IS NOT NULL
-        OR w_parent_id IS NOT NULL OR v_count > 32000 THEN -- EVENTS_PER_APPEND
-        v_accepted := '{}';
-        FOR request, event, code, replayed, version, "position", event_id, recorded_us, hash, stream_id IN
-            SELECT * FROM append_checked(
-                p_namespace_id, h_stream_id, h_user_id, h_session_id, v_versions, r_request_id, r_request_hash,
-                r_retry, r_writes, w_head, w_expected, w_parent_id, w_parent_version, w_events, e_event_id
-            )
-        LOOP
-            IF event IS NULL THEN
-                RETURN NEXT;
-            ELSE
-                v_accepted := v_accepted || event;
-            END IF;
-        END LOOP;
-        v_count := cardinality(v_accepted);
-        -- refused requests, and writes that only check a version, leave nothing, not even an empty stream
-        IF v_count < cardinality(e_event_id) OR 0 = ANY (w_events) THEN
-            DELETE FROM streams s
-            USING unnest(h_stream_id) WITH ORDINALITY AS u (stream_id, head)
-            WHERE s.namespace_id = p_namespace_id AND s.stream_id = u.stream_id AND s.version = 0
-                AND NOT EXISTS (SELECT FROM unnest(v_accepted) AS a (x) WHERE e_head[a.x] = u.head);
-            IF v_count = 0 THEN
-                RETURN;
-            END IF;
-        END IF;
-        IF w_parent_id IS NOT NULL THEN
-            FOR h, version, hash IN
-                SELECT * FROM append_forked(
-                    p_namespace_id, h_stream_id, w_head, w_parent_id, w_parent_version, w_events, v_accepted
-                )
-            LOOP
-                v_versions[h] := version;
-                v_hashes[h] := hash;
-            END LOOP;
-        END IF;
-        request := NULL;
-        code := NULL;
-        replayed := false;
-        event_id := NULL;
-        stream_id := NULL;
-    END IF;
-
-    -- (4) the counter, last; (5) the clock
-    UPDATE namespaces n SET last_position = n.last_position + v_count
-    WHERE n.namespace_id = p_namespace_id
-    RETURNING n.last_position - v_count, clock_timestamp(), '\x6d6c65646765722f6576656e742f310a'::bytea || uuid_send(n.namespace_id)
-    INTO "position", v_clock, v_prefix;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'unknown namespace' USING ERRCODE = 'LG005';
-    END IF;
-    recorded_us := extract(epoch FROM v_clock) * 1000000;
-
-    -- (6) number and chain, event by event; the frame is that of trust §3
-    FOR i IN 1 .. v_count LOOP
-        x := coalesce(v_accepted[i], i);
-        h := e_head[x];
-        event := x;
-        version := v_versions[h] + 1;
-        "position" := "position" + 1;
-        previous_hash := v_hashes[h];
-        v_digest := sha256(e_bytes[x]);
-        hash := sha256(
-            v_prefix
-            || uuid_send(h_stream_id[h])
-            || int8send(version)
-            || int8send("position")
-            || uuid_send(e_event_id[x])
-            || int4send(octet_length(e_type[x])) || convert_to(e_type[x], 'UTF8')
-            || int2send(e_schema_version[x])
-            || int2send(e_codec[x])
-            || int8send((extract(epoch FROM e_occurred_at[x]) * 1000000)::bigint)
-            || int8send(recorded_us)
-            || int4send(octet_length(e_actor[x])) || convert_to(e_actor[x], 'UTF8')
-            || coalesce('\x01'::bytea || uuid_send(e_key_id[x]), '\x00'::bytea)
-            || coalesce(
-                e_key_commitment[x], '\x0000000000000000000000000000000000000000000000000000000000000000'::bytea
-            )
-            || v_digest
-            || previous_hash
-        );
-        v_versions[h] := version;
-        v_hashes[h] := hash;
-        n_version[x] := version;
-        n_position[x] := "position";
-        n_digest[x] := v_digest;
-        n_hash[x] := hash;
-        RETURN NEXT;
-    END LOOP;
-
-    -- (7) the events; by subscripts, because unnest would start a scan for each array
-    INSERT INTO events (
-        "position", version, occurred_at, recorded_at, namespace_id, stream_id, event_id, schema_version, codec,
-        type, actor, item_id, key_id, key_commitment, payload_digest, hash, mac, trace, payload
-    )
-    SELECT
-        n_position[k], n_version[k], e_occurred_at[k], v_clock, p_namespace_id, h_stream_id[e_head[k]],
-        e_event_id[k], e_schema_version[k], e_codec[k], e_type[k], e_actor[k], e_item_id[k], e_key_id[k],
-        e_key_commitment[k], n_digest[k], n_hash[k], e_mac[k], e_trace[k], e_bytes[k]
-    FROM generate_series(1, cardinality(e_event_id)) AS k
-    WHERE n_version[k] IS NOT NULL;
-
-    -- (8) the heads, one by one so that each uses the index, and what is stored beside the log
-    FOR i IN 1 .. cardinality(h_stream_id) LOOP
-        UPDATE streams s SET version = v_versions[i], head_hash = v_hashes[i]
-        WHERE s.namespace_id = p_namespace_id AND s.stream_id = h_stream_id[i] AND s.version <> v_versions[i];
-    END LOOP;
-    IF r_request_id IS NOT NULL OR w_config_digest IS NOT NULL OR w_expires_at IS NOT NULL OR w_ended IS NOT NULL THEN
-        PERFORM append_metadata(
-            p_namespace_id, v_clock, h_stream_id, r_request_id, r_request_hash, r_writes, w_head, w_config_digest,
-            w_expires_at, w_ended, w_events, n_position
-        );
-    END IF;
-END
-$$;
-
-
-ALTER FUNCTION ledger.append(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_head integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_mac bytea[], e_trace text[], e_bytes bytea[]) OWNER TO ledger_owner;
-
---
--- Name: append_checked(uuid, uuid[], text[], text[], bigint[], uuid[], bytea[], boolean[], integer[], integer[], bigint[], uuid[], bigint[], integer[], uuid[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
---
-
-CREATE FUNCTION ledger.append_checked(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], h_version bigint[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[]) RETURNS TABLE(request integer, event integer, code text, replayed boolean, version bigint, "position" bigint, event_id uuid, recorded_us bigint, hash bytea, stream_id uuid)
-    LANGUAGE plpgsql
-    SET search_path TO 'ledger', 'pg_temp'
-    AS $$
-#variable_conflict use_column
-DECLARE
     c_max_events CONSTANT integer := 32000;
-    v_refusals text[];  -- per head: why it accepts nothing
     v_earlier record;
-    v_first bigint;     -- position of the first event of an earlier attempt …
-    v_stored integer;   -- … and how many it wrote: it may have been decided on another state
+    v_first bigint;      -- position of the first event of an earlier attempt …
+    v_stored integer;    -- … and how many it wrote: it may have been decided on another state
     v_events integer;
-    v_anchor integer;   -- a request to several streams is stored under the lowest id (trust R-6) …
-    v_written integer;  -- … and its first event is in its first stream
+    v_anchor uuid;       -- a request to several streams is stored under the lowest id (trust R-6) …
+    v_written integer;   -- … and its first event is in its first stream
+    v_new bigint := 0;   -- events of the requests accepted so far
+    v_taken text[] := '{}'; -- stream and item of these events, if a request needs to know
     h integer;
-    w integer := 0;     -- writes before the current request
-    e integer := 0;     -- events before the current request
+    w integer := 0;      -- writes before the current request
+    e integer := 0;      -- events before the current request
+    x integer;           -- events before the current write
 BEGIN
-    SELECT array_agg(
-        CASE
-            WHEN s.closed THEN 'LG002'
-            WHEN s.user_id <> h_user_id[u.head] OR s.session_id <> h_session_id[u.head] THEN 'LG006'
-        END ORDER BY u.head
-    )
-    INTO v_refusals
-    FROM unnest(h_stream_id) WITH ORDINALITY AS u (stream_id, head)
-    JOIN streams s ON s.namespace_id = p_namespace_id AND s.stream_id = u.stream_id;
-
     FOR r IN 1 .. cardinality(r_writes) LOOP
         request := r;
-        event := NULL;
         code := NULL;
-        replayed := false;
         version := NULL;
         "position" := NULL;
+        receipts := NULL;
+        write := NULL;
         v_events := 0;
         v_anchor := NULL;
         FOR i IN w + 1 .. w + r_writes[r] LOOP
             h := w_head[i];
-            v_anchor := least(v_anchor, h);
+            v_anchor := least(v_anchor, h_stream_id[h]);
             IF v_events = 0 THEN
                 v_written := h;
             END IF;
+            x := e + v_events;
             v_events := v_events + w_events[i];
-            IF code IS NULL THEN
-                code := v_refusals[h];
-                IF code IS NULL AND w_expected[i] >= 0 AND w_expected[i] <> h_version[h] THEN
+            IF code IS NOT NULL THEN
+                CONTINUE;
+            END IF;
+            code := h_refusal[h];
+            IF code IS NULL AND w_expected[i] >= 0 AND w_expected[i] <> h_version[h] THEN
+                code := 'LG001';
+                version := h_version[h];
+                "position" := w_expected[i];
+            ELSIF code IS NULL AND w_parent_id[i] IS NOT NULL THEN
+                IF h_version[h] <> 0 THEN -- a fork is a new stream
                     code := 'LG001';
                     version := h_version[h];
-                    "position" := w_expected[i];
-                ELSIF code IS NULL AND w_parent_id[i] IS NOT NULL THEN
-                    IF h_version[h] <> 0 THEN -- a fork is a new stream
+                    "position" := 0;
+                ELSIF fork_point(p_namespace_id, w_parent_id[i], w_parent_version[i]) IS NULL THEN
+                    code := 'LG007';
+                END IF;
+            ELSIF code IS NULL AND w_items_after[i] IS NOT NULL THEN
+                FOR k IN x + 1 .. e + v_events LOOP
+                    IF h_stream_id[h] || e_item_id[k] = ANY (v_taken)
+                        OR item_known(p_namespace_id, h_stream_id[h], e_item_id[k], w_items_after[i])
+                    THEN
                         code := 'LG001';
                         version := h_version[h];
-                        "position" := 0;
-                    ELSIF fork_point(p_namespace_id, w_parent_id[i], w_parent_version[i]) IS NULL THEN
-                        code := 'LG007';
+                        "position" := w_items_after[i];
+                        EXIT;
                     END IF;
-                END IF;
+                END LOOP;
             END IF;
         END LOOP;
         IF code IS NULL AND v_events > c_max_events THEN
@@ -298,125 +368,191 @@ BEGIN
         IF r_request_id[r] IS NOT NULL THEN
             SELECT q.request_hash, q.first_position, q.event_count INTO v_earlier
             FROM append_requests q
-            WHERE q.namespace_id = p_namespace_id AND q.stream_id = h_stream_id[v_anchor]
-                AND q.request_id = r_request_id[r];
+            WHERE q.namespace_id = p_namespace_id AND q.stream_id = v_anchor AND q.request_id = r_request_id[r];
             IF v_earlier.request_hash <> r_request_hash[r] THEN
                 code := 'LG003';
+                version := NULL;
+                "position" := NULL;
             ELSE
                 v_first := v_earlier.first_position;
                 v_stored := v_earlier.event_count;
             END IF;
-        ELSIF r_retry[r] THEN
+        ELSIF p_retry THEN
             v_stored := v_events;
-            SELECT v.position INTO v_first
+            SELECT v."position" INTO v_first
             FROM events v
             WHERE v.namespace_id = p_namespace_id AND v.stream_id = h_stream_id[v_written]
                 AND v.event_id = e_event_id[e + 1];
         END IF;
 
         IF v_first IS NOT NULL THEN
-            RETURN QUERY
-            SELECT r, NULL::integer, NULL::text, true, v.version::bigint, v.position::bigint, v.event_id,
-                (extract(epoch FROM v.recorded_at) * 1000000)::bigint, v.hash::bytea, v.stream_id
+            code := NULL;
+            version := NULL;
+            "position" := NULL;
+            SELECT array_agg(
+                uuid_send(v.stream_id) || int8send(v.version) || int8send(v."position") || uuid_send(v.event_id)
+                || int8send((extract(epoch FROM v.recorded_at) * 1000000)::bigint) || v.hash
+                ORDER BY v."position"
+            )
+            INTO receipts
             FROM events v
-            WHERE v.namespace_id = p_namespace_id
-                AND v.position >= v_first AND v.position < v_first + v_stored
-            ORDER BY v.position;
+            WHERE v.namespace_id = p_namespace_id AND v."position" >= v_first AND v."position" < v_first + v_stored;
+            RETURN NEXT;
         ELSIF code IS NOT NULL THEN
             RETURN NEXT;
         ELSE
+            IF r_request_id[r] IS NOT NULL AND v_events > 0 AND p_last IS NOT NULL THEN
+                INSERT INTO append_requests (
+                    namespace_id, stream_id, request_id, request_hash, first_position, event_count, recorded_at
+                ) VALUES (
+                    p_namespace_id, v_anchor, r_request_id[r], r_request_hash[r], p_last + v_new + 1, v_events, p_clock
+                );
+            END IF;
+            v_new := v_new + v_events;
+            x := e;
             FOR i IN w + 1 .. w + r_writes[r] LOOP
-                h_version[w_head[i]] := coalesce(w_parent_version[i], h_version[w_head[i]]) + w_events[i];
-            END LOOP;
-            FOR x IN e + 1 .. e + v_events LOOP
-                event := x;
+                h := w_head[i];
+                IF w_parent_id[i] IS NOT NULL THEN
+                    h_version[h] := w_parent_version[i];
+                END IF;
+                h_version[h] := h_version[h] + w_events[i];
+                write := i;
+                first_event := x + 1;
+                last_event := x + w_events[i];
+                IF w_items_after IS NOT NULL THEN
+                    FOR k IN first_event .. last_event LOOP
+                        v_taken := v_taken || (h_stream_id[h] || e_item_id[k]);
+                    END LOOP;
+                END IF;
+                x := last_event;
                 RETURN NEXT;
             END LOOP;
         END IF;
         w := w + r_writes[r];
         e := e + v_events;
     END LOOP;
+    IF w <> cardinality(w_head) THEN
+        RAISE EXCEPTION 'the arrays of the append do not fit together' USING ERRCODE = '22023';
+    END IF;
 END
 $$;
 
 
-ALTER FUNCTION ledger.append_checked(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], h_version bigint[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[]) OWNER TO ledger_owner;
+ALTER FUNCTION ledger.append_checked(p_namespace_id uuid, p_retry boolean, p_last bigint, p_clock timestamp with time zone, h_stream_id uuid[], h_version bigint[], h_refusal text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_item_id text[]) OWNER TO ledger_owner;
 
 --
--- Name: append_forked(uuid, uuid[], integer[], uuid[], bigint[], integer[], integer[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+-- Name: append_one(uuid, text, boolean, uuid, text, text, uuid, bytea, bigint, bigint, uuid, text, smallint, smallint, timestamp with time zone, text, text, uuid, bytea, bytea); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE FUNCTION ledger.append_forked(p_namespace_id uuid, h_stream_id uuid[], w_head integer[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], p_accepted integer[]) RETURNS TABLE(head integer, version bigint, hash bytea)
-    LANGUAGE plpgsql
+CREATE FUNCTION ledger.append_one(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_event_id uuid, p_type text, p_schema_version smallint, p_codec smallint, p_occurred_at timestamp with time zone, p_actor text, p_item_id text, p_key_id uuid, p_key_commitment bytea, p_bytes bytea) RETURNS bytea
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ledger', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
     AS $$
 DECLARE
-    e integer := 0; -- events before the current write
+    v_position bigint;
+    v_clock timestamptz;
+    v_recorded_us bigint;
+    v_version bigint;
+    v_previous bytea;
+    v_is_unusual boolean;
+    v_digest bytea;
+    v_hash bytea;
 BEGIN
-    FOR i IN 1 .. cardinality(w_head) LOOP
-        IF w_parent_id[i] IS NOT NULL AND e + 1 = ANY (p_accepted) THEN
-            head := w_head[i];
-            version := w_parent_version[i];
-            hash := fork_point(p_namespace_id, w_parent_id[i], w_parent_version[i]);
-            UPDATE streams s SET parent_id = w_parent_id[i], parent_version = w_parent_version[i]
-            WHERE s.namespace_id = p_namespace_id AND s.stream_id = h_stream_id[head];
-            RETURN NEXT;
-        END IF;
-        e := e + w_events[i];
-    END LOOP;
+    IF p_namespace_id IS NULL OR p_role IS DISTINCT FROM coalesce(nullif(current_setting('role'), 'none'), session_user)
+        OR current_setting('synchronous_commit') = 'off' AND p_unsafe IS NOT TRUE
+        OR set_config('ledger.namespace', p_namespace_id::text, true) IS NULL
+    THEN
+        RAISE EXCEPTION 'append needs a namespace, the role it was opened with, and synchronous_commit'
+            USING ERRCODE = '42501';
+    END IF;
+
+    UPDATE namespaces n SET last_position = n.last_position + 1
+    WHERE n.namespace_id = p_namespace_id
+    RETURNING n.last_position INTO v_position;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    v_clock := clock_timestamp();
+
+    -- each look-up on its own: an expression with a query in it costs as much as a statement, whatever it looks at
+    SELECT
+        s.version + 1,
+        s.head_hash::bytea,
+        s.user_id <> p_user_id OR s.session_id <> p_session_id OR s.closed OR s.parent_version > p_items_after
+    INTO v_version, v_previous, v_is_unusual
+    FROM streams s
+    WHERE s.namespace_id = p_namespace_id AND s.stream_id = p_stream_id;
+    v_is_unusual := NOT FOUND OR v_is_unusual IS TRUE OR p_expected <> v_version - 1 AND p_expected >= 0;
+    IF p_request_id IS NOT NULL AND v_is_unusual IS NOT TRUE THEN
+        v_is_unusual := EXISTS (
+            SELECT FROM append_requests q
+            WHERE q.namespace_id = p_namespace_id AND q.stream_id = p_stream_id AND q.request_id = p_request_id
+        );
+    END IF;
+    IF p_items_after IS NOT NULL AND v_is_unusual IS NOT TRUE THEN
+        v_is_unusual := EXISTS (
+            SELECT
+            FROM ( -- see item_known
+                SELECT e.namespace_id, e.stream_id, e.item_id, e.version
+                FROM events e
+                WHERE e.item_id IS NOT NULL AND uuid_hash(e.stream_id) = uuid_hash(p_stream_id)
+                    AND hashtext(e.item_id) = hashtext(p_item_id)
+                OFFSET 0
+            ) AS f
+            WHERE f.namespace_id = p_namespace_id AND f.stream_id = p_stream_id AND f.item_id = p_item_id AND f.version > p_items_after
+        );
+    END IF;
+    IF v_is_unusual THEN
+        UPDATE namespaces n SET last_position = n.last_position - 1 WHERE n.namespace_id = p_namespace_id;
+        RETURN NULL;
+    END IF;
+
+    -- the frame is that of trust §3
+    v_recorded_us := extract(epoch FROM v_clock) * 1000000;
+    v_digest := sha256(p_bytes);
+    v_hash := sha256(
+        '\x6d6c65646765722f6576656e742f310a'::bytea
+        || uuid_send(p_namespace_id)
+        || uuid_send(p_stream_id)
+        || int8send(v_version)
+        || int8send(v_position)
+        || uuid_send(p_event_id)
+        || int4send(octet_length(p_type)) || convert_to(p_type, 'UTF8')
+        || int2send(p_schema_version)
+        || int2send(p_codec)
+        || int8send((extract(epoch FROM p_occurred_at) * 1000000)::bigint)
+        || int8send(v_recorded_us)
+        || int4send(octet_length(p_actor)) || convert_to(p_actor, 'UTF8')
+        || coalesce('\x01'::bytea || uuid_send(p_key_id), '\x00'::bytea)
+        || coalesce(p_key_commitment, '\x0000000000000000000000000000000000000000000000000000000000000000'::bytea)
+        || v_digest
+        || v_previous
+    );
+
+    INSERT INTO events (
+        "position", version, occurred_at, recorded_at, namespace_id, stream_id, event_id, schema_version, codec,
+        type, actor, item_id, key_id, key_commitment, payload_digest, hash, payload
+    ) VALUES (
+        v_position, v_version, p_occurred_at, v_clock, p_namespace_id, p_stream_id, p_event_id, p_schema_version, p_codec,
+        p_type, p_actor, p_item_id, p_key_id, p_key_commitment, v_digest, v_hash, p_bytes
+    );
+    UPDATE streams s SET version = v_version, head_hash = v_hash
+    WHERE s.namespace_id = p_namespace_id AND s.stream_id = p_stream_id;
+    IF p_request_id IS NOT NULL THEN
+        INSERT INTO append_requests (
+            namespace_id, stream_id, request_id, request_hash, first_position, event_count, recorded_at
+        ) VALUES (
+            p_namespace_id, p_stream_id, p_request_id, p_request_hash, v_position, 1, v_clock
+        );
+    END IF;
+    RETURN int8send(v_position) || int8send(v_recorded_us) || int8send(v_version) || v_previous || v_hash;
 END
 $$;
 
 
-ALTER FUNCTION ledger.append_forked(p_namespace_id uuid, h_stream_id uuid[], w_head integer[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], p_accepted integer[]) OWNER TO ledger_owner;
-
---
--- Name: append_metadata(uuid, timestamp with time zone, uuid[], uuid[], bytea[], integer[], integer[], bytea[], timestamp with time zone[], boolean[], integer[], bigint[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
---
-
-CREATE FUNCTION ledger.append_metadata(p_namespace_id uuid, p_clock timestamp with time zone, h_stream_id uuid[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_events integer[], n_position bigint[]) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'ledger', 'pg_temp'
-    AS $$
-DECLARE
-    v_events integer;
-    v_anchor integer; -- a request to several streams is stored under the lowest id (trust R-6)
-    v_id uuid;
-    w integer := 0; -- writes before the current request
-    e integer := 0; -- events before the current request
-BEGIN
-    FOR r IN 1 .. cardinality(r_writes) LOOP
-        v_events := 0;
-        v_anchor := NULL;
-        FOR i IN w + 1 .. w + r_writes[r] LOOP
-            v_events := v_events + w_events[i];
-            v_anchor := least(v_anchor, w_head[i]);
-            IF n_position[e + 1] IS NOT NULL THEN
-                v_id := h_stream_id[w_head[i]];
-                UPDATE streams s SET
-                    config_digest = coalesce(w_config_digest[i], s.config_digest),
-                    expires_at = nullif(coalesce(w_expires_at[i], s.expires_at), 'infinity'),
-                    ended = coalesce(w_ended[i], s.ended)
-                WHERE s.namespace_id = p_namespace_id AND s.stream_id = v_id
-                    AND (w_config_digest[i] IS NOT NULL OR w_expires_at[i] IS NOT NULL OR w_ended[i] IS NOT NULL);
-            END IF;
-        END LOOP;
-        IF r_request_id[r] IS NOT NULL AND n_position[e + 1] IS NOT NULL THEN
-            INSERT INTO append_requests (
-                namespace_id, stream_id, request_id, request_hash, first_position, event_count, recorded_at
-            ) VALUES (
-                p_namespace_id, h_stream_id[v_anchor], r_request_id[r], r_request_hash[r], n_position[e + 1],
-                v_events, p_clock
-            );
-        END IF;
-        w := w + r_writes[r];
-        e := e + v_events;
-    END LOOP;
-END
-$$;
-
-
-ALTER FUNCTION ledger.append_metadata(p_namespace_id uuid, p_clock timestamp with time zone, h_stream_id uuid[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_events integer[], n_position bigint[]) OWNER TO ledger_owner;
+ALTER FUNCTION ledger.append_one(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_event_id uuid, p_type text, p_schema_version smallint, p_codec smallint, p_occurred_at timestamp with time zone, p_actor text, p_item_id text, p_key_id uuid, p_key_commitment bytea, p_bytes bytea) OWNER TO ledger_owner;
 
 --
 -- Name: create_namespace(uuid, text); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
@@ -429,6 +565,7 @@ CREATE FUNCTION ledger.create_namespace(p_namespace_id uuid, p_namespace text) R
 DECLARE
     v_ledger_id uuid;
 BEGIN
+    PERFORM set_config('ledger.namespace', p_namespace_id::text, true);
     INSERT INTO ledger.namespaces (namespace_id, namespace) VALUES (p_namespace_id, p_namespace)
         ON CONFLICT (namespace_id) DO NOTHING;
     SELECT n.ledger_id INTO v_ledger_id FROM ledger.namespaces n
@@ -518,6 +655,51 @@ $$;
 
 
 ALTER FUNCTION ledger.fork_point(p_namespace_id uuid, p_stream_id uuid, p_version bigint) OWNER TO ledger_owner;
+
+--
+-- Name: item_known(uuid, uuid, text, bigint); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE FUNCTION ledger.item_known(p_namespace_id uuid, p_stream_id uuid, p_item_id text, p_after bigint) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ledger', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    v_stream_id uuid := p_stream_id;
+    v_until bigint := 9223372036854775807;
+    v_parent record;
+BEGIN
+    LOOP
+        IF EXISTS (
+            SELECT
+            FROM ( -- planned on an empty table, any other condition here could take the index on positions
+                SELECT e.namespace_id, e.stream_id, e.item_id, e.version
+                FROM events e
+                WHERE e.item_id IS NOT NULL AND uuid_hash(e.stream_id) = uuid_hash(v_stream_id)
+                    AND hashtext(e.item_id) = hashtext(p_item_id)
+                OFFSET 0
+            ) AS f
+            WHERE f.namespace_id = p_namespace_id AND f.stream_id = v_stream_id AND f.item_id = p_item_id
+                AND f.version > p_after AND f.version <= v_until
+        ) THEN
+            RETURN true;
+        END IF;
+        SELECT s.parent_id, s.parent_version INTO v_parent
+        FROM streams s
+        WHERE s.namespace_id = p_namespace_id AND s.stream_id = v_stream_id AND s.parent_version > p_after;
+        IF NOT FOUND THEN
+            RETURN false;
+        END IF;
+        v_stream_id := v_parent.parent_id;
+        v_until := least(v_until, v_parent.parent_version);
+    END LOOP;
+END
+$$;
+
+
+ALTER FUNCTION ledger.item_known(p_namespace_id uuid, p_stream_id uuid, p_item_id text, p_after bigint) OWNER TO ledger_owner;
 
 --
 -- Name: namespace_ids(); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
@@ -1866,32 +2048,26 @@ GRANT USAGE ON SCHEMA ledger TO ledger_verifier;
 
 
 --
--- Name: FUNCTION append(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_head integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_mac bytea[], e_trace text[], e_bytes bytea[]); Type: ACL; Schema: ledger; Owner: ledger_owner
+-- Name: FUNCTION append(p_namespace_id uuid, p_role text, p_unsafe boolean, p_retry boolean, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_config_digest bytea[], w_ended boolean[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]); Type: ACL; Schema: ledger; Owner: ledger_owner
 --
 
-REVOKE ALL ON FUNCTION ledger.append(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_head integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_mac bytea[], e_trace text[], e_bytes bytea[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ledger.append(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_head integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_mac bytea[], e_trace text[], e_bytes bytea[]) TO ledger_app;
-
-
---
--- Name: FUNCTION append_checked(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], h_version bigint[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[]); Type: ACL; Schema: ledger; Owner: ledger_owner
---
-
-REVOKE ALL ON FUNCTION ledger.append_checked(p_namespace_id uuid, h_stream_id uuid[], h_user_id text[], h_session_id text[], h_version bigint[], r_request_id uuid[], r_request_hash bytea[], r_retry boolean[], r_writes integer[], w_head integer[], w_expected bigint[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION ledger.append(p_namespace_id uuid, p_role text, p_unsafe boolean, p_retry boolean, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_config_digest bytea[], w_ended boolean[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.append(p_namespace_id uuid, p_role text, p_unsafe boolean, p_retry boolean, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_config_digest bytea[], w_ended boolean[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) TO ledger_app;
 
 
 --
--- Name: FUNCTION append_forked(p_namespace_id uuid, h_stream_id uuid[], w_head integer[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], p_accepted integer[]); Type: ACL; Schema: ledger; Owner: ledger_owner
+-- Name: FUNCTION append_checked(p_namespace_id uuid, p_retry boolean, p_last bigint, p_clock timestamp with time zone, h_stream_id uuid[], h_version bigint[], h_refusal text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_item_id text[]); Type: ACL; Schema: ledger; Owner: ledger_owner
 --
 
-REVOKE ALL ON FUNCTION ledger.append_forked(p_namespace_id uuid, h_stream_id uuid[], w_head integer[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], p_accepted integer[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION ledger.append_checked(p_namespace_id uuid, p_retry boolean, p_last bigint, p_clock timestamp with time zone, h_stream_id uuid[], h_version bigint[], h_refusal text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_item_id text[]) FROM PUBLIC;
 
 
 --
--- Name: FUNCTION append_metadata(p_namespace_id uuid, p_clock timestamp with time zone, h_stream_id uuid[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_events integer[], n_position bigint[]); Type: ACL; Schema: ledger; Owner: ledger_owner
+-- Name: FUNCTION append_one(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_event_id uuid, p_type text, p_schema_version smallint, p_codec smallint, p_occurred_at timestamp with time zone, p_actor text, p_item_id text, p_key_id uuid, p_key_commitment bytea, p_bytes bytea); Type: ACL; Schema: ledger; Owner: ledger_owner
 --
 
-REVOKE ALL ON FUNCTION ledger.append_metadata(p_namespace_id uuid, p_clock timestamp with time zone, h_stream_id uuid[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_config_digest bytea[], w_expires_at timestamp with time zone[], w_ended boolean[], w_events integer[], n_position bigint[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION ledger.append_one(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_event_id uuid, p_type text, p_schema_version smallint, p_codec smallint, p_occurred_at timestamp with time zone, p_actor text, p_item_id text, p_key_id uuid, p_key_commitment bytea, p_bytes bytea) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.append_one(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_event_id uuid, p_type text, p_schema_version smallint, p_codec smallint, p_occurred_at timestamp with time zone, p_actor text, p_item_id text, p_key_id uuid, p_key_commitment bytea, p_bytes bytea) TO ledger_app;
 
 
 --
@@ -1923,6 +2099,13 @@ GRANT ALL ON FUNCTION ledger.find_token(p_key_id text) TO ledger_app;
 --
 
 REVOKE ALL ON FUNCTION ledger.fork_point(p_namespace_id uuid, p_stream_id uuid, p_version bigint) FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION item_known(p_namespace_id uuid, p_stream_id uuid, p_item_id text, p_after bigint); Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+REVOKE ALL ON FUNCTION ledger.item_known(p_namespace_id uuid, p_stream_id uuid, p_item_id text, p_after bigint) FROM PUBLIC;
 
 
 --

@@ -28,10 +28,16 @@ log = logging.getLogger("ledger")
 
 
 class Decision(msgspec.Struct, Generic[T_co], frozen=True):
-    """Commands for a session in one state, and a *note* about that state for the caller."""
+    """Commands for a session in one state, and a *note* about that state for the caller.
+
+    With *exact* they are appended only at that state's version, although they commute. With *items_after* they are
+    refused if the session has an event about one of their items after that version; then the next attempt decides.
+    """
 
     commands: Sequence[Command]
     note: T_co
+    exact: bool = False
+    items_after: int | None = None
 
 
 #: Returns the commands for a state; called again with a newer state if another writer was first.
@@ -134,8 +140,9 @@ class CommandHandler:
                 earlier = await self._earlier(stream, idempotency)
                 return (earlier, None) if earlier else (Written(before), decision.note)
             opens = any(isinstance(event, SessionOpened) for event in events)
-            exact = before.version if opens or not commutes or expected_version is not None else None
-            written = await self._append(stream, events, exact, actor, idempotency)
+            is_exact = opens or decision.exact or not commutes or expected_version is not None
+            exact = before.version if is_exact else None
+            written = await self._append(stream, events, exact, actor, idempotency, decision.items_after)
             return written, None if written.replayed else decision.note
 
         lock = self._locks.get(stream.stream_id) or self._locks.setdefault(stream.stream_id, asyncio.Lock())
@@ -159,9 +166,17 @@ class CommandHandler:
             await asyncio.gather(*self._saving, return_exceptions=True)
 
     async def _append(
-        self, stream: Stream, events: Sequence[Event], expected: int | None, actor: str, idempotency: Idempotency | None
+        self,
+        stream: Stream,
+        events: Sequence[Event],
+        expected: int | None,
+        actor: str,
+        idempotency: Idempotency | None,
+        items_after: int | None = None,
     ) -> Written:
-        write = stream_write(stream, events, expected_version=expected, clock=self._clock, actor=actor)
+        write = stream_write(
+            stream, events, expected_version=expected, items_after=items_after, clock=self._clock, actor=actor
+        )
         request = AppendRequest(
             writes=(write,),
             request_id=idempotency.request_id if idempotency else None,

@@ -1,5 +1,6 @@
 """Add, edit and remove entries."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
@@ -224,23 +225,33 @@ async def _add(
 ) -> Added:
     ids = [draft.entry_id for draft in drafts if draft.entry_id is not None]
 
+    tries = itertools.count()
+
     async def decision_for(state: SessionState) -> Decision[_Before]:
         write_id = handle.services.clock.ulid()
         new_life = starts_life(handle, state)
-        known = await known_entries(handle, stream, state, ids) if ids and not new_life else {}
+        is_unsure = bool(ids) and not new_life
+        # usually the ids are new: the append itself looks, and refuses if one is known
+        leaves_it_to_append = is_unsure and next(tries) == 0 and expected_version is None
+        known = {} if leaves_it_to_append or not is_unsure else await known_entries(handle, stream, state, ids)
         before = _Before(() if new_life else state.items.waiting, known)
         entries = [new_entry(handle, draft, write_id, state) for draft in drafts]
         if expected_version:  # the writer has seen the session up to it (http W-54)
             entries[0] = msgspec.structs.replace(entries[0], listed=KnownToWriter(until=expected_version))
         add = AddEntries(tuple(entries), tuple(entry for entry, _ in before.known.values()))
-        return Decision([*opening_commands(handle, stream, state), add], before)
+        return Decision(
+            [*opening_commands(handle, stream, state), add],
+            before,
+            exact=is_unsure and not leaves_it_to_append,
+            items_after=state.cleared_version if leaves_it_to_append else None,
+        )
 
     services = handle.services
     written, before = await services.commands.write_with_note(
         stream,
         decision_for,
         actor=handle.actor,
-        commutes=not ids,
+        commutes=True,
         expected_version=expected_version,
         idempotency=handle.idempotency(stream, "add_entries", {"entries": drafts}, key),
     )

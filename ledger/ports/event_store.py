@@ -15,12 +15,14 @@ class StreamWrite(msgspec.Struct, frozen=True, kw_only=True):
     """Events for one stream. *expected_version*: None accepts any version, 0 only a new stream, n only version n.
 
     With *forked_from* a new stream continues another stream of the namespace from a version: its first event has
-    the next version and is chained to that one. The other fields are stored with the stream's head.
+    the next version and is chained to that one. With *items_after* the stream must have no event after that version
+    about an item of these events. The other fields are stored with the stream's head.
     """
 
     stream: Stream
     events: tuple[NewEvent, ...]
     expected_version: int | None = None
+    items_after: int | None = None
     config_digest: bytes | None = None
     ended: bool | None = None
     forked_from: tuple[Stream, int] | None = None
@@ -100,7 +102,8 @@ class Appender(Protocol):
         Nothing is written if it raises. An empty request returns no receipts.
 
         Raises:
-            VersionConflict: a stream is not at its expected version, or the new stream of a fork already exists.
+            VersionConflict: a stream is not at its expected version, an item is known, or the new stream of a fork
+                already exists.
             VersionNotFound: the stream to fork does not have that version.
             IdempotencyMismatch: the request id was used for another request.
             StreamClosed, StreamNameMismatch: the stream accepts no events, or has other names.

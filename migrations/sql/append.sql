@@ -1,43 +1,42 @@
--- The only way to write to the log. One call appends to many streams of one namespace. A request succeeds or fails as
--- a whole; a refused one does not affect the others, and its row of the answer has an LG code (trust R-3).
+-- Append to many streams of one namespace: together with `append_one` the only way to write to the log. A request
+-- succeeds or fails as a whole; a refused one does not affect the others, and its row of the answer has an LG code
+-- (trust R-3).
 --
--- The order of the locks matters: stream heads (by id) → idempotency look-up under these locks → expected versions (a
--- loser stops here and has numbered nothing) → the namespace's counter, locked until the commit. So position order is
--- commit order, without gaps (trust R-2).
+-- The first lock is the counter of the namespace, until the commit. So the appends of a namespace form one queue: nothing
+-- that is read below changes before the commit, no other lock is needed, nothing can deadlock, and position order is
+-- commit order, without gaps (trust R-2). A request that is refused numbers nothing.
 --
 -- The arguments are parallel arrays, one element per
---     h_  distinct stream, ascending by id
+--     h_  distinct stream
 --     r_  request
 --     w_  write: the events of one request for one stream
 --     e_  event
--- Writes and events are in request order. An array without values is null: w_expected if any version is accepted,
--- w_parent_id and w_parent_version without forks, r_request_id without client keys, r_retry unless the answer to an
--- earlier attempt was lost.
+-- Writes and events are in request order. An array of nulls may be null. Null for all: r_writes if each request has one
+-- write, w_head if each write has its own stream, in the order of h_, w_events if each write has one event.
 --
--- The answer has a row per appended event (event: its index), in order; a row for each refused request (code; for
--- LG001 also version: where the stream is, position: where it was expected); and for a repeated request its first
--- answer (replayed, with the stream of each event).
---
--- What an ordinary append does not need is in append_checked: PL/pgSQL prepares every expression again in every
--- transaction, so each one costs as much as hashing a page.
+-- The answer has a row for each refused request (code; for LG001 also version: where the stream is, and position: where
+-- it was expected); a row for each repeated request, with its first answer; and one row without a request for all that
+-- were appended (position: of the first event). A receipt is bytes, because rows and columns cost more: of an appended
+-- event version, previous hash, hash; of a repeated one stream id, version, position, event id, time, hash.
 CREATE FUNCTION ledger.append(
     p_namespace_id uuid,
+    p_role text,
+    p_unsafe boolean, -- whether synchronous_commit may be off
+    p_retry boolean,  -- whether the answer to an earlier attempt was lost
     h_stream_id uuid[],
     h_user_id text[],
     h_session_id text[],
     r_request_id uuid[],
     r_request_hash bytea[],
-    r_retry boolean[],
     r_writes integer[],
     w_head integer[],
-    w_expected bigint[],
+    w_expected bigint[],    -- -1, as null: any version
+    w_items_after bigint[], -- refused if the stream has an event about one of the same items after this version
     w_config_digest bytea[],
-    w_expires_at timestamptz[],
     w_ended boolean[],
     w_parent_id uuid[],
     w_parent_version bigint[],
     w_events integer[],
-    e_head integer[],
     e_event_id uuid[],
     e_type text[],
     e_schema_version smallint[],
@@ -47,185 +46,241 @@ CREATE FUNCTION ledger.append(
     e_item_id text[],
     e_key_id uuid[],
     e_key_commitment bytea[],
-    e_mac bytea[],
-    e_trace text[],
     e_bytes bytea[]
 ) RETURNS TABLE (
     request integer,
-    event integer,
     code text,
-    replayed boolean,
     version bigint,
     "position" bigint,
-    event_id uuid,
     recorded_us bigint,
-    previous_hash bytea,
-    hash bytea,
-    stream_id uuid
+    receipts bytea[]
 )
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = ledger, pg_temp
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off
+SET enable_nestloop = off
 AS $$
 #variable_conflict use_column
 DECLARE
-    v_versions bigint[];   -- per head: its version as locked, later that of its newest event
-    v_hashes bytea[];      -- per head: the hash of that event
-    v_plain boolean;       -- no head is closed, and all have the names they were sent with
-    v_accepted integer[];  -- indexes of the accepted events; null means all
-    v_count integer := cardinality(e_event_id);
+    c_zero CONSTANT bytea := '\x0000000000000000000000000000000000000000000000000000000000000000';
+    v_last bigint;         -- the last position
     v_clock timestamptz;
-    v_prefix bytea;
-    v_digest bytea;
-    n_version bigint[];    -- per event: its version
-    n_position bigint[];
+    v_writes integer := coalesce(cardinality(w_head), cardinality(h_stream_id));
+    v_count integer := cardinality(e_event_id);
+    v_h text := '[1:' || cardinality(h_stream_id) || ']'; -- the bounds of the arrays
+    v_r text := '[1:' || coalesce(cardinality(r_writes), v_writes) || ']';
+    v_w text := '[1:' || v_writes || ']';
+    v_e text := '[1:' || v_count || ']';
+    v_versions bigint[];   -- per head: version and hash of its newest event …
+    v_hashes bytea[];
+    v_refusals text[];     -- … why it accepts nothing …
+    v_parents integer[];   -- … the write that forks it …
+    v_missing boolean[];   -- … and whether the stream is new
+    v_heads integer[];     -- per event: its head; null if each has the head of its own index
+    v_accepted integer[];  -- indexes of the accepted events; null means all …
+    v_accepted_writes integer[]; -- … and of their writes
+    n_version bigint[];    -- per accepted event
     n_digest bytea[];
+    n_tail bytea[];        -- its frame (trust §3) from the event id to the digest
     n_hash bytea[];
-    x integer;
+    v_answer record;
     h integer;
+    w integer;
 BEGIN
-    IF p_namespace_id IS NULL OR p_namespace_id::text IS DISTINCT FROM current_setting('ledger.namespace', true) THEN
-        RAISE EXCEPTION 'append needs its namespace set, the role it was opened with, and synchronous_commit'
+    IF p_namespace_id IS NULL OR p_role IS DISTINCT FROM coalesce(nullif(current_setting('role'), 'none'), session_user)
+        OR current_setting('synchronous_commit') = 'off' AND p_unsafe IS NOT TRUE
+        OR set_config('ledger.namespace', p_namespace_id::text, true) IS NULL
+    THEN
+        RAISE EXCEPTION 'append needs a namespace, the role it was opened with, and synchronous_commit'
             USING ERRCODE = '42501';
     END IF;
 
-    -- (1) lock the heads in the order of their ids; create the missing ones and lock again
-    LOOP
-        SELECT
-            array_agg(locked.version),
-            array_agg(locked.head_hash::bytea),
-            array_agg(locked.user_id::text) = h_user_id AND array_agg(locked.session_id::text) = h_session_id
-                AND NOT bool_or(locked.closed)
-        INTO v_versions, v_hashes, v_plain
-        FROM (
-            SELECT s.version, s.head_hash, s.user_id, s.session_id, s.closed
-            FROM streams s
-            WHERE s.namespace_id = p_namespace_id AND s.stream_id = ANY (h_stream_id)
-            ORDER BY s.stream_id
-            FOR UPDATE
-        ) AS locked;
-        EXIT WHEN cardinality(v_versions) = cardinality(h_stream_id);
-        INSERT INTO streams (namespace_id, stream_id, user_id, session_id)
-        SELECT p_namespace_id, u.stream_id, u.user_id, u.session_id
-        FROM unnest(h_stream_id, h_user_id, h_session_id) AS u (stream_id, user_id, session_id)
-        ORDER BY u.stream_id
-        ON CONFLICT DO NOTHING;
-    END LOOP;
+    -- (1) the arguments, whoever sent them; nulls where a value must be are refused by the tables
+    IF (
+        v_h = ALL (ARRAY[array_dims(h_stream_id), array_dims(h_user_id), array_dims(h_session_id)])
+        AND v_r = ALL (ARRAY[
+            coalesce(array_dims(r_writes), v_r), coalesce(array_dims(r_request_id), v_r),
+            coalesce(array_dims(r_request_hash), v_r)
+        ])
+        AND v_w = ALL (ARRAY[
+            coalesce(array_dims(w_head), v_w), coalesce(array_dims(w_events), v_w),
+            coalesce(array_dims(w_expected), v_w), coalesce(array_dims(w_items_after), v_w),
+            coalesce(array_dims(w_config_digest), v_w), coalesce(array_dims(w_ended), v_w),
+            coalesce(array_dims(w_parent_id), v_w), coalesce(array_dims(w_parent_version), v_w)
+        ])
+        AND v_e = ALL (ARRAY[
+            array_dims(e_event_id), array_dims(e_type), array_dims(e_schema_version), array_dims(e_codec),
+            array_dims(e_occurred_at), array_dims(e_actor), array_dims(e_bytes), coalesce(array_dims(e_item_id), v_e),
+            coalesce(array_dims(e_key_id), v_e), coalesce(array_dims(e_key_commitment), v_e)
+        ])
+        AND coalesce(1 <= ALL (r_writes), r_writes IS NULL)
+        AND coalesce(0 <= ALL (w_events) AND v_count >= ALL (w_events), w_events IS NULL)
+        AND coalesce(1 <= ALL (w_head) AND cardinality(h_stream_id) >= ALL (w_head), w_head IS NULL)
+    ) IS NOT TRUE THEN
+        RAISE EXCEPTION 'the arrays of the append do not fit together' USING ERRCODE = '22023';
+    END IF;
+    IF w_head IS NOT NULL OR w_events IS NOT NULL THEN
+        v_heads := '{}';
+        FOR i IN 1 .. v_writes LOOP
+            v_heads := v_heads || array_fill(coalesce(w_head[i], i), ARRAY[coalesce(w_events[i], 1)]);
+        END LOOP;
+    END IF;
+    IF v_count <> coalesce(cardinality(v_heads), v_writes) THEN
+        RAISE EXCEPTION 'the arrays of the append do not fit together' USING ERRCODE = '22023';
+    END IF;
 
-    -- (2) and (3): retries, expected versions and sizes, if there is something to check
-    IF NOT v_plain OR w_expected IS NOT NULL OR r_request_id IS NOT NULL OR r_retry IS NOT NULL
-        OR w_parent_id IS NOT NULL OR v_count > 32000 THEN -- EVENTS_PER_APPEND
+    -- (2) the lock, then the clock
+    SELECT n.last_position INTO v_last FROM namespaces n WHERE n.namespace_id = p_namespace_id FOR UPDATE;
+    v_clock := clock_timestamp();
+    recorded_us := extract(epoch FROM v_clock) * 1000000;
+
+    -- (3) the heads
+    SELECT
+        array_agg(coalesce(f.version, 0) ORDER BY f.head),
+        array_agg(coalesce(f.head_hash, c_zero) ORDER BY f.head),
+        array_agg(f.refusal ORDER BY f.head),
+        array_agg(f.version IS NULL ORDER BY f.head)
+    INTO v_versions, v_hashes, v_refusals, v_missing
+    FROM (
+        SELECT
+            u.head,
+            s.version,
+            s.head_hash::bytea,
+            CASE
+                WHEN s.closed THEN 'LG002'
+                WHEN s.user_id <> u.user_id OR s.session_id <> u.session_id THEN 'LG006'
+            END AS refusal
+        FROM unnest(h_stream_id, h_user_id, h_session_id) WITH ORDINALITY AS u (stream_id, user_id, session_id, head)
+        LEFT JOIN streams s ON s.namespace_id = p_namespace_id AND s.stream_id = u.stream_id
+            AND s.stream_id = ANY (h_stream_id) -- for the index
+    ) AS f;
+
+    -- (4) what is refused, and what was executed before
+    IF cardinality(array_remove(v_refusals, NULL)) > 0 OR w_expected IS NOT NULL OR r_request_id IS NOT NULL
+        OR p_retry OR w_items_after IS NOT NULL OR w_parent_id IS NOT NULL OR v_count > 32000 -- EVENTS_PER_APPEND
+    THEN
         v_accepted := '{}';
-        FOR request, event, code, replayed, version, "position", event_id, recorded_us, hash, stream_id IN
+        v_accepted_writes := '{}';
+        FOR v_answer IN
             SELECT * FROM append_checked(
-                p_namespace_id, h_stream_id, h_user_id, h_session_id, v_versions, r_request_id, r_request_hash,
-                r_retry, r_writes, w_head, w_expected, w_parent_id, w_parent_version, w_events, e_event_id
+                p_namespace_id, p_retry, v_last, v_clock, h_stream_id, v_versions, v_refusals, r_request_id,
+                r_request_hash, coalesce(r_writes, array_fill(1, ARRAY[v_writes])),
+                coalesce(w_head, ARRAY(SELECT generate_series(1, v_writes))), w_expected, w_items_after, w_parent_id,
+                w_parent_version, coalesce(w_events, array_fill(1, ARRAY[v_writes])), e_event_id, e_item_id
             )
         LOOP
-            IF event IS NULL THEN
+            IF v_answer.write IS NULL THEN
+                request := v_answer.request;
+                code := v_answer.code;
+                version := v_answer.version;
+                "position" := v_answer."position";
+                receipts := v_answer.receipts;
                 RETURN NEXT;
             ELSE
-                v_accepted := v_accepted || event;
+                w := v_answer.write;
+                v_accepted_writes := v_accepted_writes || w;
+                v_accepted := v_accepted || ARRAY(SELECT generate_series(v_answer.first_event, v_answer.last_event));
+                IF w_parent_id[w] IS NOT NULL THEN
+                    h := coalesce(w_head[w], w);
+                    v_parents[h] := w;
+                    v_versions[h] := w_parent_version[w];
+                    v_hashes[h] := fork_point(p_namespace_id, w_parent_id[w], w_parent_version[w]);
+                END IF;
             END IF;
         END LOOP;
         v_count := cardinality(v_accepted);
-        -- refused requests, and writes that only check a version, leave nothing, not even an empty stream
-        IF v_count < cardinality(e_event_id) OR 0 = ANY (w_events) THEN
-            DELETE FROM streams s
-            USING unnest(h_stream_id) WITH ORDINALITY AS u (stream_id, head)
-            WHERE s.namespace_id = p_namespace_id AND s.stream_id = u.stream_id AND s.version = 0
-                AND NOT EXISTS (SELECT FROM unnest(v_accepted) AS a (x) WHERE e_head[a.x] = u.head);
-            IF v_count = 0 THEN
-                RETURN;
-            END IF;
+        IF v_count = 0 THEN
+            RETURN;
         END IF;
-        IF w_parent_id IS NOT NULL THEN
-            FOR h, version, hash IN
-                SELECT * FROM append_forked(
-                    p_namespace_id, h_stream_id, w_head, w_parent_id, w_parent_version, w_events, v_accepted
-                )
-            LOOP
-                v_versions[h] := version;
-                v_hashes[h] := hash;
-            END LOOP;
-        END IF;
-        request := NULL;
-        code := NULL;
-        replayed := false;
-        event_id := NULL;
-        stream_id := NULL;
     END IF;
-
-    -- (4) the counter, last; (5) the clock
-    UPDATE namespaces n SET last_position = n.last_position + v_count
-    WHERE n.namespace_id = p_namespace_id
-    RETURNING n.last_position - v_count, clock_timestamp(), '\x6d6c65646765722f6576656e742f310a'::bytea || uuid_send(n.namespace_id)
-    INTO "position", v_clock, v_prefix;
-    IF NOT FOUND THEN
+    IF v_last IS NULL THEN -- only now, because a refused request creates no namespace
         RAISE EXCEPTION 'unknown namespace' USING ERRCODE = 'LG005';
     END IF;
-    recorded_us := extract(epoch FROM v_clock) * 1000000;
 
-    -- (6) number and chain, event by event; the frame is that of trust §3
-    FOR i IN 1 .. v_count LOOP
-        x := coalesce(v_accepted[i], i);
-        h := e_head[x];
-        event := x;
-        version := v_versions[h] + 1;
-        "position" := "position" + 1;
-        previous_hash := v_hashes[h];
-        v_digest := sha256(e_bytes[x]);
-        hash := sha256(
-            v_prefix
-            || uuid_send(h_stream_id[h])
-            || int8send(version)
-            || int8send("position")
-            || uuid_send(e_event_id[x])
-            || int4send(octet_length(e_type[x])) || convert_to(e_type[x], 'UTF8')
-            || int2send(e_schema_version[x])
-            || int2send(e_codec[x])
-            || int8send((extract(epoch FROM e_occurred_at[x]) * 1000000)::bigint)
+    -- (5) number and chain; the frame is that of trust §3
+    SELECT
+        array_agg(f.digest ORDER BY f.k),
+        array_agg(
+            uuid_send(e_event_id[f.x])
+            || int4send(octet_length(e_type[f.x])) || convert_to(e_type[f.x], 'UTF8')
+            || int2send(e_schema_version[f.x])
+            || int2send(e_codec[f.x])
+            || int8send((extract(epoch FROM e_occurred_at[f.x]) * 1000000)::bigint)
             || int8send(recorded_us)
-            || int4send(octet_length(e_actor[x])) || convert_to(e_actor[x], 'UTF8')
-            || coalesce('\x01'::bytea || uuid_send(e_key_id[x]), '\x00'::bytea)
-            || coalesce(
-                e_key_commitment[x], '\x0000000000000000000000000000000000000000000000000000000000000000'::bytea
-            )
-            || v_digest
-            || previous_hash
+            || int4send(octet_length(e_actor[f.x])) || convert_to(e_actor[f.x], 'UTF8')
+            || coalesce('\x01'::bytea || uuid_send(e_key_id[f.x]), '\x00'::bytea)
+            || coalesce(e_key_commitment[f.x], c_zero)
+            || f.digest
+            ORDER BY f.k
+        )
+    INTO n_digest, n_tail
+    FROM (
+        SELECT k, coalesce(v_accepted[k], k) AS x, sha256(e_bytes[coalesce(v_accepted[k], k)]) AS digest
+        FROM generate_series(1, v_count) AS k
+        OFFSET 0
+    ) AS f;
+    receipts := NULL;
+    FOR i IN 1 .. v_count LOOP
+        h := coalesce(v_accepted[i], i);
+        h := coalesce(v_heads[h], h);
+        v_versions[h] := v_versions[h] + 1;
+        n_version[i] := v_versions[h];
+        n_hash[i] := sha256(
+            '\x6d6c65646765722f6576656e742f310a'::bytea
+            || uuid_send(p_namespace_id)
+            || uuid_send(h_stream_id[h])
+            || int8send(v_versions[h])
+            || int8send(v_last + i)
+            || n_tail[i]
+            || v_hashes[h]
         );
-        v_versions[h] := version;
-        v_hashes[h] := hash;
-        n_version[x] := version;
-        n_position[x] := "position";
-        n_digest[x] := v_digest;
-        n_hash[x] := hash;
-        RETURN NEXT;
+        receipts[i] := int8send(v_versions[h]) || v_hashes[h] || n_hash[i];
+        v_hashes[h] := n_hash[i];
     END LOOP;
 
-    -- (7) the events; by subscripts, because unnest would start a scan for each array
+    -- (6) the events; by subscripts, because unnest would start a scan for each array
     INSERT INTO events (
         "position", version, occurred_at, recorded_at, namespace_id, stream_id, event_id, schema_version, codec,
-        type, actor, item_id, key_id, key_commitment, payload_digest, hash, mac, trace, payload
+        type, actor, item_id, key_id, key_commitment, payload_digest, hash, payload
     )
     SELECT
-        n_position[k], n_version[k], e_occurred_at[k], v_clock, p_namespace_id, h_stream_id[e_head[k]],
-        e_event_id[k], e_schema_version[k], e_codec[k], e_type[k], e_actor[k], e_item_id[k], e_key_id[k],
-        e_key_commitment[k], n_digest[k], n_hash[k], e_mac[k], e_trace[k], e_bytes[k]
-    FROM generate_series(1, cardinality(e_event_id)) AS k
-    WHERE n_version[k] IS NOT NULL;
+        v_last + f.k, n_version[f.k], e_occurred_at[f.x], v_clock, p_namespace_id,
+        h_stream_id[coalesce(v_heads[f.x], f.x)], e_event_id[f.x], e_schema_version[f.x], e_codec[f.x], e_type[f.x],
+        e_actor[f.x], e_item_id[f.x], e_key_id[f.x], e_key_commitment[f.x], n_digest[f.k], n_hash[f.k],
+        e_bytes[f.x]
+    FROM (SELECT k, coalesce(v_accepted[k], k) AS x FROM generate_series(1, v_count) AS k OFFSET 0) AS f;
 
-    -- (8) the heads, one by one so that each uses the index, and what is stored beside the log
-    FOR i IN 1 .. cardinality(h_stream_id) LOOP
-        UPDATE streams s SET version = v_versions[i], head_hash = v_hashes[i]
-        WHERE s.namespace_id = p_namespace_id AND s.stream_id = h_stream_id[i] AND s.version <> v_versions[i];
-    END LOOP;
-    IF r_request_id IS NOT NULL OR w_config_digest IS NOT NULL OR w_expires_at IS NOT NULL OR w_ended IS NOT NULL THEN
-        PERFORM append_metadata(
-            p_namespace_id, v_clock, h_stream_id, r_request_id, r_request_hash, r_writes, w_head, w_config_digest,
-            w_expires_at, w_ended, w_events, n_position
-        );
+    -- (7) the counter, the heads, and what is stored beside them
+    UPDATE namespaces n SET last_position = v_last + v_count WHERE n.namespace_id = p_namespace_id;
+    IF true = ANY (v_missing) THEN
+        INSERT INTO streams (namespace_id, stream_id, user_id, session_id, parent_id, parent_version)
+        SELECT
+            p_namespace_id, u.stream_id, u.user_id, u.session_id, w_parent_id[v_parents[u.head]],
+            w_parent_version[v_parents[u.head]]
+        FROM unnest(h_stream_id, h_user_id, h_session_id) WITH ORDINALITY AS u (stream_id, user_id, session_id, head)
+        WHERE v_missing[u.head]
+            AND v_versions[u.head] > coalesce(w_parent_version[v_parents[u.head]], 0); -- has an event now
     END IF;
+    UPDATE streams s SET version = u.version, head_hash = u.hash
+    FROM unnest(h_stream_id, v_versions, v_hashes) AS u (stream_id, version, hash)
+    WHERE s.namespace_id = p_namespace_id AND s.stream_id = u.stream_id AND s.stream_id = ANY (h_stream_id)
+        AND s.version <> u.version;
+    IF w_config_digest IS NOT NULL OR w_ended IS NOT NULL THEN
+        FOR i IN 1 .. coalesce(cardinality(v_accepted_writes), v_writes) LOOP
+            w := coalesce(v_accepted_writes[i], i);
+            h := coalesce(w_head[w], w);
+            UPDATE streams s SET
+                config_digest = coalesce(w_config_digest[w], s.config_digest), ended = coalesce(w_ended[w], s.ended)
+            WHERE s.namespace_id = p_namespace_id AND s.stream_id = h_stream_id[h]
+                AND (w_config_digest[w] IS NOT NULL OR w_ended[w] IS NOT NULL);
+        END LOOP;
+    END IF;
+
+    request := NULL;
+    code := NULL;
+    version := NULL;
+    "position" := v_last + 1;
+    RETURN NEXT;
 END
 $$;

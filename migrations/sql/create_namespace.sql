@@ -4,6 +4,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp AS $$
 DECLARE
     v_ledger_id uuid;
 BEGIN
+    PERFORM set_config('ledger.namespace', p_namespace_id::text, true);
     INSERT INTO ledger.namespaces (namespace_id, namespace) VALUES (p_namespace_id, p_namespace)
         ON CONFLICT (namespace_id) DO NOTHING;
     SELECT n.ledger_id INTO v_ledger_id FROM ledger.namespaces n

@@ -22,10 +22,10 @@ OBJECTS = (
     "namespace_ids",
     "prune_requests",
     "fork_point",
-    "append_forked",
+    "item_known",
     "append_checked",
-    "append_metadata",
     "append",
+    "append_one",
     "restore_events",
     # what is folded from it
     "snapshots",

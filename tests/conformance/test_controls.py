@@ -16,6 +16,7 @@ from tests.conformance import (
     test_forks,
     test_ledger_writers,
     test_many_requests,
+    test_new_items,
     test_reading,
     test_retries,
 )
@@ -69,6 +70,12 @@ CAUGHT_BY: list[tuple[type[EventStoreDecorator], Check]] = [
     (broken_stores.HasNoStreamLock, of_stream(test_many_requests.test_of_requests_for_the_same_version_the_first_wins)),
     (broken_stores.HasNoStreamLock, random_writers),
     (broken_stores.IgnoresExpectedVersions, of_stream(test_appending.test_no_stream_is_refused_on_an_existing_stream)),
+    (broken_stores.IgnoresKnownItems, of_stream(test_new_items.test_an_item_that_is_known_is_refused)),
+    (broken_stores.IgnoresKnownItems, of_two(test_new_items.test_an_item_that_a_fork_shares_is_known)),
+    (
+        broken_stores.LooksForItemsOutsideTheLock,
+        of_stream(test_new_items.test_of_writers_of_one_new_item_one_wins_and_the_others_write_nothing),
+    ),
     (broken_stores.DropsTheLastEvent, of_stream(test_appending.test_receipts_name_the_place_of_each_event)),
     (broken_stores.DropsTheLastEvent, random_writers),
     (broken_stores.WritesStreamByStream, of_two(test_appending.test_one_stale_stream_refuses_the_whole_request)),

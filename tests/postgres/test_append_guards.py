@@ -73,20 +73,15 @@ async def test_an_append_after_set_role_is_refused(
         await appender.append([a_request(a_write(stream, an_event()))])
 
 
-async def test_an_append_to_a_namespace_that_is_not_set_is_refused(
-    connect: Connect, postgres_store: PostgresStore, stream: Stream
+@pytest.mark.parametrize(("function", "arguments"), [("append", 28), ("append_one", 20)])
+async def test_an_append_without_a_namespace_or_a_role_is_refused(
+    connect: Connect, stream: Stream, app_login: str, function: str, arguments: int
 ) -> None:
-    await append(postgres_store, stream, an_event())
     connection = await connect()
-    nulls = ", ".join(["NULL"] * 28)
-    with pytest.raises(psycopg.errors.InsufficientPrivilege):
-        await connection.execute(f"SELECT ledger.append(%s, {nulls})", (stream.namespace_id,))
-    other = Stream.of("somewhere else", "session-1")
-    async with connection.transaction():
-        await connection.execute("SELECT set_config('ledger.namespace', %s, true)", (str(other.namespace_id),))
+    nulls = ", ".join(["NULL"] * (arguments - 2))
+    for namespace_id, role in ((None, app_login), (stream.namespace_id, None), (stream.namespace_id, "ledger_owner")):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
-            async with connection.transaction():
-                await connection.execute(f"SELECT ledger.append(%s, {nulls})", (stream.namespace_id,))
+            await connection.execute(f"SELECT ledger.{function}(%s::uuid, %s, {nulls})", (namespace_id, role))
 
 
 async def test_a_plain_login_writes_and_reads_as_any_other(

@@ -75,6 +75,29 @@ class IgnoresExpectedVersions(EventStoreDecorator):
         return await super().append(replace(request, writes=unchecked))
 
 
+class IgnoresKnownItems(EventStoreDecorator):
+    """Appends an item, whether or not the stream has it."""
+
+    async def append(self, request: AppendRequest) -> Appended:
+        writes = tuple(replace(write, items_after=None) for write in request.writes)
+        return await super().append(replace(request, writes=writes))
+
+
+class LooksForItemsOutsideTheLock(EventStoreDecorator):
+    """Looks whether the stream has an item, and only then waits for its turn."""
+
+    async def append(self, request: AppendRequest) -> Appended:
+        for write in request.writes:
+            if write.items_after is not None:
+                found = await self._events.find_items(write.stream, [each.item_id or "" for each in write.events])
+                newest = max((version for versions in found.values() for version in versions), default=0)
+                if newest > write.items_after:
+                    raise VersionConflict(current=newest, expected=write.items_after)
+        await asyncio.sleep(0)
+        writes = tuple(replace(write, items_after=None) for write in request.writes)
+        return await super().append(replace(request, writes=writes))
+
+
 class DropsTheLastEvent(EventStoreDecorator):
     """Loses the last event of a longer write, but returns its receipt."""
 

@@ -88,11 +88,11 @@ LAWS: Final = {
         UNION ALL SELECT nspname FROM pg_namespace n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
         WHERE n.nspname = 'ledger' AND a.grantee = 0
     """,
-    "the application calls eight functions": """
+    "the application calls nine functions": """
         SELECT proname FROM pg_proc p WHERE p.pronamespace = 'ledger'::regnamespace
         AND has_function_privilege('ledger_app', p.oid, 'EXECUTE')
-        <> (proname IN ('append', 'create_namespace', 'find_items', 'find_token', 'namespace_ids', 'prune_requests',
-            'search', 'search_records'))
+        <> (proname IN ('append', 'append_one', 'create_namespace', 'find_items', 'find_token', 'namespace_ids',
+            'prune_requests', 'search', 'search_records'))
     """,
     "what the application may call has its owner's rights": """
         SELECT proname FROM pg_proc p WHERE p.pronamespace = 'ledger'::regnamespace
@@ -148,8 +148,8 @@ BREACHES: Final = {
     "everything belongs to the owner": "ALTER FUNCTION ledger.append OWNER TO postgres",
     "functions have their search path pinned": "ALTER FUNCTION ledger.append SET search_path = ledger, public",
     "PUBLIC has nothing": "GRANT EXECUTE ON FUNCTION ledger.append TO PUBLIC",
-    "the application calls eight functions": "GRANT EXECUTE ON FUNCTION ledger.append_metadata TO ledger_app",
-    "what the application may call has its owner's rights": "ALTER FUNCTION ledger.append_metadata SECURITY DEFINER",
+    "the application calls nine functions": "GRANT EXECUTE ON FUNCTION ledger.append_checked TO ledger_app",
+    "what the application may call has its owner's rights": "ALTER FUNCTION ledger.append_checked SECURITY DEFINER",
     "the application only reads the log": "GRANT INSERT ON ledger.events TO ledger_app",
     "tokens are for the owner alone": "GRANT SELECT (key_id), SELECT ON ledger.api_tokens TO ledger_app",
     "the verifier only reads": "GRANT UPDATE ON ledger.snapshots TO ledger_verifier",

@@ -100,9 +100,9 @@ WEAKENINGS = [
     ),
     Weakening(
         "helper for the application",
-        "GRANT EXECUTE ON FUNCTION ledger.append_metadata TO ledger_app",
+        "GRANT EXECUTE ON FUNCTION ledger.append_checked TO ledger_app",
         "grants",
-        "EXECUTE on append_metadata to ledger_app",
+        "EXECUTE on append_checked to ledger_app",
     ),
     Weakening(
         "table to write", "GRANT INSERT ON ledger.events TO ledger_app", "grants", "INSERT on events to ledger_app"

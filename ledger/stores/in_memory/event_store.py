@@ -85,13 +85,18 @@ class InMemoryEventStore:
         return appended
 
     def _refusal(self, namespace: StoredNamespace, write: StreamWrite) -> LedgerError | None:
-        known = namespace.names.get(write.stream.stream_id, write.stream)
-        if (known.user_id, known.session_id) != (write.stream.user_id, write.stream.session_id):
+        named = namespace.names.get(write.stream.stream_id, write.stream)
+        if (named.user_id, named.session_id) != (write.stream.user_id, write.stream.session_id):
             return StreamNameMismatch()
         current = len(namespace.history(write.stream.stream_id))
         expected = 0 if write.forked_from else write.expected_version
         if expected is not None and expected != current:
             return VersionConflict(current=current, expected=expected)
+        if write.items_after is not None:
+            items = {event.item_id for event in write.events} - {None}
+            known = namespace.history(write.stream.stream_id)[write.items_after :]
+            if any(event.item_id in items for event in known):
+                return VersionConflict(current=current, expected=write.items_after)
         if write.forked_from is not None:
             parent, version = write.forked_from
             if not 1 <= version <= len(namespace.history(parent.stream_id)):

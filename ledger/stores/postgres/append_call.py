@@ -8,7 +8,7 @@ is null and the function refuses.
 
 import struct
 from collections.abc import Generator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from uuid import UUID
 
 from psycopg import AsyncConnection, generators
@@ -16,7 +16,7 @@ from psycopg.errors import InvalidSqlStatementName, error_from_result
 from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 
-from ledger.chain import place
+from ledger.chain import hash_at
 from ledger.errors import (
     IdempotencyMismatch,
     InvalidInput,
@@ -28,49 +28,43 @@ from ledger.errors import (
     VersionNotFound,
 )
 from ledger.events import NewEvent
+from ledger.ids import Stream
 from ledger.limits import EVENTS_PER_APPEND
-from ledger.ports import Appended, AppendRequest, Receipt
+from ledger.ports import Appended, AppendRequest, Receipt, StreamWrite
 from ledger.stores.postgres import arrays
 
-_NAME: Final = b"ledger_append"
-_STATEMENT: Final = b"""
-SELECT a.request, a.event, a.code, a.replayed, a.version, a.position, a.event_id, a.recorded_us, a.previous_hash,
-    a.hash, a.stream_id
-FROM ledger.append(
-    CASE
-        WHEN current_user = $2 AND (current_setting('synchronous_commit') <> 'off' OR $3)
-        THEN set_config('ledger.namespace', $1, true)::uuid
-    END,
-    $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26,
-    $27, $28, $29, $30, $31
-) AS a
-"""
-_OIDS: Final = [
-    *(25, 25, 16),  # namespace id as text, role, whether unsafe settings were allowed
-    *(2951, 1009, 1009),  # heads: uuid, text, text
-    *(2951, 1001, 1000, 1007),  # requests: uuid, bytea, bool, int4
-    *(1007, 1016, 1001, 1185, 1000, 2951, 1016, 1007),  # writes: int4, int8, bytea, timestamptz, bool, uuid, int8, int4
-    *(1007, 2951, 1009, 1005, 1005, 1185, 1009, 1009, 2951, 1001, 1001, 1009, 1001),  # events
-]
-_FORMATS: Final = [1] * len(_OIDS)
+_ONE: Final = b"ledger_append_one"
+_BATCH: Final = b"ledger_append"
+_STATEMENTS: Final = {
+    _ONE: b"SELECT ledger.append_one(" + b", ".join(b"$%d" % number for number in range(1, 21)) + b")",
+    _BATCH: b"SELECT a.request, a.code, a.version, a.position, a.recorded_us, a.receipts FROM ledger.append("
+    + b", ".join(b"$%d" % number for number in range(1, 29))
+    + b") AS a",
+}
+_OIDS: Final = {
+    _ONE: [
+        *(2950, 25, 16),  # namespace, role, whether unsafe settings were allowed
+        *(2950, 25, 25),  # stream: uuid, text, text
+        *(2950, 17, 20, 20),  # request: uuid, bytea; write: int8, int8
+        *(2950, 25, 21, 21, 1184, 25, 25, 2950, 17, 17),  # event: uuid, text, int2, int2, timestamptz, text …
+    ],
+    _BATCH: [
+        *(2950, 25, 16, 16),  # namespace, role, whether unsafe settings were allowed, whether an answer was lost
+        *(2951, 1009, 1009),  # heads: uuid, text, text
+        *(2951, 1001, 1007),  # requests: uuid, bytea, int4
+        *(1007, 1016, 1016, 1001, 1000, 2951, 1016, 1007),  # writes: int4, int8, int8, bytea, bool, uuid, int8, int4
+        *(2951, 1009, 1005, 1005, 1185, 1009, 1009, 2951, 1001, 1001),  # events
+    ],
+}
+_BINARY: Final = {name: [1] * len(oids) for name, oids in _OIDS.items()}
 _INT4 = struct.Struct("!i").unpack
 _INT8 = struct.Struct("!q").unpack
+_PLACE = struct.Struct("!qq")  # position, time
+_RECEIPT = struct.Struct("!q32s32s")  # version, previous hash, hash
+_RECEIPTS = struct.Struct("!4xq32s32s")  # … as an element of an array, after its length
+_REPEATED = struct.Struct("!4x16sqq16sq32s")  # stream id, version, position, event id, time, hash
 
-
-class _Row(NamedTuple):
-    """An undecoded row of the answer."""
-
-    request: bytes | None
-    event: bytes | None
-    code: bytes | None
-    replayed: Any
-    version: Any
-    position: Any
-    event_id: Any
-    recorded_us: Any
-    previous_hash: Any
-    hash: Any
-    stream_id: Any
+_Values = list[bytes | None]
 
 
 class AppendConnection:
@@ -78,9 +72,8 @@ class AppendConnection:
 
     def __init__(self, connection: AsyncConnection[Any], *, role: str, allow_unsafe: bool = False) -> None:
         self.connection = connection
-        self._role = role.encode()
-        self._allow_unsafe = allow_unsafe
-        self._prepared = False
+        self._guard = (role.encode(), arrays.TRUE if allow_unsafe else arrays.FALSE)
+        self._prepared: set[bytes] = set()
 
     async def append(self, requests: Sequence[AppendRequest], *, retry: bool = False) -> list[Appended | LedgerError]:
         """Execute *requests* in one call and return an answer for each: receipts, or the error.
@@ -92,23 +85,32 @@ class AppendConnection:
             psycopg.Error: the call as a whole failed; nothing was written.
             LogCorrupted: the database computed another hash than this process.
         """
+        if len(requests) == 1 and not retry:
+            values = _one_event(requests[0])
+            if values is not None:
+                result = await self._call(_ONE, values)
+                packed = result.get_value(0, 0)
+                if packed is not None:
+                    position, recorded_us = _PLACE.unpack_from(packed)
+                    return _appended(requests, position, recorded_us, packed[_PLACE.size :], _RECEIPT)
+        return _answers(requests, await self._call(_BATCH, _batch(requests, retry=retry)))
+
+    async def _call(self, name: bytes, values: _Values) -> PGresult:
         pgconn = self.connection.pgconn
         prepares = self.connection.prepare_threshold is not None
-        if prepares and not self._prepared:
-            pgconn.send_prepare(_NAME, _STATEMENT, _OIDS)
+        if prepares and name not in self._prepared:
+            pgconn.send_prepare(name, _STATEMENTS[name], _OIDS[name])
             await self._result()
-            self._prepared = True
-        parameters = _parameters(requests, retry=retry)
-        guard = [parameters[0], self._role, arrays.TRUE if self._allow_unsafe else arrays.FALSE]
-        values = [*guard, *parameters[1:]]
-        if prepares:
-            pgconn.send_query_prepared(_NAME, values, _FORMATS, 1)
-        else:
-            pgconn.send_query_params(_STATEMENT, values, _OIDS, _FORMATS, 1)
+            self._prepared.add(name)
+        values[1:1] = self._guard
+        if not prepares:
+            pgconn.send_query_params(_STATEMENTS[name], values, _OIDS[name], _BINARY[name], 1)
+            return await self._result()
+        pgconn.send_query_prepared(name, values, _BINARY[name], 1)
         try:
-            return _answers(requests, await self._result())
+            return await self._result()
         except InvalidSqlStatementName:
-            self._prepared = False  # the driver drops all statements of a connection after a rollback
+            self._prepared.clear()  # the driver drops all statements of a connection after a rollback
             raise
 
     async def _result(self) -> PGresult:
@@ -119,43 +121,83 @@ class AppendConnection:
         return result
 
 
-def _parameters(requests: Sequence[AppendRequest], *, retry: bool) -> list[bytes | None]:
-    """Return the namespace id and the arrays, in the order of the parameters of ``ledger.append``."""
-    guarded = [
-        [write for write in request.writes if write.events or write.expected_version is not None]
-        for request in requests
-    ]
-    writes = [write for request in guarded for write in request]
-    streams = {write.stream.stream_id: write.stream for write in writes}
-    heads = sorted(streams)
-    place_of = {stream_id: arrays.int4(index) for index, stream_id in enumerate(heads, start=1)}
-    expected = [0 if write.forked_from else write.expected_version for write in writes]
-    forks = [write.forked_from for write in writes]
+def _one_event(request: AppendRequest) -> _Values | None:
+    """Return the parameters of ``ledger.append_one``, without the guards; None if *request* needs ``append``."""
+    write = request.writes[0]
+    if len(request.writes) > 1 or len(write.events) != 1 or not _is_plain(write):
+        return None
+    (event,) = write.events
     return [
-        str(writes[0].stream.namespace_id).encode(),
-        arrays.UUID.dump([stream_id.bytes for stream_id in heads]),
-        arrays.TEXT.dump([streams[stream_id].user_id.encode() for stream_id in heads]),
-        arrays.TEXT.dump([streams[stream_id].session_id.encode() for stream_id in heads]),
-        arrays.UUID.dump_sparse(
-            [None if request.request_id is None else request.request_id.bytes for request in requests]
-        ),
-        arrays.BYTEA.dump_sparse([request.request_hash for request in requests]),
-        arrays.BOOL.dump([arrays.TRUE] * len(requests)) if retry else None,
-        arrays.INT4.dump([arrays.int4(len(request)) for request in guarded]),
-        arrays.INT4.dump([place_of[write.stream.stream_id] for write in writes]),
+        write.stream.namespace_id.bytes,
+        write.stream.stream_id.bytes,
+        write.stream.user_id.encode(),
+        write.stream.session_id.encode(),
+        None if request.request_id is None else request.request_id.bytes,
+        request.request_hash,
+        None if write.expected_version is None else arrays.int8(write.expected_version),
+        None if write.items_after is None else arrays.int8(write.items_after),
+        event.event_id.bytes,
+        event.type.encode(),
+        arrays.int2(event.schema_version),
+        arrays.int2(event.codec),
+        arrays.timestamptz(event.occurred_us),
+        event.actor.encode(),
+        None if event.item_id is None else event.item_id.encode(),
+        None if event.key_id is None else event.key_id.bytes,
+        event.key_commitment,
+        event.payload,
+    ]
+
+
+def _is_plain(write: StreamWrite) -> bool:
+    return write.config_digest is None and write.ended is None and write.forked_from is None
+
+
+def _batch(requests: Sequence[AppendRequest], *, retry: bool) -> _Values:
+    """Return the parameters of ``ledger.append``, without the guards."""
+    guarded = [_guarded(request) for request in requests]
+    writes = [write for request in guarded for write in request] if len(guarded) > 1 else guarded[0]
+    streams: dict[UUID, Stream] = {}
+    places: dict[UUID, int] = {}
+    heads = []
+    for write in writes:
+        stream_id = write.stream.stream_id
+        heads.append(places.setdefault(stream_id, len(places) + 1))
+        streams[stream_id] = write.stream
+    single_writes = len(writes) == len(requests)
+    single_events = all(len(write.events) == 1 for write in writes)
+    forks = [write.forked_from for write in writes]
+    expected = [write.expected_version for write in writes]
+    items_after = [write.items_after for write in writes]
+    return [
+        writes[0].stream.namespace_id.bytes,
+        arrays.TRUE if retry else arrays.FALSE,
+        arrays.UUID.dump([stream_id.bytes for stream_id in streams]),
+        arrays.TEXT.dump([stream.user_id.encode() for stream in streams.values()]),
+        arrays.TEXT.dump([stream.session_id.encode() for stream in streams.values()]),
+        arrays.UUID.dump_sparse([each.request_id.bytes if each.request_id else None for each in requests]),
+        arrays.BYTEA.dump_sparse([each.request_hash for each in requests]),
+        None if single_writes else arrays.INT4.dump([arrays.int4(len(request)) for request in guarded]),
+        None if len(streams) == len(writes) else arrays.INT4.dump([arrays.int4(place) for place in heads]),
         arrays.INT8.dump_sparse([None if at is None else arrays.int8(at) for at in expected]),
+        arrays.INT8.dump_sparse([None if at is None else arrays.int8(at) for at in items_after]),
         arrays.BYTEA.dump_sparse([write.config_digest for write in writes]),
-        None,  # expires_at: set by the service
         arrays.BOOL.dump_sparse([None if write.ended is None else bytes([write.ended]) for write in writes]),
         arrays.UUID.dump_sparse([None if fork is None else fork[0].stream_id.bytes for fork in forks]),
         arrays.INT8.dump_sparse([None if fork is None else arrays.int8(fork[1]) for fork in forks]),
-        arrays.INT4.dump([arrays.int4(len(write.events)) for write in writes]),
-        arrays.INT4.dump([place_of[write.stream.stream_id] for write in writes for _ in write.events]),
+        None if single_events else arrays.INT4.dump([arrays.int4(len(write.events)) for write in writes]),
         *_event_arrays([event for write in writes for event in write.events]),
     ]
 
 
-def _event_arrays(events: Sequence[NewEvent]) -> list[bytes | None]:
+def _guarded(request: AppendRequest) -> Sequence[StreamWrite]:
+    """Return the writes that have events or check a version."""
+    if len(request.writes) == 1:
+        return request.writes
+    return [write for write in request.writes if write.events or write.expected_version is not None]
+
+
+def _event_arrays(events: Sequence[NewEvent]) -> _Values:
     return [
         arrays.UUID.dump([event.event_id.bytes for event in events]),
         arrays.TEXT.dump([event.type.encode() for event in events]),
@@ -166,72 +208,74 @@ def _event_arrays(events: Sequence[NewEvent]) -> list[bytes | None]:
         arrays.TEXT.dump_sparse([None if event.item_id is None else event.item_id.encode() for event in events]),
         arrays.UUID.dump_sparse([None if event.key_id is None else event.key_id.bytes for event in events]),
         arrays.BYTEA.dump_sparse([event.key_commitment for event in events]),
-        None,  # mac: second stage
-        None,  # trace: set by the service
         arrays.BYTEA.dump([event.payload for event in events]),
     ]
 
 
 def _answers(requests: Sequence[AppendRequest], result: PGresult) -> list[Appended | LedgerError]:
-    """Return one answer for each request, from rows that name a request or an event (both from 1)."""
-    owners = [index for index, request in enumerate(requests) for write in request.writes for _ in write.events]
-    rows: list[list[_Row]] = [[] for _ in requests]
-    for number in range(result.ntuples):
-        row = _Row(*(result.get_value(number, column) for column in range(11)))
-        owner = owners[_INT4(row.event)[0] - 1] if row.event is not None else _INT4(row.request or b"")[0] - 1
-        rows[owner].append(row)
-    return [_answer(request, own) for request, own in zip(requests, rows, strict=True)]
+    """Return one answer for each request: from its own row, or else from the row of all appended requests."""
+    others: dict[int, Appended | LedgerError] = {}
+    first, recorded_us, packed = 0, 0, b""
+    for row in range(result.ntuples):
+        request, code, version, position, recorded, receipts = (result.get_value(row, column) for column in range(6))
+        if request is None:
+            first, recorded_us, packed = _INT8(position or b"")[0], _INT8(recorded or b"")[0], receipts or b""
+        elif code is None:
+            number = _INT4(request)[0] - 1
+            others[number] = _first_answer(requests[number], receipts or b"")
+        else:
+            others[_INT4(request)[0] - 1] = _refusal(code.decode(), version, position)
+    appended = [each for number, each in enumerate(requests) if number not in others] if others else requests
+    answers = _appended(appended, first, recorded_us, packed[arrays.HEADER_BYTES :], _RECEIPTS)
+    if not others:
+        return answers
+    rest = iter(answers)
+    return [others[number] if number in others else next(rest) for number in range(len(requests))]
 
 
-def _answer(request: AppendRequest, rows: list[_Row]) -> Appended | LedgerError:
-    if len(rows) == 1 and rows[0].code is not None:
-        return _refusal(rows[0].code.decode(), rows[0])
-    if rows and rows[0].replayed == arrays.TRUE:
-        return _first_answer(request, rows)
-    events = [(write.stream, event) for write in request.writes for event in write.events]
-    if len(rows) != len(events):
-        return LogCorrupted("an append returned a wrong number of events; run `memory-ledger verify`")
-    receipts = []
-    for row, (stream, new) in zip(rows, events, strict=True):
-        version, position = _INT8(row.version)[0], _INT8(row.position)[0]
-        recorded_us = _INT8(row.recorded_us)[0]
-        expected = place(
-            new,
-            namespace_id=stream.namespace_id,
-            stream_id=stream.stream_id,
-            version=version,
-            position=position,
-            recorded_us=recorded_us,
-            previous_hash=row.previous_hash,
-        )
-        if expected.hash != row.hash:
-            return LogCorrupted(f"the database hashed event {version} differently; run `memory-ledger doctor`")
-        receipts.append(Receipt(stream.stream_id, version, position, new.event_id, recorded_us, row.hash))
-    return Appended(tuple(receipts))
+def _appended(
+    requests: Sequence[AppendRequest], position: int, recorded_us: int, packed: bytes, receipt: struct.Struct
+) -> list[Appended | LedgerError]:
+    """Return the receipts of requests that were appended, after computing each hash again."""
+    count = sum([len(write.events) for request in requests for write in request.writes])
+    if len(packed) != count * receipt.size:
+        wrong = LogCorrupted("an append returned a wrong number of events; run `memory-ledger verify`")
+        return [wrong] * len(requests)
+    places = receipt.iter_unpack(packed)
+    answers: list[Appended | LedgerError] = []
+    for request in requests:
+        receipts = []
+        differs: int | None = None
+        for write in request.writes:
+            stream = write.stream
+            for event, (version, previous_hash, digest) in zip(write.events, places, strict=False):
+                if hash_at(event, stream, version, position, recorded_us, previous_hash) != digest:
+                    differs = version
+                receipts.append(Receipt(stream.stream_id, version, position, event.event_id, recorded_us, digest))
+                position += 1
+        if differs is None:
+            answers.append(Appended(tuple(receipts)))
+        else:
+            answers.append(LogCorrupted(f"the database hashed event {differs} differently; run `memory-ledger doctor`"))
+    return answers
 
 
-def _first_answer(request: AppendRequest, rows: list[_Row]) -> Appended:
+def _first_answer(request: AppendRequest, packed: bytes) -> Appended:
     """Return the receipts of an earlier attempt: a client's (replayed), or ours, if its answer was lost."""
+    elements = packed[arrays.HEADER_BYTES :]
     receipts = tuple(
-        Receipt(
-            UUID(bytes=row.stream_id),
-            _INT8(row.version)[0],
-            _INT8(row.position)[0],
-            UUID(bytes=row.event_id),
-            _INT8(row.recorded_us)[0],
-            row.hash,
-        )
-        for row in rows
+        Receipt(UUID(bytes=stream_id), version, position, UUID(bytes=event_id), recorded_us, digest)
+        for stream_id, version, position, event_id, recorded_us, digest in _REPEATED.iter_unpack(elements)
     )
     own = [event.event_id for write in request.writes for event in write.events]
     return Appended(receipts, replayed=[receipt.event_id for receipt in receipts] != own)
 
 
-def _refusal(code: str, row: _Row) -> LedgerError:
+def _refusal(code: str, version: bytes | None, position: bytes | None) -> LedgerError:
     """Return the error of an LG code (trust R-7)."""
     match code:
         case "LG001":
-            return VersionConflict(current=_INT8(row.version)[0], expected=_INT8(row.position)[0])
+            return VersionConflict(current=_INT8(version or b"")[0], expected=_INT8(position or b"")[0])
         case "LG002":
             return StreamClosed()
         case "LG003":

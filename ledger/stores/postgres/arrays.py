@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 _HEADER = struct.Struct("!iiIii")
+HEADER_BYTES: Final = _HEADER.size
 _EMPTY = struct.Struct("!iiI")
 _NULL = b"\xff\xff\xff\xff"
 
@@ -30,33 +31,45 @@ def timestamptz(microseconds: int) -> bytes:
 
 
 class ArrayType(msgspec.Struct, frozen=True):
-    """An element type, by its oid."""
+    """An element type, by its oid, and the *size* of its elements; 0 if it varies."""
 
     element_oid: int
+    size: int = 0
 
-    def dump(self, elements: Sequence[bytes | None]) -> bytes:
+    def dump(self, elements: Sequence[bytes]) -> bytes:
         """Return a one-dimensional array of *elements*, each in its type's binary form."""
         if not elements:
             return _EMPTY.pack(0, 0, self.element_oid)
-        parts = [_HEADER.pack(1, None in elements, self.element_oid, len(elements), 1)]
+        header = _HEADER.pack(1, 0, self.element_oid, len(elements), 1)
+        if self.size:
+            length = int4(self.size)
+            return b"".join((header, length, length.join(elements)))
+        parts = [header]
         for element in elements:
-            if element is None:
-                parts.append(_NULL)
-            else:
-                parts.append(len(element).to_bytes(4))
-                parts.append(element)
+            parts.append(int4(len(element)))
+            parts.append(element)
         return b"".join(parts)
 
     def dump_sparse(self, elements: Sequence[bytes | None]) -> bytes | None:
         """Return the array, or null if all its elements are null."""
-        return self.dump(elements) if any(element is not None for element in elements) else None
+        missing = elements.count(None)
+        if missing == len(elements):
+            return None
+        parts = [_HEADER.pack(1, missing > 0, self.element_oid, len(elements), 1)]
+        for element in elements:
+            if element is None:
+                parts.append(_NULL)
+            else:
+                parts.append(int4(len(element)))
+                parts.append(element)
+        return b"".join(parts)
 
 
-UUID: Final = ArrayType(2950)
+UUID: Final = ArrayType(2950, 16)
 TEXT: Final = ArrayType(25)
 BYTEA: Final = ArrayType(17)
-BOOL: Final = ArrayType(16)
-INT2: Final = ArrayType(21)
-INT4: Final = ArrayType(23)
-INT8: Final = ArrayType(20)
-TIMESTAMPTZ: Final = ArrayType(1184)
+BOOL: Final = ArrayType(16, 1)
+INT2: Final = ArrayType(21, 2)
+INT4: Final = ArrayType(23, 4)
+INT8: Final = ArrayType(20, 8)
+TIMESTAMPTZ: Final = ArrayType(1184, 8)

@@ -20,7 +20,6 @@ from ledger.stores.postgres.faults import translated
 CALL_EVENTS: Final = 1_000  # events per call of a longer atomic append (trust E-12)
 CONTENTION_RETRIES: Final = 3  # trust R-7
 _PAUSE_S: Final = 0.05
-_QUEUE_UP: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
 
 
 class PostgresEventStore(EventReader):
@@ -76,10 +75,8 @@ class PostgresEventStore(EventReader):
         events = 0
         async with self._appenders.use() as appender, appender.connection.transaction():
             for number, call in enumerate(_calls(requests)):
-                if number == 0:  # two of these over the same streams in another order would deadlock again and again
-                    queue = f"append_all {call[0].writes[0].stream.namespace_id}"
+                if number == 0:
                     await appender.connection.execute(LIMIT_IDLE)
-                    await appender.connection.execute(_QUEUE_UP, (queue,))
                 for outcome in await appender.append(call):
                     if isinstance(outcome, LedgerError):
                         raise outcome
@@ -125,10 +122,7 @@ class PostgresEventStore(EventReader):
         stream = request.writes[0].stream
         with translated():
             async with self._pool.readers.use() as driver:
-                await driver.execute(
-                    "SELECT ledger.create_namespace(set_config('ledger.namespace', %s, true)::uuid, %s)",
-                    (str(stream.namespace_id), stream.namespace),
-                )
+                await driver.execute("SELECT ledger.create_namespace(%s, %s)", (stream.namespace_id, stream.namespace))
 
     def _appender(self, driver: Driver) -> AppendConnection:
         connector = self._pool.connector
