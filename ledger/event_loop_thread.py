@@ -4,29 +4,33 @@ A thread does not survive a fork. A child process opens its own objects, if plai
 gets an error otherwise. It neither uses nor frees the parent's objects, because the connections are the parent's.
 """
 
+import asyncio
+import atexit
 import inspect
 import os
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, suppress
-from types import TracebackType
 from typing import Any, ClassVar, Final, Generic, Self, TypeVar, get_args, get_origin
 from weakref import WeakSet
 
-import anyio
-from anyio.from_thread import BlockingPortal
-
-from ledger.errors import Unavailable
+from ledger.errors import InvalidInput, Unavailable
 
 T = TypeVar("T")
 
-Raised = tuple[type[BaseException] | None, BaseException | None, TracebackType | None]
-
 _END: Final = object()
+_CLOSED: Final = "the ledger is closed; open it again"
+_CLOSED_MEANWHILE: Final = (
+    "the ledger was closed during the call, which may have been carried out; open it again and read what is stored"
+)
 _OF_ANOTHER_PROCESS: Final = (
     "the ledger was opened in another process, before a fork, with a store, summarizer, embedder or handler that "
     "cannot be shared; open it in this process"
+)
+_ON_ITS_LOOP: Final = (
+    "code that the ledger runs on its event loop, such as an `async` handler, cannot wait for the same ledger; "
+    "use an ordinary function, and read the lines of an import before it starts"
 )
 
 
@@ -35,15 +39,18 @@ class _Loop(Generic[T]):
 
     def __init__(self, manager: AbstractAsyncContextManager[T]) -> None:
         self.pid = os.getpid()
-        started: Future[BlockingPortal] = Future()
-        self._thread = threading.Thread(target=_serve, args=(started,), name="memory-ledger", daemon=True)
+        self._calls: dict[Future[Any], asyncio.Task[None] | None] = {}  # those that a thread waits for
+        self._opened: Future[T] = Future()
+        self._fault: BaseException | None = None
+        self._cancels = self._closing = False
+        self._loop = asyncio.new_event_loop()
+        self._main = self._loop.create_task(self._live(manager))
+        self._thread = threading.Thread(target=self._run, name="memory-ledger", daemon=True)
         self._thread.start()
-        self._portal = started.result()
-        self._manager = self._portal.wrap_async_context_manager(manager)
         try:
-            self.value = self._manager.__enter__()
+            self.value = self._opened.result()
         except BaseException:
-            self._stop(cancel=True)
+            self.close(cancel=True)
             raise
         _loops.add(self)
 
@@ -51,7 +58,18 @@ class _Loop(Generic[T]):
         """Return the result of *function*, async or not, called on the loop."""
         if self.pid != os.getpid():
             raise Unavailable(_OF_ANOTHER_PROCESS)
-        return self._portal.call(function, *args)
+        if self._thread.ident == threading.get_ident():
+            raise InvalidInput("wrong_thread", _ON_ITS_LOOP)
+        outcome: Future[Any] = Future()
+        self._calls[outcome] = None
+        try:
+            self._loop.call_soon_threadsafe(self._start, outcome, function, args)
+        except RuntimeError:  # the loop has ended
+            raise Unavailable(_CLOSED) from None
+        try:
+            return outcome.result()
+        finally:
+            del outcome  # its exception has this frame
 
     def iterate(self, items: AsyncGenerator[Any, None]) -> Iterator[Any]:
         """Yield *items*; close them if the caller stops early."""
@@ -59,36 +77,57 @@ class _Loop(Generic[T]):
             while (item := self.call(anext, items, _END)) is not _END:
                 yield item
         finally:
-            with suppress(RuntimeError, Unavailable):  # closed already, or in another process
+            with suppress(InvalidInput, Unavailable):  # on the loop, closed already, or in another process
                 self.call(items.aclose)
 
-    def close(self, *raised: Any) -> None:
-        """Close the value, and end the thread."""
-        cancel = True
-        try:
-            self._manager.__exit__(*raised)
-            cancel = raised[0] is not None
-        finally:
-            self._stop(cancel=cancel)
-
-    def _stop(self, *, cancel: bool) -> None:
-        with suppress(RuntimeError):  # it has stopped already
-            self._portal.call(self._portal.stop, cancel)
+    def close(self, *, cancel: bool) -> None:
+        """Close the value, and end the thread; *cancel* the calls that are then still running, or wait for them."""
+        if not self._closing:
+            self._closing, self._cancels = True, cancel
+            with suppress(RuntimeError):  # it could not be opened
+                self._loop.call_soon_threadsafe(self._main.cancel)
         self._thread.join()
+        fault, self._fault = self._fault, None
+        if fault is not None:
+            raise fault
 
+    def _run(self) -> None:
+        try:
+            with asyncio.Runner(loop_factory=lambda: self._loop):
+                self._loop.run_until_complete(self._main)
+        except BaseException as fault:  # noqa: BLE001 - who opened or closes the value gets it
+            if self._opened.done():
+                self._fault = fault
+            else:
+                self._opened.set_exception(fault)
+        finally:
+            for outcome in tuple(self._calls):  # those that came too late to start
+                outcome.set_exception(Unavailable(_CLOSED))
 
-def _serve(started: Future[BlockingPortal]) -> None:
-    async def until_stopped() -> None:
-        async with BlockingPortal() as portal:
-            started.set_result(portal)
-            await portal.sleep_until_stopped()
+    async def _live(self, manager: AbstractAsyncContextManager[T]) -> None:
+        async with manager as value:
+            self._opened.set_result(value)
+            try:
+                await self._loop.create_future()
+            except asyncio.CancelledError:  # by `close`
+                self._main.uncancel()
+        running = [task for task in self._calls.values() if task is not None]
+        if running and not self._cancels:
+            await asyncio.wait(running)
 
-    try:
-        anyio.run(until_stopped)
-    except BaseException as fault:
-        if started.done():
-            raise
-        started.set_exception(fault)
+    def _start(self, outcome: Future[Any], function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        self._calls[outcome] = self._loop.create_task(self._execute(outcome, function, args))
+
+    async def _execute(self, outcome: Future[Any], function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        try:
+            found = function(*args)
+            outcome.set_result(await found if inspect.isawaitable(found) else found)
+        except asyncio.CancelledError:
+            outcome.set_exception(Unavailable(_CLOSED_MEANWHILE))
+        except BaseException as fault:  # noqa: BLE001 - the caller gets it
+            outcome.set_exception(fault)
+        finally:
+            del self._calls[outcome], outcome
 
 
 class EventLoopThread(Generic[T]):
@@ -107,10 +146,10 @@ class EventLoopThread(Generic[T]):
         self._loop = _Loop(self._open())
         return self
 
-    def __exit__(self, *raised: Any) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *raised: object) -> None:
         try:
             if self._loop.pid == os.getpid():
-                self._loop.close(*raised)  # waits for handlers, which may still call
+                self._loop.close(cancel=kind is not None)  # waits for handlers, which may still call
         finally:
             self._closed = True
 
@@ -121,7 +160,7 @@ class EventLoopThread(Generic[T]):
             Unavailable: the value was closed, or belongs to another process and cannot be opened again.
         """
         if self._closed:
-            raise Unavailable("the ledger is closed; open it again")
+            raise Unavailable(_CLOSED)
         if self._loop.pid != os.getpid():
             with _opening:
                 if self._loop.pid != os.getpid():
@@ -154,12 +193,7 @@ class Blocking:
         loop = self._thread.loop()
         if name in self._personal:
             self._thread.reopens = False
-
-        async def execute() -> Any:
-            found = getattr(self._choose(loop.value), name)(*args, **kwargs)
-            return await found if inspect.isawaitable(found) else found
-
-        found = loop.call(execute)
+        found = loop.call(lambda: getattr(self._choose(loop.value), name)(*args, **kwargs))
         return loop.iterate(found) if isinstance(found, AsyncGenerator) else found
 
 
@@ -205,6 +239,12 @@ def _after_fork() -> None:
     _opening = threading.Lock()
     _inherited.extend(_loops)  # so that the child never frees them
     _loops.clear()
+
+
+@atexit.register
+def _at_exit() -> None:
+    for loop in tuple(_loops):  # that the program left open; later no thread runs that could close them
+        loop.close(cancel=True)
 
 
 if hasattr(os, "register_at_fork"):

@@ -3,6 +3,9 @@
 import asyncio
 import inspect
 import pydoc
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -264,6 +267,95 @@ def test_a_handler_that_still_runs_when_the_ledger_closes_may_use_it() -> None:
         ledger.on("entry:added", slow)
         ledger.add_user_message("s", "one")
     assert seen == [1]
+
+
+def test_what_runs_on_the_event_loop_cannot_wait_for_it() -> None:
+    refused: list[InvalidInput] = []
+
+    async def handler(session: str, entry: object) -> None:
+        with pytest.raises(InvalidInput, match="cannot wait for the same ledger") as refusal:
+            ledger.get_stats(session)
+        refused.append(refusal.value)
+
+    with SyncMemoryLedger.open(namespace="sync", store=InMemoryStore()) as ledger:
+        ledger.on("entry:added", handler)
+        ledger.add_user_message("s", "one")
+        with pytest.raises(InvalidInput, match="read the lines of an import before it starts"):
+            ledger.import_file(lambda: ledger.export_file("s"), session_id="copy")
+    assert [refusal.code for refusal in refused] == ["wrong_thread"]
+
+
+def test_an_interrupted_call_ends_alone() -> None:
+    """As with Ctrl-C: the waiting thread gets the exception, and the ledger goes on."""
+    started, go_on, waiting = threading.Event(), threading.Event(), threading.get_ident()
+
+    def slow(prompt: str) -> str:
+        started.set()
+        go_on.wait(10)
+        return "Short."
+
+    def interrupt() -> None:
+        started.wait(10)
+        signal.pthread_kill(waiting, signal.SIGINT)
+
+    with SyncMemoryLedger.open(namespace="sync", store=InMemoryStore(), config=SMALL, summarizer=slow) as ledger:
+        ledger.add_entries("s", [{"role": "user", "content": "message", "tokens": 10}] * 4)
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                ledger.compress("s", force=True)
+        assert ledger.get_stats("s").summaries == 0
+        go_on.set()
+        ledger.settle()
+        assert ledger.get_stats("s").summaries == 1
+
+
+def test_closing_while_threads_call_leaves_none_of_them_waiting() -> None:
+    def write(number: int) -> int:
+        for done in range(100_000):
+            try:
+                ledger.add_user_message(f"s{number}", "hello")
+            except Unavailable:
+                return done
+        raise AssertionError("the ledger was never closed")
+
+    for pause_s in (0.0, 0.001, 0.01, 0.05):
+        with ThreadPoolExecutor(8) as pool:
+            with SyncMemoryLedger.open(namespace="sync", store=InMemoryStore()) as ledger:
+                writers = [pool.submit(write, number) for number in range(8)]
+                time.sleep(pause_s)
+            for writer in writers:
+                writer.result(timeout=10)
+
+
+def test_a_call_that_comes_too_late_to_start_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        with SyncMemoryLedger.open(namespace="sync", store=InMemoryStore()) as ledger:
+            loop, came = ledger._thread.loop(), threading.Event()
+            monkeypatch.setattr(loop, "_start", lambda *call: came.set())  # as if the loop had just ended
+            late = pool.submit(ledger.verify)
+            assert came.wait(10)
+        with pytest.raises(Unavailable, match="closed"):
+            late.result(timeout=10)
+
+
+NEVER_CLOSED = """
+import atexit
+from ledger import InMemoryStore, SyncMemoryLedger
+
+opening = SyncMemoryLedger.open(namespace="sync", store=InMemoryStore())
+ledger = opening.__enter__()
+ledger.on("entry:added", lambda session, entry: print("stored", entry.content))
+atexit.register(lambda: ledger.add_user_message("s", "last words"))
+"""
+
+
+@pytest.mark.processes
+def test_a_ledger_that_was_never_closed_is_closed_when_the_program_ends() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", NEVER_CLOSED], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "stored last words\n", "")
 
 
 async def test_a_closed_ledger_refuses_calls() -> None:
