@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 import uuid_utils
+from uuid_utils.compat import uuid7
 
 from ledger.ids import ulid
 
@@ -17,7 +18,7 @@ class SystemClock:
 
     def event_id(self) -> UUID:
         """Return a new UUIDv7 (trust H-6)."""
-        return UUID(bytes=uuid_utils.uuid7().bytes)
+        return uuid7()
 
     def ulid(self) -> str:
         """Return a new ULID: a UUIDv7 in the ULID alphabet."""

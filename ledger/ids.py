@@ -22,9 +22,7 @@ class Stream(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, namespace: str, session_id: str, user_id: str | None = None) -> "Stream":
         """Return the stream of a session; None and the empty user id are the same."""
-        namespace_uuid = namespace_id(namespace)
-        user = user_id or ""
-        return cls(namespace, user, session_id, namespace_uuid, stream_id(namespace_uuid, user, session_id))
+        return _stream(namespace, user_id or "", session_id)
 
 
 @lru_cache(maxsize=1_024)
@@ -34,9 +32,10 @@ def namespace_id(namespace: str) -> UUID:
 
 
 @lru_cache(maxsize=4_096)
-def stream_id(namespace: UUID, user_id: str, session_id: str) -> UUID:
-    """Return the id of a session's stream in *namespace*. Source: trust R-1."""
-    return uuid5(namespace, f"{user_id}{_UNIT_SEPARATOR}{session_id}")
+def _stream(namespace: str, user_id: str, session_id: str) -> Stream:
+    own = namespace_id(namespace)
+    # trust R-1
+    return Stream(namespace, user_id, session_id, own, uuid5(own, f"{user_id}{_UNIT_SEPARATOR}{session_id}"))
 
 
 def request_id(stream: UUID, actor: str, idempotency_key: str) -> UUID:
@@ -47,4 +46,4 @@ def request_id(stream: UUID, actor: str, idempotency_key: str) -> UUID:
 def ulid(raw: bytes) -> str:
     """Return 16 bytes as the 26 characters of a ULID; bytes of a UUIDv7 give one that sorts by time."""
     value = int.from_bytes(raw, "big")
-    return "".join(_PAIRS[value >> shift & 1023] for shift in range(120, -1, -10))
+    return "".join([_PAIRS[value >> shift & 1023] for shift in range(120, -1, -10)])

@@ -16,6 +16,7 @@ NO_SESSIONS: Final = frozenset({"/records", "/access", "/ledger"})
 
 _REFUSED = re.compile(
     "[\x00-\x1f\x7f-\x9f/\\\\"  # controls and path separators
+    "\xa0\u1680\u2000-\u200a\u202f\u205f\u3000"  # white space other than U+0020
     "\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\uffff"  # invisible and direction-changing characters
     "\U000e0000-\U000e007f\ud800-\udfff]"  # tags, lone surrogates
 )
@@ -46,8 +47,7 @@ def check_name(name: object, *, field: str, may_be_empty: bool = False) -> str:
         raise InvalidInput("bad_name", "must not be empty", field=field)
     if name in {".", ".."}:
         raise InvalidInput("bad_name", "must not be `.` or `..`, which a URL cannot contain", field=field)
-    other_space = any(character.isspace() and character != " " for character in name)
-    if _REFUSED.search(name) or name != name.strip() or other_space:
+    if _REFUSED.search(name) or name != name.strip():
         message = "must not contain slashes, control characters or invisible characters, or begin or end with a space"
         raise InvalidInput("bad_name", message, field=field)
     if len(name) > NAME_CHARACTERS or len(name.encode()) > NAME_BYTES:

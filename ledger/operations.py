@@ -35,7 +35,8 @@ class LazyModule:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        return getattr(import_module(self._name), attribute)
+        found = self.__dict__[attribute] = getattr(import_module(self._name), attribute)
+        return found
 
 
 def lazy_module(name: str) -> Any:

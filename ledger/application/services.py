@@ -169,25 +169,20 @@ class Services:
         self._indexes.move_to_end(namespace)
         return indexes
 
-    @property
-    def is_foreign(self) -> bool:
-        """Whether this process was forked after the services were opened: the connections belong to its parent."""
-        return self._pid != os.getpid()
-
     def check_open(self) -> None:
         """Refuse to use services that this process cannot use.
 
         Raises:
             Unavailable: the services are closed, or this process was forked after they were opened.
         """
-        if self.is_foreign:
+        if self._pid != os.getpid():
             raise Unavailable("the ledger was opened in another process, before a fork; open it in this process")
         if self._closed:
             raise Unavailable("the ledger is closed; open it again")
 
     async def close(self) -> None:
         """Finish running work; a compaction that takes too long is cancelled, which is recorded."""
-        if self.is_foreign:
+        if self._pid != os.getpid():  # the connections are the parent's
             return
         await self.compactor.close(grace_s=CLOSE_GRACE_S)
         await self.notifications.settle()  # handlers may still use the ledger
