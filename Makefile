@@ -41,7 +41,7 @@ check: $(STAMP) ## ruff, mypy --strict, import-linter
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(STAMP) ## measure against plain psycopg, into docs/benchmarks.md
+bench: $(STAMP) ## measure against plain psycopg, into docs/benchmarks.md; about 12 minutes
 	$(BIN)/python -m bench
 
 fix: $(STAMP) ## format, and mend what ruff can

@@ -1,145 +1,108 @@
-"""Workloads that write."""
+"""One client that appends: against plain psycopg of the same kind, at several lengths, and without a database."""
 
-import asyncio
 import itertools
-import statistics
-import time
-from collections.abc import Awaitable, Callable
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from contextlib import ExitStack, asynccontextmanager
 
-from bench.measure import Result, at_least, at_most, interleaved, ratio
-from bench.plain import PlainTable
-from bench.setting import Setting, fill, fresh_namespace, ledger_over, plain_session, request
+from bench.cpu import ClientAndServerCpu, ProcessCpu, pure_python
+from bench.measure import Work, cpu_seconds, latencies, ratio
+from bench.plain import BlockingTable
+from bench.rows import Figures
+from bench.setting import FULL, Setting, fill, fresh_namespace, ledger_over, plain_session, request
 from ledger.ids import Stream
+from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
-from ledger.stores.postgres import PostgresStore
+from ledger.sync import SyncMemoryLedger
 
-_ROUNDS = 5
-_CPU_GOAL_US = 150.0
+#: Part of the row → contender, and the peer of the same kind.
+_PEERS = {
+    "store": ("store", "plain"),
+    "library": ("library", "plain"),
+    "own ids": ("own ids", "plain"),
+    "sync facade": ("sync facade", "sync plain"),
+}
 
 
-async def one_client(setting: Setting) -> list[Result]:
+async def one_client(setting: Setting) -> Figures:
     """One client that appends one entry at a time to an existing session."""
+    async with _contenders(setting) as contenders:
+        taken = await latencies(contenders, rounds=setting.times(5) + 1, each=setting.times(200))
+        with ClientAndServerCpu.open(setting.url) as meter:
+            spent = await cpu_seconds(contenders, meter, rounds=setting.times(5) + 1, each=setting.times(200))
+    return {
+        "append": {part: ratio(taken, ours, peer) for part, (ours, peer) in _PEERS.items()},
+        "append cpu": {part: ratio(spent, ours, peer) for part, (ours, peer) in _PEERS.items()},
+    }
+
+
+@asynccontextmanager
+async def _contenders(setting: Setting) -> AsyncIterator[dict[str, Work]]:
+    namespace = fresh_namespace()
+    stream = Stream.of(namespace, "store")
+    places, session = itertools.count(), plain_session("one")
     async with setting.store() as store, setting.plain() as plain:
-        ledger = ledger_over(store, fresh_namespace())
-        stream = Stream.of(fresh_namespace(), "one")
-        sequence, session = itertools.count(), plain_session("one")
+        ledger = ledger_over(store, namespace)
+        with ExitStack() as opened:  # the facade has an event loop of its own: nothing else runs while it is asked
+            facade = opened.enter_context(SyncMemoryLedger.open(setting.app_url, namespace, config=FULL))
+            blocking = opened.enter_context(BlockingTable.open(setting.url))
 
-        async def library() -> None:
-            await ledger.add_entries("one", [setting.draft()])
+            async def facade_call(draft: object) -> None:
+                facade.add_entries("sync facade", [draft])  # type: ignore[list-item]  # a draft, as below
 
-        async def stored() -> None:
-            await store.events.append(request(stream, [setting.new_event()]))
+            async def blocking_call(seq: int, row: bytes) -> None:
+                blocking.insert(session, seq, row)
 
-        async def peer() -> None:
-            await plain.insert(session, next(sequence), setting.row())
+            def own_ids() -> Awaitable[object]:
+                return ledger.add_entries("own ids", [setting.draft(secrets.token_hex(13))])
 
-        contenders = {"library": library, "store": stored, "plain": peer}
-        medians = await interleaved(contenders, rounds=_ROUNDS, each=300)
-        return [
-            at_most("append, 1 client: latency", ratio(medians, "library", "plain"), 1.5, "add_entries"),
-            at_most("append, 1 client: latency", ratio(medians, "store", "plain"), None, "the store alone"),
-        ]
-
-
-async def many_clients(setting: Setting) -> list[Result]:
-    """Concurrent clients, each on its own session; the peer commits each event alone, on 16 connections."""
-    results = []
-    for clients, each, goal in ((8, 100, None), (256, 10, 5.0)):
-        async with setting.store() as store, setting.plain() as plain:
-            gains = [await _gains(setting, store, plain, clients, each, turn) for turn in range(_ROUNDS)]
-        title = f"append, {clients} clients with group commit: throughput"
-        results += [
-            at_least(title, statistics.median(gain[0] for gain in gains), goal, "the store"),
-            at_least(title, statistics.median(gain[1] for gain in gains), None, "add_entries"),
-        ]
-    return results
+            yield {
+                "plain": lambda: plain.insert(session, next(places), setting.row()),
+                "store": lambda: store.events.append(request(stream, [setting.new_event()])),
+                "library": lambda: ledger.add_entries("library", [setting.draft()]),
+                "own ids": own_ids,
+                "sync plain": lambda: blocking_call(next(places), setting.row()),
+                "sync facade": lambda: facade_call(setting.draft()),
+            }
+        await ledger.close()
 
 
-async def _gains(
-    setting: Setting, store: PostgresStore, plain: PlainTable, clients: int, each: int, turn: int
-) -> tuple[float, float]:
-    """Return the throughput of the store and of the library, as multiples of the peer's."""
-    ledger = ledger_over(store, "bench-many")
-    streams = [Stream.of("bench-store", f"client-{client}") for client in range(clients)]
-    events = [[setting.new_event() for _ in range(each)] for _ in streams]
-    drafts = [[setting.draft() for _ in range(each)] for _ in streams]
-    rows = [[setting.row() for _ in range(each)] for _ in streams]
-
-    async def stored(client: int) -> None:
-        for event in events[client]:
-            await store.events.append(request(streams[client], [event]))
-
-    async def library(client: int) -> None:
-        for draft in drafts[client]:
-            await ledger.add_entries(f"client-{client}", [draft])
-
-    async def peer(client: int) -> None:
-        for seq, row in enumerate(rows[client], start=turn * each):
-            await plain.insert(plain_session(f"client-{client}"), seq, row)
-
-    taken = await _all(peer, clients)
-    return taken / await _all(stored, clients), taken / await _all(library, clients)
-
-
-async def _all(work: Callable[[int], Awaitable[None]], clients: int) -> float:
-    started = time.perf_counter()
-    await asyncio.gather(*(work(client) for client in range(clients)))
-    return time.perf_counter() - started
-
-
-async def bulk(setting: Setting) -> list[Result]:
-    """A batch of 1,000 entries in one transaction, against executemany in one."""
-    async with setting.store() as store, setting.plain() as plain:
-        ledger = ledger_over(store, fresh_namespace())
-        namespace, number = fresh_namespace(), itertools.count()
-
-        async def library() -> None:
-            await ledger.add_entries(f"bulk-{next(number)}", [setting.draft() for _ in range(1_000)])
-
-        async def stored() -> None:
-            events = [setting.new_event() for _ in range(1_000)]
-            await store.events.append(request(Stream.of(namespace, f"bulk-{next(number)}"), events))
-
-        async def peer() -> None:
-            rows = [setting.row() for _ in range(1_000)]
-            await plain.insert_many(plain_session(f"bulk-{next(number)}"), 0, rows)
-
-        contenders = {"library": library, "store": stored, "plain": peer}
-        medians = await interleaved(contenders, rounds=_ROUNDS, each=3)
-        return [
-            at_most("bulk append of 1,000: time", ratio(medians, "library", "plain"), None, "add_entries"),
-            at_most("bulk append of 1,000: time", ratio(medians, "store", "plain"), None, "the store alone"),
-        ]
-
-
-async def as_sessions_grow(setting: Setting) -> list[Result]:
-    """Appending to sessions of 10, 1,000 and 10,000 entries."""
+async def as_sessions_grow(setting: Setting) -> Figures:
+    """Appending to sessions of 10, 1,000, 10,000 and 100,000 entries that this process knows."""
+    lengths = {"1,000": 1_000, "10,000": 10_000, "100,000": 100_000}
+    short = [f"short-{number}" for number in range(50)]  # many, so that each stays short
     async with setting.store() as store:
         ledger = ledger_over(store, fresh_namespace())
-        for length in (10, 1_000, 10_000):
-            await fill(setting, ledger, f"length-{length}", length)
+        for name, length in lengths.items():
+            await fill(setting, ledger, name, setting.size(length))
+        for name in short:
+            await fill(setting, ledger, name, 10)
+        turns = itertools.cycle(short)
+        contenders = {name: _append_to(setting, ledger, itertools.repeat(name)) for name in lengths}
+        contenders["10"] = _append_to(setting, ledger, turns)
+        taken = await latencies(contenders, rounds=setting.times(7), each=setting.times(40))
+        await ledger.close()
+    return {
+        "long": {"ratio": ratio(taken, "100,000", "10")},
+        "growing": {name: ratio(taken, name, "10") for name in ("1,000", "10,000")},
+    }
 
-        def appending(length: int) -> Callable[[], Awaitable[object]]:
-            return lambda: ledger.add_entries(f"length-{length}", [setting.draft()])
 
-        contenders = {str(length): appending(length) for length in (10, 1_000, 10_000)}
-        # few, so that the session of 10 stays short
-        medians = await interleaved(contenders, rounds=_ROUNDS, each=30)
-        return [
-            at_most("append at length 1,000 against 10: latency", ratio(medians, "1000", "10"), None),
-            at_most("append at length 10,000 against 10: latency", ratio(medians, "10000", "10"), 1.2),
-        ]
+def _append_to(setting: Setting, ledger: MemoryLedger, sessions: Iterator[str]) -> Work:
+    return lambda: ledger.add_entries(next(sessions), [setting.draft()])
 
 
-async def library_overhead(setting: Setting) -> list[Result]:
-    """The CPU time of an append on the in-memory store: the only absolute figure."""
+async def library_overhead(setting: Setting) -> Figures:
+    """The CPU time of an append to a ledger in memory, against a fixed piece of pure Python of the same moment."""
     ledger = ledger_over(InMemoryStore(), "cpu")
     await fill(setting, ledger, "one", 100)
-    figures = []
-    for _ in range(_ROUNDS):
-        started = time.process_time()
-        for _ in range(1_000):
-            await ledger.add_entries("one", [setting.draft()])
-        figures.append((time.process_time() - started) * 1_000)
-    value = statistics.median(figures)
-    return [at_most("append without a database: CPU, as a share of 150 µs", value / _CPU_GOAL_US, 1.0)]
+
+    async def yardstick() -> None:
+        pure_python()
+
+    contenders: dict[str, Work] = {
+        "library": lambda: ledger.add_entries("one", [setting.draft()]),
+        "yardstick": yardstick,
+    }
+    spent = await cpu_seconds(contenders, ProcessCpu(), rounds=setting.times(9), each=setting.times(500))
+    return {"overhead": {"ratio": ratio(spent, "library", "yardstick")}}

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import psycopg
 
-from bench.measure import Result, at_least, at_most, interleaved, ratio
+from bench.measure import Work, latencies, ratio
+from bench.rows import Figures
 from bench.setting import Setting, fresh_namespace, ledger_over
 from ledger.ids import namespace_id
 from ledger.memory import MemoryLedger
 from ledger.ports.search_index import SEARCH, SearchQuery
 
-_ROUNDS = 3
 _ENTRIES = 100_000
 _BATCH = 1_000
 _VOCABULARY = 30_000
@@ -25,7 +25,7 @@ SELECT id FROM bare_texts WHERE vector @@ %s::tsquery ORDER BY ts_rank_cd(vector
 """
 
 
-async def search(setting: Setting) -> list[Result]:
+async def search(setting: Setting) -> Figures:
     """A query of seven words over 100,000 entries, against handwritten SQL; the first index build is measured apart.
 
     Words are as frequent as in language (Zipf), so that every query has some that occur nearly everywhere.
@@ -37,7 +37,7 @@ async def search(setting: Setting) -> list[Result]:
         await bare.execute("DROP TABLE IF EXISTS bare_texts")
         await bare.execute("CREATE TABLE bare_texts (id bigint PRIMARY KEY, body text, vector tsvector)")
         filled, number = 0.0, itertools.count()
-        for first in range(0, _ENTRIES, _BATCH):
+        for first in range(0, setting.size(_ENTRIES), _BATCH):
             batch = list(itertools.islice(texts, _BATCH))
             await ledger.add_entries(f"session-{first}", [{"role": "user", "content": text} for text in batch])
             started = time.perf_counter()
@@ -69,16 +69,13 @@ async def search(setting: Setting) -> list[Result]:
             query = " | ".join(f"'{word}'" for word in next(questions))
             assert len(await (await bare.execute(_BARE, (query, query))).fetchall()) == 10
 
-        contenders = {"library": library, "function": function, "bare": peer}
-        medians = await interleaved(contenders, rounds=_ROUNDS, each=5)
-        return [
-            at_most("search in 100,000 entries: median latency", ratio(medians, "library", "bare"), 1.0, "search"),
-            at_most(
-                "search in 100,000 entries: median latency", ratio(medians, "function", "bare"), None, "the store alone"
-            ),
-            at_most("search against its own SQL function: median latency", ratio(medians, "library", "function"), None),
-            at_least("indexing 100,000 entries: throughput", filled / built, None, "against COPY and CREATE INDEX"),
-        ]
+        contenders: dict[str, Work] = {"library": library, "function": function, "bare": peer}
+        taken = await latencies(contenders, rounds=setting.times(3), each=5)
+        await ledger.close()
+    return {
+        "search": {"library": ratio(taken, "library", "bare"), "store": ratio(taken, "function", "bare")},
+        "indexing": {"ratio": filled / built},
+    }
 
 
 async def _build(ledger: MemoryLedger) -> float:

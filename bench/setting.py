@@ -1,10 +1,11 @@
-"""The start of every workload: a database with both contenders, and the same texts for both."""
+"""The start of every workload: a database of its own with both contenders, and the same texts for both."""
 
 import itertools
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, Final
 from uuid import UUID, uuid5
 
 import msgspec
@@ -13,32 +14,65 @@ from bench.plain import PlainTable
 from ledger import MemoryLedger
 from ledger.application.services import Services
 from ledger.clock import SystemClock
-from ledger.event_encoding import new_event
+from ledger.event_encoding import append_request, new_event
 from ledger.events import EntryAdded, NewEvent
 from ledger.ids import Stream, namespace_id
 from ledger.importers import documents, read
 from ledger.ports import AppendRequest, Store, StreamWrite
+from ledger.session.commands import OpenSession
+from ledger.session.decisions import decide
 from ledger.session.drafts import EntryDraft
+from ledger.session.state import SessionState
 from ledger.stores.postgres import PostgresStore, Target
 from ledger.tokenizers import entry_event
+from projections import config as memory_config
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "coding_agent.jsonl"
-TOKENIZER = "approximate"  # token counting is not compared
+EXAMPLE: Final = Path(__file__).parents[1] / "examples" / "coding_agent.jsonl"
+TOKENIZER: Final = "approximate"  # token counting is not compared
+#: Compacts nothing and shows everything.
+FULL: Final[dict[str, Any]] = {"profile": "none", "tokenizer": TOKENIZER}
+SHOWN: Final = 21
+#: Compacts nothing and shows the newest entries.
+BOUNDED: Final[dict[str, Any]] = {**FULL, "window": {"type": "rolling", "size": SHOWN}}
+
+_BATCH: Final = 1_000
 
 
 class Setting:
-    """A database, and an endless supply of entries from the example transcript."""
+    """A database, and an endless supply of entries from the example transcript.
 
-    def __init__(self, url: str) -> None:
+    *url* is for the peer, which owns its table; *app_url* is the login of the ledger. With *quick* all sizes and
+    numbers of rounds are small: figures mean nothing then.
+    """
+
+    def __init__(self, url: str, app_url: str, *, quick: bool = False) -> None:
         self.url = url
+        self.app_url = app_url
+        self.quick = quick
         conversation = read(documents(EXAMPLE.read_bytes()), name="bench")[0]
         texts = [draft.content for batch in conversation.batches for draft in batch if draft.content]
         self._texts = itertools.cycle(texts)
         self._clock = SystemClock()
 
-    def draft(self) -> EntryDraft:
-        """Return the next entry."""
-        return EntryDraft(kind="message", role="user", content=next(self._texts))
+    def size(self, full: int) -> int:
+        """Return how many entries or sessions stand for *full*."""
+        return full if not self.quick or full <= 100 else max(100, full // 20)
+
+    def times(self, full: int) -> int:
+        """Return how often to repeat what is repeated *full* times."""
+        return max(1, full // 10) if self.quick else full
+
+    def text(self) -> str:
+        """Return the next text."""
+        return next(self._texts)
+
+    def draft(self, entry_id: str | None = None) -> EntryDraft:
+        """Return the next entry, with the caller's own id if given."""
+        return EntryDraft(kind="message", role="user", content=self.text(), entry_id=entry_id)
+
+    def drafts(self, count: int) -> list[EntryDraft]:
+        """Return the next entries."""
+        return [self.draft() for _ in range(count)]
 
     def event(self) -> EntryAdded:
         """Return the next entry as an event."""
@@ -49,34 +83,44 @@ class Setting:
         """Return the next entry as an event for the store."""
         return new_event(self.event(), self._clock, "")
 
+    def first_append(self, namespace: str, session: str) -> AppendRequest:
+        """Return a request that opens a session and adds the next entry."""
+        opening = OpenSession(
+            write_id=self._clock.ulid(),
+            namespace=namespace,
+            user_id="",
+            session_id=session,
+            config=memory_config.load(FULL),
+        )
+        stream, events = Stream.of(namespace, session), [*decide(SessionState(), opening), self.event()]
+        return append_request(stream, events, expected_version=0, clock=self._clock, actor="")
+
     def row(self) -> bytes:
         """Return the next entry as the peer stores it: the same text, and as little else as possible."""
-        draft = self.draft()
-        return msgspec.json.encode({"id": secrets.token_hex(13), "role": draft.role, "content": draft.content})
+        return msgspec.json.encode({"id": secrets.token_hex(13), "role": "user", "content": self.text()})
 
     @asynccontextmanager
-    async def store(self, *, group_commit: bool = True) -> AsyncIterator[PostgresStore]:
+    async def store(self, *, group_commit: bool = True) -> AsyncIterator[Store]:
         """Open our store."""
-        store = await PostgresStore.open(Target(self.url, embedded=True), group_commit=group_commit)
+        store = await PostgresStore.open(Target(self.app_url), group_commit=group_commit)
         try:
             yield store
         finally:
             await store.close()
 
     @asynccontextmanager
-    async def plain(self) -> AsyncIterator[PlainTable]:
-        """Open the peer on an empty table."""
-        table = await PlainTable.open(self.url)
+    async def plain(self, *, connections: int = 16) -> AsyncIterator[PlainTable]:
+        """Open the peer."""
+        table = await PlainTable.open(self.url, connections=connections)
         try:
             yield table
         finally:
             await table.close()
 
 
-def ledger_over(store: Store, namespace: str) -> MemoryLedger:
-    """Return a ledger over *store* that compacts nothing."""
-    services = Services(store, config={"profile": "none", "tokenizer": TOKENIZER})
-    return MemoryLedger(services.handle(namespace))
+def ledger_over(store: Store, namespace: str, config: dict[str, Any] = FULL) -> MemoryLedger:
+    """Return a ledger over *store*, with an empty cache, whose new sessions have *config*."""
+    return MemoryLedger(Services(store, config=config).handle(namespace))
 
 
 def fresh_namespace() -> str:
@@ -94,9 +138,20 @@ def plain_session(name: str) -> UUID:
     return uuid5(namespace_id("plain"), name)
 
 
-async def fill(setting: Setting, ledger: MemoryLedger, session: str, entries: int) -> None:
-    """Fill *session* up to a length, in batches."""
+def plain_rows(setting: Setting, name: str, count: int, *, first: int = 0) -> list[tuple[UUID, int, bytes]]:
+    """Return *count* rows of a session of the peer."""
+    session = plain_session(name)
+    return [(session, seq, setting.row()) for seq in range(first, first + count)]
+
+
+async def fill(setting: Setting, ledger: MemoryLedger, session: str, entries: int, *, batch: int = _BATCH) -> None:
+    """Add entries to *session*, batch by batch."""
     while entries:
-        count = min(entries, 1_000)
-        await ledger.add_entries(session, [setting.draft() for _ in range(count)])
+        count = min(entries, batch)
+        await ledger.add_entries(session, setting.drafts(count))
         entries -= count
+
+
+async def fill_sessions(setting: Setting, store: Store, namespace: str, sessions: int) -> None:
+    """Make sessions of one entry, in one transaction."""
+    await store.events.append_all([setting.first_append(namespace, f"session-{number}") for number in range(sessions)])

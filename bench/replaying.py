@@ -1,0 +1,91 @@
+"""Workloads that go through a whole log: replay, what-if, verify."""
+
+from typing import Any, Final
+
+from bench.measure import Work, latencies, ratio
+from bench.rows import Figures
+from bench.setting import TOKENIZER, Setting, fill, fresh_namespace, ledger_over, plain_rows, plain_session, request
+from ledger.ids import Stream
+from ledger.memory import MemoryLedger
+from ledger.session.state import SESSION
+
+_SESSIONS: Final = 200
+_CONFIGS: Final[dict[str, dict[str, Any]]] = {
+    "full": {"profile": "none"},
+    "rolling": {"profile": "none", "window": {"type": "rolling"}},
+    "max_tokens": {"memory_strategy_id": "max_tokens"},
+    "token_threshold": {"profile": "memory_manager", "tokenizer": TOKENIZER},
+}
+
+
+async def replay(setting: Setting) -> Figures:
+    """The states of 200 sessions with 500 entries folded from their first event, against COPY and parsing the JSON."""
+    length = setting.size(500)
+    async with setting.store() as store, setting.plain() as plain:
+        ledger = ledger_over(store, fresh_namespace())
+        names = [f"replayed-{number}" for number in range(_SESSIONS)]
+        for name in names:
+            await fill(setting, ledger, name, length)
+            await plain.copy(plain_rows(setting, name, length))
+
+        async def ours() -> None:
+            for name in names:
+                state = await ledger.fold(name, SESSION)
+                assert len(state.window.entries) == length
+
+        async def peer() -> None:
+            assert await plain.copy_and_decode() == _SESSIONS * length
+
+        taken = await latencies({"ours": ours, "plain": peer}, rounds=setting.times(5), each=1)
+        await ledger.close()
+    return {"replay": {"ratio": ratio(taken, "plain", "ours")}}
+
+
+async def what_if(setting: Setting) -> Figures:
+    """Sessions of 500 and 4,000 entries replayed under other configs: events per second."""
+    lengths = {"short": setting.size(500), "long": setting.size(4_000)}
+    parts = {}
+    async with setting.store() as store:
+        ledger = ledger_over(store, fresh_namespace())
+        for name, length in lengths.items():
+            await fill(setting, ledger, name, length)
+        times = lengths["long"] // lengths["short"]  # so that both replay as many events
+        for strategy, config in _CONFIGS.items():
+            contenders: dict[str, Work] = {
+                "short": lambda config=config: _tried(ledger, "short", config, times),  # type: ignore[misc]  # bound here
+                "long": lambda config=config: _tried(ledger, "long", config, 1),  # type: ignore[misc]  # bound here
+            }
+            taken = await latencies(contenders, rounds=setting.times(5), each=1, most_s=20)
+            parts[strategy] = ratio(taken, "short", "long")
+        await ledger.close()
+    return {"what-if": parts}
+
+
+async def _tried(ledger: MemoryLedger, session: str, config: dict[str, Any], times: int) -> None:
+    for _ in range(times):
+        await ledger.what_if(session, config, on_miss="estimate")
+
+
+async def verifying(setting: Setting) -> Figures:
+    """`verify` of a namespace of 100,000 events, against SHA-256 over the same bytes read by COPY."""
+    sessions, each = 100, setting.size(1_000)
+    async with setting.store() as store, setting.plain() as plain:
+        namespace = fresh_namespace()
+        ledger = ledger_over(store, namespace)
+        for number in range(sessions):
+            events = [setting.new_event() for _ in range(each)]
+            await store.events.append(request(Stream.of(namespace, f"s-{number}"), events))
+            session = plain_session(f"s-{number}")
+            await plain.copy([(session, seq, event.payload) for seq, event in enumerate(events)])
+
+        async def ours() -> None:
+            report = await ledger.verify()
+            assert report.ok, report
+            assert report.checked == sessions * each
+
+        async def peer() -> None:
+            assert await plain.copy_and_hash() == sessions * each
+
+        taken = await latencies({"ours": ours, "plain": peer}, rounds=setting.times(3), each=1)
+        await ledger.close()
+    return {"verify": {"ratio": ratio(taken, "plain", "ours")}}
