@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 STAMP := $(VENV)/installed
+PEERS := .venv-peers
 # files to workers, and groups of files to one of them: see tests/support/scheduling.py
 WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 PIN := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header
@@ -12,7 +13,7 @@ PIN := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-ind
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick test-slow test-pgbouncer check bench fix docs docs-generate schema sync-stub \
+.PHONY: help demo test test-quick test-slow test-pgbouncer check bench bench-peers bench-peers-lock fix docs docs-generate schema sync-stub \
 	lock lock-image clean
 
 help: ## list these targets
@@ -44,6 +45,12 @@ check: $(STAMP) ## ruff, mypy --strict, import-linter
 bench: $(STAMP) ## measure against plain psycopg, into docs/benchmarks.md; about 12 minutes
 	$(BIN)/python -m bench
 
+bench-peers: $(PEERS)/installed ## measure beside other stores of agent memory, into docs/benchmarks.md
+	$(PEERS)/bin/python -m bench.peers
+
+bench-peers-lock: $(STAMP) ## pin what bench-peers installs, with hashes
+	$(PIN) --upgrade --output-file bench/peers/requirements.lock pyproject.toml bench/peers/requirements.in
+
 fix: $(STAMP) ## format, and mend what ruff can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -73,7 +80,7 @@ lock-image: $(STAMP) ## of those, pin what the image of the service is made with
 	$(PIN) --constraints requirements.lock --group build --output-file requirements-build.lock
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) .demo dist build site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) .demo dist build site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): requirements.lock pyproject.toml
@@ -87,3 +94,13 @@ else
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 endif
 	@touch $(STAMP)
+
+# other people's releases, with what this project needs, apart from everything else
+$(PEERS)/installed: bench/peers/requirements.lock
+	$(PYTHON) -m venv $(PEERS)
+ifdef UV
+	$(UV) pip install --quiet --python $(PEERS)/bin/python --require-hashes -r bench/peers/requirements.lock
+else
+	$(PEERS)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r bench/peers/requirements.lock
+endif
+	@touch $@

@@ -39,12 +39,12 @@ class Databases:
     @contextmanager
     def fresh(self, name: str) -> Iterator[tuple[str, str]]:
         """Create a database; yield its URL for the owner of the server and that for an application; drop it."""
-        database = sql.Identifier(f"bench {name}")
-        template = sql.Identifier(DATABASE)
+        own = f"bench_{name}"
+        database, template = sql.Identifier(own), sql.Identifier(DATABASE)
         with self._admin() as admin:
             admin.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(database, template))
         try:
-            yield self._url(f"bench%20{name}"), self._url(f"bench%20{name}", login=_LOGIN)
+            yield self._url(own), self._url(own, login=_LOGIN)
         finally:
             with self._admin() as admin:
                 admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(database))
