@@ -13,11 +13,11 @@ PIN := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-ind
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick test-slow test-pgbouncer check bench bench-peers bench-peers-lock fix docs docs-generate schema sync-stub \
-	lock lock-image clean
+.PHONY: help demo test test-quick test-slow test-pgbouncer check bench bench-peers bench-peers-lock fix docs \
+	docs-generate schema sync-stub lock lock-image clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(STAMP) ## the main job on a long transcript, on the embedded PostgreSQL
 	$(BIN)/memory-ledger demo

@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import ExitStack, asynccontextmanager
 
 from bench.cpu import ClientAndServerCpu, ProcessCpu, pure_python
+from bench.filling import fill
 from bench.measure import Work, cpu_seconds, latencies, ratio
 from bench.plain import BlockingTable
 from bench.rows import Figures
-from bench.setting import FULL, Setting, fill, fresh_namespace, ledger_over, plain_session, request
+from bench.setting import FULL, Setting, fresh_namespace, ledger_over, plain_session, request
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore

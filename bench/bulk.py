@@ -8,10 +8,11 @@ from collections.abc import Awaitable
 from pathlib import Path
 
 from bench import new_process
+from bench.filling import fill
 from bench.measure import Work, latencies, ratio
 from bench.new_process import Job
 from bench.rows import Figures
-from bench.setting import Setting, fill, fresh_namespace, ledger_over, plain_rows, request
+from bench.setting import Setting, fresh_namespace, ledger_over, plain_rows, request
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 

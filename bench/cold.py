@@ -4,9 +4,10 @@ import statistics
 from collections.abc import Sequence
 
 from bench import new_process
+from bench.filling import fill
 from bench.new_process import WARM, Job
 from bench.rows import Figures
-from bench.setting import BOUNDED, FULL, SHOWN, Setting, fill, fresh_namespace, ledger_over, plain_rows
+from bench.setting import BOUNDED, FULL, SHOWN, Setting, fresh_namespace, ledger_over, plain_rows
 
 _PROCESSES = 9
 _TAIL = 150  # appended one by one at the end, as events that no snapshot has

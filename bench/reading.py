@@ -1,13 +1,12 @@
 """Workloads that read in a process that knows the session, and listings."""
 
+from bench.filling import fill, fill_sessions
 from bench.measure import Work, latencies, ratio
 from bench.rows import Figures
 from bench.setting import (
     BOUNDED,
     SHOWN,
     Setting,
-    fill,
-    fill_sessions,
     fresh_namespace,
     ledger_over,
     plain_rows,

@@ -2,9 +2,10 @@
 
 from typing import Any, Final
 
+from bench.filling import fill
 from bench.measure import Work, latencies, ratio
 from bench.rows import Figures
-from bench.setting import TOKENIZER, Setting, fill, fresh_namespace, ledger_over, plain_rows, plain_session, request
+from bench.setting import TOKENIZER, Setting, fresh_namespace, ledger_over, plain_rows, plain_session, request
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.session.state import SESSION

@@ -5,10 +5,11 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Any, Final
 
+from bench.filling import fill
 from bench.http import Connection, bare_route, memory_ledger
 from bench.measure import Work, latencies, ratio
 from bench.rows import Figures
-from bench.setting import Setting, fill, fresh_namespace, ledger_over
+from bench.setting import Setting, fresh_namespace, ledger_over
 
 _CLIENTS: Final = 8
 _EACH: Final = 30

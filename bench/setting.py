@@ -14,18 +14,14 @@ from bench.plain import PlainTable
 from ledger import MemoryLedger
 from ledger.application.services import Services
 from ledger.clock import SystemClock
-from ledger.event_encoding import append_request, new_event
+from ledger.event_encoding import new_event
 from ledger.events import EntryAdded, NewEvent
 from ledger.ids import Stream, namespace_id
 from ledger.importers import documents, read
 from ledger.ports import AppendRequest, Store, StreamWrite
-from ledger.session.commands import OpenSession
-from ledger.session.decisions import decide
 from ledger.session.drafts import EntryDraft
-from ledger.session.state import SessionState
 from ledger.stores.postgres import PostgresStore, Target
 from ledger.tokenizers import entry_event
-from projections import config as memory_config
 
 EXAMPLE: Final = Path(__file__).parents[1] / "examples" / "coding_agent.jsonl"
 TOKENIZER: Final = "approximate"  # token counting is not compared
@@ -34,8 +30,6 @@ FULL: Final[dict[str, Any]] = {"profile": "none", "tokenizer": TOKENIZER}
 SHOWN: Final = 21
 #: Compacts nothing and shows the newest entries.
 BOUNDED: Final[dict[str, Any]] = {**FULL, "window": {"type": "rolling", "size": SHOWN}}
-
-_BATCH: Final = 1_000
 
 
 class Setting:
@@ -82,18 +76,6 @@ class Setting:
     def new_event(self) -> NewEvent:
         """Return the next entry as an event for the store."""
         return new_event(self.event(), self._clock, "")
-
-    def first_append(self, namespace: str, session: str) -> AppendRequest:
-        """Return a request that opens a session and adds the next entry."""
-        opening = OpenSession(
-            write_id=self._clock.ulid(),
-            namespace=namespace,
-            user_id="",
-            session_id=session,
-            config=memory_config.load(FULL),
-        )
-        stream, events = Stream.of(namespace, session), [*decide(SessionState(), opening), self.event()]
-        return append_request(stream, events, expected_version=0, clock=self._clock, actor="")
 
     def row(self) -> bytes:
         """Return the next entry as the peer stores it: the same text, and as little else as possible."""
@@ -142,16 +124,3 @@ def plain_rows(setting: Setting, name: str, count: int, *, first: int = 0) -> li
     """Return *count* rows of a session of the peer."""
     session = plain_session(name)
     return [(session, seq, setting.row()) for seq in range(first, first + count)]
-
-
-async def fill(setting: Setting, ledger: MemoryLedger, session: str, entries: int, *, batch: int = _BATCH) -> None:
-    """Add entries to *session*, batch by batch."""
-    while entries:
-        count = min(entries, batch)
-        await ledger.add_entries(session, setting.drafts(count))
-        entries -= count
-
-
-async def fill_sessions(setting: Setting, store: Store, namespace: str, sessions: int) -> None:
-    """Make sessions of one entry, in one transaction."""
-    await store.events.append_all([setting.first_append(namespace, f"session-{number}") for number in range(sessions)])
