@@ -4,7 +4,6 @@
 """
 
 import argparse
-import platform
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,14 +35,19 @@ def main() -> None:
                 yield Setting(url, app_url, quick=chosen.quick)
 
         outcome = run(workloads, setting_for, starting=lambda name: status.update(_about(name)))
-        version = databases.postgres_version
+        conditions = report.conditions(outcome, databases.postgres_version)
     taken = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in outcome.seconds.items())
-    console.print(f"PostgreSQL {version}, Python {platform.python_version()}; {taken}")
+    console.print(conditions, taken, sep="\n")
     if chosen.quick:
         console.print("quick: the sizes are a twentieth of those in the names, and the figures mean nothing")
     report.show(Console(), outcome, workloads)
     if not chosen.names and not chosen.quick:
-        page.write({"ratios": report.markdown(MUST_SHOW, outcome), "more": report.markdown(MORE, outcome)})
+        page.write(
+            {
+                "ratios": f"{conditions}\n\n{report.markdown(MUST_SHOW, outcome)}",
+                "more": report.markdown(MORE, outcome),
+            }
+        )
     for name, fault in outcome.faults.items():
         console.print(f"{name} failed: {fault}", style="red", markup=False)
     sys.exit(1 if outcome.faults else 0)

@@ -58,3 +58,11 @@ def pure_python() -> int:
     for number in range(1_000):
         total += number * number % 7
     return total
+
+
+def waited_share() -> float:
+    """Return which part of the time pure Python waits for a processor now: about 0 on a machine with nothing else."""
+    started, spent = time.perf_counter(), time.process_time()
+    for _ in range(1_000):
+        pure_python()
+    return max(0.0, 1 - (time.process_time() - spent) / (time.perf_counter() - started))

@@ -1,5 +1,8 @@
 """The report of a run: one line for each row, on the terminal and in docs/benchmarks.md."""
 
+import os
+import platform
+import statistics
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -11,6 +14,7 @@ from bench.rows import Goal, Row
 from bench.workloads import Outcome
 
 _HEAD: Final = ("what", "figure", "goal", "")
+_BUSY: Final = 0.1
 
 
 def line(row: Row, outcome: Outcome) -> tuple[str, str, str, str]:
@@ -27,6 +31,16 @@ def markdown(rows: Sequence[Row], outcome: Outcome) -> str:
     """Return *rows* as a table of a page."""
     lines = [_HEAD, ("---", "---:", "---:", "---"), *(line(row, outcome) for row in rows)]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def conditions(outcome: Outcome, postgres_version: str) -> str:
+    """Return where and under which load a run was measured."""
+    busy = statistics.median(outcome.waited) if outcome.waited else 0.0
+    trust = "other programs were busy: trust CPU rather than latency" if busy > _BUSY else "the machine was quiet"
+    return (
+        f"PostgreSQL {postgres_version}, Python {platform.python_version()}, {os.cpu_count()} processors; "
+        f"before each workload, pure Python waited for a processor {busy:.0%} of the time ({trust})."
+    )
 
 
 def show(console: Console, outcome: Outcome, workloads: Iterable[str]) -> None:

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from bench import appending, bulk, cold, disk, reading, replaying, searching, serving, writers
+from bench.cpu import waited_share
 from bench.rows import Figures
 from bench.setting import Setting
 
@@ -46,6 +47,8 @@ class Outcome(msgspec.Struct):
     figures: Figures = msgspec.field(default_factory=dict)
     faults: dict[str, str] = msgspec.field(default_factory=dict)
     seconds: dict[str, float] = msgspec.field(default_factory=dict)
+    #: Before each workload: which part of the time this process waited for a processor.
+    waited: list[float] = msgspec.field(default_factory=list)
 
 
 def run(
@@ -59,6 +62,7 @@ def run(
     outcome = Outcome()
     for name, workload in workloads.items():
         starting(name)
+        outcome.waited.append(waited_share())
         started = time.perf_counter()
         try:
             with setting_for(name) as setting:

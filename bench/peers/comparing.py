@@ -1,5 +1,6 @@
 """Run all stores in turns, and describe each in a line."""
 
+import asyncio
 import statistics
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
@@ -11,6 +12,7 @@ from bench.peers.counting import Counted, total, written_at_once
 from bench.peers.memories import WRITERS, Memory
 
 PLAIN: Final = "plain psycopg"
+_MOST_S: Final = 120.0
 
 
 class Compared(msgspec.Struct, kw_only=True):
@@ -55,7 +57,10 @@ async def _at_once(memory: Memory, compared: Compared, each: int) -> None:
 
 async def _guarded(compared: Compared, call: Awaitable[None]) -> None:
     try:
-        await call
+        async with asyncio.timeout(_MOST_S):
+            await call
+    except TimeoutError:
+        compared.fault = compared.fault or f"did not end within {_MOST_S:g} s"
     except Exception as fault:  # noqa: BLE001 - it is shown in the line of this store
         compared.fault = compared.fault or f"{type(fault).__name__}: {fault}"
 

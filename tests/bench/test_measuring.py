@@ -140,10 +140,17 @@ def test_a_workload_that_fails_or_hangs_becomes_an_error_and_the_others_go_on() 
     workloads = {"http": fails, "verify": hangs, "bulk": works}
     outcome = run(workloads, setting_for, starting=started.append, most_s=0.2)
     assert started == list(workloads)
+    assert all(0 <= share < 1 for share in outcome.waited)
     assert report.line(row("http"), outcome)[3] == "error: RuntimeError: no luck"
     assert report.line(row("verify"), outcome)[3] == "error: did not end within 0.2 s"
     assert report.line(row("bulk"), outcome)[1:] == ("2.50 / 5.00", "≤ 3 / 4.5", "missed: library")
     assert report.line(row("disk"), outcome)[3] == "not measured"
+
+
+def test_a_run_tells_whether_the_machine_was_busy() -> None:
+    busy, quiet = (report.conditions(Outcome(waited=[share]), "18") for share in (0.4, 0.02))
+    assert "waited for a processor 40% of the time (other programs were busy" in busy
+    assert "waited for a processor 2% of the time (the machine was quiet)" in quiet
 
 
 def test_every_row_has_a_workload_and_every_workload_a_row() -> None:
