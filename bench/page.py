@@ -8,9 +8,9 @@ TABLES: Final = ("ratios", "more", "peers")
 PAGE: Final = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 
 
-def write(tables: Mapping[str, str], page: Path = PAGE) -> None:
+def write(tables: Mapping[str, str]) -> None:
     """Replace the tables of these names; the rest of the page stays."""
-    page.write_text(replaced(page.read_text(), tables))
+    PAGE.write_text(replaced(PAGE.read_text(), tables))
 
 
 def replaced(text: str, tables: Mapping[str, str]) -> str:
