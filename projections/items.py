@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from ledger.events import Ranges
 from projections import ranges
 from projections.entries import Entry
-from projections.persistent import PersistentList
 from projections.tool_pairs import Call, group_units
+from projections.versions import Versions
 from projections.window import ActiveEntries
 
 ItemUnit: TypeAlias = Literal["interaction", "entry"]
@@ -32,7 +32,7 @@ class Numbering(msgspec.Struct, frozen=True):
     inside the item that it belongs to.
     """
 
-    starts: PersistentList[int] = PersistentList()
+    starts: Versions = Versions()
     dropped: int = 0
     strays: tuple[tuple[int, int], ...] = ()
 
@@ -70,13 +70,11 @@ class Numbering(msgspec.Struct, frozen=True):
 
     def forget(self, before: int) -> "Numbering":
         """Return the numbering without items that end before version *before*; the newest item stays."""
-        count = 0
-        while count < len(self.starts) - 1 and self.starts[count + 1] <= before:
-            count += 1
-        if not count:
+        count = self.starts.count_to(before) - 1
+        if count <= 0:
             return self
         strays = tuple(pair for pair in self.strays if _place(pair[1]) >= self.starts[count])
-        return Numbering(PersistentList(self.starts[count:]), self.dropped + count, strays)
+        return Numbering(self.starts.without_first(count), self.dropped + count, strays)
 
 
 class Items(msgspec.Struct, frozen=True):

@@ -5,24 +5,12 @@ entries for each message would be too slow.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Generic, TypeVar, overload
+from collections.abc import Callable, Iterable, Iterator
+from typing import Generic, TypeVar, overload
 
 T = TypeVar("T")
-M = TypeVar("M")
 
 _CHUNK = 64
-
-
-class _Chunk(tuple[T, ...]):
-    """A full chunk, with cached measurements: it never changes, and may be shared by many lists."""
-
-    def measured(self, measure: Callable[[Sequence[T]], M]) -> M:
-        """Return the result of *measure*, computed once."""
-        known: dict[Any, M] = self.__dict__
-        if measure not in known:
-            known[measure] = measure(self)
-        return known[measure]
 
 
 class PersistentList(Generic[T]):
@@ -33,12 +21,12 @@ class PersistentList(Generic[T]):
     def __init__(self, items: Iterable[T] = ()) -> None:
         flat = tuple(items)
         full = len(flat) - len(flat) % _CHUNK
-        self._chunks: tuple[_Chunk[T], ...] = tuple(_Chunk(flat[at : at + _CHUNK]) for at in range(0, full, _CHUNK))
+        self._chunks: tuple[tuple[T, ...], ...] = tuple(flat[at : at + _CHUNK] for at in range(0, full, _CHUNK))
         self._tail: tuple[T, ...] = flat[full:]
         self._length = len(flat)
 
     @classmethod
-    def _of(cls, chunks: tuple[_Chunk[T], ...], tail: tuple[T, ...], length: int) -> "PersistentList[T]":
+    def _of(cls, chunks: tuple[tuple[T, ...], ...], tail: tuple[T, ...], length: int) -> "PersistentList[T]":
         copy = cls.__new__(cls)
         copy._chunks, copy._tail, copy._length = chunks, tail, length
         return copy
@@ -57,7 +45,7 @@ class PersistentList(Generic[T]):
         tail = (*self._tail, item)
         if len(tail) < _CHUNK:
             return self._of(self._chunks, tail, self._length + 1)
-        return self._of((*self._chunks, _Chunk(tail)), (), self._length + 1)
+        return self._of((*self._chunks, tail), (), self._length + 1)
 
     def replace(self, index: int, item: T) -> "PersistentList[T]":
         """Return a list with *item* at *index*, from 0."""
@@ -66,20 +54,12 @@ class PersistentList(Generic[T]):
             tail = (*self._tail[:offset], item, *self._tail[offset + 1 :])
             return self._of(self._chunks, tail, self._length)
         old = self._chunks[chunk]
-        new = _Chunk((*old[:offset], item, *old[offset + 1 :]))
+        new = (*old[:offset], item, *old[offset + 1 :])
         return self._of((*self._chunks[:chunk], new, *self._chunks[chunk + 1 :]), self._tail, self._length)
 
     def bisect(self, key: Callable[[T], int], wanted: int) -> int:
         """Return the index of the first item whose *key*, ascending over the list, is at least *wanted*."""
         return bisect_left(self, wanted, key=key)
-
-    def measured(self, measure: Callable[[Sequence[T]], M]) -> list[tuple[Sequence[T], M]]:
-        """Return the parts of the list in order, none empty, each with the result of the pure *measure*.
-
-        Results are cached per part, so a query over a long list costs little for most parts.
-        """
-        parts: list[tuple[Sequence[T], M]] = [(chunk, chunk.measured(measure)) for chunk in self._chunks]
-        return [*parts, (self._tail, measure(self._tail))] if self._tail else parts
 
     @overload
     def __getitem__(self, index: int) -> T: ...

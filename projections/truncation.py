@@ -18,11 +18,11 @@ import msgspec
 from ledger.events import Ranges
 from projections import ranges
 from projections.entries import Entry
-from projections.persistent import PersistentList
+from projections.pages import EntryPages
 from projections.tool_pairs import orphans
 from projections.usage import fitting
 
-Entries: TypeAlias = PersistentList[Entry]
+Entries: TypeAlias = EntryPages
 
 
 class _Part(msgspec.Struct, frozen=True):

@@ -1,6 +1,7 @@
 """The entries in the window, as a fold; and the result of a window strategy. Source: R-GEN-4, R-WIN."""
 
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import chain, pairwise
 
 import msgspec
 
@@ -13,81 +14,139 @@ from ledger.events import (
     Ranges,
     RecordedEvent,
     SessionCleared,
+    ToolStatus,
 )
 from projections import ranges
 from projections.entries import Entry, added, edited
-from projections.persistent import PersistentList
+from projections.pages import EntryPages
 from projections.summaries import Summary
+from projections.tool_pairs import Call
 
 
 class ActiveEntries(msgspec.Struct, frozen=True):
     """The entries that no compaction, removal or clear has removed, oldest first."""
 
-    entries: PersistentList[Entry] = PersistentList()
+    entries: EntryPages = EntryPages()
     tokens: int = 0
-    #: Versions of the pinned ones, which every window shows (R-WIN-2).
+    #: Versions of the pinned ones, which every window shows (R-WIN-2), and their tokens.
     pinned: tuple[int, ...] = ()
+    pinned_tokens: int = 0
+    #: How many are user messages.
+    users: int = 0
+    #: Of each tool and outcome, the version of the newest result since the last clear, which may have left since.
+    ran: tuple[tuple[str, ToolStatus, int], ...] = ()
+    #: An older result may belong to another call than when it was added, because a change split a unit.
+    unsure: int = 0
 
     def at(self, version: int) -> Entry | None:
         """Return the active entry of *version*."""
-        index = self.entries.bisect(_version, version)
-        if index < len(self.entries) and (found := self.entries[index]).version == version:
-            return found
-        return None
+        return self.entries.at(version)
 
     def within(self, covered: Ranges) -> tuple[Entry, ...]:
         """Return the active entries in *covered*, oldest first."""
-        found: list[Entry] = []
-        for first, last in covered:
-            index = self.entries.bisect(_version, first)
-            while index < len(self.entries) and (entry := self.entries[index]).version <= last:
-                found.append(entry)
-                index += 1
-        return tuple(found)
+        return self.entries.within(covered)
 
     @property
     def opening(self) -> Entry | None:
         """The oldest active user message, which prompts may name as the task."""
-        return next((entry for entry in self.entries if entry.starts_interaction), None)
+        parts = (page.read() for page in self.entries.pages if page.facts.users)
+        return next((entry for part in (*parts, self.entries.tail) for entry in part if entry.starts_interaction), None)
 
     def newest(self, entry_id: str) -> Entry | None:
         """Return the newest active entry with *entry_id*, or None."""
-        for index in range(len(self.entries) - 1, -1, -1):
-            if self.entries[index].entry_id == entry_id:
-                return self.entries[index]
-        return None
+        return next((entry for entry in reversed(self.entries) if entry.entry_id == entry_id), None)
+
+    def pairs_as_added(self) -> bool:
+        """Tell whether each active result belongs to the call that it answered when it was added."""
+        if not self.unsure:
+            return True
+        with_calls = (page.first for page in self.entries.pages if page.facts.has_calls)
+        calls = (entry.version for entry in self.entries.tail if entry.kind == "tool_call")
+        return next(chain(with_calls, calls), self.unsure) >= self.unsure
 
 
-def evolve(state: ActiveEntries, event: RecordedEvent) -> ActiveEntries:
-    """Return the active entries after *event*."""
+def evolve(state: ActiveEntries, event: RecordedEvent, waiting: Sequence[Call] = ()) -> ActiveEntries:
+    """Return the active entries after *event*; *waiting* are the calls without result before it."""
     match event.payload:
         case EntryAdded() as payload:
-            entry = added(event, payload)
-            pinned = (*state.pinned, entry.version) if entry.pinned else state.pinned
-            return ActiveEntries(state.entries.append(entry), state.tokens + entry.tokens, pinned)
+            return _add(state, added(event, payload))
         case CompactionCompleted(effect="replace" | "erase", covered=covered):
-            return _of([entry for entry in state.entries if not ranges.contains(covered, entry.version)])
+            return _remove(state, event, covered, waiting)
         case EntryEdited() as payload:
-            return _of(
-                [
-                    edited(entry, event, payload) if entry.version == payload.entry_version else entry
-                    for entry in state.entries
-                ]
-            )
-        case EntryRemoved(entry_version=removed):
-            return _of([entry for entry in state.entries if entry.version != removed])
+            return _edit(state, event, payload)
+        case EntryRemoved(entry_version=version):
+            return _remove(state, event, ((version, version),), waiting)
         case SessionCleared():
             return ActiveEntries()
         case _:
             return state
 
 
-def _of(entries: list[Entry]) -> ActiveEntries:
+def of_pages(entries: EntryPages, *, ran: tuple[tuple[str, ToolStatus, int], ...], unsure: int) -> ActiveEntries:
+    """Return the active *entries*, with what their pages know."""
+    facts = entries.facts
     return ActiveEntries(
-        PersistentList(entries),
-        sum(entry.tokens for entry in entries),
-        tuple(entry.version for entry in entries if entry.pinned),
+        entries,
+        sum(part.tokens for part in facts),
+        tuple(version for part in facts for version in part.pinned),
+        sum(part.pinned_tokens for part in facts),
+        sum(part.users for part in facts),
+        ran,
+        unsure,
     )
+
+
+def _add(state: ActiveEntries, entry: Entry) -> ActiveEntries:
+    pinned, pinned_tokens = state.pinned, state.pinned_tokens
+    if entry.pinned:
+        pinned, pinned_tokens = (*pinned, entry.version), pinned_tokens + entry.tokens
+    return ActiveEntries(
+        state.entries.append(entry),
+        state.tokens + entry.tokens,
+        pinned,
+        pinned_tokens,
+        state.users + entry.starts_interaction,
+        _ran(state.ran, entry) if entry.kind == "tool_result" else state.ran,
+        state.unsure,
+    )
+
+
+def _edit(state: ActiveEntries, event: RecordedEvent, payload: EntryEdited) -> ActiveEntries:
+    before = state.at(payload.entry_version)
+    if before is None:
+        return state
+    after = edited(before, event, payload)
+    splits = after.starts_interaction and not before.starts_interaction
+    return of_pages(
+        state.entries.replace(after.version, lambda _: after),
+        ran=_ran(state.ran, after) if after.kind == "tool_result" else state.ran,
+        unsure=event.version if splits else state.unsure,
+    )
+
+
+def _remove(state: ActiveEntries, event: RecordedEvent, covered: Ranges, waiting: Sequence[Call]) -> ActiveEntries:
+    entries, removed = state.entries.without(covered)
+    unsure = state.unsure
+    if removed.calls and any(not ranges.contains(covered, call.version) for call in waiting):
+        unsure = event.version  # a result whose call left may answer one that waits
+    if removed.results and covered and _has_call_before(entries, covered[-1][1]):
+        unsure = event.version  # a call whose result left may wait again
+    return of_pages(entries, ran=state.ran, unsure=unsure)
+
+
+def _has_call_before(entries: EntryPages, version: int) -> bool:
+    return any(page.first < version and page.facts.has_calls for page in entries.pages) or any(
+        entry.version < version and entry.kind == "tool_call" for entry in entries.tail
+    )
+
+
+def _ran(ran: tuple[tuple[str, ToolStatus, int], ...], result: Entry) -> tuple[tuple[str, ToolStatus, int], ...]:
+    outcome = result.outcome
+    if result.tool_name is None or outcome is None:
+        return ran
+    known = {(tool, status): version for tool, status, version in ran}
+    known[result.tool_name, outcome] = max(known.get((result.tool_name, outcome), 0), result.version)
+    return tuple((tool, status, version) for (tool, status), version in known.items())
 
 
 class Knowledge(msgspec.Struct, frozen=True):
@@ -126,7 +185,3 @@ class Window(msgspec.Struct, frozen=True):
     def summaries(self) -> tuple[Summary, ...]:
         """The shown summaries, in shown order."""
         return tuple(item for item in self.items if isinstance(item, Summary))
-
-
-def _version(entry: Entry) -> int:
-    return entry.version

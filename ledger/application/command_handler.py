@@ -40,13 +40,17 @@ class Decision(msgspec.Struct, Generic[T_co], frozen=True):
     items_after: int | None = None
 
 
-#: Returns the commands for a state; called again with a newer state if another writer was first.
+#: Returns the commands for a state; called again with a newer state if another writer was first, or with the same
+#: one when content that it needs was loaded.
 CommandsFor: TypeAlias = Callable[[SessionState], Awaitable[Sequence[Command]]]
 DecisionFor: TypeAlias = Callable[[SessionState], Awaitable[Decision[T]]]
 
 
 class Written(msgspec.Struct, frozen=True):
-    """The result of a write: the state after it, its events and their receipts; or, *replayed*, the first answer."""
+    """The result of a write: the state after it, its events and their receipts; or, *replayed*, the first answer.
+
+    The state may lack content; to read its entries, use `States.reading`.
+    """
 
     state: SessionState
     events: tuple[RecordedEvent, ...] = ()
@@ -125,12 +129,16 @@ class CommandHandler:
             before = None
             if not number and (state is not None or (commutes and expected_version is None)):
                 before = self._states.known(stream) or state  # a writer of this process may have been first
-            before = before or await self._states.current(stream)
+            newest = before or await self._states.newest(stream)
+
+            async def decided() -> tuple[Decision[T], list[Event]]:
+                decision = await decision_for(newest)
+                return decision, [event for command in decision.commands for event in decide(newest, command)]
+
             try:
-                if expected_version is not None and expected_version != before.version:
-                    raise VersionConflict(current=before.version, expected=expected_version)
-                decision = await decision_for(before)
-                events = [event for command in decision.commands for event in decide(before, command)]
+                if expected_version is not None and expected_version != newest.version:
+                    raise VersionConflict(current=newest.version, expected=expected_version)
+                decision, events = await self._states.reading(stream, newest, decided)
             except LedgerError:
                 earlier = await self._earlier(stream, idempotency)
                 if earlier is None:
@@ -138,10 +146,10 @@ class CommandHandler:
                 return earlier, None
             if not events:
                 earlier = await self._earlier(stream, idempotency)
-                return (earlier, None) if earlier else (Written(before), decision.note)
+                return (earlier, None) if earlier else (Written(newest), decision.note)
             opens = any(isinstance(event, SessionOpened) for event in events)
             is_exact = opens or decision.exact or not commutes or expected_version is not None
-            exact = before.version if is_exact else None
+            exact = newest.version if is_exact else None
             written = await self._append(stream, events, exact, actor, idempotency, decision.items_after)
             return written, None if written.replayed else decision.note
 
@@ -219,7 +227,7 @@ class CommandHandler:
     async def _first_answer(self, stream: Stream, receipts: Sequence[Receipt]) -> Written:
         versions = ranges_of(receipt.version for receipt in receipts)
         events = tuple(decode(stored) for stored in await self._store.events.read_versions(stream, versions))
-        return Written(await self._states.current(stream), events, tuple(receipts), replayed=True)
+        return Written(await self._states.newest(stream), events, tuple(receipts), replayed=True)
 
     def _save_snapshot_if_due(self, stream: Stream) -> None:
         """Save a snapshot in the background if one is due; without it reads are slower but correct."""

@@ -66,10 +66,15 @@ async def plan_compression(
         NotEnoughEntries, CompactionInProgress: there is nothing it could do.
     """
     request = _checked(key, force, keep_tokens, None)
-    state = await handle.services.states.current(handle.stream(session_id, user_id))
+    stream, states = handle.stream(session_id, user_id), handle.services.states
+    state = await states.newest(stream)
     if not state.version:
         raise SessionNotFound(session_id)
-    return plan_manual(state, request.key, force=request.force, keep_tokens=request.keep_tokens)
+    return await states.view(
+        stream,
+        state,
+        lambda: plan_manual(state, request.key, force=request.force, keep_tokens=request.keep_tokens),
+    )
 
 
 def set_summarizer(

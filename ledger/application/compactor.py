@@ -34,6 +34,7 @@ from ledger.ports import Clock, Store, Summarizer
 from ledger.session.commands import Command, CompleteCompaction, FailCompaction
 from ledger.session.state import SessionState
 from ledger.session.views import plan_automatic, plan_manual
+from ledger.states.loading import States
 from ledger.summarizers.heuristic import Heuristic
 from ledger.tokenizers import TOKENIZERS
 from projections.strategies.base import CompactionPlan
@@ -58,6 +59,7 @@ class Compactor:
     def __init__(
         self,
         store: Store,
+        states: States[SessionState],
         commands: CommandHandler,
         clock: Clock,
         *,
@@ -66,6 +68,7 @@ class Compactor:
         deadline_s: float = DEADLINE_S,
     ) -> None:
         self._store = store
+        self._states = states
         self._commands = commands
         self._requests = CompactionRequests(store, commands, clock)
         self._clock = clock
@@ -104,7 +107,7 @@ class Compactor:
             if self._stale(state):
                 state = await self._abandon_stale(stream, actor)
             for index, compaction in enumerate(state.config.compactions[skip:], start=skip):
-                if plan_automatic(state, compaction) is None:
+                if await self._states.view(stream, state, partial(plan_automatic, state, compaction)) is None:
                     continue
                 requested = await self._request(stream, partial(_automatic, compaction.key), actor=actor)
                 if requested.job is not None:

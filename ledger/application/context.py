@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from ledger.application.context_audit import rendered
 from ledger.application.context_audit import shown_again as shown_again_from
 from ledger.application.handle import NamespaceHandle
-from ledger.application.reading import state_or_empty
+from ledger.application.reading import partial_state
 from ledger.errors import SessionNotFound
 from ledger.events import ContextRendered, Ranges
 from ledger.history.entries import read_entries
@@ -20,6 +20,8 @@ from ledger.session.drafts import check_time
 from ledger.session.state import SessionState, end_of_batch
 from ledger.session.views import window_of
 from projections import ranges
+from projections.entries import Entry
+from projections.window import Window
 
 
 async def get_context(handle: NamespaceHandle, session_id: str, **how: Unpack[Rendering]) -> Context:
@@ -34,7 +36,7 @@ async def get_context(handle: NamespaceHandle, session_id: str, **how: Unpack[Re
     """
     when: When = {name: how[name] for name in ("version", "at", "user_id") if name in how}  # type: ignore[assignment]  # a part of it
     stream = handle.stream(session_id, how.get("user_id"))
-    state = await state_or_empty(handle, session_id, when)
+    state = await partial_state(handle, session_id, when)
     looks_back = how.get("version") is not None or how.get("at") is not None
     context = await context_of_state(handle, stream, state, how.get("query"), looks_back=looks_back)
     if not how.get("record"):
@@ -56,8 +58,13 @@ async def context_of_state(
     handle: NamespaceHandle, stream: Stream, state: SessionState, query: str | None = None, *, looks_back: bool
 ) -> Context:
     """Return what the model is shown of *state*; *looks_back* if that may not be the newest state."""
-    hints = await handle.indexes.finder.hints(stream, state, query, looks_back=looks_back)
-    return Context(stream.session_id, state.version, window_of(state, hints), state.config)
+
+    async def window() -> Window:
+        hints = await handle.indexes.finder.hints(stream, state, query, looks_back=looks_back)
+        return window_of(state, hints)
+
+    shown = await handle.services.states.reading(stream, state, window)
+    return Context(stream.session_id, state.version, shown, state.config)
 
 
 async def shown_again(handle: NamespaceHandle, stream: Stream, event: ContextRendered) -> Context:
@@ -66,10 +73,15 @@ async def shown_again(handle: NamespaceHandle, stream: Stream, event: ContextRen
     Raises:
         SessionNotFound, VersionNotFound: there is no such version.
     """
-    version, store = event.rendered_version, handle.services.store
-    state = end_of_batch(await handle.services.states.at(stream, version=version))
+    version, store, states = event.rendered_version, handle.services.store, handle.services.states
+    past = await states.past(stream, version=version)
     runs = tuple(item for item in event.items if not isinstance(item, str))
-    entries = {entry.version: entry for entry in state.window.within(runs)}
+
+    def read() -> tuple[SessionState, tuple[Entry, ...]]:
+        return end_of_batch(past), past.window.within(runs)
+
+    state, active = await states.view(stream, past, read)
+    entries = {entry.version: entry for entry in active}
     recalled = _gaps(runs, sorted(entries), version)
     entries |= await read_entries(store, stream, recalled, until=version) if recalled else {}
     knowledge = await handle.indexes.finder.knowledge(event.knowledge)

@@ -34,9 +34,9 @@ async def get_state(handle: NamespaceHandle, session_id: str, **when: Unpack[Whe
         VersionNotFound: it has no such version, or had no events at that moment.
         InvalidInput: both were given, one is None, or *at* has no offset.
     """
-    version, at = check_when(when)
+    state = await _past(handle, session_id, when)
     stream = handle.stream(session_id, when.get("user_id"))
-    return end_of_batch(await handle.services.states.at(stream, version=version, moment=at))
+    return end_of_batch(await handle.services.states.whole(stream, state))
 
 
 async def get_active_entries(handle: NamespaceHandle, session_id: str, **when: Unpack[When]) -> list[Entry]:
@@ -46,12 +46,12 @@ async def get_active_entries(handle: NamespaceHandle, session_id: str, **when: U
 
 async def get_summaries(handle: NamespaceHandle, session_id: str, **when: Unpack[When]) -> list[Summary]:
     """Return the live summaries, oldest place first."""
-    return list((await state_or_empty(handle, session_id, when)).summaries.live)
+    return list((await partial_state(handle, session_id, when)).summaries.live)
 
 
 async def get_stats(handle: NamespaceHandle, session_id: str, **when: Unpack[When]) -> SessionStats:
     """Return the statistics; all zero for an unknown session."""
-    return stats_of(await state_or_empty(handle, session_id, when))
+    return stats_of(await partial_state(handle, session_id, when))
 
 
 async def get_metrics(
@@ -64,7 +64,9 @@ async def get_metrics(
     Raises:
         InvalidInput: ``bad_kind``: there is no such kind.
     """
-    return metrics_of(await state_or_empty(handle, session_id, when), kind)
+    state = await partial_state(handle, session_id, when)
+    stream = handle.stream(session_id, when.get("user_id"))
+    return await handle.services.states.view(stream, state, lambda: metrics_of(state, kind))
 
 
 async def get_history(
@@ -159,12 +161,26 @@ def check_when(when: When) -> tuple[int | None, datetime | None]:
 
 async def state_or_empty(handle: NamespaceHandle, session_id: str, when: When) -> SessionState:
     """Return the state; the empty one for an unknown session."""
+    state = await partial_state(handle, session_id, when)
+    return await handle.services.states.whole(handle.stream(session_id, when.get("user_id")), state)
+
+
+async def partial_state(handle: NamespaceHandle, session_id: str, when: When) -> SessionState:
+    """Return the state as `state_or_empty` does, but without content; read it in `States.reading` only."""
     try:
-        return await get_state(handle, session_id, **when)
+        state = await _past(handle, session_id, when)
+        stream = handle.stream(session_id, when.get("user_id"))
+        return await handle.services.states.view(stream, state, lambda: end_of_batch(state))
     except SessionNotFound:
         if when.get("version") is not None or when.get("at") is not None:
             raise
         return SessionState()
+
+
+async def _past(handle: NamespaceHandle, session_id: str, when: When) -> SessionState:
+    version, at = check_when(when)
+    stream = handle.stream(session_id, when.get("user_id"))
+    return await handle.services.states.past(stream, version=version, moment=at)
 
 
 def _check_cursor(after: Any) -> None:

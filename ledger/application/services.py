@@ -118,6 +118,7 @@ class Services:
         self.notifications = Notifications()
         self.compactor = Compactor(
             store,
+            self.states,
             self.commands,
             self.clock,
             lease_s=compaction_lease_s,

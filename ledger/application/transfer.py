@@ -9,6 +9,7 @@ from ledger.application.reading import get_history, get_state
 from ledger.application.session_start import new_entry, opening_commands
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
+from ledger.ids import Stream
 from ledger.importers import Conversation
 from ledger.results import ImportedState
 from ledger.session.state import SessionState
@@ -52,7 +53,7 @@ async def import_session(
     stream = handle.stream(name, user_id)
     current = await handle.services.states.current(stream)
     if current.version and _same(await export_session(handle, name, user_id=user_id), state):
-        return _imported(name, current, state.get("totalTokens"))
+        return await _imported(handle, stream, current, state.get("totalTokens"))
 
     async def decision_for(newest: SessionState) -> Decision[int | None]:
         write_id = handle.services.clock.ulid()
@@ -65,7 +66,7 @@ async def import_session(
         return Decision([*opening_commands(handle, stream, newest), command], claimed)
 
     written, claimed = await handle.services.commands.write_with_note(stream, decision_for, actor=handle.actor)
-    return _imported(name, written.state, claimed)
+    return await _imported(handle, stream, written.state, claimed)
 
 
 async def import_conversations(
@@ -118,10 +119,11 @@ def _same(exported: JsonObject, state: Mapping[str, Any]) -> bool:
     return {**exported, **ignored} == {**state, **ignored}
 
 
-def _imported(session_id: str, state: SessionState, claimed: int | None) -> ImportedState:
-    total = stats_of(state).total_tokens
+async def _imported(handle: NamespaceHandle, stream: Stream, state: SessionState, claimed: int | None) -> ImportedState:
+    stats = await handle.services.states.view(stream, state, lambda: stats_of(state))
+    total = stats.total_tokens
     return ImportedState(
-        session_id=session_id,
+        session_id=stream.session_id,
         version=state.version,
         total_tokens=total,
         claimed_tokens=claimed if claimed != total else None,

@@ -74,9 +74,10 @@ async def put_working_memory(
     if idempotency_key is not None:
         request = [_plain(body), last_accessed]
         idempotency = handle.idempotency(stream, "put_working_memory", request, idempotency_key)
+    states = handle.services.states
     written = await handle.write(stream, commands_for, idempotency=idempotency, state=state)
     if written.replayed:
-        first = await handle.services.states.at(stream, version=written.receipts[-1].version)
+        first = await states.at(stream, version=written.receipts[-1].version)
         return PutResult(state=end_of_batch(first), replayed=True)
     if compact and any(isinstance(event.payload, EntryAdded | EntryEdited | EntryRemoved) for event in written.events):
         await handle.services.compactor.evaluate(stream, written.state, actor=handle.actor)
@@ -85,8 +86,8 @@ async def put_working_memory(
         with suppress(TimeoutError):  # the compaction continues in the background (http W-45)
             async with asyncio.timeout(wait_s):
                 await handle.services.compactor.settle(stream)
-                newest = handle.services.states.known(stream) or await handle.services.states.current(stream)
-    return PutResult(state=end_of_batch(newest))
+                newest = states.known(stream) or await states.newest(stream)
+    return PutResult(state=end_of_batch(await states.whole(stream, newest)))
 
 
 async def record_view(

@@ -9,7 +9,6 @@ from ledger.events import Ranges, RecordedEvent
 from ledger.states.loading import SnapshotForm
 from projections.backlog import BACKLOG, Backlog
 
-_EVERY_EVENTS: Final = 200
 _decode = msgspec.json.Decoder(Backlog).decode
 
 
@@ -20,7 +19,6 @@ def _load(stored: bytes) -> tuple[Ranges, Callable[[Iterable[RecordedEvent]], Ba
 
 BACKLOGS: Final = SnapshotForm(
     BACKLOG,
-    interval=lambda _: _EVERY_EVENTS,
     dump=msgspec.json.Encoder().encode,
     load=_load,
 )

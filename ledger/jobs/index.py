@@ -78,7 +78,8 @@ class JobIndex:
             backlog = await self._backlogs.advance(stream, recorded)
             await self._states.save_due_snapshot(stream)  # the writer of the session may be gone
             await self._backlogs.save_due_snapshot(stream)
+            jobs = await self._states.view(stream, state, lambda: due_jobs(state, backlog, self._plan))
         except Unreadable as fault:  # a release that can read the session will find its jobs
             log.warning("the jobs of a session cannot be read: %s", fault.code)
             return SessionJobs(stream, ())
-        return SessionJobs(stream, due_jobs(state, backlog, self._plan))
+        return SessionJobs(stream, jobs)

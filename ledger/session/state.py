@@ -119,7 +119,7 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
         )
     if isinstance(payload, ContextRendered):  # reading is not a change
         return replace(state, version=event.version, write_id=payload.write_id)
-    entries = window.evolve(state.window, event)
+    entries = window.evolve(state.window, event, state.items.waiting)
     cleared = isinstance(payload, SessionCleared)
     return SessionState(
         event.version,
@@ -227,14 +227,13 @@ def _items(state: SessionState, payload: Event, entries: ActiveEntries) -> Items
 def _working(state: WorkingMemory, event: RecordedEvent, entries: ActiveEntries) -> WorkingMemory:
     evolved = working_memory.evolve(state, event)
     if isinstance(event.payload, CompactionCompleted) and evolved.flags != EntryFlags():
-        oldest = entries.entries[0].version if entries.entries else event.version
-        return replace(evolved, flags=evolved.flags.since(oldest))
+        return replace(evolved, flags=evolved.flags.since(entries.entries.first_version or event.version))
     return evolved
 
 
 def _oldest_needed(state: SessionState, entries: ActiveEntries) -> int:
     """Return the version before which no item is needed: no older entry is active or will be in a block."""
-    oldest = entries.entries[0].version if entries.entries else state.version + 1
+    oldest = entries.entries.first_version or state.version + 1
     for strategy in state.config.compactions:
         fold = COMPACTIONS[strategy.type].progress
         if fold is not None:

@@ -63,12 +63,15 @@ def metrics_of(state: SessionState, kind: str | None = None) -> MemoryMetrics:
     if kind is not None and kind not in KINDS:
         raise InvalidInput("bad_kind", f"must be one of {', '.join(sorted(KINDS))}", field="kind")
     state = end_of_batch(state)
-    items = [
-        item for item in (*state.summaries.live, *state.window.entries) if kind is None or is_preserved(item, (kind,))
-    ]
+    if kind is None:
+        count = len(state.summaries.live) + len(state.window.entries)
+        tokens = state.summaries.tokens + state.window.tokens
+    else:
+        items = [item for item in (*state.summaries.live, *state.window.entries) if is_preserved(item, (kind,))]
+        count, tokens = len(items), sum(item.tokens for item in items)
     return MemoryMetrics(
-        message_count=len(items),
-        estimated_tokens=sum(item.tokens for item in items),
+        message_count=count,
+        estimated_tokens=tokens,
         compression_count=state.counts.compactions,
         last_compression_at=_last_compaction(state),
     )

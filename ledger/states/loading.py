@@ -5,9 +5,10 @@ cost does not grow with the session (design §2, §6).
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Generic, Protocol, TypeVar
+from itertools import count
+from typing import Final, Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -18,9 +19,14 @@ from ledger.ids import Stream
 from ledger.ports import Store
 from ledger.ports.snapshots import Snapshot
 from ledger.states.fold_results import fold_digest
+from ledger.states.page_cache import PageCache
+from projections.pages import Page, PagesMissing
 from projections.projection import Projection
+from projections.ranges import union
 
-_PAGE = 5_000
+_PAGE: Final = 5_000
+EVERY_EVENTS = 200  # events from one snapshot of a session to the next
+CONTENT_B: Final = 16_000_000  # bytes of content in memory
 
 
 class Versioned(Protocol):
@@ -33,20 +39,23 @@ class Versioned(Protocol):
 
 
 S = TypeVar("S", bound=Versioned)
+T = TypeVar("T")
 
 
 class SnapshotForm(msgspec.Struct, Generic[S], frozen=True):
     """How the states of a projection are stored in snapshots.
 
-    ``interval(state)`` is how many events after a snapshot the next one is due. ``load(dump(state))`` returns the
-    versions of the events that the stored state needs, and a function from these events to the state; it raises
-    `msgspec.MsgspecError` if the bytes have another shape, and all events are then folded again.
+    ``load(dump(state))`` returns the versions of the events that the stored state needs, and a function from these
+    events to the state; it raises `msgspec.MsgspecError` if the bytes have another shape, and all events are then
+    folded again. ``pages(state)`` are those whose content may be absent; ``whole(state)`` is the state with pages of
+    its own, and reads them all.
     """
 
     projection: Projection[S]
-    interval: Callable[[S], int]
     dump: Callable[[S], bytes]
     load: Callable[[bytes], tuple[Ranges, Callable[[Iterable[RecordedEvent]], S]]]
+    pages: Callable[[S], Sequence[Page]] = lambda _: ()
+    whole: Callable[[S], S] = lambda state: state
 
 
 class _Cached(msgspec.Struct, Generic[S], frozen=True):
@@ -58,47 +67,63 @@ class States(Generic[S]):
     """Reads states through a per-process cache.
 
     Each read applies the events after the cached state, found by an index, so it sees what other processes wrote.
+    A cached state has the content of few entries: `reading` loads what a read of it needs, and *content_b* bytes of
+    content, of all sessions, stay in memory.
     """
 
-    def __init__(self, store: Store, form: SnapshotForm[S], *, capacity: int = 256) -> None:
+    def __init__(self, store: Store, form: SnapshotForm[S], *, capacity: int = 256, content_b: int = CONTENT_B) -> None:
         self._store = store
         self._form = form
         self._projection = form.projection
         self._code_digest = fold_digest(form.projection.name, form.projection.version)
         self._capacity = capacity
+        self._contents = PageCache(content_b)
         # by the id's number, which hashes at once
         self._cache: OrderedDict[int, _Cached[S]] = OrderedDict()
 
     async def current(self, stream: Stream) -> S:
-        """Return the state of *stream* as it is in the log now; version 0 if it has no events."""
+        """Return the state of *stream* as it is in the log now, with all content; version 0 if it has no events."""
+        return await self.whole(stream, await self.newest(stream))
+
+    async def newest(self, stream: Stream) -> S:
+        """Return the state as `current` does, but without content; read it in `reading` only."""
         cached = self._cache.get(stream.stream_id.int) or await self._load(stream, None)
         state = await self._catch_up(stream, cached.state, None)
         return self._keep(stream, state, cached.snapshot_version)
 
     def known(self, stream: Stream) -> S | None:
-        """Return the cached state; other processes may have written newer events."""
+        """Return the cached state, without content; other processes may have written newer events."""
         cached = self._cache.get(stream.stream_id.int)
         return cached.state if cached else None
 
     async def advance(self, stream: Stream, events: Sequence[RecordedEvent]) -> S:
-        """Return the state after *events*, which were just appended; if there is a gap before them, read the log."""
+        """Return the state after *events*, which were just appended, without content.
+
+        If there is a gap before them, read the log.
+        """
         cached = self._cache.get(stream.stream_id.int)
         state = cached.state if cached else self._projection.initial
         if not events or events[0].version != state.version + 1:
-            return await self.current(stream)
-        return self._keep(stream, self._projection.fold(events, state), cached.snapshot_version if cached else 0)
+            return await self.newest(stream)
+        for event in events:
+            state = await self._evolve(stream, state, event)
+        return self._keep(stream, state, cached.snapshot_version if cached else 0)
 
     async def at(self, stream: Stream, *, version: int | None = None, moment: datetime | None = None) -> S:
-        """Return the state as of *version*, or of the newest version recorded at or before *moment*.
+        """Return the state as of *version*, or of the newest version recorded at or before *moment*, with all content.
 
         Raises:
             SessionNotFound: the session has no events.
             VersionNotFound: no such version, or *moment* is before the first event.
         """
+        return await self.whole(stream, await self.past(stream, version=version, moment=moment))
+
+    async def past(self, stream: Stream, *, version: int | None = None, moment: datetime | None = None) -> S:
+        """Return the state as `at` does, but without content; read it in `reading` only."""
         if moment is not None:
             version = await self._store.events.version_at(stream, moment)
         if version is None:
-            state = await self.current(stream)
+            state = await self.newest(stream)
         elif version < 1:
             state = self._projection.initial
         else:
@@ -109,6 +134,30 @@ class States(Generic[S]):
         if not state.version or version not in {None, state.version}:
             raise await self.absence(stream, moment)
         return state
+
+    async def whole(self, stream: Stream, state: S) -> S:
+        """Return *state* with all content, which stays."""
+        return await self.view(stream, state, lambda: self._form.whole(state)) if self._form.pages(state) else state
+
+    async def view(self, stream: Stream, state: S, read: Callable[[], T]) -> T:
+        """Return the result of the pure *read* of *state*; it runs again when content that it needs was loaded."""
+
+        async def attempt() -> T:
+            return read()
+
+        return await self.reading(stream, state, attempt)
+
+    async def reading(self, stream: Stream, state: S, read: Callable[[], Awaitable[T]]) -> T:
+        """Return the result of *read*, a read of *state*; it runs again when content that it needs was loaded."""
+        for attempt in count():
+            try:
+                result = await read()
+            except PagesMissing as missing:
+                await self._fill(stream, state, missing.pages, around=2**attempt - 1)
+            else:
+                self._contents.trim()
+                return result
+        raise AssertionError
 
     async def absence(self, stream: Stream, moment: datetime | None = None) -> NotFound:
         """Return the error for a version that *stream* does not have, or for a *moment* before its first event."""
@@ -144,7 +193,7 @@ class States(Generic[S]):
 
     def _is_due(self, state: S, *, last: int) -> bool:
         # design §6
-        return state.version - last >= self._form.interval(state)
+        return state.version - last >= EVERY_EVENTS
 
     async def _newest_snapshot(self, stream: Stream, at_most: int | None = None) -> Snapshot | None:
         """Return the newest snapshot at or before version *at_most* if this release can use it."""
@@ -170,10 +219,31 @@ class States(Generic[S]):
             for stored in page:
                 if stored.version != state.version + 1:
                     raise LogCorrupted(f"version {state.version + 1} is missing; run `memory-ledger verify`")
-                state = self._projection.evolve(state, decode(stored))
+                state = await self._evolve(stream, state, decode(stored))
             if len(page) < _PAGE:
                 break
+            self._contents.hold(self._form.pages(state))
+            self._contents.trim()
         return state
+
+    async def _evolve(self, stream: Stream, state: S, event: RecordedEvent) -> S:
+        try:
+            return self._projection.evolve(state, event)
+        except PagesMissing:
+            return await self.view(stream, state, lambda: self._projection.evolve(state, event))
+
+    async def _fill(self, stream: Stream, state: S, missing: Sequence[Page], *, around: int) -> None:
+        """Load the content of the *missing* pages and, so that a long read needs few turns, of pages *around* them."""
+        pages = self._form.pages(state)
+        wanted = {id(page): page for page in missing}
+        for index in [at for at, page in enumerate(pages) if id(page) in wanted] if around else ():
+            near = pages[max(0, index - around) : index + around + 1]
+            wanted.update((id(page), page) for page in near if page.entries is None)
+        needed = union([page.needed for page in wanted.values()])
+        events = {event.version: decode(event) for event in await self._store.events.read_versions(stream, needed)}
+        for page in wanted.values():
+            page.fill(events)
+        self._contents.hold(wanted.values())
 
     def _keep(self, stream: Stream, state: S, snapshot_version: int) -> S:
         """Cache *state* unless a newer one came meanwhile; return the newest."""
@@ -181,6 +251,8 @@ class States(Generic[S]):
         if cached is not None:
             state = max(state, cached.state, key=lambda each: each.version)
             snapshot_version = max(snapshot_version, cached.snapshot_version)
+        if cached is None or self._form.pages(state) is not self._form.pages(cached.state):
+            self._contents.hold(self._form.pages(state))
         self._cache[stream.stream_id.int] = _Cached(state, snapshot_version)
         self._cache.move_to_end(stream.stream_id.int)
         while len(self._cache) > self._capacity:

@@ -1,7 +1,7 @@
 """States as bytes, by reference: a snapshot names the events its entries and summaries come from.
 
-It copies no content: it stays small, all snapshots of a session grow with its length only, and content that is
-erased from the log is in no snapshot. To read a snapshot, read the events that it names too.
+It copies no content: it stays small, and content that is erased from the log is in no snapshot. To read a snapshot,
+read the events that it names too; those of entries only when their page is read.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from ledger.events import (
     CompactionCompleted,
@@ -16,30 +17,24 @@ from ledger.events import (
     ContextSet,
     DataChanged,
     DiscardReason,
-    EntryAdded,
-    EntryEdited,
     Extraction,
     JsonObject,
     MemoryAdded,
     MemoryEdited,
     Ranges,
     RecordedEvent,
+    ToolStatus,
 )
 from ledger.session.state import SESSION, SessionState
 from ledger.states.loading import SnapshotForm
-from projections import config, ranges
+from projections import config, ranges, window
 from projections.compactions import Compactions, Failures, InFlight
-from projections.entries import Entry, added, edited
 from projections.items import Items
-from projections.persistent import PersistentList
+from projections.pages import EntryPages, Facts, Page
 from projections.stats import Counts
 from projections.strategies import COMPACTIONS
 from projections.summaries import LiveSummaries, summary_context, summary_of
-from projections.window import ActiveEntries
 from projections.working_memory import EntryFlags, Memory, WorkingMemory, memory_edited, memory_of
-
-#: A session is snapshot anew after this many events, or after half as many as it has active entries.
-EVERY_EVENTS = 200
 
 
 class _Flight(msgspec.Struct, frozen=True):
@@ -72,8 +67,9 @@ class _Stored(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     created_us: int
     updated_us: int
     config: JsonObject
-    entries: Ranges = ()
-    edits: tuple[tuple[int, int], ...] = ()
+    pages: tuple[Facts, ...] = ()
+    ran: tuple[tuple[str, ToolStatus, int], ...] = ()
+    unsure: int = 0
     summaries: tuple[int, ...] = ()
     in_flight: tuple[_Flight, ...] = ()
     failures: tuple[Failures, ...] = ()
@@ -86,25 +82,12 @@ class _Stored(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     writes: int = 0
 
 
-def _to_plain(value: Any) -> Any:
-    if isinstance(value, PersistentList):
-        return list(value)
-    raise NotImplementedError
-
-
-def _from_plain(wanted: Any, value: Any) -> Any:
-    if wanted is PersistentList or getattr(wanted, "__origin__", None) is PersistentList:
-        return PersistentList(value)
-    raise NotImplementedError
-
-
-_encoder = msgspec.json.Encoder(enc_hook=_to_plain)
-_decoder = msgspec.json.Decoder(_Stored, dec_hook=_from_plain)
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(_Stored)
 
 
 def dehydrate(state: SessionState) -> bytes:
     """Return *state* as bytes that hold no content."""
-    entries = state.window.entries
     return _encoder.encode(
         _Stored(
             version=state.version,
@@ -115,8 +98,9 @@ def dehydrate(state: SessionState) -> bytes:
             created_us=state.created_us,
             updated_us=state.updated_us,
             config=config.dump(state.config),
-            entries=ranges.ranges_of(entry.version for entry in entries),
-            edits=tuple((entry.version, entry.edited_version) for entry in entries if entry.edited_version),
+            pages=state.window.entries.facts,
+            ran=state.window.ran,
+            unsure=state.window.unsure,
             summaries=tuple(summary.version for summary in state.summaries.live),
             in_flight=tuple(
                 _Flight(flight.version, flight.seen_entries, flight.spoiled) for flight in state.compactions.in_flight
@@ -139,22 +123,15 @@ def load(state: bytes) -> tuple[Ranges, Callable[[Iterable[RecordedEvent]], Sess
     singles = {
         *stored.summaries,
         *(flight.version for flight in stored.in_flight),
-        *(at for _, at in stored.edits),
         *(at for at, _ in stored.working.data),
         *(at for memory in stored.working.memories for at in memory[:2] if at is not None),
     }
-    return ranges.union([stored.entries, ranges.ranges_of(sorted(singles))]), partial(_hydrated, stored)
+    return ranges.ranges_of(sorted(singles)), partial(_hydrated, stored)
 
 
 def _hydrated(stored: _Stored, events: Iterable[RecordedEvent]) -> SessionState:
     by_version = {event.version: event for event in events}
     loaded = config.load(stored.config)
-    entries = [_entry(by_version[version]) for version in ranges.versions(stored.entries)]
-    places = {entry.version: index for index, entry in enumerate(entries)}
-    for version, at in stored.edits:
-        payload = by_version[at].payload
-        assert isinstance(payload, EntryEdited)
-        entries[places[version]] = edited(entries[places[version]], by_version[at], payload)
     summaries = tuple(_summary(by_version[version]) for version in stored.summaries)
     return SessionState(
         version=stored.version,
@@ -165,10 +142,8 @@ def _hydrated(stored: _Stored, events: Iterable[RecordedEvent]) -> SessionState:
         created_us=stored.created_us,
         updated_us=stored.updated_us,
         config=loaded,
-        window=ActiveEntries(
-            PersistentList(entries),
-            sum(entry.tokens for entry in entries),
-            tuple(entry.version for entry in entries if entry.pinned),
+        window=window.of_pages(
+            EntryPages.of(tuple(Page(None, facts) for facts in stored.pages)), ran=stored.ran, unsure=stored.unsure
         ),
         summaries=LiveSummaries(summaries, sum(summary.tokens for summary in summaries)),
         compactions=Compactions(
@@ -183,6 +158,10 @@ def _hydrated(stored: _Stored, events: Iterable[RecordedEvent]) -> SessionState:
         working=_working(stored.working, by_version),
         writes=stored.writes,
     )
+
+
+def _whole(state: SessionState) -> SessionState:
+    return replace(state, window=replace(state.window, entries=state.window.entries.owned()))
 
 
 def _without_content(working: WorkingMemory) -> _Working:
@@ -230,12 +209,7 @@ def _memory(by_version: Mapping[int, RecordedEvent], added_at: int, edited_at: i
         change = by_version[edited_at].payload
         assert isinstance(change, MemoryEdited)
         memory = memory_edited(memory, by_version[edited_at], change)
-    return msgspec.structs.replace(memory, persisted_us=persisted_us)
-
-
-def _entry(event: RecordedEvent) -> Entry:
-    assert isinstance(event.payload, EntryAdded)
-    return added(event, event.payload)
+    return replace(memory, persisted_us=persisted_us)
 
 
 def _summary(event: RecordedEvent) -> Any:
@@ -261,8 +235,5 @@ def _progress(loaded: config.MemoryConfig, key: str, raw: msgspec.Raw) -> Any:
 
 #: The snapshots of sessions.
 SESSIONS: Final = SnapshotForm(
-    SESSION,
-    interval=lambda state: max(EVERY_EVENTS, len(state.window.entries) // 2),
-    dump=dehydrate,
-    load=load,
+    SESSION, dump=dehydrate, load=load, pages=lambda state: state.window.entries.pages, whole=_whole
 )

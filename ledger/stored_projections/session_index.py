@@ -102,7 +102,8 @@ class SessionIndex:
         self, stream: Stream, before: IndexedSession | None, events: Sequence[StoredEvent]
     ) -> IndexedSession:
         try:
-            return row_of(stream, await self._states.current(stream))
+            state = await self._states.newest(stream)
+            return await self._states.view(stream, state, lambda: row_of(stream, state))
         except Unreadable:
             return unreadable_row(stream, before, events)
 

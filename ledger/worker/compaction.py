@@ -12,6 +12,6 @@ async def compact(worked: WorkedNamespace, stream: Stream) -> Ending:
     later result is discarded (trust M-2).
     """
     services = worked.handle.services
-    await services.compactor.evaluate(stream, await services.states.current(stream), actor=ACTOR)
+    await services.compactor.evaluate(stream, await services.states.newest(stream), actor=ACTOR)
     await services.compactor.settle(stream)
     return "done"

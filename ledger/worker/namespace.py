@@ -78,7 +78,7 @@ class WorkedNamespace:
 
         async def attempt(number: int) -> tuple[SessionState, Backlog]:
             backlog = await self.backlogs.current(stream)
-            state = await self.handle.services.states.current(stream)
+            state = await self.handle.services.states.newest(stream)
             if state.version != backlog.version:
                 raise VersionConflict(current=state.version, expected=backlog.version)
             return state, backlog

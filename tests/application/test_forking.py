@@ -18,7 +18,7 @@ from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.session.state import end_of_batch
-from ledger.states import snapshots
+from ledger.states import loading
 from ledger.stores.in_memory import InMemoryStore
 from projections.entries import Entry
 from tests.application.conftest import SMALL, contents, talk
@@ -80,7 +80,7 @@ async def test_a_fork_is_as_its_parent_is_and_both_go_on(anywhere: MemoryLedger)
 async def test_time_travel_in_a_fork_reaches_back_across_the_fork_point(
     anywhere: MemoryLedger, every: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(snapshots, "EVERY_EVENTS", every)
+    monkeypatch.setattr(loading, "EVERY_EVENTS", every)
     await anywhere.update_config("s", SMALL)
     await talk(anywhere, 9)
     parent = (await anywhere.get_state("s")).version

@@ -17,7 +17,7 @@ from ledger.compaction.result import CompactionResult
 from ledger.memory import MemoryLedger
 from ledger.results import Added, AddedEntry
 from ledger.session.state import SESSION
-from ledger.states import snapshots
+from ledger.states import loading, snapshots
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
 from tests.support.databases import Server
@@ -162,7 +162,7 @@ async def remove(ledger: MemoryLedger, place: int) -> int:
 @pytest.fixture
 def machine(server: Server, shared_database: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Twins]]:
     """The machine, on one event loop with one PostgreSQL store, and with snapshots every few events."""
-    monkeypatch.setattr(snapshots, "EVERY_EVENTS", 4)
+    monkeypatch.setattr(loading, "EVERY_EVENTS", 4)
     with asyncio.Runner() as runner:
         store = runner.run(PostgresStore.open(server.target(shared_database)))
         yield type("Machine", (Twins,), {"runner": runner, "postgres": store})
@@ -192,7 +192,7 @@ def test_both_stores_hold_the_same_whatever_is_done_for_long(machine: type[Twins
 
 async def test_a_read_uses_the_nearest_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise the comparison above would prove nothing of snapshots."""
-    monkeypatch.setattr(snapshots, "EVERY_EVENTS", 4)
+    monkeypatch.setattr(loading, "EVERY_EVENTS", 4)
     twin = await a_history()
     stored = await twin.store.snapshots.load(twin.stream, SESSION.name, SESSION.version, at_most=9)
     assert stored is not None
@@ -201,7 +201,7 @@ async def test_a_read_uses_the_nearest_snapshot(monkeypatch: pytest.MonkeyPatch)
 
 async def test_a_snapshot_that_forgets_something_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control of `check_folds`."""
-    monkeypatch.setattr(snapshots, "EVERY_EVENTS", 4)
+    monkeypatch.setattr(loading, "EVERY_EVENTS", 4)
     twin = await a_history()
     await check_folds(twin)
 

@@ -19,6 +19,7 @@ from ledger.session.state import SESSION
 from ledger.states import fold_results
 from ledger.states.snapshots import dehydrate
 from projections import backlog, config, records, search
+from projections.pages import EntryPages
 from projections.persistent import PersistentList
 
 FOLDER: Final = Path(__file__).parent
@@ -73,7 +74,7 @@ def _digest(values: Iterable[object]) -> str:
 
 
 def _plain(value: Any) -> object:
-    return list(value) if isinstance(value, PersistentList) else config.dump(value)
+    return list(value) if isinstance(value, EntryPages | PersistentList) else config.dump(value)
 
 
 if __name__ == "__main__":

@@ -4,10 +4,11 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from projections import ranges, truncation
 from projections.entries import Entry
-from projections.persistent import PersistentList
+from projections.pages import EntryPages
 from projections.truncation import newest, newest_within, versions_without
 from projections.usage import fitting, most_recent
 from tests.support.examples import up_to
@@ -23,7 +24,7 @@ def saying(*kinds: str) -> st.SearchStrategy[tuple[str, int, int, int]]:
 said = saying("user", "assistant", "call", "result")
 
 
-def entries(notes: list[tuple[str, int, int, int]], *, calls_differ: int = 3) -> PersistentList[Entry]:
+def entries(notes: list[tuple[str, int, int, int]], *, calls_differ: int = 3) -> EntryPages:
     version, created = 1, []
     for index, (what, tokens, gap, shift) in enumerate(notes):
         version += 1 + gap
@@ -44,10 +45,10 @@ def entries(notes: list[tuple[str, int, int, int]], *, calls_differ: int = 3) ->
                 created_at=BEGAN + timedelta(minutes=index + shift),
             )
         )
-    return PersistentList(created)
+    return EntryPages(created)
 
 
-def assert_same(held: PersistentList[Entry], count: int, limit: int) -> None:
+def assert_same(held: EntryPages, count: int, limit: int) -> None:
     whole = tuple(held)
     assert newest(held, count) == most_recent(whole, count)
     assert newest_within(held, limit) == fitting(whole, limit)
@@ -71,12 +72,15 @@ def test_what_is_shown_is_what_looking_at_every_entry_shows(
 def test_it_is_the_same_while_the_list_grows(notes: list[tuple[str, int, int, int]], data: st.DataObject) -> None:
     """What was measured of a part holds for every longer list that has it."""
     full = entries(notes)
-    held: PersistentList[Entry] = PersistentList()
+    held: EntryPages = EntryPages()
     for entry in full:
         held = held.append(entry)
     assert_same(held, data.draw(st.integers(1, 80)), data.draw(st.integers(1, 900)))
-    changed = held.replace(data.draw(st.integers(0, len(held) - 1)), full[0])
-    assert changed.measured(sum_of_tokens) == PersistentList(changed).measured(sum_of_tokens)
+    place = data.draw(st.integers(0, len(held) - 1))
+    changed = held.replace(held[place].version, lambda entry: replace(entry, tokens=entry.tokens + 7))
+    parts = [(part, sum_of_tokens(part)) for part, _ in changed.measured(sum_of_tokens)]
+    assert changed.measured(sum_of_tokens) == parts
+    assert sum(tokens for _, tokens in parts) == sum_of_tokens(tuple(held)) + 7
 
 
 def sum_of_tokens(part: object) -> int:
@@ -89,5 +93,5 @@ def test_what_takes_every_part_for_whole_is_caught() -> None:
     notes = [("user", 10, 0, 0)] * 63 + [("call", 10, 0, 0)] + [("assistant", 10, 0, 0)] * 80
     held = entries(notes)
     assert_same(held, 5, 200)
-    wrong = [entry for part, _ in held.measured(truncation._part)[1:] for entry in part]
+    wrong = [entry for part, _ in held.measured(truncation._part)[2:] for entry in part]
     assert fitting(wrong, 200) != fitting(tuple(held), 200)

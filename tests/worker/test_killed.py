@@ -238,7 +238,7 @@ async def test_a_worker_without_the_guard_is_caught(
         await extract(item, scene.stream)
         item.backlogs._cache.clear()
         monkeypatch.setattr(item.backlogs, "current", stale(before[1]))
-        monkeypatch.setattr(item.handle.services.states, "current", stale(before[0]))
+        monkeypatch.setattr(item.handle.services.states, "newest", stale(before[0]))
     with pytest.raises(AssertionError, match="each message is extracted once"):
         await assert_done_once(scene)
     await item.handle.services.close()
