@@ -8,7 +8,7 @@ New entries are in small pages, so that a short window needs little; older ones 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, Final, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 import msgspec
 
@@ -19,10 +19,10 @@ from projections.entries import Entry, added, edited
 from projections.versions import pack, unpack
 
 M = TypeVar("M")
+P = TypeVar("P", "Page", "Facts")
 
-SMALL: Final = 32
-_YOUNG: Final = 16  # so many of the newest pages stay small
-_LARGE: Final = SMALL * _YOUNG
+SMALL = 32  # entries
+YOUNG = 16  # so many of the newest pages stay small
 
 
 class Facts(msgspec.Struct, frozen=True, array_like=True):
@@ -41,7 +41,8 @@ class Facts(msgspec.Struct, frozen=True, array_like=True):
     pinned_tokens: int
     #: How many user messages it has.
     users: int
-    has_calls: bool
+    #: The version of its oldest tool call, 0 if it has none.
+    first_call: int
     has_results: bool
 
 
@@ -153,7 +154,9 @@ class EntryPages:
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         flat = tuple(entries)
         full = len(flat) - len(flat) % SMALL
-        self.pages: tuple[Page, ...] = _settled([Page(flat[at : at + SMALL]) for at in range(0, full, SMALL)])
+        self.pages: tuple[Page, ...] = tuple(
+            _settled([Page(flat[at : at + SMALL]) for at in range(0, full, SMALL)], _joined)
+        )
         self.tail: tuple[Entry, ...] = flat[full:]
         self.length = len(flat)
 
@@ -175,8 +178,9 @@ class EntryPages:
 
     @property
     def facts(self) -> tuple[Facts, ...]:
-        """The facts of all pages; the tail is the last of them."""
-        return (*(page.facts for page in self.pages), *((_facts_of(self.tail),) if self.tail else ()))
+        """The facts of all pages, as few as possible; the tail is the last of them."""
+        facts = [*(page.facts for page in self.pages), *([_facts_of(self.tail)] if self.tail else [])]
+        return tuple(_settled(facts, _joined_facts))
 
     @property
     def first_version(self) -> int | None:
@@ -193,6 +197,13 @@ class EntryPages:
         return self.pages[-1].last if self.pages else None
 
     @property
+    def first_call(self) -> int:
+        """The version of the oldest tool call, 0 if there is none; reads no content."""
+        in_pages = (page.facts.first_call for page in self.pages)
+        in_tail = (entry.version for entry in self.tail if entry.kind == "tool_call")
+        return next((version for version in chain(in_pages, in_tail) if version), 0)
+
+    @property
     def last(self) -> Entry:
         """The newest entry.
 
@@ -207,8 +218,8 @@ class EntryPages:
         if len(tail) < SMALL:
             return self._of(self.pages, tail, self.length + 1)
         pages = (*self.pages, Page(tail))
-        if len(pages) >= 2 * _YOUNG and pages[-2 * _YOUNG].count <= SMALL:
-            pages = (*pages[: -2 * _YOUNG], *_merged(pages[-2 * _YOUNG : -_YOUNG]), *pages[-_YOUNG:])
+        if len(pages) >= 2 * YOUNG and pages[-2 * YOUNG].count <= SMALL:
+            pages = (*pages[: -2 * YOUNG], *_joined(list(pages[-2 * YOUNG : -YOUNG])), *pages[-YOUNG:])
         return self._of(pages, (), self.length + 1)
 
     def at(self, version: int) -> Entry | None:
@@ -264,8 +275,8 @@ class EntryPages:
                 staying.append(page if len(left) == len(entries) else Page(left))
         tail = tuple(entry for entry in self.tail if not ranges.contains(covered, entry.version))
         kinds = {entry.kind for entry in removed}
-        return EntryPages.of(_settled(sorted(staying, key=_last)), tail), Removed(
-            "tool_call" in kinds or any(page.facts.has_calls for page in gone),
+        return EntryPages.of(tuple(_settled(sorted(staying, key=_last), _joined)), tail), Removed(
+            "tool_call" in kinds or any(page.facts.first_call for page in gone),
             "tool_result" in kinds or any(page.facts.has_results for page in gone),
         )
 
@@ -355,52 +366,44 @@ def _touches(covered: Ranges, first: int, last: int) -> bool:
     return at >= 0 and covered[at][1] >= first
 
 
-def _settled(pages: Sequence[Page]) -> tuple[Page, ...]:
-    """Return *pages* with neighbours merged, except for the newest."""
-    old, young = pages[: max(0, len(pages) - _YOUNG)], pages[max(0, len(pages) - _YOUNG) :]
-    groups: list[list[Page]] = []
-    count = 0
-    for page in old:
-        if groups and count + page.count <= _LARGE:
-            groups[-1].append(page)
-            count += page.count
+def _settled(parts: Sequence[P], joined: Callable[[list[P]], list[P]]) -> list[P]:
+    """Return *parts* with neighbours *joined*, except for the newest."""
+    groups: list[list[P]] = []
+    for part in parts[: max(0, len(parts) - YOUNG)]:
+        if groups and sum(other.count for other in groups[-1]) + part.count <= SMALL * YOUNG:
+            groups[-1].append(part)
         else:
-            groups.append([page])
-            count = page.count
-    return (*chain(*map(_merged, groups)), *young)
+            groups.append([part])
+    young = parts[max(0, len(parts) - YOUNG) :]
+    return [*chain(*(joined(group) if len(group) > 1 else group for group in groups)), *young]
 
 
-def _merged(pages: Sequence[Page]) -> tuple[Page]:
-    """Return *pages* as one, with content if all have it."""
-    if len(pages) == 1:
-        return (pages[0],)
+def _joined(pages: list[Page]) -> list[Page]:
+    """Return *pages* as one; as they are if one is absent, because a fill would not reach the new page."""
     contents = [page.entries for page in pages]
-    if all(entries is not None for entries in contents):
-        return (Page(tuple(chain(*(entries for entries in contents if entries)))),)
-    parts = [page.facts for page in pages]
-    return (
-        Page(
-            None,
-            Facts(
-                pack(tuple(chain(*(unpack(part.versions) for part in parts)))),
-                sum(part.count for part in parts),
-                parts[0].first,
-                parts[-1].last,
-                sum(part.tokens for part in parts),
-                tuple(chain(*(part.edits for part in parts))),
-                tuple(chain(*(part.pinned for part in parts))),
-                sum(part.pinned_tokens for part in parts),
-                sum(part.users for part in parts),
-                any(part.has_calls for part in parts),
-                any(part.has_results for part in parts),
-            ),
-        ),
-    )
+    return pages if None in contents else [Page(tuple(chain(*(entries or () for entries in contents))))]
+
+
+def _joined_facts(parts: list[Facts]) -> list[Facts]:
+    return [
+        Facts(
+            pack(tuple(chain(*(unpack(part.versions) for part in parts)))),
+            sum(part.count for part in parts),
+            parts[0].first,
+            parts[-1].last,
+            sum(part.tokens for part in parts),
+            tuple(chain(*(part.edits for part in parts))),
+            tuple(chain(*(part.pinned for part in parts))),
+            sum(part.pinned_tokens for part in parts),
+            sum(part.users for part in parts),
+            next((part.first_call for part in parts if part.first_call), 0),
+            any(part.has_results for part in parts),
+        )
+    ]
 
 
 def _facts_of(entries: Sequence[Entry]) -> Facts:
     pinned = [entry for entry in entries if entry.pinned]
-    kinds = {entry.kind for entry in entries}
     return Facts(
         pack([entry.version for entry in entries]),
         len(entries),
@@ -411,8 +414,8 @@ def _facts_of(entries: Sequence[Entry]) -> Facts:
         tuple(entry.version for entry in pinned),
         sum(entry.tokens for entry in pinned),
         sum(entry.starts_interaction for entry in entries),
-        "tool_call" in kinds,
-        "tool_result" in kinds,
+        next((entry.version for entry in entries if entry.kind == "tool_call"), 0),
+        any(entry.kind == "tool_result" for entry in entries),
     )
 
 

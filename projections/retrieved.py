@@ -1,6 +1,6 @@
 """From a search over a session to the hints of the window ``recall``. Source: R-REC-1, R-REC-4."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Reversible
 
 from projections.entries import Entry
 from projections.strategies.base import NO_HINTS, Hints, Recalled, WindowConfig
@@ -20,7 +20,7 @@ def hints_for(
     """
     if not isinstance(window, Recall):
         return NO_HINTS
-    query = newest_question(entries.values()) if query is None else query
+    query = newest_question(list(entries.values())) if query is None else query
     if not query:
         return NO_HINTS
     index = searcher or WordIndex((entry.version, entry.content) for entry in entries.values())
@@ -41,6 +41,6 @@ def hints_of(hits: Iterable[tuple[int, float]], homes: Mapping[int, tuple[Entry,
     return Hints(tuple(Recalled(version, score, homes[version]) for version, score in hits if version in homes))
 
 
-def newest_question(entries: Iterable[Entry]) -> str:
+def newest_question(entries: Reversible[Entry]) -> str:
     """Return the newest user message, or empty text."""
-    return next((entry.content for entry in reversed(list(entries)) if entry.starts_interaction), "")
+    return next((entry.content for entry in reversed(entries) if entry.starts_interaction), "")

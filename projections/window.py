@@ -1,7 +1,7 @@
 """The entries in the window, as a fold; and the result of a window strategy. Source: R-GEN-4, R-WIN."""
 
 from collections.abc import Sequence
-from itertools import chain, pairwise
+from itertools import pairwise
 
 import msgspec
 
@@ -28,7 +28,7 @@ class ActiveEntries(msgspec.Struct, frozen=True):
 
     entries: EntryPages = EntryPages()
     tokens: int = 0
-    #: Versions of the pinned ones, which every window shows (R-WIN-2), and their tokens.
+    #: Versions of the pinned ones, and their tokens.
     pinned: tuple[int, ...] = ()
     pinned_tokens: int = 0
     #: How many are user messages.
@@ -46,6 +46,10 @@ class ActiveEntries(msgspec.Struct, frozen=True):
         """Return the active entries in *covered*, oldest first."""
         return self.entries.within(covered)
 
+    def all_pinned(self) -> tuple[Entry, ...]:
+        """Return the pinned entries, which every window shows (R-WIN-2)."""
+        return self.within(ranges.ranges_of(self.pinned))
+
     @property
     def opening(self) -> Entry | None:
         """The oldest active user message, which prompts may name as the task."""
@@ -58,11 +62,7 @@ class ActiveEntries(msgspec.Struct, frozen=True):
 
     def pairs_as_added(self) -> bool:
         """Tell whether each active result belongs to the call that it answered when it was added."""
-        if not self.unsure:
-            return True
-        with_calls = (page.first for page in self.entries.pages if page.facts.has_calls)
-        calls = (entry.version for entry in self.entries.tail if entry.kind == "tool_call")
-        return next(chain(with_calls, calls), self.unsure) >= self.unsure
+        return not 0 < self.entries.first_call < self.unsure
 
 
 def evolve(state: ActiveEntries, event: RecordedEvent, waiting: Sequence[Call] = ()) -> ActiveEntries:
@@ -129,15 +129,9 @@ def _remove(state: ActiveEntries, event: RecordedEvent, covered: Ranges, waiting
     unsure = state.unsure
     if removed.calls and any(not ranges.contains(covered, call.version) for call in waiting):
         unsure = event.version  # a result whose call left may answer one that waits
-    if removed.results and covered and _has_call_before(entries, covered[-1][1]):
+    if removed.results and 0 < entries.first_call < covered[-1][1]:
         unsure = event.version  # a call whose result left may wait again
     return of_pages(entries, ran=state.ran, unsure=unsure)
-
-
-def _has_call_before(entries: EntryPages, version: int) -> bool:
-    return any(page.first < version and page.facts.has_calls for page in entries.pages) or any(
-        entry.version < version and entry.kind == "tool_call" for entry in entries.tail
-    )
 
 
 def _ran(ran: tuple[tuple[str, ToolStatus, int], ...], result: Entry) -> tuple[tuple[str, ToolStatus, int], ...]:

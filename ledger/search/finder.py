@@ -80,6 +80,8 @@ class Finder:
         Without *query* the newest user message is searched. With *looks_back* a past state is searched by itself,
         because the index has the current texts.
         """
+        if not isinstance(state.config.window, Recall) and not _shown_bases(state):
+            return NO_HINTS
         text = newest_question(state.window.entries) if query is None else query
         if not text.strip():
             return NO_HINTS

@@ -3,8 +3,9 @@
 Source: R-003-1, R-003-6 … R-003-9, R-CND-5.
 """
 
-from collections.abc import Sequence
-from typing import Annotated, Self, TypeAlias
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Annotated, Final, Self, TypeAlias
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -17,6 +18,8 @@ from projections.strategies.base import CompactionConfig, CompactionPlan, FieldE
 from projections.strategies.planning import plan_to_replace
 from projections.summaries import Summary
 from projections.tool_pairs import Interaction, group_interactions
+
+_FIRST_TAKEN: Final = 64  # entries
 
 
 def _checked(text: str) -> str:
@@ -50,6 +53,34 @@ class Triggers(CompactionConfig):
 def all_interactions(state: StateView) -> tuple[Interaction, ...]:
     """Return the interactions with an active entry, oldest first; the last one may be open."""
     return group_interactions(state.window.entries)
+
+
+def newest_first(state: StateView) -> Iterator[Interaction]:
+    """Yield what `all_interactions` returns, the newest first; read no more entries than that takes.
+
+    The newest entries are grouped by themselves from a user message on where no older call can have its result.
+    """
+    entries, taken, yielded = state.window.entries, _FIRST_TAKEN, 0
+    while True:
+        first = max(0, len(entries) - taken) if state.window.pairs_as_added() else 0
+        newest = entries[first:]
+        begin = _begin(state, newest) if first else 0
+        if begin is not None:
+            found = group_interactions(newest[begin:])
+            yield from reversed(found[: len(found) - yielded])
+            yielded = len(found)
+        if not first:
+            return
+        taken *= 2
+
+
+def _begin(state: StateView, newest: Sequence[Entry]) -> int | None:
+    """Return the place of the first user message in *newest* that no call before it and result after it enclose."""
+    late = state.items.interactions.strays
+    for place, entry in enumerate(newest):
+        if entry.starts_interaction and not any(home < entry.version <= version for version, home in late):
+            return place
+    return None
 
 
 def passes(texts: Sequence[str], interaction: Interaction, index_from_end: int) -> bool:
@@ -95,6 +126,8 @@ def plan(
     Raises:
         NotEnoughEntries: asked manually, there are no more than ``interaction_keep`` interactions.
     """
+    if trigger.automatic and not _may_fire(config, state):
+        return None
     found = all_interactions(state)
     live = [interaction for interaction in found if interaction.closed]
     leaving = live[: len(live) - config.interaction_keep] if len(live) > config.interaction_keep else []
@@ -126,6 +159,21 @@ def fired(config: Triggers, state: StateView, live: Sequence[Interaction]) -> tu
         "tool_error": any(_ran(entry, "error", config.on_tools_error_threshold) for entry in fresh),
     }
     return tuple(name for name, holds in held.items() if holds)
+
+
+def _may_fire(config: Triggers, state: StateView) -> bool:
+    """Tell whether a trigger may hold, by counts of the state that conditions and an open interaction only lower."""
+    entries, mark = state.window, state.compactions.watermark(config.key)
+    tokens = entries.tokens - entries.pinned_tokens
+    ran = {(tool, outcome) for tool, outcome, version in entries.ran if version > mark}
+    may_fire = (
+        0 < config.interaction_threshold_qty <= entries.users + 1
+        or 0 < config.interaction_threshold_tokens <= tokens
+        or not ran.isdisjoint((tool, "ok") for tool in config.on_tools_success_threshold)
+        or not ran.isdisjoint((tool, "error") for tool in config.on_tools_error_threshold)
+        or 0 < config.input_tokens_threshold < _input_tokens(config, state)
+    )
+    return may_fire and all(newest.closed for newest in islice(newest_first(state), 1))
 
 
 def _ran(entry: Entry, outcome: str, tools: Sequence[str]) -> bool:

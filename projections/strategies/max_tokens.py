@@ -5,7 +5,7 @@ from typing import Literal
 from projections.entries import Entry
 from projections.strategies.base import Hints, StateView, WindowConfig, WindowStrategy
 from projections.strategies.full import place
-from projections.strategies.interactions import Conditions, all_interactions, passes
+from projections.strategies.interactions import Conditions, newest_first, passes
 from projections.summaries import Summary
 from projections.window import Window
 
@@ -23,14 +23,16 @@ def window(config: MaxTokens, state: StateView, hints: Hints) -> Window:
 
     An interaction that does not meet the conditions is skipped and uses no budget.
     """
-    found = all_interactions(state)
-    shown: list[Summary | Entry] = [entry for entry in state.window.entries if entry.pinned]
+    shown: list[Summary | Entry] = list(state.window.all_pinned())
     if config.memory_max_tokens >= 0:
         shown.extend(state.summaries.live)
     left = config.memory_max_tokens
-    closed = [interaction for interaction in found if interaction.closed]
-    shown.extend(entry for interaction in found if not interaction.closed for entry in interaction.entries)
-    for from_end, interaction in enumerate(reversed(closed)):
+    from_end = -1
+    for interaction in newest_first(state):
+        if not interaction.closed:
+            shown.extend(interaction.entries)
+            continue
+        from_end += 1
         if not passes(config.conditions, interaction, from_end):
             continue
         if interaction.tokens > left:

@@ -30,7 +30,7 @@ def plan_to_replace(
         effect="erase" if action == "erase" else "replace",
         covered=ranges_of(entry.version for entry in entries),
         tokens=tokens_of(entries, folds),
-        seen_version=state.window.entries[-1].version,
+        seen_version=state.window.entries.last_version or 0,
         automatic=trigger.automatic,
         reasons=reasons if trigger.automatic else ("manual",),
         folds=tuple(summary.summary_id for summary in folds),

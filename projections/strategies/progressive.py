@@ -98,11 +98,11 @@ def _older(state: StateView, budget: int) -> list[Entry]:
     units = group_units(entries)
     remaining_tokens = 0
     cut = entries[-1].version + 1
-    for index in range(len(entries) - 1, -1, -1):
-        remaining_tokens += entries[index].tokens
+    for entry in reversed(entries):
+        remaining_tokens += entry.tokens
         if remaining_tokens > budget:
             break
-        cut = entries[index].version
+        cut = entry.version
     if cut > entries[-1].version:
         cut = max(units, key=lambda unit: unit.last_version).first_version
     return entries_before(cut, units)

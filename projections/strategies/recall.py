@@ -4,7 +4,7 @@ The log has everything, so a small window can reach back to the beginning. The c
 hits; without hits, the window shows the newest interactions and summaries that fit.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
@@ -14,9 +14,9 @@ from pydantic import Field
 from projections.entries import Entry
 from projections.strategies.base import Hints, Ratio, Recalled, StateView, WindowConfig, WindowStrategy
 from projections.strategies.full import place
-from projections.strategies.interactions import all_interactions
+from projections.strategies.interactions import newest_first
 from projections.summaries import Summary
-from projections.tool_pairs import group_units
+from projections.tool_pairs import Interaction, group_units
 from projections.window import Window
 
 
@@ -33,19 +33,14 @@ class Recall(WindowConfig):
 
 def window(config: Recall, state: StateView, hints: Hints) -> Window:
     """Return pinned entries and the current turn, then by budget: newest interactions, summaries, hits."""
-    found = all_interactions(state)
-    always = [entry for entry in state.window.entries if entry.pinned]
-    always += [entry for interaction in found if not interaction.closed for entry in interaction.entries]
     share = Fraction(config.recent_share) if hints.recalled else Fraction(1)
-    recent, used = _recent(
-        [interaction.entries for interaction in found if interaction.closed], int(config.max_tokens * share)
-    )
+    recent, used = _recent(newest_first(state), int(config.max_tokens * share))
     summaries: list[Summary] = []
     for summary in sorted(state.summaries.live, key=place, reverse=True):
         if used + summary.tokens <= config.max_tokens:
             summaries.append(summary)
             used += summary.tokens
-    shown = {entry.version: entry for entry in (*always, *recent)}
+    shown = {entry.version: entry for entry in (*state.window.all_pinned(), *recent)}
     scores: dict[int, float] = {}
     for hit in hints.recalled:
         if hit.version in shown:
@@ -60,25 +55,24 @@ def window(config: Recall, state: StateView, hints: Hints) -> Window:
                 break
     both: list[Summary | Entry] = [*summaries, *shown.values()]
     items = tuple(sorted(both, key=place))
-    active = {entry.version for entry in state.window.entries}
     return Window(
         items,
         sum(item.tokens for item in items),
-        dropped=len(active - shown.keys()),
+        dropped=len(state.window.entries) - sum(map(state.window.entries.has, shown)),
         recalled=tuple(sorted(scores.items())),
     )
 
 
-def _recent(interactions: Sequence[tuple[Entry, ...]], budget: int) -> tuple[list[Entry], int]:
-    """Return complete interactions from the newest back while they fit, and their tokens."""
+def _recent(newest: Iterable[Interaction], budget: int) -> tuple[list[Entry], int]:
+    """Return the current turn, and complete interactions from the *newest* back while they fit, and their tokens."""
     recent: list[Entry] = []
     used = 0
-    for entries in reversed(interactions):
-        tokens = sum(entry.tokens for entry in entries)
-        if used + tokens > budget:
-            break
-        used += tokens
-        recent.extend(entries)
+    for interaction in newest:
+        if interaction.closed:
+            if used + interaction.tokens > budget:
+                break
+            used += interaction.tokens
+        recent.extend(interaction.entries)
     return recent, used
 
 

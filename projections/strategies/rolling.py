@@ -38,7 +38,7 @@ def window(config: Rolling, state: StateView, hints: Hints) -> Window:
 
     The entries of one item are always in their original order.
     """
-    pinned = [entry for version in state.window.pinned if (entry := state.window.at(version)) is not None]
+    pinned = state.window.all_pinned()
     groups = shown_items(config, state)
     summaries = list(state.summaries.live)
     items: list[Summary | Entry]

@@ -122,7 +122,7 @@ def plan(config: RollingBlocks, state: StateView, trigger: Trigger) -> Compactio
             effect="overlay",
             covered=due.covered,
             tokens=sum(entry.tokens for entry in entries),
-            seen_version=state.window.entries[-1].version if state.window.entries else 0,
+            seen_version=state.window.entries.last_version or 0,
             automatic=trigger.automatic,
             reasons=("block_due",) if trigger.automatic else ("manual",),
             block=due.block,

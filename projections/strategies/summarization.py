@@ -52,10 +52,12 @@ def plan(config: Summarization, state: StateView, trigger: Trigger) -> Compactio
     Raises:
         NotEnoughEntries: asked manually, everything is preserved.
     """
-    units = group_units(state.window.entries)
     near = config.is_near(state.window.tokens + state.summaries.tokens)
+    if trigger.automatic and not near:
+        return None
+    units = group_units(state.window.entries)
     busy = any(unit.open for unit in units) or (units and state.window.entries[-1].kind == "step_prompt")
-    if trigger.automatic and (busy or not near):
+    if trigger.automatic and busy:
         return None
     leaving = sorted(
         (

@@ -79,8 +79,10 @@ def plan(config: TokenThreshold, state: StateView, trigger: Trigger) -> Compacti
     reasons = over(config, state)
     if trigger.automatic and not (config.auto_compress and reasons):
         return None
-    entries = eligible(config, state)
     needed = 1 if trigger.force else config.min_entries_to_compress
+    if trigger.automatic and len(state.window.entries) - config.recent_window < needed:
+        return None
+    entries = eligible(config, state)
     if len(entries) < needed:
         if trigger.automatic:
             return None
