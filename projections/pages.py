@@ -374,8 +374,11 @@ def _settled(parts: Sequence[P], joined: Callable[[list[P]], list[P]]) -> list[P
             groups[-1].append(part)
         else:
             groups.append([part])
-    young = parts[max(0, len(parts) - YOUNG) :]
-    return [*chain(*(joined(group) if len(group) > 1 else group for group in groups)), *young]
+    settled: list[P] = []
+    for group in groups:
+        settled.extend(joined(group) if len(group) > 1 else group)
+    settled.extend(parts[max(0, len(parts) - YOUNG) :])
+    return settled
 
 
 def _joined(pages: list[Page]) -> list[Page]:
