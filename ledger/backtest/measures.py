@@ -1,7 +1,7 @@
 """Measure one memory config on one session: the tokens shown at each turn, and the evidence for questions. Pure."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 from uuid import UUID
 
@@ -9,7 +9,7 @@ import msgspec
 
 from ledger.backtest.budgets import with_budget
 from ledger.backtest.questions import Question, Transcript
-from ledger.backtest.turns import asked_at, split_pairs, tool_pairs
+from ledger.backtest.shown import Follower
 from ledger.events import EntryAdded, RecordedEvent
 from ledger.prices import Prices, Spending, spending
 from ledger.session.state import SESSION, SessionState
@@ -19,11 +19,9 @@ from ledger.what_if.answers import cache_of
 from ledger.what_if.replay import Replayed, replay
 from projections import ranges
 from projections.config import MemoryConfig
-from projections.entries import Entry
 from projections.history import HISTORY
-from projections.retrieved import hints_for, hints_of, homes_of
+from projections.retrieved import hints_of, homes_of
 from projections.strategies.recall import Recall
-from projections.window import Window
 from projections.word_index import WordIndex
 
 #: The source of summaries: the heuristic, or the record with placeholders where it has none (R-WIF-5).
@@ -55,44 +53,6 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     failed: int
     spent: Spending
     asked: Asked = Asked()
-
-
-class Follower:
-    """Observes a replay after each batch: counts the tokens shown, and updates an index for windows that search."""
-
-    def __init__(self, events: Sequence[RecordedEvent], config: MemoryConfig) -> None:
-        self._asked_at = asked_at(events)
-        self._pairs = tool_pairs(events)
-        self._config = config
-        self._known: dict[int, Entry] = {}
-        self.index = WordIndex()
-        self.shown: list[int] = []
-        self.split_pairs = 0
-
-    def observe(self, state: SessionState, entries: Mapping[int, Entry]) -> None:
-        """Count the tokens of the window at *state*, if a model is called there."""
-        window = self.window(state, entries)
-        if window is None:
-            return
-        self.shown.append(window.tokens)
-        self.split_pairs += split_pairs(self._pairs, {entry.version for entry in window.entries}, state.version)
-
-    def window(self, state: SessionState, entries: Mapping[int, Entry]) -> Window | None:
-        """Return the window at *state*; None if no model is called there."""
-        if state.version not in self._asked_at:
-            return None
-        if isinstance(self._config.window, Recall):
-            self.follow(entries)
-        return window_of(state, hints_for(self._config.window, entries, searcher=self.index))
-
-    def follow(self, entries: Mapping[int, Entry]) -> None:
-        """Update the index to *entries*."""
-        for version in self._known.keys() - entries.keys():
-            self.index.remove(version)
-        for version, entry in entries.items():
-            if self._known.get(version) is not entry:
-                self.index.add(version, entry.content)
-        self._known = dict(entries)
 
 
 class Needed(msgspec.Struct, frozen=True):

@@ -1,6 +1,6 @@
 """When a model was called, and which tool results belong to which calls. Pure."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 
 from ledger.events import EntryAdded, RecordedEvent, SessionCleared
@@ -56,6 +56,13 @@ def _answer(waiting: list[Call], result: Entry, pairs: list[tuple[int, int]]) ->
         pairs.append((call.version, result.version))
 
 
-def split_pairs(pairs: Sequence[tuple[int, int]], shown: Collection[int], until: int) -> int:
-    """Return how many of *pairs*, complete at version *until*, are *shown* only in part."""
-    return sum((call in shown) != (result in shown) for call, result in pairs if result <= until)
+def partners(pairs: Iterable[tuple[int, int]]) -> dict[int, int]:
+    """Return the version of the result by that of its call, and the other way round."""
+    return {one: other for call, result in pairs for one, other in ((call, result), (result, call))}
+
+
+def split_pairs(partners: Mapping[int, int], shown: Collection[int], until: int) -> int:
+    """Return how many pairs, complete at version *until*, are *shown* only in part."""
+    return sum(
+        partner <= until and partner not in shown for version in shown if (partner := partners.get(version)) is not None
+    )

@@ -82,6 +82,7 @@ class Replay:
         self._observe = observe
         self._state = SESSION.initial
         self._entries: dict[int, Entry] = {}  # those that were not cleared, erased or removed
+        self._active: dict[str, int] = {}  # the version of each active entry, by id
         self._completed: list[CompactionCompleted] = []
         self._failed = 0
         self._requests = 0
@@ -124,14 +125,11 @@ class Replay:
         if isinstance(payload, EntryAdded | EntryEdited | EntryRemoved):
             if payload.entry_id in self._without:
                 return None
-            if isinstance(payload, EntryEdited | EntryRemoved) and payload.entry_version not in self._active():
+            if isinstance(payload, EntryEdited | EntryRemoved) and self._state.window.at(payload.entry_version) is None:
                 return None  # it has left the window of the replay
         if self._recount and isinstance(payload, EntryAdded | EntryEdited):
             return msgspec.structs.replace(event, payload=self._recounted(payload))
         return event
-
-    def _active(self) -> set[int]:
-        return {entry.version for entry in self._state.window.entries}
 
     def _recounted(self, payload: EntryAdded | EntryEdited) -> Event:
         tokenizer = TOKENIZERS[self._config.tokenizer]
@@ -142,8 +140,9 @@ class Replay:
         return msgspec.structs.replace(payload, tokens=count.tokens, tokenizer=count.tokenizer, fallback=count.fallback)
 
     def _apply(self, event: RecordedEvent) -> None:
-        again = self._state.window.newest(event.payload.entry_id) if isinstance(event.payload, EntryAdded) else None
-        if again is not None:  # it left the recorded window, but not that of the replay
+        if isinstance(event.payload, EntryAdded) and event.payload.entry_id in self._active:
+            # it left the recorded window, but not that of the replay
+            again = self._entries[self._active[event.payload.entry_id]]
             removal = EntryRemoved(
                 write_id=event.payload.write_id,
                 entry_id=again.entry_id,
@@ -153,19 +152,23 @@ class Replay:
             self._apply(msgspec.structs.replace(event, payload=removal))
         self._state = SESSION.evolve(self._state, event)
         match event.payload:
-            case EntryAdded():
-                self._entries[event.version] = self._state.window.entries[-1]
+            case EntryAdded(entry_id=entry_id):
+                self._entries[event.version] = self._state.window.entries.last
+                self._active[entry_id] = event.version
             case EntryEdited(entry_version=version):
                 entry = self._state.window.at(version)
                 assert entry is not None
                 self._entries[version] = entry
-            case EntryRemoved(entry_version=version):
-                self._entries.pop(version, None)
+            case EntryRemoved(entry_version=version, entry_id=entry_id):
+                del self._entries[version], self._active[entry_id]
             case SessionCleared():
                 self._entries.clear()
-            case CompactionCompleted(effect="erase", covered=covered):
+                self._active.clear()
+            case CompactionCompleted(effect="replace" | "erase" as effect, covered=covered):
                 for version in ranges.versions(covered):
-                    self._entries.pop(version, None)
+                    entry = self._entries.pop(version, None) if effect == "erase" else self._entries.get(version)
+                    if entry is not None and self._active.get(entry.entry_id) == version:
+                        del self._active[entry.entry_id]
 
     def _evaluate(self, last: RecordedEvent) -> Generator[SummaryRequest, SummaryText, None]:
         """Run the compactions that the config plans now, one after the other. Source: R-WIF-3, R-CMP-8."""

@@ -6,7 +6,7 @@ from ledger.backtest.budgets import with_budget
 from ledger.backtest.measures import measure, needed_for
 from ledger.backtest.questions import Question, Transcript, is_bfcl, read_questions
 from ledger.backtest.totals import at_rank, row
-from ledger.backtest.turns import asked_at, split_pairs, tool_pairs
+from ledger.backtest.turns import asked_at, partners, split_pairs, tool_pairs
 from ledger.errors import ImportRefused
 from ledger.importers import documents
 from ledger.prices import load_prices
@@ -44,10 +44,10 @@ def test_a_pair_is_split_if_one_of_both_is_shown() -> None:
     pairs = tool_pairs(session.events)
     assert [places(session, set(pair)) for pair in pairs] == [[3, 4], [2, 5]], "r3 came late, c4 has no result"
     (c2, r2), (c1, r1) = pairs
-    assert split_pairs(pairs, {c1, r1, c2, r2}, r1) == 0
-    assert split_pairs(pairs, {c1, r2}, r1) == 2
-    assert split_pairs(pairs, {c1}, r2) == 0, "r1 is not there yet"
-    assert split_pairs(pairs, {r2}, r2) == 1
+    assert split_pairs(partners(pairs), {c1, r1, c2, r2}, r1) == 0
+    assert split_pairs(partners(pairs), {c1, r2}, r1) == 2
+    assert split_pairs(partners(pairs), {c1}, r2) == 0, "r1 is not there yet"
+    assert split_pairs(partners(pairs), {r2}, r2) == 1
 
 
 def test_tokens_are_those_of_the_window_at_each_call() -> None:
