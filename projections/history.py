@@ -85,25 +85,28 @@ def evolve(state: History, event: RecordedEvent) -> History:
 def _compact(state: History, event: RecordedEvent, payload: CompactionCompleted) -> History:
     status: PastEntryStatus = "erased" if payload.effect == "erase" else "covered"
     summary_ids = (payload.summary_id,) if payload.summary_id else ()
-    entries = []
-    for past in state.entries:
-        if not ranges.contains(payload.covered, past.entry.version):
-            entries.append(past)
-        elif payload.effect == "overlay":
-            entries.append(replace(past, summary_ids=past.summary_ids + summary_ids))
-        else:
-            entries.append(replace(past, status=status, summary_ids=past.summary_ids + summary_ids))
+    entries = state.entries
+    for first, last in payload.covered:
+        index = entries.bisect(_version, first)
+        while index < len(entries) and (past := entries[index]).entry.version <= last:
+            after = past.status if payload.effect == "overlay" else status
+            entries = entries.replace(index, replace(past, status=after, summary_ids=past.summary_ids + summary_ids))
+            index += 1
     summaries = state.summaries
     if payload.summary_id:
         summaries = summaries.append(summary_of(event, payload, payload.summary_id))
-    return replace(state, entries=PersistentList(entries), summaries=summaries)
+    return replace(state, entries=entries, summaries=summaries)
 
 
 def _change(state: History, version: int, change: Callable[[PastEntry], PastEntry]) -> History:
-    index = state.entries.bisect(lambda past: past.entry.version, version)
+    index = state.entries.bisect(_version, version)
     if index == len(state.entries) or state.entries[index].entry.version != version:
         return state
     return replace(state, entries=state.entries.replace(index, change(state.entries[index])))
+
+
+def _version(past: PastEntry) -> int:
+    return past.entry.version
 
 
 HISTORY: Projection[History] = Projection("history", 1, History(), evolve)
