@@ -14,7 +14,8 @@ from ledger.events import CompactionCompleted, Method, RecordedEvent
 from ledger.history.difference import DiffInput
 from ledger.ports import Summarizer, SummaryText
 from ledger.prices import Prices, spending
-from ledger.session.state import SESSION, end_of_batch
+from ledger.session.runs import SESSION_IN_RUNS
+from ledger.session.state import end_of_batch
 from ledger.what_if.answers import Answered, KnownAnswers, OnMiss, answer_from
 from ledger.what_if.replay import Replay, Replayed
 from projections.history import HISTORY
@@ -104,7 +105,7 @@ def side_of(replayed: Replayed, prices: Prices) -> DiffInput:
 
 def recorded(events: Sequence[RecordedEvent], prices: Prices) -> DiffInput:
     """Return the recorded state after *events* as one side of a difference."""
-    state = end_of_batch(SESSION.fold(events))
+    state = end_of_batch(SESSION_IN_RUNS.fold(events))
     recallable = {
         item.entry.version: item.entry
         for item in HISTORY.fold(events).current()
