@@ -22,7 +22,7 @@ from ledger.states.loading import States
 from ledger.tokenizers import entry_event
 from ledger.transfer.copying import copied
 from ledger.transfer.lines import Head
-from ledger.transfer.reader import Contents, ExportReader, check
+from ledger.transfer.reader import Contents, check, checked_before
 from projections.config import MemoryConfig
 
 _REQUEST_EVENTS: Final = 500
@@ -205,7 +205,7 @@ class FileImport:
         """Yield the events of the missing streams, a few hundred of one stream to a request."""
         heads = {head.stream_id: head for head in contents.trailer.heads}
         run: list[StoredEvent] = []
-        for event in ExportReader().events(lines()):
+        for event in checked_before(lines(), contents):
             if event.stream_id not in missing:
                 continue
             if run and (run[-1].stream_id != event.stream_id or len(run) == _REQUEST_EVENTS):

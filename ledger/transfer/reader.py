@@ -3,11 +3,13 @@
 import base64
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
-from typing import Any, TypeVar
+from itertools import islice
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
 import msgspec
 
+from ledger.canonical import canonical_json
 from ledger.chain import ZERO_HASH, event_hash
 from ledger.codec import decode_payload, stored_json
 from ledger.errors import ImportRefused, InvalidInput, LedgerError
@@ -20,6 +22,8 @@ from ledger.transfer.lines import FORMAT, FORMAT_VERSION, EventLine, Head, Heade
 from projections import config
 
 L = TypeVar("L", bound=msgspec.Struct)
+
+_EVENT_LINES: Final = msgspec.json.Decoder(EventLine)
 
 
 class Contents(msgspec.Struct, frozen=True):
@@ -66,6 +70,22 @@ def check(lines: Iterable[bytes]) -> Contents:
     return Contents(reader.header, reader.trailer, entries, ends)
 
 
+def checked_before(lines: Iterable[bytes], contents: Contents) -> Iterator[StoredEvent]:
+    """Yield the events of a file that `check` has read; the file is refused at its end if it has changed since.
+
+    Raises:
+        ImportRefused: ``changed``, or a line cannot be read.
+    """
+    namespace_uuid, digest, count = namespace_id(contents.header.namespace), sha256(), contents.trailer.events
+    for number, line in enumerate(islice(lines, count + 1), start=1):
+        digest.update(line)
+        if number > 1:
+            found = _as_written(line) or _convert(_parse(line, number), EventLine, number)
+            yield _stored(found, namespace_uuid, number)
+    if digest.hexdigest() != contents.trailer.sha256:
+        raise ImportRefused("changed", "the file changed while it was read; nothing was recorded, so try again")
+
+
 class ExportReader:
     """Yields the verified events of a file; the trailer is known at the end."""
 
@@ -88,7 +108,8 @@ class ExportReader:
         kinds: dict[UUID, set[bool]] = {}  # per stream: whether it has events about records, and others
         count, position, number = 0, 0, 1
         for number, line in numbered:
-            value = _parse(line, number)
+            found = _as_written(line)
+            value = {} if found is not None else _parse(line, number)
             if "heads" in value:
                 trailer = _convert(value, Trailer, number)
                 _check_trailer(trailer, header, heads, count, digest.hexdigest(), number)
@@ -98,7 +119,7 @@ class ExportReader:
                 self.trailer = trailer
                 return
             digest.update(line)
-            event = _event(_convert(value, EventLine, number), namespace_uuid, number)
+            event = _event(found or _convert(value, EventLine, number), namespace_uuid, number)
             is_first = event.stream_id not in heads
             version, previous = _before_first(event, header, points, number) if is_first else heads[event.stream_id]
             if event.version != version + 1:
@@ -186,9 +207,19 @@ def _check_names(trailer: Trailer, header: Header, kinds: dict[UUID, set[bool]],
 
 
 def _event(line: EventLine, namespace_id: UUID, number: int) -> StoredEvent:
+    event = _stored(line, namespace_id, number)
+    if event.payload is None:
+        raise ImportRefused("payload_missing", "the event has no payload", line=number)
+    if sha256(event.payload).digest() != event.payload_digest:
+        raise ImportRefused("hash_mismatch", "the payload does not match its digest", line=number)
+    _check_payload(event, number)
+    return event
+
+
+def _stored(line: EventLine, namespace_id: UUID, number: int) -> StoredEvent:
     try:
         payload = None if line.payload is None else base64.b64decode(line.payload, validate=True)
-        event = StoredEvent(
+        return StoredEvent(
             namespace_id,
             line.stream_id,
             line.version,
@@ -209,12 +240,6 @@ def _event(line: EventLine, namespace_id: UUID, number: int) -> StoredEvent:
         )
     except ValueError:
         raise ImportRefused("bad_encoding", "a field must be hex or base64", line=number) from None
-    if payload is None:
-        raise ImportRefused("payload_missing", "the event has no payload", line=number)
-    if sha256(payload).digest() != event.payload_digest:
-        raise ImportRefused("hash_mismatch", "the payload does not match its digest", line=number)
-    _check_payload(event, number)
-    return event
 
 
 def _check_payload(event: StoredEvent, number: int) -> None:
@@ -232,6 +257,17 @@ def _check_payload(event: StoredEvent, number: int) -> None:
     item_id = getattr(payload, "item_id", event.item_id)
     if item_id != event.item_id:
         raise ImportRefused("item_mismatch", "the event has another item id than its payload", line=number)
+
+
+def _as_written(line: bytes) -> EventLine | None:
+    """Return *line* if it is, byte for byte, what `ExportWriter` writes: no parser finds a fault in it."""
+    if len(line) > TRANSCRIPT.size or b"\\u0000" in line:
+        return None
+    try:
+        found = _EVENT_LINES.decode(line)
+    except msgspec.MsgspecError:
+        return None
+    return found if canonical_json(found) + b"\n" == line else None
 
 
 def _parse(line: bytes, number: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from ledger.events import StoredEvent
 from ledger.ids import Stream
 from ledger.names import NO_SESSIONS
 from ledger.stores.postgres.restoring import restoration
-from ledger.transfer.reader import ExportReader, check
+from ledger.transfer.reader import check, checked_before
 
 _PAGE = 1_000
 
@@ -40,7 +40,7 @@ def restore(
     done = 0
     with restoration(url, namespace=header.namespace, ledger_id=header.ledger_id, streams=streams) as restoring:
         page: list[StoredEvent] = []
-        for event in ExportReader().events(lines()):
+        for event in checked_before(lines(), contents):
             if event.position != done + len(page) + 1:
                 raise ImportRefused("not_whole", "the file holds sessions, not a whole namespace; import it instead")
             page.append(event)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ledger.canonical import canonical_json
 from ledger.errors import ImportRefused, InvalidInput, LedgerError, SessionNotFound
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
@@ -90,6 +91,48 @@ async def test_any_field_of_any_line_may_be_anything_and_only_the_file_suffers(
                 assert isinstance(refusal(mutant), ImportRefused) or json.loads(mutant[number]) == value, (path, junk)
                 tried += 1
     assert tried > 500
+
+
+async def test_a_line_that_is_read_fast_is_refused_as_one_that_is_parsed_strictly(
+    ledger: MemoryLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = await a_file(ledger)
+    cases = []
+    for number, line in enumerate(lines[1:-1], start=1):
+        value = json.loads(line)
+        for path in paths(value)[1:]:
+            for junk in (*JUNK, "a\0b", "1" * 300, 1, "0" * 64, "ab", value["stream_id"].upper()):
+                mutant = canonical_json(put(value, path, junk)) + b"\n"
+                cases.append(signed([*lines[:number], mutant, *lines[number + 1 :]]))
+        cases.append(signed([*lines[:number], line[:-2] + b', "position": 1}\n', *lines[number + 1 :]]))
+        cases.append(signed([*lines[:number], line[:-2] + b',"actor":""}\n', *lines[number + 1 :]]))
+    fast = [str(refusal(case)) for case in cases]
+    monkeypatch.setattr(transfer_reader, "_as_written", lambda line: None)
+    assert fast == [str(refusal(case)) for case in cases]
+    assert refusal(lines) is None
+
+
+@pytest.mark.parametrize("changed", ["a payload", "one event more", "one event less", "nothing left"])
+async def test_a_file_that_changes_between_its_check_and_its_use_is_refused(ledger: MemoryLedger, changed: str) -> None:
+    lines = await a_file(ledger)
+    await ledger.add_user_message("s", "And now?")
+    longer = [line async for line in ledger.export_file("s")]
+    forged = json.loads(lines[2])
+    forged["payload"] = json.loads(longer[3])["payload"]
+    later = {
+        "a payload": [*lines[:2], canonical_json(forged) + b"\n", *lines[3:]],
+        "one event more": longer,
+        "one event less": lines[:-2],
+        "nothing left": [],
+    }[changed]
+    readings = iter([lines, later])
+    async with MemoryLedger.open(namespace="elsewhere", store=InMemoryStore()) as other:
+        if changed == "one event more":  # what was checked is at the beginning of the file, unchanged
+            assert (await other.import_file(lambda: next(readings))).entries == 3
+            return
+        with pytest.raises(ImportRefused, match="changed while it was read"):
+            await other.import_file(lambda: next(readings))
+        assert await other.list_sessions() == []
 
 
 @pytest.mark.parametrize("damage", ["gap", "swap", "twice", "cut", "no trailer", "after the trailer", "another header"])
