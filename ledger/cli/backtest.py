@@ -17,7 +17,7 @@ from ledger.backtest.running import run as run_all
 from ledger.cli.app import Options, app, command, options, run
 from ledger.cli.arguments import UserOption, config_in, opened
 from ledger.cli.output import safe
-from ledger.cli.source import lines, spooled
+from ledger.cli.source import in_file, lines, spooled
 from ledger.errors import ImportRefused, InvalidInput
 from ledger.importers import documents
 from ledger.prices import load_prices
@@ -115,8 +115,7 @@ def _named(file: str) -> Iterator[None]:
     try:
         yield
     except ImportRefused as fault:
-        message = str(fault).removeprefix(f"{fault.field}: ")
-        raise InvalidInput(fault.code, message, field=f"{file}: {fault.field}" if fault.field else file) from None
+        raise in_file(fault, file) from None
 
 
 async def _sessions(opts: Options, pattern: str, user: str | None) -> list[BacktestSession]:

@@ -14,8 +14,8 @@ import typer
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import UserOption, opened
 from ledger.cli.output import counted
-from ledger.cli.source import lines, spooled
-from ledger.errors import InvalidInput, StorageFull
+from ledger.cli.source import in_file, lines, spooled
+from ledger.errors import ImportRefused, InvalidInput, LedgerError, StorageFull
 from ledger.importers import documents, read, renamed, session_name_of
 from ledger.memory import MemoryLedger
 from ledger.transfer.importing import Imported
@@ -37,9 +37,15 @@ def import_(
     opts = options()
 
     async def work() -> list[Imported]:
+        imported: list[Imported] = []
         async with opened(opts) as ledger:
             with opts.output.progress("Importing", "sessions") as progress:
-                return [await _import_one(ledger, name, session, user, progress) for name in files]
+                for name in files:
+                    try:
+                        imported.append(await _import_one(ledger, name, session, user, progress))
+                    except LedgerError as fault:
+                        raise _placed(fault, name, len(imported), len(files)) from None
+        return imported
 
     done = run(work)
     names = [name for imported in done for name in imported.session_ids]
@@ -52,6 +58,15 @@ def import_(
         opts.output.say("  ".join(names[:5]) + (f"  … and {len(names) - 5} more" if len(names) > 5 else ""), "dim")
 
     opts.output.result({**counts, "session_ids": names}, show)
+
+
+def _placed(fault: LedgerError, name: str, recorded: int, files: int) -> LedgerError:
+    """Return *fault* with the file that it is about, and how many files were recorded before it."""
+    found = in_file(fault, name) if isinstance(fault, ImportRefused) else fault
+    prefix = "" if isinstance(found, InvalidInput) else f"{name}: "
+    suffix = f"; {recorded} of {files} files recorded" if files > 1 else ""
+    found.args = (f"{prefix}{found}{suffix}",)
+    return found
 
 
 async def _import_one(

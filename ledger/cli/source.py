@@ -17,7 +17,6 @@ from typing import BinaryIO, Final
 from ledger.errors import ImportRefused, InvalidInput
 
 LINE_BYTES: Final = 12 * 1024 * 1024
-OUTPUT_BYTES: Final = 1024 * 1024 * 1024
 RATIO: Final = 200
 _CHUNK: Final = 64 * 1024
 _HEAD: Final = 512  # enough to recognise an archive
@@ -43,7 +42,7 @@ def spooled(name: str) -> Iterator[BinaryIO]:
     """Yield file *name*, unpacked if it is gzip, as a file that can be read more than once.
 
     Raises:
-        ImportRefused: it is an archive, a bomb or broken gzip, is too large, or has a line over 12 MiB.
+        ImportRefused: it is an archive, a bomb or broken gzip, or has a line over 12 MiB.
         InvalidInput: it is not a file, or cannot be read.
     """
     with _opened(name) as source, tempfile.TemporaryFile() as file:
@@ -59,6 +58,14 @@ def spooled(name: str) -> Iterator[BinaryIO]:
         yield file
 
 
+def in_file(fault: InvalidInput, name: str) -> InvalidInput:
+    """Return *fault*, found in file *name*, with a field that begins with the file."""
+    if fault.field == name:
+        return fault
+    message = str(fault).removeprefix(f"{fault.field}: ")
+    return InvalidInput(fault.code, message, field=f"{name}: {fault.field}" if fault.field else name)
+
+
 def lines(spool: BinaryIO) -> Iterator[bytes]:
     """Yield the lines of *spool* from its beginning."""
     spool.seek(0)
@@ -67,7 +74,7 @@ def lines(spool: BinaryIO) -> Iterator[bytes]:
 
 
 class _Spool:
-    """Writes to a temporary file and refuses files and lines that are too long."""
+    """Writes to a temporary file and refuses lines that are too long."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -79,12 +86,9 @@ class _Spool:
         """Append *chunk*, which must be shorter than the longest line.
 
         Raises:
-            ImportRefused: ``too_large`` or ``line_too_long``.
+            ImportRefused: ``line_too_long``.
         """
         self.size += len(chunk)
-        if self.size > OUTPUT_BYTES:
-            message = f"the file must have at most {OUTPUT_BYTES:,} bytes"
-            raise ImportRefused("too_large", message, byte=OUTPUT_BYTES)
         end, newline, rest = chunk.partition(b"\n")
         if self._line + len(end) > LINE_BYTES:
             message = f"the line must have at most {LINE_BYTES:,} bytes"

@@ -19,6 +19,9 @@ from ledger.strict_json import TRANSCRIPT, parse
 
 _NAME_REFUSED: Final = re.compile(r"[^A-Za-z0-9._:@+=,~-]+")
 _ENDINGS: Final = {"json", "jsonl", "ndjson", "traj"}
+_TOO_LARGE: Final = (
+    f"a JSON document must have at most {TRANSCRIPT.size:,} bytes; write one message or conversation a line"
+)
 EMPTY: Final = "[empty message]"
 
 
@@ -85,7 +88,8 @@ def _parse(data: bytes, line: int) -> Any:
     try:
         return parse(data, TRANSCRIPT)
     except InvalidInput as fault:
-        raise ImportRefused(fault.code, str(fault), line=line + _lines_before(data, fault)) from None
+        message = _TOO_LARGE if fault.code == "too_large" else str(fault)
+        raise ImportRefused(fault.code, message, line=line + _lines_before(data, fault)) from None
 
 
 def _lines_before(data: bytes, fault: InvalidInput) -> int:

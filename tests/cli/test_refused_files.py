@@ -74,9 +74,24 @@ def test_a_damaged_export_is_refused_with_its_line__I_68(talked: Cli, file: File
     lines = exported(talked)
     damaged = file(b"".join(DAMAGED[name](lines)), "damaged.jsonl")
     other = talked.elsewhere(f"{talked.namespace}-copy")
-    assert check_one_line(other.try_("import", damaged)).startswith("line ")
+    assert check_one_line(other.try_("import", damaged)).startswith(f"{damaged}: line ")
     assert other.json("sessions") == {"sessions": []}
     assert check_one_line(talked.try_("db", "restore", damaged)).startswith("line ")
+
+
+def test_an_import_that_stops_says_where_and_which_files_are_recorded(cli: Cli, file: File) -> None:
+    good = file(b'{"role": "user", "content": "hello"}\n', "good.jsonl")
+    other = file(b'{"role": "user", "content": "hello"}\n', "other.jsonl")
+    bad = file(b'{"role": "user", "content": "hello"}\n{"role": "nobody"}\n', "bad.jsonl")
+    texts = check_one_line(cli.try_("import", good, other, bad, good))
+    assert texts.startswith(f"{bad}: line 2: ")
+    assert texts.endswith("; 2 of 4 files recorded")
+    assert [row["session_id"] for row in cli.json("sessions")["sessions"]] == ["other", "good"]
+    assert "files recorded" not in check_one_line(cli.try_("import", bad))
+    begins_otherwise = file(b'{"role": "user", "content": "goodbye"}\n', "good.json")
+    texts = check_one_line(cli.try_("import", good, begins_otherwise))
+    assert texts.startswith(f"{begins_otherwise}: ")
+    assert texts.endswith("; 1 of 2 files recorded")
 
 
 def test_an_export_that_is_whole_is_taken(talked: Cli, file: File) -> None:
