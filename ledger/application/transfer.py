@@ -10,13 +10,14 @@ from ledger.application.session_start import new_entry, opening_commands
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.ids import Stream
-from ledger.importers import Conversation
+from ledger.importers import Conversation, Transcript
 from ledger.results import ImportedState
 from ledger.session.state import SessionState
 from ledger.session.views import stats_of
 from ledger.transfer import session_state
 from ledger.transfer.exporting import export_lines
 from ledger.transfer.importing import FileImport, Imported, Lines
+from ledger.transfer.transcripts import TranscriptImport
 
 
 async def export_session(handle: NamespaceHandle, session_id: str, *, user_id: str | None = None) -> JsonObject:
@@ -71,19 +72,26 @@ async def import_session(
 
 async def import_conversations(
     handle: NamespaceHandle,
-    conversations: Sequence[Conversation],
+    conversations: Sequence[Conversation] | Transcript,
     *,
     user_id: str | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Imported:
     """Record conversations read by `ledger.importers`, all in one transaction, and each entry once.
 
-    *progress* gets (conversations prepared, all conversations).
+    A `Transcript` is read from its file while it is recorded, so a file of any size needs little memory. *progress*
+    gets (conversations recorded, all conversations).
+
+    Raises:
+        ImportRefused: the transcript has a line that cannot be read.
+        SessionExists: a session of that name starts with other entries.
     """
     handle.services.check_open()
-    return await _files(handle).conversations(
-        conversations, config=handle.services.config, user_id=user_id, progress=progress
+    services = handle.services
+    importing = TranscriptImport(
+        services.store, services.states, services.clock, namespace=handle.namespace, actor=handle.actor
     )
+    return await importing.record(conversations, config=services.config, user_id=user_id, progress=progress)
 
 
 async def import_file(
@@ -91,7 +99,8 @@ async def import_file(
 ) -> Imported:
     """Copy sessions from an export file; every line is verified before anything is written."""
     handle.services.check_open()
-    return await _files(handle).export(lines, session_id=session_id, user_id=user_id)
+    importing = FileImport(handle.services.store, handle.services.clock, namespace=handle.namespace)
+    return await importing.export(lines, session_id=session_id, user_id=user_id)
 
 
 async def export_file(
@@ -106,11 +115,6 @@ async def export_file(
     stream = None if session_id is None else await handle.existing(session_id, user_id)
     async for line in export_lines(handle.services.store, handle.namespace, stream):
         yield line
-
-
-def _files(handle: NamespaceHandle) -> FileImport:
-    services = handle.services
-    return FileImport(services.store, services.states, services.clock, namespace=handle.namespace, actor=handle.actor)
 
 
 def _same(exported: JsonObject, state: Mapping[str, Any]) -> bool:

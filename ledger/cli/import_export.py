@@ -16,7 +16,7 @@ from ledger.cli.arguments import UserOption, opened
 from ledger.cli.output import counted
 from ledger.cli.source import in_file, lines, spooled
 from ledger.errors import ImportRefused, InvalidInput, LedgerError, StorageFull
-from ledger.importers import documents, read, renamed, session_name_of
+from ledger.importers import Transcript, session_name_of
 from ledger.memory import MemoryLedger
 from ledger.transfer.importing import Imported
 from ledger.transfer.reader import is_ours
@@ -75,12 +75,8 @@ async def _import_one(
     with spooled(name) as spool:
         if is_ours(next(lines(spool), b"")):
             return await ledger.import_file(lambda: lines(spool), session_id=session, user_id=user)
-        found = read(documents(lines(spool)), name=session or session_name_of(name))
-    if session is not None:
-        if len(found) > 1:
-            raise InvalidInput("several_sessions", f"{name} holds {len(found)} sessions", field="--session")
-        found = [renamed(conversation, session) for conversation in found]
-    return await ledger.import_conversations(found, user_id=user, progress=progress)
+        found = Transcript(lambda: lines(spool), name=session_name_of(name), session_id=session)
+        return await ledger.import_conversations(found, user_id=user, progress=progress)
 
 
 @command(app)

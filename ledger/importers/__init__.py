@@ -5,11 +5,35 @@ conversations. It does no I/O and knows no store. Fields that have no place in a
 in its metadata, all others in its data.
 """
 
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+
 from ledger.errors import ImportRefused
 from ledger.importers import bfcl_memory, openai_chat, openhands, swe_agent
-from ledger.importers.base import Conversation, Document, Importer, documents, renamed, session_name_of
+from ledger.importers.base import (
+    Conversation,
+    ConversationReader,
+    Document,
+    Importer,
+    documents,
+    each_document,
+    renamed,
+    session_name,
+    session_name_of,
+    with_ids,
+)
 
-__all__ = ["IMPORTERS", "Conversation", "Document", "documents", "read", "renamed", "session_name_of"]
+__all__ = [
+    "IMPORTERS",
+    "Conversation",
+    "ConversationReader",
+    "Document",
+    "Transcript",
+    "documents",
+    "read",
+    "renamed",
+    "session_name_of",
+]
 
 #: In the order in which they are tried.
 IMPORTERS: tuple[Importer, ...] = (
@@ -20,27 +44,58 @@ IMPORTERS: tuple[Importer, ...] = (
 )
 
 
-def read(found: list[Document], *, name: str) -> list[Conversation]:
+def read(found: Iterable[Document], *, name: str) -> list[Conversation]:
     """Return the conversations in the *found* documents; *name* is for sessions without a name of their own.
 
     Raises:
         ImportRefused: ``unknown_format``, or the fault of the first bad line.
     """
+    return [Conversation(one.format, one.session_id, tuple(one.batches)) for one in _each(iter(found), name)]
+
+
+class Transcript:
+    """The conversations in a file, which is read again, line by line, each time they are iterated.
+
+    *lines* returns the lines from the first one on. *name* is for sessions without a name of their own; *session_id*
+    replaces the name of the only one.
+    """
+
+    def __init__(self, lines: Callable[[], Iterable[bytes]], *, name: str, session_id: str | None = None) -> None:
+        self._lines = lines
+        self._name = name
+        self._session_id = None if session_id is None else session_name(session_id)
+
+    def __iter__(self) -> Iterator[ConversationReader]:
+        """Yield the conversations; the batches of one are gone when the next is yielded.
+
+        Raises:
+            ImportRefused: ``unknown_format``, the fault of the first bad line, or ``several_sessions`` for one name.
+        """
+        for number, one in enumerate(_each(each_document(self._lines()), self._name, self._session_id)):
+            if number and self._session_id is not None:
+                raise ImportRefused("several_sessions", "the file holds several sessions; give no session name")
+            yield one
+
+
+def _each(found: Iterator[Document], name: str, session_id: str | None = None) -> Iterator[ConversationReader]:
+    """Yield the conversations; a name that an earlier one has gets a number, such as for several runs of a task."""
+    taken: set[str] = set()
+    for one in _raw(found, name):
+        own, number = session_id or one.session_id, 1
+        while session_id is None and own in taken:
+            number += 1
+            own = f"{one.session_id}-{number}"
+        taken.add(own)
+        yield ConversationReader(one.format, own, with_ids(own, one.batches))
+
+
+def _raw(found: Iterator[Document], name: str) -> Iterator[ConversationReader]:
+    first = next(found, None)
+    if first is None:
+        return
     for importer in IMPORTERS:
-        if importer.detects(found):
-            return _with_unique_names(importer.read(found, name))
+        if importer.detects([first]):
+            yield from importer.read(chain([first], found), name)
+            return
     known = ", ".join(importer.name for importer in IMPORTERS)
     raise ImportRefused("unknown_format", f"the file has no known format; use one of {known}, memory-ledger export")
-
-
-def _with_unique_names(found: list[Conversation]) -> list[Conversation]:
-    """Return *found*; a name that an earlier conversation has gets a number, such as for several runs of a task."""
-    names = {conversation.session_id for conversation in found}
-    unique: dict[str, Conversation] = {}
-    for conversation in found:
-        name, number = conversation.session_id, 1
-        while name in unique or (number > 1 and name in names):
-            number += 1
-            name = f"{conversation.session_id}-{number}"
-        unique[name] = conversation if number == 1 else renamed(conversation, name)
-    return list(unique.values())

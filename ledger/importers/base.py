@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from hashlib import sha256
+from itertools import chain, islice
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -25,10 +26,6 @@ _TOO_LARGE: Final = (
 EMPTY: Final = "[empty message]"
 
 
-#: Returns the line of a message, given its number from 0; all messages of one document have the document's line.
-LineOf: TypeAlias = Callable[[int], int]
-
-
 class Document(msgspec.Struct, frozen=True):
     """A JSON value and the line where it begins, from 1."""
 
@@ -36,20 +33,32 @@ class Document(msgspec.Struct, frozen=True):
     value: Any
 
 
+#: The entries of one original message (R-GEN-2).
+Batch: TypeAlias = tuple[EntryDraft, ...]
+
+
 class Conversation(msgspec.Struct, frozen=True):
-    """A session to import: its name, and one batch of entries for each original message (R-GEN-2)."""
+    """A session to import: its name, and a batch of entries for each original message."""
 
     format: str
     session_id: str
-    batches: tuple[tuple[EntryDraft, ...], ...]
+    batches: tuple[Batch, ...]
+
+
+class ConversationReader(msgspec.Struct, frozen=True):
+    """A conversation still in its file: its batches can be iterated once, before the next conversation is read."""
+
+    format: str
+    session_id: str
+    batches: Iterator[Batch]
 
 
 class Importer(msgspec.Struct, frozen=True):
-    """The importer of a format: ``detects(documents)`` by content, ``read(documents, name)``."""
+    """The importer of a format: ``detects(documents)`` by the first one, ``read(documents, name)``."""
 
     name: str
     detects: Callable[[Sequence[Document]], bool]
-    read: Callable[[Sequence[Document], str], list[Conversation]]
+    read: Callable[[Iterator[Document], str], Iterator[ConversationReader]]
 
 
 def documents(source: bytes | Iterable[bytes]) -> list[Document]:
@@ -60,20 +69,36 @@ def documents(source: bytes | Iterable[bytes]) -> list[Document]:
     Raises:
         ImportRefused: with the number of the first bad line.
     """
+    return list(each_document(source))
+
+
+def each_document(source: bytes | Iterable[bytes]) -> Iterator[Document]:
+    """Yield what `documents` returns, one after the other.
+
+    Raises:
+        ImportRefused: with the number of the first bad line.
+    """
     lines = (line + b"\n" for line in source.split(b"\n")) if isinstance(source, bytes) else source
     numbered = enumerate(lines, start=1)
     number, first = next(((number, line) for number, line in numbered if line.strip()), (1, b""))
     if not first:
         raise ImportRefused("empty_file", "the file is empty", line=1)
     if _is_whole(first):
-        rest = (Document(at, _parse(line, at)) for at, line in numbered if line.strip())
-        return [Document(number, _parse(first, number)), *rest]
+        yield Document(number, _parse(first, number))
+        yield from (Document(at, _parse(line, at)) for at, line in numbered if line.strip())
+        return
     whole = bytearray(first)
     for _, line in numbered:
         whole += line
         if len(whole) > TRANSCRIPT.size:
             break  # `parse` refuses it
-    return [Document(number, _parse(bytes(whole), number))]
+    yield Document(number, _parse(bytes(whole), number))
+
+
+def are_several(found: Iterator[Document]) -> tuple[bool, Iterator[Document]]:
+    """Return whether more than one is *found*, and all of them."""
+    first = list(islice(found, 2))
+    return len(first) > 1, chain(first, found)
 
 
 def _is_whole(line: bytes) -> bool:
@@ -117,45 +142,41 @@ def shaped(where: str, *, line: int) -> Iterator[None]:
 
 
 def conversation(
-    format_: str,
-    session_id: str,
-    messages: Sequence[list[JsonObject]],
-    *,
-    line_of: LineOf,
-    about: JsonObject | None = None,
-) -> Conversation:
-    """Return a conversation of raw entries, one list for each original message.
+    format_: str, session_id: str, messages: Iterable[tuple[int, list[JsonObject]]], *, about: JsonObject | None = None
+) -> ConversationReader:
+    """Return a conversation of raw entries: for each original message its line, and the entries.
 
-    Ids of entries follow from place and content, so a second import finds them. *about*, the fields of the whole
-    conversation, is stored in the data of the first entry.
-
-    Raises:
-        ImportRefused: an entry breaks a rule; *line_of* gives the line of its message.
+    *about*, the fields of the whole conversation, is stored in the data of the first entry. An entry that breaks a
+    rule is refused, with its line, when it is read.
     """
     name = session_name(session_id)
-    batches: list[tuple[EntryDraft, ...]] = []
-    for number, message in enumerate(messages):
+    return ConversationReader(format_, name, _batches(name, messages, about))
+
+
+def _batches(name: str, messages: Iterable[tuple[int, list[JsonObject]]], about: JsonObject | None) -> Iterator[Batch]:
+    whole = {"conversation": about} if about else {}
+    for number, (line, message) in enumerate(messages):
         drafts: list[EntryDraft] = []
         for raw in message:
-            whole = {"conversation": about} if about and not batches and not drafts else {}
             try:
-                draft = draft_entry(_within_limits(raw, whole), field=f"{name}, message {number}")
+                drafts.append(draft_entry(_within_limits(raw, whole), field=f"{name}, message {number}"))
             except InvalidInput as fault:
-                raise ImportRefused(fault.code, str(fault), line=line_of(number)) from None
-            drafts.append(draft)
+                raise ImportRefused(fault.code, str(fault), line=line) from None
+            whole = {}
         if drafts:
-            batches.append(tuple(drafts))
-    return renamed(Conversation(format_, name, tuple(batches)), name)
+            yield tuple(drafts)
 
 
 def renamed(found: Conversation, session_id: str) -> Conversation:
     """Return *found* as the session *session_id*; ids of entries follow from their place in it and their content."""
     name = session_name(session_id)
-    batches = tuple(
-        tuple(_named(name, number, part, draft) for part, draft in enumerate(batch))
-        for number, batch in enumerate(found.batches)
-    )
-    return Conversation(found.format, name, batches)
+    return Conversation(found.format, name, tuple(with_ids(name, found.batches)))
+
+
+def with_ids(session_id: str, batches: Iterable[Batch]) -> Iterator[Batch]:
+    """Yield *batches* with ids that follow from place and content, so that a second import finds them."""
+    for number, batch in enumerate(batches):
+        yield tuple(_named(session_id, number, part, draft) for part, draft in enumerate(batch))
 
 
 def session_name(text: str) -> str:

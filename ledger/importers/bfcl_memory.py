@@ -5,11 +5,11 @@ Each line is a JSON object: ``{"id": "memory_prereq_0-customer-0", "topic": …,
 questions are asked about all of them (see `ledger.backtest.questions`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from ledger.events import JsonObject
-from ledger.importers.base import Conversation, Document, Importer, conversation, shaped, text_of, with_leftovers
+from ledger.importers.base import ConversationReader, Document, Importer, conversation, shaped, text_of, with_leftovers
 
 FORMAT: Final = "bfcl-memory"
 
@@ -20,14 +20,15 @@ def detects(documents: Sequence[Document]) -> bool:
     return isinstance(first, dict) and isinstance(first.get("scenario"), str) and _has_turns(first.get("question"))
 
 
-def read(documents: Sequence[Document], name: str) -> list[Conversation]:
-    """Return one conversation for each scenario, with its parts in the order of the file.
+def read(documents: Iterator[Document], name: str) -> Iterator[ConversationReader]:
+    """Yield one conversation for each scenario, with its parts in the order of the file.
+
+    Parts of a scenario can be anywhere in the file, so the whole file is read before the first is yielded.
 
     Raises:
         ImportRefused: a line does not have the shape of the format.
     """
-    messages: dict[str, list[list[JsonObject]]] = {}
-    lines: dict[str, list[int]] = {}
+    messages: dict[str, list[tuple[int, list[JsonObject]]]] = {}
     for document in documents:
         with shaped("a conversation", line=document.line):
             part = document.value
@@ -36,12 +37,9 @@ def read(documents: Sequence[Document], name: str) -> list[Conversation]:
                 raise TypeError("the name of a scenario must be text")
             for turn in part["question"]:
                 for message in turn:
-                    messages.setdefault(scenario, []).append([_entry(message, part)])
-                    lines.setdefault(scenario, []).append(document.line)
-    return [
-        conversation(FORMAT, scenario, found, line_of=lines[scenario].__getitem__)
-        for scenario, found in messages.items()
-    ]
+                    messages.setdefault(scenario, []).append((document.line, [_entry(message, part)]))
+    for scenario, found in messages.items():
+        yield conversation(FORMAT, scenario, found)
 
 
 def _entry(message: JsonObject, part: JsonObject) -> JsonObject:

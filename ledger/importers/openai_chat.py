@@ -1,16 +1,17 @@
 """OpenAI chat messages: a list, an object with ``messages``, JSONL of either, or a list of trajectories."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, repeat
 from typing import Any, Final
 
 from ledger.errors import ImportRefused
 from ledger.events import JsonObject
 from ledger.importers.base import (
     EMPTY,
-    Conversation,
+    ConversationReader,
     Document,
     Importer,
-    LineOf,
+    are_several,
     arguments_of,
     conversation,
     moment,
@@ -33,44 +34,47 @@ def detects(found: Sequence[Document]) -> bool:
     return _is_conversation(found[0].value) or _is_message(found[0].value)
 
 
-def read(found: Sequence[Document], name: str) -> list[Conversation]:
-    """Return the conversations; lines that are single messages make one conversation."""
-    if _is_message(found[0].value):
-        return [_read_one([document.value for document in found], name, line_of=lambda number: found[number].line)]
-    conversations: list[Conversation] = []
+def read(found: Iterator[Document], name: str) -> Iterator[ConversationReader]:
+    """Yield the conversations; lines that are single messages make one conversation."""
+    several, found = are_several(found)
+    first = next(found)
+    found = chain([first], found)
+    if _is_message(first.value):
+        yield conversation(FORMAT, name, _messages(((document.line, document.value) for document in found), name))
+        return
+    place = 0
     for document in found:
         if not _is_conversation(document.value):
             raise ImportRefused("bad_shape", "must be a message or a conversation", line=document.line)
         value = document.value
         if isinstance(value, list) and value and not _is_message(value[0]):
-            conversations.extend(_read_item(item, name, at, document.line) for at, item in enumerate(value))
+            yield from (_read_item(item, name, at, document.line) for at, item in enumerate(value))
+            place += len(value)
         else:
-            place = len(conversations) if len(found) > 1 else None
-            conversations.append(_read_item(value, name, place, document.line))
-    return conversations
+            yield _read_item(value, name, place if several else None, document.line)
+            place += 1
 
 
-def _read_item(item: Any, name: str, index: int | None, line: int) -> Conversation:
+def _read_item(item: Any, name: str, index: int | None, line: int) -> ConversationReader:
     if isinstance(item, list):
-        return _read_one(item, name if index is None else f"{name}-{index}", line_of=lambda _: line)
+        session_id = name if index is None else f"{name}-{index}"
+        return conversation(FORMAT, session_id, _messages(zip(repeat(line), item), session_id))
     key = _messages_key(item)
     if key is None:
         raise ImportRefused("bad_shape", f"item {index} has no list of messages", line=line)
     about = {field: value for field, value in item.items() if field != key and value is not None}
-    return _read_one(item[key], _session_id(item, name, index), line_of=lambda _: line, about=about)
+    session_id = _session_id(item, name, index)
+    return conversation(FORMAT, session_id, _messages(zip(repeat(line), item[key]), session_id), about=about)
 
 
-def _read_one(
-    messages: list[Any], session_id: str, *, line_of: LineOf, about: JsonObject | None = None
-) -> Conversation:
+def _messages(messages: Iterable[tuple[int, Any]], session_id: str) -> Iterator[tuple[int, list[JsonObject]]]:
     names: dict[str, str] = {}
-    batches = []
-    for number, message in enumerate(messages):
+    for number, (line, message) in enumerate(messages):
         if not _is_message(message):
-            raise ImportRefused("bad_shape", f"{session_id}, message {number} has no role", line=line_of(number))
-        with shaped(f"{session_id}, message {number}", line=line_of(number)):
-            batches.append(message_entries(message, names))
-    return conversation(FORMAT, session_id, batches, line_of=line_of, about=about)
+            raise ImportRefused("bad_shape", f"{session_id}, message {number} has no role", line=line)
+        with shaped(f"{session_id}, message {number}", line=line):
+            entries = message_entries(message, names)
+        yield line, entries
 
 
 def message_entries(message: JsonObject, tool_names: dict[str, str]) -> list[JsonObject]:

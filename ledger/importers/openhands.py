@@ -1,16 +1,16 @@
 """OpenHands event streams: JSONL of runs with a ``history``, or JSONL of events."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, repeat
 from typing import Any, Final
 
 from ledger.errors import ImportRefused
 from ledger.events import JsonObject
 from ledger.importers.base import (
     EMPTY,
-    Conversation,
+    ConversationReader,
     Document,
     Importer,
-    LineOf,
     conversation,
     moment,
     shaped,
@@ -29,28 +29,27 @@ def detects(found: Sequence[Document]) -> bool:
     return _is_event(value) or (isinstance(value, dict) and _is_history(value.get("history")))
 
 
-def read(found: Sequence[Document], name: str) -> list[Conversation]:
-    """Return one conversation for each run; lines that are single events make one conversation."""
-    if _is_event(found[0].value):
-        events = [document.value for document in found]
-        return [_read_one(events, name, {}, line_of=lambda number: found[number].line)]
-    return [_read_run(document, name) for document in found]
+def read(found: Iterator[Document], name: str) -> Iterator[ConversationReader]:
+    """Yield one conversation for each run; lines that are single events make one conversation."""
+    first = next(found)
+    if _is_event(first.value):
+        events = ((document.line, document.value) for document in chain([first], found))
+        yield conversation(FORMAT, name, _messages(events, name))
+        return
+    for document in chain([first], found):
+        value = document.value
+        if not isinstance(value, dict) or not _is_history(value.get("history")):
+            raise ImportRefused("bad_shape", "the run has no history of events", line=document.line)
+        about = {key: field for key, field in value.items() if key != "history" and field is not None}
+        session_id = str(value.get("instance_id") or f"{name}-{document.line}")
+        of_run = zip(repeat(document.line), value["history"])
+        yield conversation(FORMAT, session_id, _messages(of_run, session_id), about=about)
 
 
-def _read_run(document: Document, name: str) -> Conversation:
-    value = document.value
-    if not isinstance(value, dict) or not _is_history(value.get("history")):
-        raise ImportRefused("bad_shape", "the run has no history of events", line=document.line)
-    about = {key: field for key, field in value.items() if key != "history" and field is not None}
-    session_id = str(value.get("instance_id") or f"{name}-{document.line}")
-    return _read_one(value["history"], session_id, about, line_of=lambda _: document.line)
-
-
-def _read_one(events: list[Any], session_id: str, about: JsonObject, *, line_of: LineOf) -> Conversation:
+def _messages(events: Iterable[tuple[int, Any]], session_id: str) -> Iterator[tuple[int, list[JsonObject]]]:
     calls: dict[Any, tuple[str, str]] = {}  # event id -> call id and tool of the action
-    batches = []
-    for number, event in enumerate(events):
-        where, line = f"{session_id}, event {number}", line_of(number)
+    for number, (line, event) in enumerate(events):
+        where = f"{session_id}, event {number}"
         if not _is_event(event):
             raise ImportRefused("bad_shape", f"{where} must be an action or an observation", line=line)
         with shaped(where, line=line):
@@ -66,8 +65,7 @@ def _read_one(events: list[Any], session_id: str, about: JsonObject, *, line_of:
             cause=event.get("cause"),
             source_of_event=event.get("source"),
         )
-        batches.append(entries)
-    return conversation(FORMAT, session_id, batches, line_of=line_of, about=about)
+        yield line, entries
 
 
 def _action_entries(event: JsonObject, calls: dict[Any, tuple[str, str]]) -> list[JsonObject]:

@@ -1,11 +1,20 @@
 """SWE-agent trajectories (``.traj``): a ``history`` of messages whose actions are commands or tool calls."""
 
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import Any, Final
 
 from ledger.errors import ImportRefused
 from ledger.events import JsonObject
-from ledger.importers.base import Conversation, Document, Importer, conversation, shaped, with_leftovers
+from ledger.importers.base import (
+    ConversationReader,
+    Document,
+    Importer,
+    are_several,
+    conversation,
+    shaped,
+    with_leftovers,
+)
 from ledger.importers.openai_chat import message_entries
 
 FORMAT: Final = "swe-agent"
@@ -27,20 +36,24 @@ def detects(found: Sequence[Document]) -> bool:
     )
 
 
-def read(found: Sequence[Document], name: str) -> list[Conversation]:
-    """Return one conversation for each document."""
-    return [_read_one(document, name if len(found) == 1 else f"{name}-{document.line}") for document in found]
+def read(found: Iterator[Document], name: str) -> Iterator[ConversationReader]:
+    """Yield one conversation for each document."""
+    several, found = are_several(found)
+    for document in found:
+        value = document.value
+        history = value.get("history") if isinstance(value, dict) else None
+        if not isinstance(history, list):
+            raise ImportRefused("bad_shape", "the trajectory has no history", line=document.line)
+        left = {"history", "trajectory"}
+        about = {key: field for key, field in value.items() if key not in left and field is not None}
+        messages = zip(repeat(document.line), _messages(document, history))
+        yield conversation(FORMAT, f"{name}-{document.line}" if several else name, messages, about=about)
 
 
-def _read_one(document: Document, session_id: str) -> Conversation:
-    value = document.value
-    history = value.get("history") if isinstance(value, dict) else None
-    if not isinstance(history, list):
-        raise ImportRefused("bad_shape", "the trajectory has no history", line=document.line)
-    steps = iter(_list(value.get("trajectory")))
+def _messages(document: Document, history: list[Any]) -> Iterator[list[JsonObject]]:
+    steps = iter(_list(document.value.get("trajectory")))
     waiting: str | None = None  # id of the command whose output comes next
     names: dict[str, str] = {}
-    batches = []
     for number, item in enumerate(history):
         if not isinstance(item, dict) or not isinstance(item.get("role"), str):
             raise ImportRefused("bad_shape", f"history item {number} has no role", line=document.line)
@@ -62,9 +75,7 @@ def _read_one(document: Document, session_id: str) -> Conversation:
             is_demo=item.get("is_demo"),
             original_role=item["role"] if entries[0]["kind"] == "tool_result" and item["role"] != "tool" else None,
         )
-        batches.append(entries)
-    about = {key: field for key, field in value.items() if key not in {"history", "trajectory"} and field is not None}
-    return conversation(FORMAT, session_id, batches, line_of=lambda _: document.line, about=about)
+        yield entries
 
 
 def _agent_entries(item: JsonObject, number: int, names: dict[str, str]) -> tuple[list[JsonObject], str | None]:

@@ -1,4 +1,4 @@
-"""Import transcripts and export files: a whole file in one transaction, each event once. Source: trust E-12."""
+"""Import export files: a whole file in one transaction, each event once. Source: trust E-12."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -7,26 +7,16 @@ from uuid import UUID
 import msgspec
 
 from ledger.codec import decode
-from ledger.contention import until_uncontended
 from ledger.errors import InvalidInput, SessionExists
-from ledger.event_encoding import append_request
-from ledger.events import EntryAdded, Event, ImportedFrom, NewEvent, SessionOpened, StoredEvent
+from ledger.events import NewEvent, SessionOpened, StoredEvent
 from ledger.ids import Stream
-from ledger.importers import Conversation
 from ledger.names import NO_SESSIONS, named_stream, stored_stream
 from ledger.ports import AppendRequest, Clock, Store, StreamWrite
-from ledger.session.commands import OpenSession
-from ledger.session.decisions import decide
-from ledger.session.state import SessionState
-from ledger.states.loading import States
-from ledger.tokenizers import entry_event
 from ledger.transfer.copying import copied
 from ledger.transfer.lines import Head
 from ledger.transfer.reader import Contents, check, checked_before
-from projections.config import MemoryConfig
 
-_REQUEST_EVENTS: Final = 500
-_ATTEMPTS: Final = 5
+REQUEST_EVENTS: Final = 500
 
 #: Reads a file from its beginning, line by line; called again for each pass.
 Lines = Callable[[], Iterable[bytes]]
@@ -41,7 +31,7 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
     session_ids: tuple[str, ...] = ()
 
 
-class _Rereadable:
+class Rereadable:
     """An iterable that can be read several times."""
 
     def __init__(self, iterate: Callable[[], Iterator[AppendRequest]]) -> None:
@@ -52,88 +42,12 @@ class _Rereadable:
 
 
 class FileImport:
-    """Imports files into one namespace. Imports start no compaction (R-CMP-8)."""
+    """Imports export files into one namespace."""
 
-    def __init__(self, store: Store, states: States[SessionState], clock: Clock, *, namespace: str, actor: str) -> None:
+    def __init__(self, store: Store, clock: Clock, *, namespace: str) -> None:
         self._store = store
-        self._states = states
         self._clock = clock
         self._namespace = namespace
-        self._actor = actor
-
-    async def conversations(
-        self,
-        found: Sequence[Conversation],
-        *,
-        config: MemoryConfig,
-        user_id: str | None,
-        progress: Callable[[int, int], None],
-    ) -> Imported:
-        """Record conversations; entries whose ids are stored already are skipped.
-
-        *progress* gets (conversations prepared, all conversations).
-
-        Raises:
-            SessionExists: a session of that name starts with other entries.
-            Unavailable: other writers kept changing the same sessions.
-        """
-
-        async def attempt(number: int) -> Imported:
-            requests: list[AppendRequest] = []
-            added = skipped = 0
-            for done, conversation in enumerate(found, start=1):
-                stream = named_stream(self._namespace, conversation.session_id, user_id or "")
-                batches, known = await self._new_events(stream, conversation, config)
-                requests.extend(batches)
-                added += sum(event.type == EntryAdded.type for batch in batches for event in batch.writes[0].events)
-                skipped += known
-                progress(done, len(found))
-            await self._store.events.append_all(requests)
-            names = tuple(conversation.session_id for conversation in found)
-            return Imported(sessions=len(found), entries=added, skipped=skipped, session_ids=names)
-
-        busy = "other writers kept changing the sessions of this file; try again"
-        return await until_uncontended(attempt, attempts=_ATTEMPTS, message=busy)
-
-    async def _new_events(
-        self, stream: Stream, conversation: Conversation, config: MemoryConfig
-    ) -> tuple[list[AppendRequest], int]:
-        """Return the appends to one session, and how many of the entries it has already."""
-        state = await self._states.current(stream)
-        ids = [draft.entry_id or "" for batch in conversation.batches for draft in batch]
-        known = await self._store.events.find_items(stream, ids) if state.version else {}
-        if state.version and ids and ids[0] not in known:
-            raise SessionExists(conversation.session_id)
-        opening = OpenSession(
-            write_id=self._clock.ulid(),
-            namespace=stream.namespace,
-            user_id=stream.user_id,
-            session_id=stream.session_id,
-            config=config,
-            imported_from=ImportedFrom(format=conversation.format, session_id=conversation.session_id),
-        )
-        events: list[Event] = []
-        for batch in conversation.batches:
-            write_id = self._clock.ulid()
-            events.extend(
-                entry_event(draft, write_id=write_id, entry_id=draft.entry_id or "", tokenizer=state.config.tokenizer)
-                for draft in batch
-                if draft.entry_id not in known
-            )
-        if not events:
-            return [], len(known)
-        events = [*decide(state, opening), *events]
-        pages = (events[at : at + _REQUEST_EVENTS] for at in range(0, len(events), _REQUEST_EVENTS))
-        return [
-            append_request(
-                stream,
-                page,
-                expected_version=state.version + number * _REQUEST_EVENTS,
-                clock=self._clock,
-                actor=self._actor,
-            )
-            for number, page in enumerate(pages)
-        ], len(known)
 
     async def export(self, lines: Lines, *, session_id: str | None, user_id: str | None) -> Imported:
         """Copy the sessions of an export file, after checking every line.
@@ -167,7 +81,7 @@ class FileImport:
             places = dict.fromkeys(missing, next(iter(places.values())))
         added = sum(contents.entries[stream_id] for stream_id in missing)
         if missing:
-            await self._store.events.append_all(_Rereadable(lambda: self._copies(lines, contents, missing, places)))
+            await self._store.events.append_all(Rereadable(lambda: self._copies(lines, contents, missing, places)))
         names = tuple(session_id or head.session_id for head in sessions)
         return Imported(
             sessions=len(sessions), entries=added, skipped=sum(contents.entries.values()) - added, session_ids=names
@@ -208,7 +122,7 @@ class FileImport:
         for event in checked_before(lines(), contents):
             if event.stream_id not in missing:
                 continue
-            if run and (run[-1].stream_id != event.stream_id or len(run) == _REQUEST_EVENTS):
+            if run and (run[-1].stream_id != event.stream_id or len(run) == REQUEST_EVENTS):
                 yield self._copy(run, contents, heads, places)
                 run = []
             run.append(event)

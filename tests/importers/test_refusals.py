@@ -219,7 +219,7 @@ async def test_a_file_that_fails_in_the_middle_is_refused(refused: Refused) -> N
 
 async def test_a_session_name_for_a_file_of_several_is_refused(ledger: MemoryLedger) -> None:
     several = str(SAMPLES / "openai_trajectories.json")
-    with pytest.raises(InvalidInput, match="holds 2 sessions"):
+    with pytest.raises(InvalidInput, match="holds several sessions; give no session name"):
         await _import_one(ledger, several, "one", None, lambda done, total: None)
     assert await ledger.list_sessions() == []
 

@@ -1,0 +1,140 @@
+"""Import transcripts: a whole file in one transaction, each entry once."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import Final, TypeAlias
+
+import msgspec
+
+from ledger.contention import until_uncontended
+from ledger.errors import SessionExists
+from ledger.event_encoding import append_request
+from ledger.events import Event, ImportedFrom
+from ledger.ids import Stream
+from ledger.importers import Conversation, ConversationReader, Transcript
+from ledger.names import named_stream
+from ledger.ports import AppendRequest, Clock, Store
+from ledger.session.commands import OpenSession
+from ledger.session.decisions import decide
+from ledger.session.state import SessionState
+from ledger.states.loading import States
+from ledger.tokenizers import entry_event
+from ledger.transfer.importing import REQUEST_EVENTS, Imported, Rereadable
+from projections.config import MemoryConfig
+
+_ATTEMPTS: Final = 5
+_AnyConversation: TypeAlias = Conversation | ConversationReader
+
+
+class _Target(msgspec.Struct, frozen=True):
+    """The session that a conversation becomes: where it goes on, and the ids of its entries that are stored already."""
+
+    stream: Stream
+    version: int
+    tokenizer: str
+    opening: tuple[Event, ...]
+    known: frozenset[str] = frozenset()
+    complete: bool = False
+
+
+class TranscriptImport:
+    """Imports conversations into one namespace. Imports start no compaction (R-CMP-8)."""
+
+    def __init__(self, store: Store, states: States[SessionState], clock: Clock, *, namespace: str, actor: str) -> None:
+        self._store = store
+        self._states = states
+        self._clock = clock
+        self._namespace = namespace
+        self._actor = actor
+
+    async def record(
+        self,
+        found: Sequence[Conversation] | Transcript,
+        *,
+        config: MemoryConfig,
+        user_id: str | None,
+        progress: Callable[[int, int], None],
+    ) -> Imported:
+        """Record conversations; entries whose ids are stored already are skipped.
+
+        *progress* gets (conversations recorded, all conversations).
+
+        Raises:
+            SessionExists: a session of that name starts with other entries.
+            Unavailable: other writers kept changing the same sessions.
+        """
+        conversations: Iterable[_AnyConversation] = found
+
+        async def attempt(number: int) -> Imported:
+            targets = [await self._target(conversation, config, user_id) for conversation in conversations]
+            added: Counter[str] = Counter()
+
+            def requests() -> Iterator[AppendRequest]:
+                added.clear()  # a transaction that is repeated begins anew
+                for done, (conversation, target) in enumerate(zip(conversations, targets, strict=True)):
+                    progress(done, len(targets))
+                    if not target.complete:
+                        yield from self._requests(conversation, target, added)
+                progress(len(targets), len(targets))
+
+            if not all(target.complete for target in targets):
+                await self._store.events.append_all(Rereadable(requests))
+            return Imported(
+                sessions=len(targets),
+                entries=added.total(),
+                skipped=sum(len(target.known) for target in targets),
+                session_ids=tuple(target.stream.session_id for target in targets),
+            )
+
+        busy = "other writers kept changing the sessions of this file; try again"
+        return await until_uncontended(attempt, attempts=_ATTEMPTS, message=busy)
+
+    async def _target(self, found: _AnyConversation, config: MemoryConfig, user_id: str | None) -> _Target:
+        stream = named_stream(self._namespace, found.session_id, user_id or "")
+        state = await self._states.current(stream)
+        opening = decide(
+            state,
+            OpenSession(
+                write_id=self._clock.ulid(),
+                namespace=stream.namespace,
+                user_id=stream.user_id,
+                session_id=stream.session_id,
+                config=config,
+                imported_from=ImportedFrom(format=found.format, session_id=found.session_id),
+            ),
+        )
+        tokenizer = (config if opening else state.config).tokenizer
+        if not state.version:
+            return _Target(stream, 0, tokenizer, tuple(opening))
+        known: set[str] = set()
+        ids = (draft.entry_id or "" for batch in found.batches for draft in batch)
+        first, complete = True, True
+        while page := list(islice(ids, REQUEST_EVENTS)):
+            stored = await self._store.events.find_items(stream, page)
+            if first and page[0] not in stored:
+                raise SessionExists(found.session_id)
+            known.update(stored)
+            first, complete = False, complete and len(stored) == len(page)
+        return _Target(stream, state.version, tokenizer, tuple(opening), frozenset(known), complete)
+
+    def _requests(self, found: _AnyConversation, target: _Target, added: Counter[str]) -> Iterator[AppendRequest]:
+        """Yield the appends to one session, a few hundred events each; *added* counts its entries."""
+        entries = self._new_entries(found, target)
+        first = next(entries, None)
+        if first is None:
+            return
+        events = chain(target.opening, [first], entries)
+        version = target.version
+        while page := list(islice(events, REQUEST_EVENTS)):
+            yield append_request(target.stream, page, expected_version=version, clock=self._clock, actor=self._actor)
+            added[target.stream.session_id] += len(page) - (len(target.opening) if version == target.version else 0)
+            version += len(page)
+
+    def _new_entries(self, found: _AnyConversation, target: _Target) -> Iterator[Event]:
+        for batch in found.batches:
+            write_id = self._clock.ulid()
+            for draft in batch:
+                entry_id = draft.entry_id or ""
+                if entry_id not in target.known:
+                    yield entry_event(draft, write_id=write_id, entry_id=entry_id, tokenizer=target.tokenizer)
