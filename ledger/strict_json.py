@@ -10,6 +10,7 @@ Source: trust N-2, N-7, N-11, I-1 … I-17.
 import json
 import math
 import re
+from functools import cache
 from typing import Any, Final, NoReturn
 
 import msgspec
@@ -59,13 +60,7 @@ def parse(data: bytes, limits: JsonLimits = BODY) -> Any:
         raise InvalidInput("invalid_encoding", f"byte {fault.start} is not UTF-8; send UTF-8") from fault
     _scan(data, limits)
     try:
-        value = json.loads(
-            text,
-            object_pairs_hook=_Object(limits),
-            parse_constant=_refuse_constant,
-            parse_int=_integer,
-            parse_float=_double,
-        )
+        value = _decoder(limits).decode(text)
     except json.JSONDecodeError as fault:
         raise InvalidInput("invalid_json", f"is not valid JSON at character {fault.pos}") from fault
     _check_strings(value)
@@ -214,6 +209,16 @@ class _Object:
             raise InvalidInput("duplicate_key", "an object must not repeat a key")
         _check_keys(item, field="", limits=self.limits)
         return item
+
+
+@cache
+def _decoder(limits: JsonLimits) -> json.JSONDecoder:
+    return json.JSONDecoder(
+        object_pairs_hook=_Object(limits),
+        parse_constant=_refuse_constant,
+        parse_int=_integer,
+        parse_float=_double,
+    )
 
 
 def _check_strings(value: Any) -> None:
