@@ -12,7 +12,7 @@ from ledger.compaction.result import CompactionResult
 from ledger.events import JsonObject, RecordedEvent, ToolStatus
 from ledger.history.difference import Difference
 from ledger.history.log import EntryRecord, LoggedEvent, LogPage
-from ledger.importers import Conversation, Transcript
+from ledger.importers import Conversation, TranscriptFile
 from ledger.long_term_memory.forget_policy import ForgetPolicy
 from ledger.long_term_memory.results import ForgetResult, LongTermRecord, RecordPage, Revision
 from ledger.long_term_memory.search_queries import RecordSearch
@@ -318,7 +318,7 @@ class SyncMemoryLedger:
         """Copy sessions from an export file; every line is verified before anything is written."""
     def import_conversations(
         self,
-        conversations: Sequence[Conversation] | Transcript,
+        conversations: Sequence[Conversation] | TranscriptFile,
         *,
         user_id: str | None = None,
         progress: Callable[[int, int], None] = ...,

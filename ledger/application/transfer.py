@@ -10,7 +10,7 @@ from ledger.application.session_start import new_entry, opening_commands
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.ids import Stream
-from ledger.importers import Conversation, Transcript
+from ledger.importers import Conversation, TranscriptFile
 from ledger.results import ImportedState
 from ledger.session.state import SessionState
 from ledger.session.views import stats_of
@@ -72,14 +72,14 @@ async def import_session(
 
 async def import_conversations(
     handle: NamespaceHandle,
-    conversations: Sequence[Conversation] | Transcript,
+    conversations: Sequence[Conversation] | TranscriptFile,
     *,
     user_id: str | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Imported:
     """Record conversations read by `ledger.importers`, all in one transaction, and each entry once.
 
-    A `Transcript` is read from its file while it is recorded, so a file of any size needs little memory. *progress*
+    A `TranscriptFile` is read from its file while it is recorded, so a file of any size needs little memory. *progress*
     gets (conversations recorded, all conversations).
 
     Raises:

@@ -16,7 +16,7 @@ from ledger.cli.arguments import UserOption, opened
 from ledger.cli.output import counted
 from ledger.cli.source import in_file, lines, spooled
 from ledger.errors import ImportRefused, InvalidInput, LedgerError, StorageFull
-from ledger.importers import Transcript, session_name_of
+from ledger.importers import TranscriptFile, session_name_of
 from ledger.memory import MemoryLedger
 from ledger.transfer.importing import Imported
 from ledger.transfer.reader import is_ours
@@ -75,7 +75,7 @@ async def _import_one(
     with spooled(name) as spool:
         if is_ours(next(lines(spool), b"")):
             return await ledger.import_file(lambda: lines(spool), session_id=session, user_id=user)
-        found = Transcript(lambda: lines(spool), name=session_name_of(name), session_id=session)
+        found = TranscriptFile(lambda: lines(spool), name=session_name_of(name), session_id=session)
         return await ledger.import_conversations(found, user_id=user, progress=progress)
 
 

@@ -28,7 +28,7 @@ __all__ = [
     "Conversation",
     "ConversationReader",
     "Document",
-    "Transcript",
+    "TranscriptFile",
     "documents",
     "read",
     "renamed",
@@ -53,7 +53,7 @@ def read(found: Iterable[Document], *, name: str) -> list[Conversation]:
     return [Conversation(one.format, one.session_id, tuple(one.batches)) for one in _each(iter(found), name)]
 
 
-class Transcript:
+class TranscriptFile:
     """The conversations in a file, which is read again, line by line, each time they are iterated.
 
     *lines* returns the lines from the first one on. *name* is for sessions without a name of their own; *session_id*

@@ -12,7 +12,7 @@ from ledger.errors import SessionExists
 from ledger.event_encoding import append_request
 from ledger.events import Event, ImportedFrom
 from ledger.ids import Stream
-from ledger.importers import Conversation, ConversationReader, Transcript
+from ledger.importers import Conversation, ConversationReader, TranscriptFile
 from ledger.names import named_stream
 from ledger.ports import AppendRequest, Clock, Store
 from ledger.session.commands import OpenSession
@@ -50,7 +50,7 @@ class TranscriptImport:
 
     async def record(
         self,
-        found: Sequence[Conversation] | Transcript,
+        found: Sequence[Conversation] | TranscriptFile,
         *,
         config: MemoryConfig,
         user_id: str | None,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ledger.errors import ImportRefused, SessionExists
-from ledger.importers import Transcript, documents, read
+from ledger.importers import TranscriptFile, documents, read
 from ledger.memory import MemoryLedger
 from ledger.ports import AppendRequest, Store
 from ledger.stores.in_memory import InMemoryStore
@@ -65,7 +65,7 @@ async def most_ahead(file: Reading, found: Any, entries_a_line: int) -> int:
 @pytest.mark.parametrize(("content", "entries"), [(message, 1), (run, 2)])
 async def test_no_more_than_a_request_is_read_ahead(content: Content, entries: int) -> None:
     file = Reading(3_000, content)
-    assert await most_ahead(file, Transcript(file, name="chat"), entries) <= 500
+    assert await most_ahead(file, TranscriptFile(file, name="chat"), entries) <= 500
 
 
 async def test_a_file_that_is_read_whole_before_it_is_recorded_is_noticed() -> None:
@@ -76,16 +76,16 @@ async def test_a_file_that_is_read_whole_before_it_is_recorded_is_noticed() -> N
 
 async def test_a_long_transcript_is_recorded_once(store: Store, namespace: str) -> None:
     async with MemoryLedger.open(namespace=namespace, store=store, config={"profile": "none"}) as ledger:
-        first = await ledger.import_conversations(Transcript(Reading(1_700), name="chat"))
+        first = await ledger.import_conversations(TranscriptFile(Reading(1_700), name="chat"))
         assert (first.sessions, first.entries, first.skipped, first.session_ids) == (1, 1_700, 0, ("chat",))
         state = await ledger.get_state("chat")
         assert [entry.content for entry in state.window.entries] == [f"message {number}" for number in range(1_700)]
-        again = await ledger.import_conversations(Transcript(Reading(1_700), name="chat"))
+        again = await ledger.import_conversations(TranscriptFile(Reading(1_700), name="chat"))
         assert (again.entries, again.skipped) == (0, 1_700)
         assert (await ledger.get_state("chat")).version == state.version
-        longer = await ledger.import_conversations(Transcript(Reading(2_300), name="chat"))
+        longer = await ledger.import_conversations(TranscriptFile(Reading(2_300), name="chat"))
         assert (longer.entries, longer.skipped) == (600, 1_700)
-        other = Transcript(Reading(3, lambda number: message(number + 1)), name="chat")
+        other = TranscriptFile(Reading(3, lambda number: message(number + 1)), name="chat")
         with pytest.raises(SessionExists):
             await ledger.import_conversations(other)
         assert (await ledger.verify()).ok
@@ -93,7 +93,7 @@ async def test_a_long_transcript_is_recorded_once(store: Store, namespace: str) 
 
 async def test_a_transcript_is_recorded_as_its_documents_are(ledger: MemoryLedger) -> None:
     content = b"".join(Reading(700, run)()) + json.dumps([{"role": "user", "content": "x"}]).encode()
-    streamed = await ledger.import_conversations(Transcript(lambda: content.splitlines(True), name="chat"))
+    streamed = await ledger.import_conversations(TranscriptFile(lambda: content.splitlines(True), name="chat"))
     known = await ledger.import_conversations(read(documents(content), name="chat"))
     assert (known.entries, known.skipped) == (0, streamed.entries)
     assert streamed.session_ids == known.session_ids
@@ -104,7 +104,7 @@ async def test_nothing_is_stored_of_a_transcript_with_a_bad_line(store: Store, n
         bad = Reading(1_500, lambda number, content=content: b"{]\n" if number == 1_200 else content(number))
         async with MemoryLedger.open(namespace=namespace, store=store) as ledger:
             with pytest.raises(ImportRefused) as refused:
-                await ledger.import_conversations(Transcript(bad, name="chat"))
+                await ledger.import_conversations(TranscriptFile(bad, name="chat"))
             assert refused.value.line == 1_201
             assert await ledger.list_sessions() == []
             assert (await ledger.verify()).checked == 0
@@ -113,6 +113,6 @@ async def test_nothing_is_stored_of_a_transcript_with_a_bad_line(store: Store, n
 async def test_entries_of_a_new_session_are_counted_as_its_config_says() -> None:
     config = {"profile": "none", "tokenizer": "approximate"}
     async with MemoryLedger.open(namespace="counted", store=InMemoryStore(), config=config) as ledger:
-        await ledger.import_conversations(Transcript(Reading(1), name="chat"))
+        await ledger.import_conversations(TranscriptFile(Reading(1), name="chat"))
         (entry,) = await ledger.get_active_entries("chat")
         assert (entry.tokenizer, entry.tokens) == ("approximate", 3)
