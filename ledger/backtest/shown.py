@@ -73,9 +73,8 @@ class _Everything:
         if _departed(self._before) != _departed(state):
             self._alone.clear()
             self._before = SESSION.initial
-        entries = state.window.entries
-        for index in range(len(entries) - 1, -1, -1):
-            version = entries[index].version
+        for entry in reversed(state.window.entries):
+            version = entry.version
             if version <= self._before.version:
                 break
             if self._partners.get(version) in self._alone:
