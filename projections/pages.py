@@ -214,13 +214,18 @@ class EntryPages:
 
     def append(self, entry: Entry) -> "EntryPages":
         """Return a list with *entry* at its end."""
-        tail = (*self.tail, entry)
-        if len(tail) < SMALL:
-            return self._of(self.pages, tail, self.length + 1)
-        pages = (*self.pages, Page(tail))
-        if len(pages) >= 2 * YOUNG and pages[-2 * YOUNG].count <= SMALL:
-            pages = (*pages[: -2 * YOUNG], *_joined(list(pages[-2 * YOUNG : -YOUNG])), *pages[-YOUNG:])
-        return self._of(pages, (), self.length + 1)
+        return self.extend((entry,))
+
+    def extend(self, entries: Iterable[Entry]) -> "EntryPages":
+        """Return a list with *entries* at its end, as if each had been appended."""
+        flat = (*self.tail, *entries)
+        full = len(flat) - len(flat) % SMALL
+        pages = self.pages
+        for at in range(0, full, SMALL):
+            pages = (*pages, Page(flat[at : at + SMALL]))
+            if len(pages) >= 2 * YOUNG and pages[-2 * YOUNG].count <= SMALL:
+                pages = (*pages[: -2 * YOUNG], *_joined(list(pages[-2 * YOUNG : -YOUNG])), *pages[-YOUNG:])
+        return self._of(pages, flat[full:], self.length - len(self.tail) + len(flat))
 
     def at(self, version: int) -> Entry | None:
         """Return the entry of *version*."""

@@ -47,13 +47,6 @@ class PersistentList(Generic[T]):
             return self._of(self._chunks, tail, self._length + 1)
         return self._of((*self._chunks, tail), (), self._length + 1)
 
-    def extend(self, items: Iterable[T]) -> "PersistentList[T]":
-        """Return a list with *items* at its end, as if each had been appended."""
-        flat = (*self._tail, *items)
-        full = len(flat) - len(flat) % _CHUNK
-        chunks = tuple(_Chunk(flat[at : at + _CHUNK]) for at in range(0, full, _CHUNK))
-        return self._of((*self._chunks, *chunks), flat[full:], len(self._chunks) * _CHUNK + len(flat))
-
     def replace(self, index: int, item: T) -> "PersistentList[T]":
         """Return a list with *item* at *index*, from 0."""
         chunk, offset = divmod(index, _CHUNK)

@@ -55,10 +55,14 @@ class Versions(msgspec.Struct, frozen=True, array_like=True):
 
     def append(self, version: int) -> "Versions":
         """Return a list with *version* at its end."""
-        tail = (*self.tail, version)
-        if len(tail) < _CHUNK:
-            return Versions(self.chunks, tail, self.skip)
-        return Versions((*self.chunks, pack(tail)), (), self.skip)
+        return self.extend((version,))
+
+    def extend(self, versions: Iterable[int]) -> "Versions":
+        """Return a list with ascending *versions* at its end, as if each had been appended."""
+        flat = (*self.tail, *versions)
+        full = len(flat) - len(flat) % _CHUNK
+        packed = (pack(flat[at : at + _CHUNK]) for at in range(0, full, _CHUNK))
+        return Versions((*self.chunks, *packed) if full else self.chunks, flat[full:], self.skip)
 
     def without_first(self, count: int) -> "Versions":
         """Return the list without its first *count* versions."""

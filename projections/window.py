@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import msgspec
+from msgspec.structs import replace
 
 from ledger.events import (
     CompactionCompleted,
@@ -80,6 +81,21 @@ def evolve(state: ActiveEntries, event: RecordedEvent, waiting: Sequence[Call] =
             return ActiveEntries()
         case _:
             return state
+
+
+def with_entries(state: ActiveEntries, entries: Sequence[Entry]) -> ActiveEntries:
+    """Return *state* with *entries*, none of them pinned, at its end."""
+    ran = state.ran
+    for entry in entries:
+        if entry.kind == "tool_result":
+            ran = _ran(ran, entry)
+    return replace(
+        state,
+        entries=state.entries.extend(entries),
+        tokens=state.tokens + sum(entry.tokens for entry in entries),
+        users=state.users + sum(entry.starts_interaction for entry in entries),
+        ran=ran,
+    )
 
 
 def of_pages(entries: EntryPages, *, ran: tuple[tuple[str, ToolStatus, int], ...], unsure: int) -> ActiveEntries:

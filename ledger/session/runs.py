@@ -12,13 +12,13 @@ from msgspec.structs import replace
 
 from ledger.events import EntryAdded, RecordedEvent
 from ledger.session.state import SESSION, SessionState, evolve
+from projections import window
 from projections.compactions import Compactions
 from projections.entries import Entry, added
 from projections.items import Items, Numbering
 from projections.projection import Projection
 from projections.strategies import COMPACTIONS
 from projections.tool_pairs import Call
-from projections.window import ActiveEntries
 
 _AT_ONCE: Final = 1_000
 #: Besides messages and tool results: kinds that are part of an item without forming one.
@@ -66,7 +66,6 @@ def _run(state: SessionState, events: Sequence[RecordedEvent], at: int) -> tuple
     last, working, running = events[at + len(entries) - 1], state.working, state.compactions
     if working.ttl_seconds is not None:
         working = replace(working, touched_us=last.recorded_us)
-    tokens = state.window.tokens + sum(entry.tokens for entry in entries)
     after = SessionState(
         last.version,
         write_id,
@@ -76,7 +75,7 @@ def _run(state: SessionState, events: Sequence[RecordedEvent], at: int) -> tuple
         state.created_us,
         last.recorded_us,
         state.config,
-        ActiveEntries(state.window.entries.extend(entries), tokens, state.window.pinned),
+        window.with_entries(state.window, entries),
         state.summaries,
         Compactions(running.in_flight, running.failures, running.watermarks, running.entries + len(entries)),
         items.result(),

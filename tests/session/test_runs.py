@@ -11,7 +11,9 @@ from ledger.events import EntryAdded, ExpirySet
 from ledger.session import runs
 from ledger.session.runs import SESSION_IN_RUNS
 from ledger.session.state import SESSION
-from projections.persistent import PersistentList
+from projections.entries import Entry
+from projections.pages import EntryPages
+from projections.versions import Versions
 from tests.support.examples import up_to
 from tests.support.histories import STEPS, configs, happened, mixed
 from tests.support.specification import Session
@@ -95,12 +97,21 @@ def test_a_fold_in_runs_that_breaks_a_rule_is_noticed(
     assert differences(range(100))
 
 
-def test_a_list_extended_is_the_list_appended_to() -> None:
-    for start in (0, 1, 63, 64, 65, 130):
-        for more in (0, 1, 63, 64, 129):
-            appended = extended = PersistentList(range(start))
-            for item in range(start, start + more):
-                appended = appended.append(item)
-            assert (grown := extended.extend(range(start, start + more))) == appended
-            assert list(grown) == list(range(start + more))
-            assert len(grown) == start + more
+@pytest.mark.parametrize("start", [0, 1, 31, 32, 33, 511, 512, 1_100])
+@pytest.mark.parametrize("more", [0, 1, 32, 511, 1_100])
+def test_a_list_extended_is_the_list_appended_to(start: int, more: int) -> None:
+    versions = Versions.of(range(1, start + 1))
+    entries = [
+        Entry(version, f"e{version}", "w", "message", "user", "hi", 1, "approximate", 0)
+        for version in range(1, start + more + 1)
+    ]
+    pages = EntryPages(entries[:start])
+    appended, appended_pages = versions, pages
+    for entry in entries[start:]:
+        appended, appended_pages = appended.append(entry.version), appended_pages.append(entry)
+    assert versions.extend(range(start + 1, start + more + 1)) == appended
+    extended = pages.extend(entries[start:])
+    assert [page.count for page in extended.pages] == [page.count for page in appended_pages.pages]
+    assert list(extended) == entries
+    assert len(extended) == start + more
+    assert list(pages) == entries[:start]
