@@ -30,7 +30,8 @@ class PlainTable:
 
     def __init__(self, connections: Sequence[psycopg.AsyncConnection[Any]]) -> None:
         self._connections = connections
-        self._free: asyncio.Queue[psycopg.AsyncConnection[Any]] = asyncio.Queue()
+        # the one used last comes first: a single client keeps to one backend, whose caches are warm
+        self._free: asyncio.Queue[psycopg.AsyncConnection[Any]] = asyncio.LifoQueue()
         for connection in connections:
             self._free.put_nowait(connection)
 

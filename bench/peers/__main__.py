@@ -61,7 +61,7 @@ async def _measure(peers: tuple[Peer, ...], urls: list[tuple[str, str]], *, quic
                 memories[peer.name] = await opened.enter_async_context(peer.opened(url, app_url))
             except Exception as fault:  # noqa: BLE001 - it is shown in the line of this store
                 faults[peer.name] = Compared(fault=f"{type(fault).__name__}: {fault}")
-        found = await compare(memories, texts, rounds=1 if quick else 5, each=5 if quick else 20)
+        found = await compare(memories, texts, rounds=1 if quick else 3, each=5 if quick else 25)
     return {**found, **faults}
 
 

@@ -13,6 +13,7 @@ from bench.peers.memories import WRITERS, Memory
 
 PLAIN: Final = "plain psycopg"
 _MOST_S: Final = 120.0
+_PREPARED_AFTER: Final = 6  # uses, in psycopg
 
 
 class Compared(msgspec.Struct, kw_only=True):
@@ -29,6 +30,8 @@ async def compare(
 ) -> dict[str, Compared]:
     """Append to all *memories* in turns, one by one, and with several writers; one that fails leaves."""
     found = {name: Compared() for name in memories}
+    for name, memory in memories.items():
+        await _guarded(found[name], _warm(memory))
     await _one_by_one(memories, found, texts, rounds=rounds, each=each)
     for _ in range(rounds):
         for name, memory in memories.items():
@@ -48,6 +51,11 @@ async def _one_by_one(
     taken = await latencies({name: appending(name) for name in memories}, rounds=rounds, each=each)
     for name, seconds in taken.items():
         found[name].append = seconds
+
+
+async def _warm(memory: Memory) -> None:
+    """Use each connection so often that its statements are prepared."""
+    await written_at_once(memory, sessions=WRITERS, each=_PREPARED_AFTER)
 
 
 async def _at_once(memory: Memory, compared: Compared, each: int) -> None:
@@ -76,9 +84,9 @@ def cells(name: str, version: str, found: Mapping[str, Compared]) -> tuple[str, 
     return (
         name,
         version,
-        f"{_median(compared.append, plain.append):.2f}",
-        f"{_median(_rates(compared.apart), _rates(plain.apart)):.2f}",
-        f"{_median(_rates(compared.together), _rates(plain.together)):.2f}",
+        _median(compared.append, plain.append),
+        _median(_rates(compared.apart), _rates(plain.apart)),
+        _median(_rates(compared.together), _rates(plain.together)),
         f"{counted.lost:,} of {counted.acknowledged:,}{failed}",
         "no feed" if counted.missed is None else f"{counted.missed:,} of {counted.acknowledged:,}",
     )
@@ -88,5 +96,6 @@ def _rates(counted: list[Counted]) -> list[float]:
     return [each.acknowledged / each.seconds for each in counted]
 
 
-def _median(ours: list[float], theirs: list[float]) -> float:
-    return statistics.median(first / other for first, other in zip(ours, theirs, strict=True))
+def _median(ours: list[float], theirs: list[float]) -> str:
+    value = statistics.median(first / other for first, other in zip(ours, theirs, strict=True))
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.2g}"

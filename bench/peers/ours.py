@@ -1,7 +1,9 @@
 """Memory Ledger and, as the yardstick, plain psycopg."""
 
+import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
 
 import psycopg
 from psycopg_pool import AsyncConnectionPool
@@ -13,6 +15,8 @@ from ledger.memory import MemoryLedger
 _CREATE = "CREATE TABLE messages (id bigserial PRIMARY KEY, session_id uuid NOT NULL, message text NOT NULL)"
 _INDEX = "CREATE INDEX ON messages (session_id, id)"
 _INSERT = "INSERT INTO messages (session_id, message) VALUES (%s, %s)"
+_OF_SESSION = "SELECT id, message FROM messages WHERE session_id = %s ORDER BY id"
+_AFTER = "SELECT id, message FROM messages WHERE id > %s ORDER BY id"
 _PAGE = 1_000
 
 
@@ -34,24 +38,27 @@ class Ledger:
 
 
 class Plain:
-    """One table and one INSERT."""
+    """One table and one INSERT, on the connection that was used last."""
 
-    def __init__(self, pool: "AsyncConnectionPool[psycopg.AsyncConnection[tuple[object, ...]]]") -> None:
-        self._pool = pool
+    def __init__(self, connections: "asyncio.LifoQueue[psycopg.AsyncConnection[Any]]") -> None:
+        self._connections = connections
 
     async def append(self, session: str, text: str) -> None:
-        async with self._pool.connection() as connection:
-            await connection.execute(_INSERT, (session, text), prepare=True)
+        await self._execute(_INSERT, (session, text))
 
     async def texts(self, session: str) -> list[str]:
-        return [text for _, text in await self._rows("SELECT id, message FROM messages WHERE session_id = %s", session)]
+        return [text for _, text in await self._execute(_OF_SESSION, (session,))]
 
     async def feed(self, after: int) -> Page:
-        return await self._rows("SELECT id, message FROM messages WHERE id > %s ORDER BY id", after)
+        return await self._execute(_AFTER, (after,))
 
-    async def _rows(self, query: str, value: object) -> list[tuple[int, str]]:
-        async with self._pool.connection() as connection:
-            return list(await (await connection.execute(query, (value,))).fetchall())
+    async def _execute(self, query: str, values: tuple[object, ...]) -> list[tuple[int, str]]:
+        connection = await self._connections.get()
+        try:
+            cursor = await connection.execute(query, values, prepare=True)
+            return list(await cursor.fetchall()) if cursor.description else []
+        finally:
+            self._connections.put_nowait(connection)
 
 
 @asynccontextmanager
@@ -64,16 +71,19 @@ async def ledger(url: str, app_url: str) -> AsyncIterator[Ledger]:
 @asynccontextmanager
 async def plain(url: str, app_url: str) -> AsyncIterator[Plain]:
     """Create the table and open the connections."""
-    async with connection_pool(url) as pool:
-        async with pool.connection() as connection:
-            await connection.execute(_CREATE)
-            await connection.execute(_INDEX)
-        yield Plain(pool)
+    connections: asyncio.LifoQueue[psycopg.AsyncConnection[Any]] = asyncio.LifoQueue()
+    async with AsyncExitStack() as opened:
+        for _ in range(WRITERS):
+            connection = await psycopg.AsyncConnection.connect(url, autocommit=True)
+            connections.put_nowait(await opened.enter_async_context(connection))
+        await connection.execute(_CREATE)
+        await connection.execute(_INDEX)
+        yield Plain(connections)
 
 
 @asynccontextmanager
 async def connection_pool(url: str, **how: object) -> AsyncIterator[AsyncConnectionPool]:
-    """Open a pool in autocommit mode, of one connection for each writer."""
+    """Open the pool of psycopg in autocommit mode, with one connection for each writer."""
     settings = {"autocommit": True, **how}
     async with AsyncConnectionPool(url, min_size=WRITERS, max_size=WRITERS, kwargs=settings, open=False) as pool:
         await pool.wait()
