@@ -14,8 +14,9 @@ from bench import appending, page, report
 from bench.cpu import ClientAndServerCpu, ProcessCpu, pure_python
 from bench.goals import MORE, MUST_SHOW
 from bench.measure import Work, cpu_seconds, latencies, ratio
+from bench.plain import PlainTable
 from bench.rows import Figures, Row
-from bench.setting import Setting, fresh_namespace, ledger_over
+from bench.setting import Setting, fresh_namespace, ledger_over, plain_session
 from bench.workloads import WORKLOADS, Outcome, run
 from ledger.ports import Appended, AppendRequest, Store, with_events
 from ledger.stores.decorators import EventStoreDecorator
@@ -110,6 +111,20 @@ async def test_cpu_of_backends_is_counted(server: Server, shared_database: str) 
         with ClientAndServerCpu.open(url) as meter:
             spent = await cpu_seconds({"busy": busy, "idle": idle}, meter, rounds=3, each=3)
     assert ratio(spent, "busy", "idle") > 5
+
+
+@pytest.mark.postgres
+async def test_a_single_plain_client_keeps_to_one_backend(server: Server, fresh_database: str) -> None:
+    url = server.database(fresh_database)
+    plain = await PlainTable.open(url, connections=4)
+    for seq in range(12):
+        await plain.insert(plain_session("s"), seq, b"{}")
+    used = (
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'INSERT INTO plain%'"
+    )
+    with psycopg.connect(url) as connection:
+        assert connection.execute(used).fetchone() == (1,)
+    await plain.close()
 
 
 @pytest.mark.postgres
