@@ -6,7 +6,6 @@ positions and their counter. They detect partial edits, not a rewrite of everyth
 
 import struct
 from collections.abc import Callable, Collection
-from contextlib import suppress
 from hashlib import sha256
 from typing import Final, Literal
 from uuid import UUID
@@ -92,7 +91,8 @@ class Auditor:
             (owner_of(parent_id, version, self._parents), version): None
             for parent_id, version in self._parents.values()
         }
-        self._ends: dict[UUID, tuple[int, bytes]] = {}
+        #: By the number of a stream's id, which hashes at once: version and hash of its newest event.
+        self._ends: dict[int, tuple[int, bytes]] = {}
         self._event_ids: set[int] = set()
         self._unreadable = 0
         self.findings: list[Finding] = []
@@ -102,10 +102,12 @@ class Auditor:
     def check(self, event: StoredEvent) -> None:
         """Check *event* against its own bytes and against the event before it in its stream (layer 1)."""
         self.checked += 1
-        is_first = event.stream_id not in self._ends
-        version, previous = self._origin_of(event.stream_id) if is_first else self._ends[event.stream_id]
-        self._ends[event.stream_id] = (event.version, event.hash)
-        if (event.stream_id, event.version) in self._points:
+        stream = event.stream_id.int
+        end = self._ends.get(stream)
+        is_first = end is None
+        version, previous = end or self._origin_of(event.stream_id)
+        self._ends[stream] = (event.version, event.hash)
+        if self._points and (event.stream_id, event.version) in self._points:
             self._points[event.stream_id, event.version] = event.hash
         if event.version != version + 1:
             gap = f"version {version + 1} is missing" if event.version > version else f"it comes after {version}"
@@ -124,9 +126,10 @@ class Auditor:
             self._found("its hash does not follow from its fields and the event before", 1, event)
         else:
             self._check_item(event)
-        if event.event_id.int in self._event_ids:
+        event_id = event.event_id.int
+        if event_id in self._event_ids:
             self._found("its event id occurs twice", 1, event)
-        self._event_ids.add(event.event_id.int)
+        self._event_ids.add(event_id)
 
     def check_position(self, event: StoredEvent, last: int) -> None:
         """Check that positions have no gap (layer 3)."""
@@ -136,13 +139,14 @@ class Auditor:
 
     def check_heads(self) -> None:
         """Check that each stream has a head and that the head is its newest event (layer 2)."""
-        for stream_id, (version, _) in self._ends.items():
+        for number, (version, _) in self._ends.items():
+            stream_id = UUID(int=number)
             if stream_id not in self._heads:
                 self._found_at("the stream has no head", 2, stream_id, version)
         for stream_id, head in self._heads.items():
             if stream_id in self._in_part:
                 continue
-            version, last_hash = self._ends.get(stream_id, (0, ZERO_HASH))
+            version, last_hash = self._ends.get(stream_id.int, (0, ZERO_HASH))
             if head.version != version:
                 self._found_at(f"the head is at {head.version}, the newest event at {version}", 2, stream_id, version)
             elif head.head_hash != last_hash:
@@ -218,9 +222,12 @@ class Auditor:
             return
         assert event.payload is not None
         item_id = None
-        if event.type in _ITEM_FIELDS:
-            with suppress(LedgerError, msgspec.MsgspecError):
-                item_id = getattr(_item_only.decode(stored_json(event.codec, event.payload)), _ITEM_FIELDS[event.type])
+        field = _ITEM_FIELDS.get(event.type)
+        if field is not None:
+            try:
+                item_id = getattr(_item_only.decode(stored_json(event.codec, event.payload)), field)
+            except (LedgerError, msgspec.MsgspecError):
+                item_id = None
             if item_id is None:
                 self._unreadable += 1
                 self._found("its payload cannot be read, so its item cannot be checked", 1, event)
