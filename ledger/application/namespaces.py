@@ -7,7 +7,6 @@ from uuid import UUID
 from ledger.application.services import Services
 from ledger.ids import namespace_id
 from ledger.ports.session_index import IndexedSession
-from ledger.ports.stored_projections import Checkpoint
 from ledger.stored_projections.builds import live_builds, still_exist
 from ledger.stored_projections.session_index import SessionIndex
 
@@ -20,11 +19,13 @@ async def live_sessions(
     """Return how many live sessions the namespaces *names* have, and the *limit* newest of them."""
     by_id = {namespace_id(name): name for name in names}
 
-    async def caught_up(namespace: UUID, build: Checkpoint | None, last: int) -> int:
+    async def caught_up(namespace: UUID) -> int:
         return await services.indexes(by_id[namespace]).sessions.build()
 
     while True:
-        builds = await live_builds(services.store, list(by_id), SessionIndex, caught_up)
+        builds = await live_builds(
+            services.store, list(by_id), SessionIndex, caught_up, patience_s=services.index_patience_s
+        )
         found = await services.store.session_index.page_of_live(
             builds, user_id=user_id, moment=services.clock.now(), limit=limit
         )

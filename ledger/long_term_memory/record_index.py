@@ -12,7 +12,6 @@ from ledger.limits import NAME_BYTES
 from ledger.ports import Clock, Store
 from ledger.ports.records import RECORDS_PROJECTION, RecordBuilds, RecordLookup
 from ledger.ports.search_index import LANGUAGES, SearchLanguage
-from ledger.ports.stored_projections import Checkpoint
 from ledger.states.fold_results import fold_digest
 from ledger.stored_projections.builds import Builds, live_builds, still_exist
 from ledger.stored_projections.catch_ups import CatchUps
@@ -146,9 +145,10 @@ class RecordIndexes:
         names = await self._store.records.namespaces(namespaces) if namespaces else {}
         if not names:
             return {}, names
-        return await live_builds(self._store, list(names), self.of(next(iter(names)))[1], self._caught_up), names
+        _, index = self.of(next(iter(names)))
+        return await live_builds(self._store, list(names), index, self._caught_up, patience_s=self._patience_s), names
 
-    async def _caught_up(self, namespace_id: UUID, build: Checkpoint | None, last: int) -> int:
+    async def _caught_up(self, namespace_id: UUID) -> int:
         """Return the build to read in a namespace, folded up to its last position."""
         builds, index = self.of(namespace_id)
         return await builds.catch_up(index) or 0

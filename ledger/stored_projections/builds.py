@@ -15,7 +15,7 @@ from functools import partial
 from typing import Final, NamedTuple, TypeVar
 from uuid import UUID
 
-from ledger.errors import Conflict, LedgerError
+from ledger.errors import Conflict, IndexBehind, LedgerError
 from ledger.ports import Clock, Store
 from ledger.ports.stored_projections import Checkpoint
 from ledger.stored_projections.build_choice import (
@@ -39,6 +39,8 @@ PAGE: Final = 5_000
 #: wait for it look.
 _CLAIM_S: Final = 10.0
 _POLL_S: Final = 0.1
+#: Namespaces that are caught up at the same time for one reader.
+_AT_ONCE: Final = 4
 
 
 class Builds:
@@ -207,14 +209,19 @@ async def live_builds(
     store: Store,
     namespaces: Sequence[UUID],
     projection: type[StoredProjection] | StoredProjection,
-    catch_up: Callable[[UUID, Checkpoint | None, int], Awaitable[int]],
+    catch_up: Callable[[UUID], Awaitable[int]],
+    *,
+    patience_s: float | None = None,
 ) -> dict[UUID, int]:
     """Return the build to read in each of *namespaces* that has events, folded up to its last position.
 
-    One query reads all checkpoints. *catch_up* is called only where the build is behind or missing, with the
-    namespace, the live build and the last position.
+    One query reads all checkpoints. *catch_up* is called only where the build is behind or missing.
+
+    Raises:
+        IndexBehind: they are not all caught up after *patience_s*.
     """
     live: dict[UUID, int] = {}
+    behind: list[UUID] = []
     for namespace_id, (last, checkpoints) in (
         await store.projections.progress_of_all(namespaces) if namespaces else {}
     ).items():
@@ -222,7 +229,14 @@ async def live_builds(
         if build is not None and build.position >= last:
             live[namespace_id] = build.build
         elif last:
-            live[namespace_id] = await catch_up(namespace_id, build, last)
+            behind.append(namespace_id)
+    try:
+        async with asyncio.timeout(patience_s):
+            for first in range(0, len(behind), _AT_ONCE):
+                some = behind[first : first + _AT_ONCE]
+                live.update(zip(some, await asyncio.gather(*map(catch_up, some)), strict=True))
+    except TimeoutError:
+        raise IndexBehind from None
     return live
 
 
