@@ -33,10 +33,12 @@ class LazyModule:
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self._module: Any = None
 
     def __getattr__(self, attribute: str) -> Any:
-        found = self.__dict__[attribute] = getattr(import_module(self._name), attribute)
-        return found
+        if self._module is None:
+            self._module = import_module(self._name)
+        return getattr(self._module, attribute)
 
 
 def lazy_module(name: str) -> Any:

@@ -90,31 +90,16 @@ def draft_entry(raw: Mapping[str, Any] | EntryDraft, *, field: str = "") -> Entr
         raw = {name: getattr(raw, name) for name in raw.__struct_fields__}
     if not isinstance(raw, Mapping):
         raise InvalidInput("wrong_type", "must be an object, such as {'role': 'user', 'content': 'Hello'}", field=field)
-    at = _path(field)
-    unknown = [name for name in raw if name not in _FIELDS]
-    if unknown:
-        name = str(unknown[0])[:80]
-        raise InvalidInput("unknown_field", unknown_field(name, _FIELDS, where="of an entry"), field=at(name))
+    at = f"{field}." if field else ""
+    if not raw.keys() <= _FIELDS:
+        name = str(next(name for name in raw if name not in _FIELDS))[:80]
+        raise InvalidInput("unknown_field", unknown_field(name, _FIELDS, where="of an entry"), field=at + name)
     kind, role = _kind_and_role(raw, at)
-    arguments = _json(raw.get("arguments"), at("arguments"))
-    tool_name = _short_text(raw.get("tool_name"), at("tool_name"))
-    if kind == "tool_call" and not tool_name:
-        raise InvalidInput("missing_field", "a tool call must name its tool", field=at("tool_name"))
-    entry_id = raw.get("entry_id")
-    draft = EntryDraft(
-        kind=kind,
-        role=role,
-        content=_content(raw.get("content"), kind, tool_name, arguments, at("content")),
-        entry_id=None if entry_id is None else check_entry_id(entry_id, field=at("entry_id")),
-        tokens=_tokens(raw.get("tokens"), at("tokens")),
-        data=_json(raw.get("data"), at("data")),
-        tool_name=tool_name,
-        tool_call_id=_short_text(raw.get("tool_call_id"), at("tool_call_id")),
-        tool_status=_status(raw.get("tool_status"), at("tool_status")),
-        arguments=arguments,
-        created_at=check_time(raw.get("created_at"), at("created_at")),
-        metadata=check_metadata(raw.get("metadata"), field=at("metadata")),
-    )
+    checked = {name: check(raw[name], field=at + name) for name, check in _CHECKS.items() if raw.get(name) is not None}
+    if kind == "tool_call" and not checked.get("tool_name"):
+        raise InvalidInput("missing_field", "a tool call must name its tool", field=f"{at}tool_name")
+    content = _content(raw.get("content"), kind, checked, f"{at}content")
+    draft = EntryDraft(kind=kind, role=role, content=content, **checked)
     _check_size(draft, field)
     return draft
 
@@ -163,41 +148,35 @@ def check_filled(text: str, kind: str, *, field: str = "content") -> str:
     return text
 
 
-def _path(field: str) -> Callable[[str], str]:
-    return (lambda name: f"{field}.{name}") if field else (lambda name: name)
-
-
-def _kind_and_role(raw: Mapping[str, Any], at: Callable[[str], str]) -> tuple[Kind, Role]:
+def _kind_and_role(raw: Mapping[str, Any], at: str) -> tuple[Kind, Role]:
     given_kind, given_role = raw.get("kind"), raw.get("role")
     role = _ROLE_ALIASES.get(given_role, given_role) if isinstance(given_role, str) else given_role
     if role is not None and not (isinstance(role, str) and role in _ROLES):
-        raise InvalidInput("unknown_role", "must be user, assistant, system or tool", field=at("role"))
+        raise InvalidInput("unknown_role", "must be user, assistant, system or tool", field=f"{at}role")
     if given_kind is None:
         given_kind = "tool_result" if role == "tool" else "message"
     kind = _KIND_ALIASES.get(given_kind, given_kind) if isinstance(given_kind, str) else given_kind
     if not (isinstance(kind, str) and kind in _KINDS):
-        raise InvalidInput("unknown_kind", f"must be one of {', '.join(sorted(_KINDS))}", field=at("kind"))
+        raise InvalidInput("unknown_kind", f"must be one of {', '.join(sorted(_KINDS))}", field=f"{at}kind")
     if kind != "message":
         return cast(Kind, kind), _ROLE_OF_KIND[kind]
     if given_kind == "user_prompt":
         role = role or "user"
     if role not in {"user", "assistant", "system"}:
-        raise InvalidInput("unknown_role", "must be user, assistant or system for a message", field=at("role"))
+        raise InvalidInput("unknown_role", "must be user, assistant or system for a message", field=f"{at}role")
     return "message", cast(Role, role)
 
 
-def _content(content: Any, kind: str, tool_name: str | None, arguments: Any, field: str) -> str:
+def _content(content: Any, kind: str, checked: Mapping[str, Any], field: str) -> str:
     if kind == "tool_call" and content is None:
-        content = f"{tool_name}({canonical_json({} if arguments is None else arguments).decode()})"
+        content = f"{checked['tool_name']}({canonical_json(checked.get('arguments', {})).decode()})"
     elif kind == "tool_result" and not isinstance(content, str):
-        content = "" if content is None else canonical_json(_json(content, field)).decode()
+        content = "" if content is None else canonical_json(_json(content, field=field)).decode()
     return check_filled(check_content(content, field=field), kind, field=field)
 
 
-def _json(value: Any, field: str) -> Any:
+def _json(value: Any, *, field: str) -> Any:
     """Return a copy of *value* as it will be read back; the caller's changes to the original do not reach a state."""
-    if value is None:
-        return None
     check_value(value, field=field)
     stored = canonical_json(value)
     if len(stored) > PAYLOAD_BYTES - 2 * CONTENT_BYTES:
@@ -212,9 +191,7 @@ def _check_size(draft: EntryDraft, field: str) -> None:
         raise InvalidInput("data_too_large", "an entry must have at most 8 MiB as JSON", field=field)
 
 
-def _short_text(value: Any, field: str) -> str | None:
-    if value is None:
-        return None
+def _short_text(value: Any, *, field: str) -> str:
     if not isinstance(value, str):
         raise InvalidInput("wrong_type", "must be text", field=field)
     check_text(value, field=field)
@@ -223,18 +200,16 @@ def _short_text(value: Any, field: str) -> str | None:
     return value
 
 
-def _tokens(tokens: Any, field: str) -> int | None:
-    if tokens is None:
-        return None
+def _tokens(tokens: Any, *, field: str) -> int:
     if isinstance(tokens, bool) or not isinstance(tokens, int) or not 0 <= tokens <= INT_MAX:
         raise InvalidInput("wrong_type", "must be an integer of at least 0", field=field)
     return tokens
 
 
-def _status(status: Any, field: str) -> ToolStatus | None:
-    if status not in (None, "ok", "error"):
+def _status(status: Any, *, field: str) -> ToolStatus:
+    if status not in ("ok", "error"):
         raise InvalidInput("unknown_status", "must be ok or error", field=field)
-    return cast("ToolStatus | None", status)
+    return cast(ToolStatus, status)
 
 
 def check_time(moment: Any, field: str) -> datetime | None:
@@ -250,3 +225,17 @@ def check_time(moment: Any, field: str) -> datetime | None:
         if isinstance(parsed, datetime) and parsed.tzinfo is not None:
             return parsed.astimezone(UTC)
     raise InvalidInput("bad_time", "must be a time with an offset, such as 2026-01-31T09:30:00Z", field=field)
+
+
+#: The checks of the fields that an entry may lack.
+_CHECKS: Final[dict[str, Callable[..., Any]]] = {
+    "arguments": _json,
+    "tool_name": _short_text,
+    "entry_id": check_entry_id,
+    "tokens": _tokens,
+    "data": _json,
+    "tool_call_id": _short_text,
+    "tool_status": _status,
+    "created_at": check_time,
+    "metadata": check_metadata,
+}

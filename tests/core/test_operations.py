@@ -60,6 +60,7 @@ def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     created: Any = ModuleType("operations_of_a_test")
     created.add, created.lines = add, lines
     monkeypatch.setitem(sys.modules, created.__name__, created)
+    monkeypatch.setattr(sys.modules[__name__], "entries", lazy_module(created.__name__))
     return created  # type: ignore[no-any-return]
 
 
