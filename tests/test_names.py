@@ -1,5 +1,6 @@
 """Names, entry ids and idempotency keys against trust N-3, N-4 and N-10."""
 
+import sys
 import unicodedata
 
 import pytest
@@ -39,6 +40,13 @@ def test_a_name_with_a_barred_character_is_refused_wherever_it_stands(barred: st
     for character in barred:
         for name in (character, f"a{character}", f"{character}a", f"a{character}b"):
             assert refusal(name) == "bad_name", ascii(name)
+
+
+def test_the_only_white_space_in_a_name_is_the_space() -> None:
+    """trust N-3, for each character that this Python knows as white space."""
+    for character in map(chr, range(sys.maxunicode + 1)):
+        if character.isspace() and character != " ":
+            assert refusal(f"a{character}b") == "bad_name", ascii(character)
 
 
 @pytest.mark.parametrize("name", [".", "..", "", " ", " a", "a ", "../../etc/passwd", "a\u0000", "a\x1fb"])
