@@ -33,7 +33,7 @@ _CACHES = (
 )
 _CALLED_BY_THE_APPLICATION = (
     "append",
-    "append_one",
+    "append_stream",
     "create_namespace",
     "find_items",
     "find_token",

@@ -441,24 +441,29 @@ $$;
 ALTER FUNCTION ledger.append_checked(p_namespace_id uuid, p_retry boolean, p_last bigint, p_clock timestamp with time zone, h_stream_id uuid[], h_version bigint[], h_refusal text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_item_id text[]) OWNER TO ledger_owner;
 
 --
--- Name: append_one(uuid, text, boolean, uuid, text, text, uuid, bytea, bigint, bigint, uuid, text, smallint, smallint, timestamp with time zone, text, text, uuid, bytea, bytea); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+-- Name: append_stream(uuid, text, boolean, uuid, text, text, uuid, bytea, bigint, bigint, bytea, boolean, uuid[], text[], smallint[], smallint[], timestamp with time zone[], text[], text[], uuid[], bytea[], bytea[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE FUNCTION ledger.append_one(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_event_id uuid, p_type text, p_schema_version smallint, p_codec smallint, p_occurred_at timestamp with time zone, p_actor text, p_item_id text, p_key_id uuid, p_key_commitment bytea, p_bytes bytea) RETURNS bytea
+CREATE FUNCTION ledger.append_stream(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_config_digest bytea, p_ended boolean, e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) RETURNS bytea
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ledger', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     AS $$
 DECLARE
+    c_zero CONSTANT bytea := '\x0000000000000000000000000000000000000000000000000000000000000000';
+    v_count integer := cardinality(e_event_id);
+    v_e text := '[1:' || v_count || ']'; -- the bounds of the arrays
     v_position bigint;
     v_clock timestamptz;
     v_recorded_us bigint;
     v_version bigint;
     v_previous bytea;
-    v_is_unusual boolean;
     v_digest bytea;
     v_hash bytea;
+    v_answer bytea;
+    v_is_new boolean;
+    v_is_unusual boolean;
 BEGIN
     IF p_namespace_id IS NULL OR p_role IS DISTINCT FROM coalesce(nullif(current_setting('role'), 'none'), session_user)
         OR current_setting('synchronous_commit') = 'off' AND p_unsafe IS NOT TRUE
@@ -467,10 +472,17 @@ BEGIN
         RAISE EXCEPTION 'append needs a namespace, the role it was opened with, and synchronous_commit'
             USING ERRCODE = '42501';
     END IF;
+    IF (v_e = ALL (ARRAY[
+        array_dims(e_event_id), array_dims(e_type), array_dims(e_schema_version), array_dims(e_codec),
+        array_dims(e_occurred_at), array_dims(e_actor), array_dims(e_bytes), coalesce(array_dims(e_item_id), v_e),
+        coalesce(array_dims(e_key_id), v_e), coalesce(array_dims(e_key_commitment), v_e)
+    ])) IS NOT TRUE THEN
+        RAISE EXCEPTION 'the arrays of the append do not fit together' USING ERRCODE = '22023';
+    END IF;
 
-    UPDATE namespaces n SET last_position = n.last_position + 1
+    UPDATE namespaces n SET last_position = n.last_position + v_count
     WHERE n.namespace_id = p_namespace_id
-    RETURNING n.last_position INTO v_position;
+    RETURNING n.last_position - v_count INTO v_position;
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
@@ -478,13 +490,18 @@ BEGIN
 
     -- each look-up on its own: an expression with a query in it costs as much as a statement, whatever it looks at
     SELECT
-        s.version + 1,
+        s.version,
         s.head_hash::bytea,
         s.user_id <> p_user_id OR s.session_id <> p_session_id OR s.closed OR s.parent_version > p_items_after
     INTO v_version, v_previous, v_is_unusual
     FROM streams s
     WHERE s.namespace_id = p_namespace_id AND s.stream_id = p_stream_id;
-    v_is_unusual := NOT FOUND OR v_is_unusual IS TRUE OR p_expected <> v_version - 1 AND p_expected >= 0;
+    v_is_new := NOT FOUND;
+    IF v_is_new THEN
+        v_version := 0;
+        v_previous := c_zero;
+    END IF;
+    v_is_unusual := v_is_unusual IS TRUE OR p_expected <> v_version AND p_expected >= 0;
     IF p_request_id IS NOT NULL AND v_is_unusual IS NOT TRUE THEN
         v_is_unusual := EXISTS (
             SELECT FROM append_requests q
@@ -494,65 +511,84 @@ BEGIN
     IF p_items_after IS NOT NULL AND v_is_unusual IS NOT TRUE THEN
         v_is_unusual := EXISTS (
             SELECT
-            FROM ( -- see item_known
+            FROM unnest(e_item_id) AS i (item_id)
+            CROSS JOIN LATERAL ( -- see item_known
                 SELECT e.namespace_id, e.stream_id, e.item_id, e.version
                 FROM events e
                 WHERE e.item_id IS NOT NULL AND uuid_hash(e.stream_id) = uuid_hash(p_stream_id)
-                    AND hashtext(e.item_id) = hashtext(p_item_id)
+                    AND hashtext(e.item_id) = hashtext(i.item_id)
                 OFFSET 0
             ) AS f
-            WHERE f.namespace_id = p_namespace_id AND f.stream_id = p_stream_id AND f.item_id = p_item_id AND f.version > p_items_after
+            WHERE f.namespace_id = p_namespace_id AND f.stream_id = p_stream_id AND f.item_id = i.item_id
+                AND f.version > p_items_after
         );
     END IF;
     IF v_is_unusual THEN
-        UPDATE namespaces n SET last_position = n.last_position - 1 WHERE n.namespace_id = p_namespace_id;
+        UPDATE namespaces n SET last_position = n.last_position - v_count WHERE n.namespace_id = p_namespace_id;
         RETURN NULL;
     END IF;
 
-    -- the frame is that of trust §3
     v_recorded_us := extract(epoch FROM v_clock) * 1000000;
-    v_digest := sha256(p_bytes);
-    v_hash := sha256(
-        '\x6d6c65646765722f6576656e742f310a'::bytea
-        || uuid_send(p_namespace_id)
-        || uuid_send(p_stream_id)
-        || int8send(v_version)
-        || int8send(v_position)
-        || uuid_send(p_event_id)
-        || int4send(octet_length(p_type)) || convert_to(p_type, 'UTF8')
-        || int2send(p_schema_version)
-        || int2send(p_codec)
-        || int8send((extract(epoch FROM p_occurred_at) * 1000000)::bigint)
-        || int8send(v_recorded_us)
-        || int4send(octet_length(p_actor)) || convert_to(p_actor, 'UTF8')
-        || coalesce('\x01'::bytea || uuid_send(p_key_id), '\x00'::bytea)
-        || coalesce(p_key_commitment, '\x0000000000000000000000000000000000000000000000000000000000000000'::bytea)
-        || v_digest
-        || v_previous
-    );
+    v_answer := int8send(v_position + 1) || int8send(v_recorded_us);
+    FOR i IN 1 .. v_count LOOP
+        v_position := v_position + 1;
+        v_version := v_version + 1;
+        v_digest := sha256(e_bytes[i]);
+        v_hash := sha256( -- the frame is that of trust §3
+            '\x6d6c65646765722f6576656e742f310a'::bytea
+            || uuid_send(p_namespace_id)
+            || uuid_send(p_stream_id)
+            || int8send(v_version)
+            || int8send(v_position)
+            || uuid_send(e_event_id[i])
+            || int4send(octet_length(e_type[i])) || convert_to(e_type[i], 'UTF8')
+            || int2send(e_schema_version[i])
+            || int2send(e_codec[i])
+            || int8send((extract(epoch FROM e_occurred_at[i]) * 1000000)::bigint)
+            || int8send(v_recorded_us)
+            || int4send(octet_length(e_actor[i])) || convert_to(e_actor[i], 'UTF8')
+            || coalesce('\x01'::bytea || uuid_send(e_key_id[i]), '\x00'::bytea)
+            || coalesce(e_key_commitment[i], c_zero)
+            || v_digest
+            || v_previous
+        );
+        INSERT INTO events (
+            "position", version, occurred_at, recorded_at, namespace_id, stream_id, event_id, schema_version, codec,
+            type, actor, item_id, key_id, key_commitment, payload_digest, hash, payload
+        ) VALUES (
+            v_position, v_version, e_occurred_at[i], v_clock, p_namespace_id, p_stream_id, e_event_id[i],
+            e_schema_version[i], e_codec[i], e_type[i], e_actor[i], e_item_id[i], e_key_id[i], e_key_commitment[i],
+            v_digest, v_hash, e_bytes[i]
+        );
+        v_answer := v_answer || int8send(v_version) || v_previous || v_hash;
+        v_previous := v_hash;
+    END LOOP;
 
-    INSERT INTO events (
-        "position", version, occurred_at, recorded_at, namespace_id, stream_id, event_id, schema_version, codec,
-        type, actor, item_id, key_id, key_commitment, payload_digest, hash, payload
-    ) VALUES (
-        v_position, v_version, p_occurred_at, v_clock, p_namespace_id, p_stream_id, p_event_id, p_schema_version, p_codec,
-        p_type, p_actor, p_item_id, p_key_id, p_key_commitment, v_digest, v_hash, p_bytes
-    );
-    UPDATE streams s SET version = v_version, head_hash = v_hash
-    WHERE s.namespace_id = p_namespace_id AND s.stream_id = p_stream_id;
+    IF v_is_new THEN
+        INSERT INTO streams (namespace_id, stream_id, user_id, session_id, version, head_hash, config_digest, ended)
+        VALUES (
+            p_namespace_id, p_stream_id, p_user_id, p_session_id, v_version, v_hash, p_config_digest,
+            coalesce(p_ended, false)
+        );
+    ELSE
+        UPDATE streams s SET
+            version = v_version, head_hash = v_hash, config_digest = coalesce(p_config_digest, s.config_digest),
+            ended = coalesce(p_ended, s.ended)
+        WHERE s.namespace_id = p_namespace_id AND s.stream_id = p_stream_id;
+    END IF;
     IF p_request_id IS NOT NULL THEN
         INSERT INTO append_requests (
             namespace_id, stream_id, request_id, request_hash, first_position, event_count, recorded_at
         ) VALUES (
-            p_namespace_id, p_stream_id, p_request_id, p_request_hash, v_position, 1, v_clock
+            p_namespace_id, p_stream_id, p_request_id, p_request_hash, v_position - v_count + 1, v_count, v_clock
         );
     END IF;
-    RETURN int8send(v_position) || int8send(v_recorded_us) || int8send(v_version) || v_previous || v_hash;
+    RETURN v_answer;
 END
 $$;
 
 
-ALTER FUNCTION ledger.append_one(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_event_id uuid, p_type text, p_schema_version smallint, p_codec smallint, p_occurred_at timestamp with time zone, p_actor text, p_item_id text, p_key_id uuid, p_key_commitment bytea, p_bytes bytea) OWNER TO ledger_owner;
+ALTER FUNCTION ledger.append_stream(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_config_digest bytea, p_ended boolean, e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) OWNER TO ledger_owner;
 
 --
 -- Name: create_namespace(uuid, text); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
@@ -2063,11 +2099,11 @@ REVOKE ALL ON FUNCTION ledger.append_checked(p_namespace_id uuid, p_retry boolea
 
 
 --
--- Name: FUNCTION append_one(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_event_id uuid, p_type text, p_schema_version smallint, p_codec smallint, p_occurred_at timestamp with time zone, p_actor text, p_item_id text, p_key_id uuid, p_key_commitment bytea, p_bytes bytea); Type: ACL; Schema: ledger; Owner: ledger_owner
+-- Name: FUNCTION append_stream(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_config_digest bytea, p_ended boolean, e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]); Type: ACL; Schema: ledger; Owner: ledger_owner
 --
 
-REVOKE ALL ON FUNCTION ledger.append_one(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_event_id uuid, p_type text, p_schema_version smallint, p_codec smallint, p_occurred_at timestamp with time zone, p_actor text, p_item_id text, p_key_id uuid, p_key_commitment bytea, p_bytes bytea) FROM PUBLIC;
-GRANT ALL ON FUNCTION ledger.append_one(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_event_id uuid, p_type text, p_schema_version smallint, p_codec smallint, p_occurred_at timestamp with time zone, p_actor text, p_item_id text, p_key_id uuid, p_key_commitment bytea, p_bytes bytea) TO ledger_app;
+REVOKE ALL ON FUNCTION ledger.append_stream(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_config_digest bytea, p_ended boolean, e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.append_stream(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_config_digest bytea, p_ended boolean, e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) TO ledger_app;
 
 
 --

@@ -1,4 +1,4 @@
--- Append to many streams of one namespace: together with `append_one` the only way to write to the log. A request
+-- Append to many streams of one namespace: together with `append_stream` the only way to write to the log. A request
 -- succeeds or fails as a whole; a refused one does not affect the others, and its row of the answer has an LG code
 -- (trust R-3).
 --

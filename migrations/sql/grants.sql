@@ -14,7 +14,7 @@ BEGIN
     GRANT USAGE ON SCHEMA ledger TO ledger_app, ledger_verifier;
     GRANT SELECT ON ledger.namespaces, ledger.streams, ledger.events, ledger.append_requests, ledger.events_readable,
         ledger.alembic_version TO ledger_app, ledger_verifier;
-    GRANT EXECUTE ON FUNCTION ledger.append, ledger.append_one, ledger.create_namespace, ledger.find_items,
+    GRANT EXECUTE ON FUNCTION ledger.append, ledger.append_stream, ledger.create_namespace, ledger.find_items,
         ledger.find_token, ledger.namespace_ids, ledger.prune_requests, ledger.search, ledger.search_records TO ledger_app;
     GRANT EXECUTE ON FUNCTION ledger.namespace_ids TO ledger_verifier;
     FOREACH v_folded IN ARRAY ARRAY[

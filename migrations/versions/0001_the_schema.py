@@ -25,7 +25,7 @@ OBJECTS = (
     "item_known",
     "append_checked",
     "append",
-    "append_one",
+    "append_stream",
     "restore_events",
     # what is folded from it
     "snapshots",

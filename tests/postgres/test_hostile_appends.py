@@ -9,7 +9,7 @@ import pytest
 
 from ledger.ids import Stream, namespace_id
 from ledger.stores.postgres import PostgresStore
-from ledger.stores.postgres.append_call import _BATCH, AppendConnection, _batch
+from ledger.stores.postgres.append_call import _BATCH, _STREAM, AppendConnection, _batch, _one_stream
 from ledger.stores.postgres.migration import migrations_dir
 from ledger.verify import verify_namespace
 from tests.support.databases import Server
@@ -22,6 +22,7 @@ ONE, OTHER, NEW = (Stream.of(NAMESPACE, name, "user-1") for name in ("one", "oth
 #: Of the values of a call without its guards; the first two are no arrays. Event ids are the application's own:
 #: `verify` reports a repeated one.
 ARRAYS = [index for index in range(2, 26) if index != 16]
+STREAM_ARRAYS = range(11, 20)
 KEYS = map(str, itertools.count()).__next__
 HEADER = struct.Struct("!iiIii")
 LENGTH = struct.Struct("!i")
@@ -36,6 +37,13 @@ def honest() -> Values:
         a_request(a_write(OTHER, *some_events(2)), key=KEYS()),
     ]
     return _batch(requests, retry=False)
+
+
+def honest_stream() -> Values:
+    """Return the values of a call for one stream."""
+    values = _one_stream(a_request(a_write(ONE, *some_events(2), an_event(item_id="x")), key=KEYS()))
+    assert values is not None
+    return values
 
 
 def elements(array: bytes) -> list[bytes | None]:
@@ -74,24 +82,24 @@ NUMBERS = ([-1, 4, 2], [0, 3, 2], [2, 0, 3], [5, 0, 0], [1, 1], [3, -1], [4, 1],
 COUNTED = (7, 8, 15)  # r_writes, w_head, w_events
 
 
-def hostile_calls() -> Iterator[tuple[str, Values]]:
+def hostile_calls() -> Iterator[tuple[str, bytes, Values]]:
     """Yield calls, each wrong in one array."""
-    for index in ARRAYS:
-        for name, change in CHANGES.items():
-            values = honest()
-            value = values[index]
-            if value is not None:
-                values[index] = change(HEADER.unpack_from(value)[2], elements(value))
-                yield f"array {index}: {name}", values
+    for statement, call, indexes in ((_BATCH, honest, ARRAYS), (_STREAM, honest_stream, STREAM_ARRAYS)):
+        for index in indexes:
+            for name, change in CHANGES.items():
+                values = call()
+                value = values[index]
+                if value is not None:
+                    values[index] = change(HEADER.unpack_from(value)[2], elements(value))
+                    yield f"{statement.decode()} {index}: {name}", statement, values
+            values = call()
+            values[index] = None
+            yield f"{statement.decode()} {index}: null", statement, values
     for index in COUNTED:
         for numbers in NUMBERS:
             values = honest()
             values[index] = array_of(23, [LENGTH.pack(number) for number in numbers])
-            yield f"array {index}: {numbers}", values
-    for index in ARRAYS:
-        values = honest()
-        values[index] = None
-        yield f"array {index}: null", values
+            yield f"array {index}: {numbers}", _BATCH, values
 
 
 async def attack(store: PostgresStore, url: str, role: str) -> list[str]:
@@ -100,10 +108,10 @@ async def attack(store: PostgresStore, url: str, role: str) -> list[str]:
     await append(store, OTHER, an_event())
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
         appender = AppendConnection(connection, role=role)
-        for name, values in hostile_calls():
+        for name, statement, values in hostile_calls():
             before = await store.events.overview(namespace_id(NAMESPACE))
             try:
-                await appender._call(_BATCH, values)
+                await appender._call(statement, values)
             except psycopg.Error:
                 assert await store.events.overview(namespace_id(NAMESPACE)) == before, name
             report = await verify_namespace(store, NAMESPACE)

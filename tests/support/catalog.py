@@ -91,7 +91,7 @@ LAWS: Final = {
     "the application calls nine functions": """
         SELECT proname FROM pg_proc p WHERE p.pronamespace = 'ledger'::regnamespace
         AND has_function_privilege('ledger_app', p.oid, 'EXECUTE')
-        <> (proname IN ('append', 'append_one', 'create_namespace', 'find_items', 'find_token', 'namespace_ids',
+        <> (proname IN ('append', 'append_stream', 'create_namespace', 'find_items', 'find_token', 'namespace_ids',
             'prune_requests', 'search', 'search_records'))
     """,
     "what the application may call has its owner's rights": """

@@ -19,11 +19,11 @@ Lose: TypeAlias = Callable[[bytes], Lost]
 SOCKET = ".s.PGSQL.5432"
 _ENDS_A_REQUEST = {b"S", b"Q"}  # Sync, Query
 _READY = b"Z"
-_APPENDS = (b"\0ledger_append\0", b"\0ledger_append_one\0")  # a Bind of a prepared call
+_APPENDS = (b"\0ledger_append\0", b"\0ledger_append_stream\0")  # a Bind of a prepared call
 
 
 def is_append(request: bytes) -> bool:
-    """Return whether *request* calls ``ledger.append`` or ``append_one``."""
+    """Return whether *request* calls ``ledger.append`` or ``append_stream``."""
     return request[:1] == b"B" and any(each in request[:64] for each in _APPENDS)
 
 
