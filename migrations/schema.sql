@@ -633,13 +633,13 @@ BEGIN
         SELECT f.item_id::text, f.version::bigint
         FROM (SELECT DISTINCT unnest(p_items) AS item_id) AS wanted
         CROSS JOIN LATERAL (
-            SELECT e.stream_id, e.item_id, e.version
+            SELECT e.namespace_id, e.stream_id, e.item_id, e.version
             FROM events e
-            WHERE e.namespace_id = p_namespace_id AND e.item_id IS NOT NULL
-                AND uuid_hash(e.stream_id) = uuid_hash(p_stream_id) AND hashtext(e.item_id) = hashtext(wanted.item_id)
+            WHERE e.item_id IS NOT NULL AND uuid_hash(e.stream_id) = uuid_hash(p_stream_id)
+                AND hashtext(e.item_id) = hashtext(wanted.item_id)
             OFFSET 0
         ) AS f
-        WHERE f.stream_id = p_stream_id AND f.item_id = wanted.item_id
+        WHERE f.namespace_id = p_namespace_id AND f.stream_id = p_stream_id AND f.item_id = wanted.item_id
         ORDER BY f.item_id, f.version;
 END
 $$;

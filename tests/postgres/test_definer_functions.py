@@ -38,7 +38,7 @@ ACROSS: Final[dict[str, tuple[str, list[object]]]] = {
 }
 #: They have tests of their own: what an append refuses, the name of a namespace, ids without content, and tokens, which
 #: belong to no namespace.
-ELSEWHERE: Final = {"append", "create_namespace", "namespace_ids", "find_token"}
+ELSEWHERE: Final = {"append", "append_stream", "create_namespace", "namespace_ids", "find_token"}
 #: The same with their namespace finds it: the control.
 OF_THEIRS: Final = {"find_items": 1, "search": 1, "search_records": 1}
 

@@ -19,6 +19,7 @@ from ledger.stores.postgres.event_reader import _QUERIES
 from tests.postgres.conftest import opened
 from tests.support.databases import Server
 from tests.support.long_stream import BEGINNING, EVENTS, LONG, REQUEST, SHORT, STREAMS, fill
+from tests.support.routable_sql import files
 from tests.support.store_requests import a_request, a_write, an_event, append
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("query plans")]
@@ -191,6 +192,32 @@ def test_the_shapes_of_the_queries_are_not_for_looks(query: str, application: ps
     read = next(read for read in READS if read.query == query)
     rows = looked_at(plan(application, NAIVE[query], values_of(read, "long")))
     assert any(rows[table] > 10 * bound for table, bound in read.rows.items())
+
+
+def plan_on_an_empty_table(connection: psycopg.Connection[Any], body: str) -> str:
+    """Return the generic plan of the inner query that looks items up in the *body* of a function."""
+    found = re.search(r"SELECT e\.namespace_id, e\.stream_id.*?(?=OFFSET 0)", body, re.DOTALL)
+    assert found is not None
+    query = re.sub(r"\b(p_item_id|(?:wanted|i)\.item_id)\b", "$2", re.sub(r"\b[pv]_stream_id\b", "$1", found[0]))
+    connection.execute("SET ROLE ledger_owner; SET search_path = ledger; SET enable_seqscan = off")
+    connection.execute("SET plan_cache_mode = force_generic_plan; DEALLOCATE ALL")
+    connection.execute(f"PREPARE query (uuid, text) AS {query} OFFSET 0".encode())
+    return "\n".join(str(row[0]) for row in connection.execute("EXPLAIN EXECUTE query (NULL, NULL)").fetchall())
+
+
+@pytest.mark.parametrize("file", [name for name, sql in files().items() if "uuid_hash(e." in sql])
+def test_items_are_found_by_their_index_whatever_the_planner_knows(
+    file: str, server: Server, fresh_database: str
+) -> None:
+    """A connection keeps the plans of functions, and may have made them when the table was empty."""
+    with server.superuser(fresh_database) as mighty:
+        assert "hashtext" in index_conditions(plan_on_an_empty_table(mighty, files()[file]))
+        mighty.execute("RESET ROLE; DROP INDEX ledger.events_item_id")
+        assert "hashtext" not in index_conditions(plan_on_an_empty_table(mighty, files()[file])), "the control"
+
+
+def index_conditions(explained: str) -> str:
+    return "\n".join(line for line in explained.splitlines() if "Index Cond" in line)
 
 
 async def test_nothing_the_store_does_scans_the_log(server: Server, database: str, app_login: str) -> None:

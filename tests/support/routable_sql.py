@@ -92,7 +92,12 @@ def _filtered(statement: str, table: str, alias: str) -> bool:
     owner = rf"\b{alias}\." if alias else rf"(?<!\w\.)(?:\b(?:ledger\.)?{table}\.)?"
     by_one = rf"{owner}namespace_id (?:= (?:ANY ?\()?|IN \(){_PARAMETER}"
     by_pairs = rf"\({owner}namespace_id, [^)]*\) IN \(\({_PARAMETER}"
-    return bool(re.search(by_one, statement) or re.search(by_pairs, statement))
+    if re.search(by_one, statement) or re.search(by_pairs, statement):
+        return True
+    fenced = re.search(
+        rf"\bSELECT {alias}\.namespace_id\b[^()]* FROM {table} {alias} .*? OFFSET 0 \) AS (\w+)", statement
+    )
+    return bool(alias and fenced and re.search(rf"\b{fenced[1]}\.namespace_id = {_PARAMETER}", statement))
 
 
 def _text(*paths: Path) -> str:
