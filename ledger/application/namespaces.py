@@ -24,7 +24,12 @@ async def live_sessions(
 
     while True:
         builds = await live_builds(
-            services.store, list(by_id), SessionIndex, caught_up, patience_s=services.index_patience_s
+            services.store,
+            list(by_id),
+            SessionIndex,
+            caught_up,
+            catch_ups=services.catch_ups,
+            patience_s=services.index_patience_s,
         )
         found = await services.store.session_index.page_of_live(
             builds, user_id=user_id, moment=services.clock.now(), limit=limit

@@ -146,7 +146,15 @@ class RecordIndexes:
         if not names:
             return {}, names
         _, index = self.of(next(iter(names)))
-        return await live_builds(self._store, list(names), index, self._caught_up, patience_s=self._patience_s), names
+        live = await live_builds(
+            self._store,
+            list(names),
+            index,
+            self._caught_up,
+            catch_ups=self._catch_ups,
+            patience_s=self._patience_s,
+        )
+        return live, names
 
     async def _caught_up(self, namespace_id: UUID) -> int:
         """Return the build to read in a namespace, folded up to its last position."""

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Final, NamedTuple, TypeVar
 from uuid import UUID
 
-from ledger.errors import Conflict, IndexBehind, LedgerError
+from ledger.errors import Conflict, LedgerError
 from ledger.ports import Clock, Store
 from ledger.ports.stored_projections import Checkpoint
 from ledger.stored_projections.build_choice import (
@@ -211,6 +211,7 @@ async def live_builds(
     projection: type[StoredProjection] | StoredProjection,
     catch_up: Callable[[UUID], Awaitable[int]],
     *,
+    catch_ups: CatchUps,
     patience_s: float | None = None,
 ) -> dict[UUID, int]:
     """Return the build to read in each of *namespaces* that has events, folded up to its last position.
@@ -230,13 +231,16 @@ async def live_builds(
             live[namespace_id] = build.build
         elif last:
             behind.append(namespace_id)
-    try:
-        async with asyncio.timeout(patience_s):
-            for first in range(0, len(behind), _AT_ONCE):
-                some = behind[first : first + _AT_ONCE]
-                live.update(zip(some, await asyncio.gather(*map(catch_up, some)), strict=True))
-    except TimeoutError:
-        raise IndexBehind from None
+
+    async def caught_up(progress: BuildProgress) -> dict[UUID, int]:
+        done: dict[UUID, int] = {}
+        for first in range(0, len(behind), _AT_ONCE):
+            some = behind[first : first + _AT_ONCE]
+            done.update(zip(some, await asyncio.gather(*map(catch_up, some)), strict=True))
+        return done
+
+    if behind:
+        live |= await catch_ups.join((projection.name, frozenset(behind)), caught_up, patience_s=patience_s)
     return live
 
 

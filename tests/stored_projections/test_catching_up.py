@@ -146,6 +146,7 @@ async def test_a_reader_who_may_not_wait_is_told_and_the_catch_up_goes_on(
                 break
             except IndexBehind:
                 refused += 1
+                await asyncio.sleep(0.02)
     assert refused
     assert len(listed) == SESSIONS
 
@@ -172,6 +173,7 @@ async def test_a_reader_of_many_namespaces_may_not_wait_for_all_of_them(
                 break
             except IndexBehind:
                 refused += 1
+                await asyncio.sleep(0.02)
     assert refused
     assert total == len(names)
     await services.close()
