@@ -33,6 +33,9 @@ class SyncMemoryLedger(Blocking, of=MemoryLedger, without=frozenset({"close"})):
 
     In a forked child it opens again automatically, with the same settings. If it was given a store, summarizer,
     embedder or handler, it raises `Unavailable` there: open one in each process.
+
+    An ``async`` handler or summarizer runs on the ledger's own event loop and cannot call this ledger; an ordinary
+    function can. When the program ends, a ledger that is still open is closed.
     """
 
     _personal = frozenset({"on", "set_summarizer"})
