@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeAlias, TypedDict, TypeVar, Unpack
 from uuid import UUID
@@ -86,7 +87,8 @@ class CommandHandler:
         self._store = store
         self._states = states
         self._clock = clock
-        self._locks: WeakValueDictionary[UUID, asyncio.Lock] = WeakValueDictionary()
+        self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
+        self._recent: deque[asyncio.Lock] = deque(maxlen=1_024)  # spares the next write the creation of its lock
         self._saving: set[asyncio.Task[None]] = set()
 
     async def write(
@@ -125,7 +127,8 @@ class CommandHandler:
             LedgerError: the commands were refused, or the store is unavailable.
         """
 
-        async def attempt(number: int) -> tuple[Written, T | None]:
+        # the quotes spare every call the evaluation
+        async def attempt(number: int) -> "tuple[Written, T | None]":
             before = None
             if not number and (state is not None or (commutes and expected_version is None)):
                 before = self._states.known(stream) or state  # a writer of this process may have been first
@@ -153,7 +156,9 @@ class CommandHandler:
             written = await self._append(stream, events, exact, actor, idempotency, decision.items_after)
             return written, None if written.replayed else decision.note
 
-        lock = self._locks.get(stream.stream_id) or self._locks.setdefault(stream.stream_id, asyncio.Lock())
+        key = stream.stream_id.int  # which hashes at once
+        lock = self._locks.get(key) or self._locks.setdefault(key, asyncio.Lock())
+        self._recent.append(lock)
         async with lock:
             return await (attempt(0) if expected_version is not None else until_uncontended(attempt))
 
