@@ -23,6 +23,7 @@ from projections import config
 
 L = TypeVar("L", bound=msgspec.Struct)
 
+FILE_CHANGED: Final = "the file changed while it was read; nothing was recorded, so try again"
 _EVENT_LINES: Final = msgspec.json.Decoder(EventLine)
 
 
@@ -83,7 +84,7 @@ def checked_before(lines: Iterable[bytes], contents: Contents) -> Iterator[Store
             found = _as_written(line) or _convert(_parse(line, number), EventLine, number)
             yield _stored(found, namespace_uuid, number)
     if digest.hexdigest() != contents.trailer.sha256:
-        raise ImportRefused("changed", "the file changed while it was read; nothing was recorded, so try again")
+        raise ImportRefused("changed", FILE_CHANGED)
 
 
 class ExportReader:

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from ledger.contention import until_uncontended
-from ledger.errors import SessionExists
+from ledger.errors import ImportRefused, SessionExists
 from ledger.event_encoding import append_request
 from ledger.events import Event, ImportedFrom
 from ledger.ids import Stream
@@ -21,6 +21,7 @@ from ledger.session.state import SessionState
 from ledger.states.loading import States
 from ledger.tokenizers import entry_event
 from ledger.transfer.importing import REQUEST_EVENTS, Imported, Rereadable
+from ledger.transfer.reader import FILE_CHANGED
 from projections.config import MemoryConfig
 
 _ATTEMPTS: Final = 5
@@ -61,6 +62,7 @@ class TranscriptImport:
         *progress* gets (conversations recorded, all conversations).
 
         Raises:
+            ImportRefused: a line cannot be read, or the file changed meanwhile.
             SessionExists: a session of that name starts with other entries.
             Unavailable: other writers kept changing the same sessions.
         """
@@ -72,8 +74,12 @@ class TranscriptImport:
 
             def requests() -> Iterator[AppendRequest]:
                 added.clear()  # a transaction that is repeated begins anew
-                for done, (conversation, target) in enumerate(zip(conversations, targets, strict=True)):
+                again = iter(conversations)
+                for done, target in enumerate(targets):
                     progress(done, len(targets))
+                    conversation = next(again, None)
+                    if conversation is None or conversation.session_id != target.stream.session_id:
+                        raise ImportRefused("changed", FILE_CHANGED)
                     if not target.complete:
                         yield from self._requests(conversation, target, added)
                 progress(len(targets), len(targets))

@@ -110,6 +110,15 @@ async def test_nothing_is_stored_of_a_transcript_with_a_bad_line(store: Store, n
             assert (await ledger.verify()).checked == 0
 
 
+async def test_a_transcript_that_changes_while_it_is_read_is_refused(ledger: MemoryLedger) -> None:
+    first = list(Reading(3, run)())
+    for later in (first[:2], [b'{"session_id": "x", "messages": [{"role": "user", "content": "0"}]}', *first[1:]]):
+        readings = iter([first, later])
+        with pytest.raises(ImportRefused, match="changed while it was read"):
+            await ledger.import_conversations(TranscriptFile(lambda readings=readings: next(readings), name="chat"))
+        assert await ledger.list_sessions() == []
+
+
 async def test_entries_of_a_new_session_are_counted_as_its_config_says() -> None:
     config = {"profile": "none", "tokenizer": "approximate"}
     async with MemoryLedger.open(namespace="counted", store=InMemoryStore(), config=config) as ledger:
