@@ -57,14 +57,16 @@ class PagesMissing(Exception):
 class Page:
     """Some entries in a row, at least one. Their content can be dropped and filled again; nothing else changes."""
 
-    __slots__ = ("_facts", "_measured", "entries", "size_b", "used")
+    __slots__ = ("_facts", "_measured", "entries", "readers", "size_b", "used")
 
     def __init__(self, entries: tuple[Entry, ...] | None, facts: Facts | None = None) -> None:
         self.entries = entries
         self._facts = facts
         self._measured: dict[Any, Any] = {}
-        #: For the owner of a cache of pages: the bytes counted for it, and whether it was read since it was asked last.
+        #: For a cache of pages: the bytes counted for it, the running reads that loaded it, and whether it was read
+        #: since the last look.
         self.size_b = 0
+        self.readers = 0
         self.used = True
 
     def owned(self) -> "Page":
@@ -210,7 +212,7 @@ class EntryPages:
         Raises:
             IndexError: the list is empty.
         """
-        return self[-1]
+        return self.tail[-1] if self.tail else self[-1]
 
     def append(self, entry: Entry) -> "EntryPages":
         """Return a list with *entry* at its end."""

@@ -10,7 +10,7 @@ from zlib import compress, decompress
 
 import msgspec
 
-_CHUNK: Final = 512
+_CHUNK: Final = 256
 _SIZES: Final = (("B", 1 << 8), ("H", 1 << 16), ("I", 1 << 32), ("Q", 1 << 64))
 _HEAD: Final = struct.Struct("<cQ")
 
@@ -51,7 +51,7 @@ class Versions(msgspec.Struct, frozen=True, array_like=True):
         Raises:
             IndexError: the list is empty.
         """
-        return self[len(self) - 1]
+        return self.tail[-1] if self.tail else self[len(self) - 1]
 
     def append(self, version: int) -> "Versions":
         """Return a list with *version* at its end."""
@@ -80,6 +80,9 @@ class Versions(msgspec.Struct, frozen=True, array_like=True):
             raise IndexError(index)
         chunk, place = divmod(self.skip + index, _CHUNK)
         return unpack(self.chunks[chunk])[place] if chunk < len(self.chunks) else self.tail[place]
+
+    def __bool__(self) -> bool:
+        return bool(self.tail or self.chunks)
 
     def __len__(self) -> int:
         return len(self.chunks) * _CHUNK + len(self.tail) - self.skip

@@ -84,7 +84,8 @@ class SessionState(msgspec.Struct, frozen=True):
 
     def shown_tokens(self) -> int:
         """Return the tokens of what the window strategy shows, without retrieved items."""
-        return WINDOWS[self.config.window.type].window(self.config.window, self, NO_HINTS).tokens
+        strategy = WINDOWS[self.config.window.type]
+        return strategy.tokens(self) if strategy.tokens else strategy.window(self.config.window, self, NO_HINTS).tokens
 
     def progress_of(self, key: str) -> Any:
         """Return what the strategy with *key* folded; None at first."""

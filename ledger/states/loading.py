@@ -7,7 +7,6 @@ cost does not grow with the session (design §2, §6).
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime
-from itertools import count
 from typing import Final, Generic, Protocol, TypeVar
 
 import msgspec
@@ -149,15 +148,19 @@ class States(Generic[S]):
 
     async def reading(self, stream: Stream, state: S, read: Callable[[], Awaitable[T]]) -> T:
         """Return the result of *read*, a read of *state*; it runs again when content that it needs was loaded."""
-        for attempt in count():
-            try:
-                result = await read()
-            except PagesMissing as missing:
-                await self._fill(stream, state, missing.pages, around=2**attempt - 1)
-            else:
-                self._contents.trim()
-                return result
-        raise AssertionError
+        loaded: list[Page] = []  # stays until the end, or reads that run at once would drop each other's content
+        around = 0
+        try:
+            while True:
+                try:
+                    return await read()
+                except PagesMissing as missing:
+                    loaded += await self._fill(stream, state, missing.pages, around=around)
+                    around = 2 * around + 1
+        finally:
+            for page in loaded:
+                page.readers -= 1
+            self._contents.trim()
 
     async def absence(self, stream: Stream, moment: datetime | None = None) -> NotFound:
         """Return the error for a version that *stream* does not have, or for a *moment* before its first event."""
@@ -232,8 +235,11 @@ class States(Generic[S]):
         except PagesMissing:
             return await self.view(stream, state, lambda: self._projection.evolve(state, event))
 
-    async def _fill(self, stream: Stream, state: S, missing: Sequence[Page], *, around: int) -> None:
-        """Load the content of the *missing* pages and, so that a long read needs few turns, of pages *around* them."""
+    async def _fill(self, stream: Stream, state: S, missing: Sequence[Page], *, around: int) -> list[Page]:
+        """Load the content of the *missing* pages and, so that a long read needs few turns, of pages *around* them.
+
+        Return the loaded pages, each with one reader more.
+        """
         pages = self._form.pages(state)
         wanted = {id(page): page for page in missing}
         for index in [at for at, page in enumerate(pages) if id(page) in wanted] if around else ():
@@ -243,7 +249,9 @@ class States(Generic[S]):
         events = {event.version: decode(event) for event in await self._store.events.read_versions(stream, needed)}
         for page in wanted.values():
             page.fill(events)
+            page.readers += 1
         self._contents.hold(wanted.values())
+        return list(wanted.values())
 
     def _keep(self, stream: Stream, state: S, snapshot_version: int) -> S:
         """Cache *state* unless a newer one came meanwhile; return the newest."""

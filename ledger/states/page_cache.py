@@ -29,10 +29,12 @@ class PageCache:
                 self._held.append(page)
 
     def trim(self) -> None:
-        """Drop content beyond the limit; no read may be running."""
-        while self._size_b > self._limit_b:
+        """Drop content beyond the limit, but not what a running read has loaded."""
+        for _ in range(2 * len(self._held)):
+            if self._size_b <= self._limit_b:
+                break
             page = self._held.popleft()
-            if page.used:  # read since the last look: it gets another turn
+            if page.used or page.readers:  # read since the last look: it gets another turn
                 page.used = False
                 self._held.append(page)
                 continue

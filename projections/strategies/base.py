@@ -201,11 +201,15 @@ class Trigger(msgspec.Struct, frozen=True):
 
 
 class WindowStrategy(msgspec.Struct, frozen=True):
-    """Chooses what the model is shown: ``window(config, state, hints) -> Window``."""
+    """Chooses what the model is shown: ``window(config, state, hints) -> Window``.
+
+    ``tokens(state)`` are those of the window without hints, if a strategy knows them without building it.
+    """
 
     type: str
     config: WindowConfigType
     window: Callable[[Any, StateView, Hints], Window]
+    tokens: Callable[[StateView], int] | None = None
 
 
 class ProgressFold(msgspec.Struct, frozen=True, kw_only=True):

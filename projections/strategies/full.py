@@ -18,7 +18,12 @@ def window(config: Full, state: StateView, hints: Hints) -> Window:
     """Return all live summaries and active entries in position order, a summary before an entry at the same place."""
     items: list[Summary | Entry] = [*state.summaries.live, *state.window.entries]
     items.sort(key=place)
-    return Window(tuple(items), state.window.tokens + state.summaries.tokens)
+    return Window(tuple(items), tokens(state))
+
+
+def tokens(state: StateView) -> int:
+    """Return the tokens of all live summaries and active entries."""
+    return state.window.tokens + state.summaries.tokens
 
 
 def place(item: Summary | Entry) -> tuple[int, int]:
@@ -26,4 +31,4 @@ def place(item: Summary | Entry) -> tuple[int, int]:
     return (item.first_version, 0) if isinstance(item, Summary) else (item.version, 1)
 
 
-STRATEGY = WindowStrategy("full", Full, window)
+STRATEGY = WindowStrategy("full", Full, window, tokens)

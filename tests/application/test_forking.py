@@ -23,6 +23,7 @@ from ledger.stores.in_memory import InMemoryStore
 from projections.entries import Entry
 from tests.application.conftest import SMALL, contents, talk
 from tests.support.ledgers import ledger_over
+from tests.support.small_pages import without_content
 
 
 async def lines_of(ledger: MemoryLedger, session: str) -> list[bytes]:
@@ -81,6 +82,7 @@ async def test_time_travel_in_a_fork_reaches_back_across_the_fork_point(
     anywhere: MemoryLedger, every: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loading, "EVERY_EVENTS", every)
+    without_content(monkeypatch)
     await anywhere.update_config("s", SMALL)
     await talk(anywhere, 9)
     parent = (await anywhere.get_state("s")).version

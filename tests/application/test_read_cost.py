@@ -1,17 +1,37 @@
 """A read costs what it returns: the same number of events with 2,000 entries as with 100. Source: design §6."""
 
-from collections.abc import Awaitable, Callable
-from typing import Final
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
 
 import pytest
 
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
+from ledger.states import snapshots
+from ledger.states.loading import States
+from ledger.states.snapshots import SESSIONS
 from ledger.stores.in_memory import InMemoryStore
+from projections.entries import Entry
+from projections.pages import EntryPages
 from tests.support.counting_store import CountingStore
 from tests.support.ledgers import ledger_over
 
 Read = Callable[[MemoryLedger], Awaitable[object]]
+
+#: A limit of each compaction that no session here reaches.
+LIMITS: Final[dict[str, dict[str, Any]]] = {
+    "token_threshold": {"max_entries": 100_000, "max_tokens": 10_000_000},
+    "summarization": {"model": "small", "max_tokens": 10_000_000},
+    "summarizer": {
+        "interaction_threshold_qty": 100_000,
+        "interaction_threshold_tokens": 10_000_000,
+        "on_tools_error_threshold": ["search"],
+        "input_tokens_threshold": 10_000_000,
+    },
+    "progressive": {"context_window": 100_000_000},
+}
 
 TAIL: Final = 10
 CONFIG: Final = {"max_entries": 5_000, "recent_window": 2, "min_entries_to_compress": 2, "tokenizer": "approximate"}
@@ -68,3 +88,105 @@ async def test_a_read_of_everything_is_counted() -> None:
     for read in (lambda ledger: ledger.get_history("s"), lambda ledger: ledger.get_events("s")):
         assert await cost(2_000, read) > 2_000
         assert 100 < await cost(100, read) < 200
+
+
+#: What costs the same whatever the window holds, with a config under which it ends early.
+BOUNDED: Final[dict[str, tuple[dict[str, Any], Read]]] = {
+    "the first entry added": ({"window": {"type": "full"}}, lambda ledger: ledger.add_user_message("s", "next")),
+    "an entry added under limits": (
+        {"compactions": [{"type": kind, **limits} for kind, limits in LIMITS.items()]},
+        lambda ledger: ledger.add_user_message("s", "next"),
+    ),
+    "the last items": ({"window": {"type": "rolling", "size": 21}}, lambda ledger: ledger.get_context("s")),
+    "the items before a version": (
+        {"window": {"type": "rolling", "size": 21}},
+        lambda ledger: ledger.get_context("s", version=1_190),
+    ),
+    "as much as fits": (
+        {"window": {"type": "max_tokens", "memory_max_tokens": 200}},
+        lambda ledger: ledger.get_context("s"),
+    ),
+    "the statistics": ({}, lambda ledger: ledger.get_stats("s")),
+    "the metrics": ({}, lambda ledger: ledger.get_metrics("s")),
+    "the row of the session": ({}, lambda ledger: ledger.list_sessions()),
+}
+
+
+async def bounded_cost(entries: int, config: dict[str, Any], read: Read) -> int:
+    """Return how many events *read* reads of a session with so many active entries, in a process that is new."""
+    store = CountingStore(InMemoryStore())
+    config = {"tokenizer": "approximate", "window": {"type": "full"}, "compactions": [], **config}
+    writer = ledger_over(store, config=config)
+    for first in range(0, entries, 200):
+        drafts = [{"role": ("user", "assistant")[at % 2], "content": f"entry {at}"} for at in range(first, first + 200)]
+        await writer.add_entries("s", drafts)
+        await writer._handle.services.commands.settle()
+    reader = ledger_over(store, config=config)
+    store.reset()
+    await read(reader)
+    await reader._handle.services.commands.settle()
+    return store.events_read
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+async def test_what_ends_early_costs_no_more_in_a_long_session_than_in_a_short_one(name: str) -> None:
+    short, long = [await bounded_cost(entries, *BOUNDED[name]) for entries in (1_600, 6_400)]
+    assert long == short < 300
+
+
+async def test_a_read_of_every_active_entry_is_counted() -> None:
+    """Negative control."""
+    assert await bounded_cost(1_600, {}, lambda ledger: ledger.get_context("s")) >= 1_600
+
+
+async def test_all_sessions_together_hold_little_content() -> None:
+    store = InMemoryStore()
+    ledger = ledger_over(store, config={"tokenizer": "approximate", "compactions": []})
+    states = States(store, SESSIONS, content_b=100_000)
+    streams = [Stream.of("default", f"s{number}") for number in range(5)]
+    for stream in streams:
+        drafts = [{"role": "user", "content": f"{number} " + "x" * 300} for number in range(500)]
+        await ledger.add_entries(stream.session_id, drafts)
+    for stream in streams * 2:
+        state = await states.newest(stream)
+        assert len(await states.view(stream, state, lambda state=state: list(state.window.entries))) == 500  # type: ignore[misc]
+        assert len((await states.current(stream)).window.entries[:]) == 500
+    held = [state.window.entries for stream in streams if (state := states.known(stream))]
+    assert sum(len(entry.content) for entry in present(held)) <= 100_000
+    assert len(present(held)) < 300
+
+
+def present(lists: Sequence[EntryPages]) -> list[Entry]:
+    return [entry for entries in lists for page in entries.pages for entry in page.entries or ()]
+
+
+async def test_a_snapshot_of_a_long_session_is_small() -> None:
+    store = InMemoryStore()
+    rolling = {"window": {"type": "rolling"}, "compactions": [], "tokenizer": "approximate"}
+    writer = ledger_over(store, config=rolling)
+    for first in range(0, 10_000, 500):
+        roles = random.choices(["user", "assistant", "system"], [9, 9, 0.1], k=500)
+        await writer.add_entries("s", [{"role": role, "content": f"{first} text"} for role in roles])
+        await writer.get_context("s", record=True)
+    stream = Stream.of("default", "s")
+    state = await writer._handle.services.states.newest(stream)
+    assert len(snapshots.dehydrate(state)) < 15_000
+
+
+async def test_reads_at_once_do_not_drop_what_the_others_loaded() -> None:
+    """Each would wait for the others for ever if no content fits into memory."""
+    store = InMemoryStore()
+    ledger = ledger_over(store, config={"tokenizer": "approximate", "compactions": []})
+    await ledger.add_entries("s", [{"role": "user", "content": f"{number}"} for number in range(500)])
+    states, stream = States(store, SESSIONS, content_b=0), Stream.of("default", "s")
+    state = await states.newest(stream)
+
+    async def halves() -> int:
+        first = state.window.entries[:250]
+        await asyncio.sleep(0)
+        return len(first) + len(state.window.entries[250:])
+
+    async with asyncio.timeout(20):
+        for _ in range(20):
+            assert await asyncio.gather(*(states.reading(stream, state, halves) for _ in range(5))) == [500] * 5
+    assert not present([state.window.entries])[len(state.window.entries.tail) :]

@@ -21,6 +21,7 @@ from ledger.states import loading, snapshots
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
 from tests.support.databases import Server
+from tests.support.small_pages import without_content
 from tests.support.twins import SESSION_ID, START, Twin, check_folds, check_twins
 
 pytestmark = pytest.mark.postgres
@@ -161,8 +162,9 @@ async def remove(ledger: MemoryLedger, place: int) -> int:
 
 @pytest.fixture
 def machine(server: Server, shared_database: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Twins]]:
-    """The machine, on one event loop with one PostgreSQL store, and with snapshots every few events."""
+    """The machine, on one event loop with one PostgreSQL store; it snapshots often and holds no content in memory."""
     monkeypatch.setattr(loading, "EVERY_EVENTS", 4)
+    without_content(monkeypatch)
     with asyncio.Runner() as runner:
         store = runner.run(PostgresStore.open(server.target(shared_database)))
         yield type("Machine", (Twins,), {"runner": runner, "postgres": store})

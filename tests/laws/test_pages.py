@@ -31,6 +31,7 @@ from projections.window import ActiveEntries
 from tests.support import histories
 from tests.support.driver import Driven
 from tests.support.notation import entry
+from tests.support.small_pages import small_pages
 
 T = TypeVar("T")
 
@@ -43,8 +44,7 @@ CONFIGS = [config.load(settings) for settings in ALL]
 @pytest.fixture(autouse=True)
 def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages of a few entries, so that short histories have many."""
-    monkeypatch.setattr(pages, "SMALL", 2)
-    monkeypatch.setattr(pages, "YOUNG", 3)
+    small_pages(monkeypatch)
     monkeypatch.setattr(interactions, "_FIRST_TAKEN", 1)
 
 
@@ -68,6 +68,8 @@ def step(dice: random.Random, active: list[Entry], write_id: str, number: int) -
         return entry(item, number, write_id=write_id, tokens=dice.randrange(60), **by_name)
     chosen = dice.choice(active)
     if kind == "edit":
+        again = [item for item in active if item.edited_version]
+        chosen = dice.choice(again) if again and dice.random() < 0.5 else chosen
         return EntryEdited(
             write_id=write_id,
             entry_id=chosen.entry_id,
