@@ -8,7 +8,7 @@ from bench.rows import Figures
 from bench.setting import TOKENIZER, Setting, fresh_namespace, ledger_over, plain_rows, plain_session, request
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
-from ledger.session.state import SESSION
+from ledger.session.runs import SESSION_IN_RUNS
 
 _SESSIONS: Final = 200
 _CONFIGS: Final[dict[str, dict[str, Any]]] = {
@@ -31,7 +31,7 @@ async def replay(setting: Setting) -> Figures:
 
         async def ours() -> None:
             for name in names:
-                state = await ledger.fold(name, SESSION)
+                state = await ledger.fold(name, SESSION_IN_RUNS)
                 assert len(state.window.entries) == length
 
         async def peer() -> None:

@@ -104,8 +104,7 @@ class States(Generic[S]):
         state = cached.state if cached else self._projection.initial
         if not events or events[0].version != state.version + 1:
             return await self.newest(stream)
-        for event in events:
-            state = await self._evolve(stream, state, event)
+        state = await self._fold(stream, state, events)
         return self._keep(stream, state, cached.snapshot_version if cached else 0)
 
     async def at(self, stream: Stream, *, version: int | None = None, moment: datetime | None = None) -> S:
@@ -219,21 +218,21 @@ class States(Generic[S]):
     async def _catch_up(self, stream: Stream, state: S, until: int | None) -> S:
         while until is None or state.version < until:
             page = await self._store.events.read_stream(stream, after=state.version, until=until, limit=_PAGE)
-            for stored in page:
-                if stored.version != state.version + 1:
-                    raise LogCorrupted(f"version {state.version + 1} is missing; run `memory-ledger verify`")
-                state = await self._evolve(stream, state, decode(stored))
+            for version, stored in enumerate(page, start=state.version + 1):
+                if stored.version != version:
+                    raise LogCorrupted(f"version {version} is missing; run `memory-ledger verify`")
+            state = await self._fold(stream, state, [decode(stored) for stored in page])
             if len(page) < _PAGE:
                 break
             self._contents.hold(self._form.pages(state))
             self._contents.trim()
         return state
 
-    async def _evolve(self, stream: Stream, state: S, event: RecordedEvent) -> S:
+    async def _fold(self, stream: Stream, state: S, events: Sequence[RecordedEvent]) -> S:
         try:
-            return self._projection.evolve(state, event)
+            return self._projection.fold(events, state)
         except PagesMissing:
-            return await self.view(stream, state, lambda: self._projection.evolve(state, event))
+            return await self.view(stream, state, lambda: self._projection.fold(events, state))
 
     async def _fill(self, stream: Stream, state: S, missing: Sequence[Page], *, around: int) -> list[Page]:
         """Load the content of the *missing* pages and, so that a long read needs few turns, of pages *around* them.

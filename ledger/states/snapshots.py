@@ -25,7 +25,8 @@ from ledger.events import (
     RecordedEvent,
     ToolStatus,
 )
-from ledger.session.state import SESSION, SessionState
+from ledger.session.runs import SESSION_IN_RUNS
+from ledger.session.state import SessionState
 from ledger.states.loading import SnapshotForm
 from projections import config, ranges, window
 from projections.compactions import Compactions, Failures, InFlight
@@ -235,5 +236,5 @@ def _progress(loaded: config.MemoryConfig, key: str, raw: msgspec.Raw) -> Any:
 
 #: The snapshots of sessions.
 SESSIONS: Final = SnapshotForm(
-    SESSION, dump=dehydrate, load=load, pages=lambda state: state.window.entries.pages, whole=_whole
+    SESSION_IN_RUNS, dump=dehydrate, load=load, pages=lambda state: state.window.entries.pages, whole=_whole
 )

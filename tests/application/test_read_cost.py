@@ -108,7 +108,7 @@ BOUNDED: Final[dict[str, tuple[dict[str, Any], Read]]] = {
     ),
     "the statistics": ({}, lambda ledger: ledger.get_stats("s")),
     "the metrics": ({}, lambda ledger: ledger.get_metrics("s")),
-    "the row of the session": ({}, lambda ledger: ledger.list_sessions()),
+    "the row of the session, listed before": ({}, lambda ledger: ledger.list_sessions()),
 }
 
 
@@ -121,6 +121,8 @@ async def bounded_cost(entries: int, config: dict[str, Any], read: Read) -> int:
         drafts = [{"role": ("user", "assistant")[at % 2], "content": f"entry {at}"} for at in range(first, first + 200)]
         await writer.add_entries("s", drafts)
         await writer._handle.services.commands.settle()
+    await writer.list_sessions()  # the first listing of all reads the log once
+    await writer.add_user_message("s", "newest")
     reader = ledger_over(store, config=config)
     store.reset()
     await read(reader)
