@@ -1,6 +1,6 @@
 """Long-term memories on each store, and a clock that is set by hand."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -9,6 +9,7 @@ import pytest
 from ledger.clock import SystemClock
 from ledger.long_term_memory import LongTermMemory
 from ledger.ports import Store
+from tests.support.routable_sql import watched
 
 START = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -52,3 +53,10 @@ def over(store: Store, namespace: str) -> Callable[..., LongTermMemory]:
         return LongTermMemory(store, namespaces=names, default_namespace=names[0], **options)  # type: ignore[arg-type]
 
     return created
+
+
+@pytest.fixture(autouse=True)
+def _statements_can_be_routed() -> Iterator[None]:
+    """Let a test fail that sends a statement for which nobody could tell the server of its namespace (trust D-14)."""
+    with watched():
+        yield

@@ -6,25 +6,30 @@ They are checked on text: a rule that a parser would need to understand is writt
 import ast
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+from unittest.mock import patch
+
+import psycopg
 
 from ledger.stores.postgres.revisions import migrations_dir
 
 _MIGRATIONS: Final = migrations_dir() / "sql"
 _PACKAGE: Final = Path(__file__).parents[2] / "ledger"
 #: A parameter: of the driver, of SQLAlchemy, of a function of ours.
-_PARAMETER: Final = r"(CAST\()?(%\(\w+\)s|%s|\$\d+|:\w+|p_namespace_id\b|p_namespaces\b)"
+_PARAMETER: Final = r"(CAST\()?(NULL\)|%\(\w+\)s|%s|\$\d+|:\w+|p_namespace_id\b|p_namespaces\b)"
 _VOLATILE: Final = re.compile(r"\b(clock_timestamp|gen_random_uuid|nextval|random|set_config|timeofday|uuidv7)\(")
-_TABLE: Final = (
-    r"(?:ONLY\s+)?(?:ledger\.)?(\w+)(?:\s+(?:AS\s+)?(?!(?:WHERE|SET|ON|JOIN|ORDER|FOR|USING|AS|LIMIT)\b)(\w+))?"
-)
+_KEYWORD: Final = "AS|CROSS|FOR|FULL|GROUP|INNER|JOIN|LEFT|LIMIT|ON|ORDER|RIGHT|SET|UNION|USING|WHERE"
+_TABLE: Final = rf"(?:ONLY\s+)?(?:ledger\.)?(\w+)(?:\s+(?:AS\s+)?(?!(?:{_KEYWORD})\b)(\w+))?"
 _REFERENCE: Final = re.compile(rf"(?:\b(?:FROM|JOIN|UPDATE|USING)\s+|(?<=,)\s*(?=ledger\.)){_TABLE}")
 _INSERT: Final = re.compile(r"\bINSERT INTO\s+(?:ledger\.)?(\w+)(?:\s+(?:AS\s+)?\w+)?\s*\(([^)]*)\)")
 _QUERY: Final = re.compile(r"^\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b")
 _UPDATE: Final = re.compile(r"(?<!FOR )(?<!DO )\bUPDATE\s")
 
 
+@cache
 def tables() -> set[str]:
     """Return the tables whose rows belong to a namespace."""
     made = re.findall(
@@ -85,6 +90,23 @@ def breaches(statement: str, names: set[str]) -> list[str]:
     if any(_VOLATILE.search(case) for case in re.findall(r"\bCASE\b.*?\bEND\b", statement)):
         found.append("a volatile function in CASE")
     return found
+
+
+@contextmanager
+def watched() -> Iterator[None]:
+    """Refuse, at the end, the statements that were sent meanwhile and break a rule."""
+    execute = psycopg.AsyncCursor.execute
+    sent: set[str] = set()
+
+    async def watching(cursor: Any, query: Any, *values: Any, **options: Any) -> Any:
+        sent.add(" ".join(str(query).split()))
+        return await execute(cursor, query, *values, **options)
+
+    with patch.object(psycopg.AsyncCursor, "execute", watching):
+        yield
+    names = tables()
+    found = {statement: breaches(statement, names) for statement in sent if "namespace_ids()" not in statement}
+    assert {statement: wrong for statement, wrong in found.items() if wrong} == {}
 
 
 def _filtered(statement: str, table: str, alias: str) -> bool:

@@ -40,7 +40,6 @@ _COLUMNS: Final = (
     LAST_ACCESSED.label("last_accessed"),
     sa.func.coalesce(_ACCESS.c.access_count, 0).label("access_count"),
 )
-_WITH_ACCESSES: Final = tables.records.outerjoin(_ACCESS, sa.and_(*(_ACCESS.c[name] == _ROW[name] for name in _KEY)))
 
 
 class RecordReader:
@@ -64,7 +63,9 @@ class RecordReader:
         holding = sa.select(streams.namespace_id).where(
             streams.session_id == RECORDS, streams.namespace_id.in_(namespace_ids)
         )
-        wanted = sa.select(namespaces.namespace_id, namespaces.namespace).where(namespaces.namespace_id.in_(holding))
+        wanted = sa.select(namespaces.namespace_id, namespaces.namespace).where(
+            namespaces.namespace_id.in_(namespace_ids), namespaces.namespace_id.in_(holding)
+        )
         async with self._pool.transaction(*namespace_ids) as connection:
             return {row[0]: row[1] for row in await connection.execute(wanted)}
 
@@ -76,7 +77,7 @@ class RecordReader:
             either.append(sa.and_(_ROW.live, _ROW.identity.in_(wanted.identities)))
         if not either:
             return []
-        found = sa.select(*_COLUMNS).select_from(_WITH_ACCESSES).where(_in(builds), sa.or_(*either))
+        found = sa.select(*_COLUMNS).select_from(_with_accesses(builds)).where(_in(builds), sa.or_(*either))
         if wanted.streams is not None:
             found = found.where(_ROW.stream_id.in_(wanted.streams))
         return await self._stored(builds, found.order_by(_ROW.namespace_id, _ROW.stream_id, _ID))
@@ -88,17 +89,17 @@ class RecordReader:
         same = (_ROW.namespace_id, _ROW.stream_id, _ROW.identity)
         own = (_ROW.created_at, _ID.label("own_id"), sa.func.count().over(partition_by=same).label("times"))
         # counted in one pass: a self-join of a table that was just filled is planned as a nested loop
-        counted = sa.select(*_COLUMNS, *own).select_from(_WITH_ACCESSES).where(*scope).subquery()
+        counted = sa.select(*_COLUMNS, *own).select_from(_with_accesses(builds)).where(*scope).subquery()
         order = (counted.c.namespace_id, counted.c.stream_id, counted.c.created_at, counted.c.own_id.collate("C"))
         return await self._stored(builds, sa.select(counted).where(counted.c.times > 1).order_by(*order))
 
     async def to_embed(self, builds: RecordBuilds, model: str, *, limit: int) -> list[StoredRecord]:
-        there = sa.exists().where(*_its_meaning(model))
-        found = sa.select(*_COLUMNS).select_from(_WITH_ACCESSES).where(_in(builds), _ROW.live, ~there)
+        there = sa.exists().where(*_its_meaning(builds, model))
+        found = sa.select(*_COLUMNS).select_from(_with_accesses(builds)).where(_in(builds), _ROW.live, ~there)
         return await self._stored(builds, found.order_by(_ROW.created_at, _ID, _ROW.stream_id).limit(limit))
 
     async def search(self, builds: RecordBuilds, query: RecordQuery) -> RecordHitPage:
-        source, score = (_WITH_ACCESSES, None) if query.text is None else _scored(builds, query)
+        source, score = (_with_accesses(builds), None) if query.text is None else _scored(builds, query)
         shown = sa.null() if score is None else score
         found = (
             sa.select(*_COLUMNS, shown.label("score"), sa.func.count().over().label("total"))
@@ -145,10 +146,21 @@ def _in(builds: RecordBuilds) -> sa.ColumnElement[bool]:
     return sa.tuple_(_ROW.namespace_id, _ROW.projection_version).in_(list(builds.items()))
 
 
-def _its_meaning(model: str) -> list[sa.ColumnElement[bool]]:
+def _with_accesses(builds: RecordBuilds) -> sa.Join:
+    """Return the records joined with their accesses; each table has the namespaces as parameters (trust D-14)."""
+    same = [_ACCESS.c[name] == _ROW[name] for name in _KEY]
+    return tables.records.outerjoin(_ACCESS, sa.and_(*same, _ACCESS.c.namespace_id.in_(list(builds))))
+
+
+def _its_meaning(builds: RecordBuilds, model: str) -> list[sa.ColumnElement[bool]]:
     """Return the conditions that join a record with the embedding of its current text."""
     same = [_MEANING.c[name] == _ROW[name] for name in _KEY]
-    return [*same, _MEANING.c.model == model, _MEANING.c.text_digest == _ROW.text_digest]
+    return [
+        *same,
+        _MEANING.c.namespace_id.in_(list(builds)),
+        _MEANING.c.model == model,
+        _MEANING.c.text_digest == _ROW.text_digest,
+    ]
 
 
 def _scored(builds: RecordBuilds, query: RecordQuery) -> tuple[sa.FromClause, sa.ColumnElement[Any]]:
@@ -161,13 +173,14 @@ def _scored(builds: RecordBuilds, query: RecordQuery) -> tuple[sa.FromClause, sa
         text,
         MOST_WORDS,
     ).table_valued(*(sa.column(name) for name in _KEY), sa.column("score", sa.Double), name="words")
+    with_accesses = _with_accesses(builds)
     its_words = sa.and_(*(words.c[name] == _ROW[name] for name in _KEY))
     if query.vector is None or query.mode == "keyword":
-        return _WITH_ACCESSES.join(words, its_words), words.c.score
-    meaning = _similarity(query.vector)
+        return with_accesses.join(words, its_words), words.c.score
+    meant, meaning = sa.and_(*_its_meaning(builds, query.model)), _similarity(query.vector)
     if query.mode == "semantic":
-        return _WITH_ACCESSES.join(_MEANING, sa.and_(*_its_meaning(query.model))), meaning
-    both = _WITH_ACCESSES.outerjoin(words, its_words).outerjoin(_MEANING, sa.and_(*_its_meaning(query.model)))
+        return with_accesses.join(_MEANING, meant), meaning
+    both = with_accesses.outerjoin(words, its_words).outerjoin(_MEANING, meant)
     found = sa.or_(words.c.record_id.is_not(None), meaning.is_not(None))
     mixed = query.alpha * sa.func.coalesce(meaning, 0.0) + (1 - query.alpha) * sa.func.coalesce(words.c.score, 0.0)
     return both, sa.case((found, mixed))
