@@ -175,20 +175,38 @@ async def test_a_snapshot_of_a_long_session_is_small() -> None:
     assert len(snapshots.dehydrate(state)) < 15_000
 
 
+class SlowStore(CountingStore):
+    """A store whose answers take a moment."""
+
+    async def intercept(self, *args: Any, **options: Any) -> Any:
+        found = await super().intercept(*args, **options)
+        await asyncio.sleep(random.random() / 1_000)
+        return found
+
+
 async def test_reads_at_once_do_not_drop_what_the_others_loaded() -> None:
     """Each would wait for the others for ever if no content fits into memory."""
     store = InMemoryStore()
     ledger = ledger_over(store, config={"tokenizer": "approximate", "compactions": []})
     await ledger.add_entries("s", [{"role": "user", "content": f"{number}"} for number in range(500)])
-    states, stream = States(store, SESSIONS, content_b=0), Stream.of("default", "s")
+    states, stream = States(SlowStore(store), SESSIONS, content_b=0), Stream.of("default", "s")
     state = await states.newest(stream)
 
-    async def halves() -> int:
-        first = state.window.entries[:250]
-        await asyncio.sleep(0)
-        return len(first) + len(state.window.entries[250:])
+    async def in_parts() -> int:
+        read = 0
+        for first in range(0, 500, 50):
+            read += len(state.window.entries[first : first + 50])
+            await asyncio.sleep(random.random() / 1_000)
+        return read
 
+    async def others() -> None:
+        while True:
+            await states.view(stream, state, lambda: state.window.entries[0])
+            await asyncio.sleep(0)
+
+    busy = asyncio.create_task(others())
     async with asyncio.timeout(20):
-        for _ in range(20):
-            assert await asyncio.gather(*(states.reading(stream, state, halves) for _ in range(5))) == [500] * 5
+        assert await asyncio.gather(*(states.reading(stream, state, in_parts) for _ in range(3))) == [500] * 3
+    busy.cancel()
+    await asyncio.gather(busy, return_exceptions=True)
     assert not present([state.window.entries])[len(state.window.entries.tail) :]
