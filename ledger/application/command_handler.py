@@ -127,7 +127,7 @@ class CommandHandler:
             LedgerError: the commands were refused, or the store is unavailable.
         """
 
-        # the quotes spare every call the evaluation
+        # quoted, or each write would evaluate it
         async def attempt(number: int) -> "tuple[Written, T | None]":
             before = None
             if not number and (state is not None or (commutes and expected_version is None)):
