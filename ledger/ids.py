@@ -32,10 +32,15 @@ def namespace_id(namespace: str) -> UUID:
 
 
 @lru_cache(maxsize=4_096)
+def stream_id(namespace: UUID, user_id: str, session_id: str) -> UUID:
+    """Return the id of a session's stream. Source: trust R-1."""
+    return uuid5(namespace, f"{user_id}{_UNIT_SEPARATOR}{session_id}")
+
+
+@lru_cache(maxsize=4_096)
 def _stream(namespace: str, user_id: str, session_id: str) -> Stream:
     own = namespace_id(namespace)
-    # trust R-1
-    return Stream(namespace, user_id, session_id, own, uuid5(own, f"{user_id}{_UNIT_SEPARATOR}{session_id}"))
+    return Stream(namespace, user_id, session_id, own, stream_id(own, user_id, session_id))
 
 
 def request_id(stream: UUID, actor: str, idempotency_key: str) -> UUID:

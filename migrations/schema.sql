@@ -150,6 +150,8 @@ BEGIN
             CASE
                 WHEN s.closed THEN 'LG002'
                 WHEN s.user_id <> u.user_id OR s.session_id <> u.session_id THEN 'LG006'
+                WHEN s.stream_id IS NULL
+                    AND name_uuid(p_namespace_id, u.user_id || chr(31) || u.session_id) <> u.stream_id THEN 'LG006'
             END AS refusal
         FROM unnest(h_stream_id, h_user_id, h_session_id) WITH ORDINALITY AS u (stream_id, user_id, session_id, head)
         LEFT JOIN streams s ON s.namespace_id = p_namespace_id AND s.stream_id = u.stream_id
@@ -500,6 +502,7 @@ BEGIN
     IF v_is_new THEN
         v_version := 0;
         v_previous := c_zero;
+        v_is_unusual := name_uuid(p_namespace_id, p_user_id || chr(31) || p_session_id) <> p_stream_id;
     END IF;
     v_is_unusual := v_is_unusual IS TRUE OR p_expected <> v_version AND p_expected >= 0;
     IF p_request_id IS NOT NULL AND v_is_unusual IS NOT TRUE THEN
@@ -601,14 +604,13 @@ CREATE FUNCTION ledger.create_namespace(p_namespace_id uuid, p_namespace text) R
 DECLARE
     v_ledger_id uuid;
 BEGIN
+    IF p_namespace_id IS DISTINCT FROM name_uuid('6ba7b811-9dad-11d1-80b4-00c04fd430c8', 'mledger:' || p_namespace) THEN
+        RAISE EXCEPTION 'the namespace id belongs to another name' USING ERRCODE = 'LG006';
+    END IF;
     PERFORM set_config('ledger.namespace', p_namespace_id::text, true);
     INSERT INTO ledger.namespaces (namespace_id, namespace) VALUES (p_namespace_id, p_namespace)
         ON CONFLICT (namespace_id) DO NOTHING;
-    SELECT n.ledger_id INTO v_ledger_id FROM ledger.namespaces n
-        WHERE n.namespace_id = p_namespace_id AND n.namespace = p_namespace;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'the namespace id belongs to another name' USING ERRCODE = 'LG006';
-    END IF;
+    SELECT n.ledger_id INTO v_ledger_id FROM ledger.namespaces n WHERE n.namespace_id = p_namespace_id;
     RETURN v_ledger_id;
 END
 $$;
@@ -736,6 +738,75 @@ $$;
 
 
 ALTER FUNCTION ledger.item_known(p_namespace_id uuid, p_stream_id uuid, p_item_id text, p_after bigint) OWNER TO ledger_owner;
+
+--
+-- Name: name_uuid(uuid, text); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE FUNCTION ledger.name_uuid(p_space uuid, p_name text) RETURNS uuid
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'ledger', 'pg_temp'
+    AS $$
+DECLARE
+    c_mask CONSTANT bigint := 4294967295;
+    v_bytes bytea := uuid_send(p_space) || convert_to(p_name, 'UTF8');
+    v_length bigint := octet_length(v_bytes);
+    v_state bigint[] := '{1732584193,4023233417,2562383102,271733878,3285377520}';
+    w bigint[];
+    a bigint;
+    b bigint;
+    c bigint;
+    d bigint;
+    e bigint;
+    x bigint;
+BEGIN
+    v_bytes := v_bytes || '\x80'::bytea || decode(repeat('00', ((119 - v_length % 64) % 64)::integer), 'hex')
+        || int8send(v_length * 8);
+    FOR block IN 0 .. octet_length(v_bytes) / 64 - 1 LOOP
+        FOR t IN 0 .. 15 LOOP
+            w[t] := ('x' || encode(substr(v_bytes, block * 64 + t * 4 + 1, 4), 'hex'))::bit(32)::bigint;
+        END LOOP;
+        FOR t IN 16 .. 79 LOOP
+            x := w[t - 3] # w[t - 8] # w[t - 14] # w[t - 16];
+            w[t] := ((x << 1) | (x >> 31)) & c_mask;
+        END LOOP;
+        a := v_state[1];
+        b := v_state[2];
+        c := v_state[3];
+        d := v_state[4];
+        e := v_state[5];
+        FOR t IN 0 .. 79 LOOP
+            IF t < 20 THEN
+                x := ((b & c) | ((~b) & d)) + 1518500249;
+            ELSIF t < 40 THEN
+                x := (b # c # d) + 1859775393;
+            ELSIF t < 60 THEN
+                x := ((b & c) | (b & d) | (c & d)) + 2400959708;
+            ELSE
+                x := (b # c # d) + 3395469782;
+            END IF;
+            x := ((((a << 5) | (a >> 27)) & c_mask) + x + e + w[t]) & c_mask;
+            e := d;
+            d := c;
+            c := ((b << 30) | (b >> 2)) & c_mask;
+            b := a;
+            a := x;
+        END LOOP;
+        v_state := ARRAY[
+            (v_state[1] + a) & c_mask, (v_state[2] + b) & c_mask, (v_state[3] + c) & c_mask,
+            (v_state[4] + d) & c_mask, (v_state[5] + e) & c_mask
+        ];
+    END LOOP;
+    RETURN encode( -- of the first 16 bytes, with version and variant
+        int8send((v_state[1] << 32) | (v_state[2] & 4294905855) | 20480)
+        || int8send((((v_state[3] & 1073741823) | 2147483648) << 32) | v_state[4]),
+        'hex'
+    )::uuid;
+END
+$$;
+
+
+ALTER FUNCTION ledger.name_uuid(p_space uuid, p_name text) OWNER TO ledger_owner;
 
 --
 -- Name: namespace_ids(); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
@@ -2142,6 +2213,13 @@ REVOKE ALL ON FUNCTION ledger.fork_point(p_namespace_id uuid, p_stream_id uuid, 
 --
 
 REVOKE ALL ON FUNCTION ledger.item_known(p_namespace_id uuid, p_stream_id uuid, p_item_id text, p_after bigint) FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION name_uuid(p_space uuid, p_name text); Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+REVOKE ALL ON FUNCTION ledger.name_uuid(p_space uuid, p_name text) FROM PUBLIC;
 
 
 --

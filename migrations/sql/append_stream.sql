@@ -82,6 +82,7 @@ BEGIN
     IF v_is_new THEN
         v_version := 0;
         v_previous := c_zero;
+        v_is_unusual := name_uuid(p_namespace_id, p_user_id || chr(31) || p_session_id) <> p_stream_id;
     END IF;
     v_is_unusual := v_is_unusual IS TRUE OR p_expected <> v_version AND p_expected >= 0;
     IF p_request_id IS NOT NULL AND v_is_unusual IS NOT TRUE THEN

@@ -18,6 +18,7 @@ OBJECTS = (
     "append_requests",
     "events_readable",
     "find_items",
+    "name_uuid",
     "create_namespace",
     "namespace_ids",
     "prune_requests",

@@ -161,6 +161,16 @@ async def test_a_stream_id_keeps_the_names_of_its_first_event(store: Store, stre
     assert len(await store.events.read_stream(stream)) == 1
 
 
+async def test_a_new_stream_has_the_id_of_its_names(store: Store, stream: Stream, other: Stream) -> None:
+    await append(store, other, an_event())
+    forged = Stream(stream.namespace, "somebody", "else", stream.namespace_id, stream.stream_id)
+    for events in (some_events(1), some_events(20)):
+        with pytest.raises(StreamNameMismatch):
+            await append(store, forged, *events)
+    assert await store.events.head(stream) == (0, ZERO_HASH)
+    assert len(await store.events.read_namespace(stream.namespace_id)) == 1
+
+
 async def test_namespaces_do_not_see_each_other(store: Store, stream: Stream) -> None:
     elsewhere = Stream.of(f"{stream.namespace}-2", stream.session_id, stream.user_id)
     await append(store, stream, *some_events(2))

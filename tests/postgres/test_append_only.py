@@ -61,6 +61,7 @@ ATTACKS = {
     "grant": "GRANT ledger_owner TO ledger_app",
     "append_checked": "null call",
     "item_known": "null call",
+    "name_uuid": "null call",
     "fork_point": "null call",
     "fork": "UPDATE ledger.streams SET parent_id = NULL, parent_version = NULL",
     "restore_events": "null call",

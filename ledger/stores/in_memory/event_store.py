@@ -16,7 +16,7 @@ from ledger.errors import (
     VersionNotFound,
 )
 from ledger.events import Ranges, StoredEvent, to_microseconds
-from ledger.ids import Stream
+from ledger.ids import Stream, stream_id
 from ledger.limits import EVENTS_PER_APPEND
 from ledger.ports import Appended, AppendRequest, Clock, EarlierRequest, NamespaceInfo, Receipt, StreamHead, StreamWrite
 from ledger.ports.event_store import SessionLocation
@@ -85,8 +85,8 @@ class InMemoryEventStore:
         return appended
 
     def _refusal(self, namespace: StoredNamespace, write: StreamWrite) -> LedgerError | None:
-        named = namespace.names.get(write.stream.stream_id, write.stream)
-        if (named.user_id, named.session_id) != (write.stream.user_id, write.stream.session_id):
+        stream = write.stream
+        if stream.stream_id != stream_id(stream.namespace_id, stream.user_id, stream.session_id):
             return StreamNameMismatch()
         current = len(namespace.history(write.stream.stream_id))
         expected = 0 if write.forked_from else write.expected_version

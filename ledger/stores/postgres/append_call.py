@@ -1,9 +1,9 @@
-"""The call of ``ledger.append``: requests to parameters, rows to answers.
+"""The calls of ``ledger.append`` and ``append_stream``: requests to parameters, rows to answers.
 
-It uses the driver's connection directly (design §5): one prepared statement, binary parameters, one round trip. A
-connection that must not prepare statements sends the text each time. The statement has guards (trust D-8, D-9,
-D-11): if the connection no longer has the role it was opened with, or does not commit synchronously, the namespace
-is null and the function refuses.
+It uses the driver's connection directly (design §5): a prepared statement, binary parameters, one round trip. A
+connection that must not prepare statements sends the text each time. The functions have guards (trust D-8, D-9,
+D-11): they are sent the role that the connection was opened with, and refuse if it has another one now, or if it does
+not commit synchronously.
 """
 
 import struct
