@@ -18,7 +18,7 @@ import msgspec
 from ledger.events import Ranges
 from projections import ranges
 from projections.entries import Entry
-from projections.pages import EntryPages
+from projections.entry_pages import EntryPages
 from projections.tool_pairs import orphans
 from projections.usage import fitting
 

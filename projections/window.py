@@ -19,7 +19,7 @@ from ledger.events import (
 )
 from projections import ranges
 from projections.entries import Entry, added, edited
-from projections.pages import EntryPages
+from projections.entry_pages import EntryPages
 from projections.summaries import Summary
 from projections.tool_pairs import Call
 
@@ -48,7 +48,8 @@ class ActiveEntries(msgspec.Struct, frozen=True):
         return self.entries.within(covered)
 
     def all_pinned(self) -> tuple[Entry, ...]:
-        """Return the pinned entries, which every window shows (R-WIN-2)."""
+        """Return the pinned entries, which every window shows."""
+        # R-WIN-2
         return self.within(ranges.ranges_of(self.pinned))
 
     @property

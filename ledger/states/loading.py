@@ -19,7 +19,7 @@ from ledger.ports import Store
 from ledger.ports.snapshots import Snapshot
 from ledger.states.fold_results import fold_digest
 from ledger.states.page_cache import PageCache
-from projections.pages import Page, PagesMissing
+from projections.pages import EntryPage, PagesMissing
 from projections.projection import Projection
 from projections.ranges import union
 
@@ -53,7 +53,7 @@ class SnapshotForm(msgspec.Struct, Generic[S], frozen=True):
     projection: Projection[S]
     dump: Callable[[S], bytes]
     load: Callable[[bytes], tuple[Ranges, Callable[[Iterable[RecordedEvent]], S]]]
-    pages: Callable[[S], Sequence[Page]] = lambda _: ()
+    pages: Callable[[S], Sequence[EntryPage]] = lambda _: ()
     whole: Callable[[S], S] = lambda state: state
 
 
@@ -147,7 +147,7 @@ class States(Generic[S]):
 
     async def reading(self, stream: Stream, state: S, read: Callable[[], Awaitable[T]]) -> T:
         """Return the result of *read*, a read of *state*; it runs again when content that it needs was loaded."""
-        loaded: list[Page] = []  # stays until the end, or reads that run at once would drop each other's content
+        loaded: list[EntryPage] = []  # stays until the end, or reads that run at once would drop each other's content
         around = 0
         try:
             while True:
@@ -234,7 +234,7 @@ class States(Generic[S]):
         except PagesMissing:
             return await self.view(stream, state, lambda: self._projection.fold(events, state))
 
-    async def _fill(self, stream: Stream, state: S, missing: Sequence[Page], *, around: int) -> list[Page]:
+    async def _fill(self, stream: Stream, state: S, missing: Sequence[EntryPage], *, around: int) -> list[EntryPage]:
         """Load the content of the *missing* pages and, so that a long read needs few turns, of pages *around* them.
 
         Return the loaded pages, each with one reader more.

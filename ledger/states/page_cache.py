@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from projections.entries import Entry
-from projections.pages import Page
+from projections.pages import EntryPage
 
 _PER_ENTRY_B: Final = 700  # the objects of an entry without its texts
 
@@ -17,10 +17,10 @@ class PageCache:
 
     def __init__(self, limit_b: int) -> None:
         self._limit_b = limit_b
-        self._held: deque[Page] = deque()
+        self._held: deque[EntryPage] = deque()
         self._size_b = 0
 
-    def hold(self, pages: Iterable[Page]) -> None:
+    def hold(self, pages: Iterable[EntryPage]) -> None:
         """Count those of *pages* that have content."""
         for page in pages:
             if page.entries is not None and not page.size_b:

@@ -30,8 +30,9 @@ from ledger.session.state import SessionState
 from ledger.states.loading import SnapshotForm
 from projections import config, ranges, window
 from projections.compactions import Compactions, Failures, InFlight
+from projections.entry_pages import EntryPages
 from projections.items import Items
-from projections.pages import EntryPages, Facts, Page
+from projections.pages import EntryPage, PageFacts
 from projections.stats import Counts
 from projections.strategies import COMPACTIONS
 from projections.summaries import LiveSummaries, summary_context, summary_of
@@ -68,7 +69,7 @@ class _Stored(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     created_us: int
     updated_us: int
     config: JsonObject
-    pages: tuple[Facts, ...] = ()
+    pages: tuple[PageFacts, ...] = ()
     ran: tuple[tuple[str, ToolStatus, int], ...] = ()
     unsure: int = 0
     summaries: tuple[int, ...] = ()
@@ -144,7 +145,7 @@ def _hydrated(stored: _Stored, events: Iterable[RecordedEvent]) -> SessionState:
         updated_us=stored.updated_us,
         config=loaded,
         window=window.of_pages(
-            EntryPages.of(tuple(Page(None, facts) for facts in stored.pages)), ran=stored.ran, unsure=stored.unsure
+            EntryPages.of(tuple(EntryPage(None, facts) for facts in stored.pages)), ran=stored.ran, unsure=stored.unsure
         ),
         summaries=LiveSummaries(summaries, sum(summary.tokens for summary in summaries)),
         compactions=Compactions(

@@ -14,7 +14,7 @@ from ledger.states.loading import States
 from ledger.states.snapshots import SESSIONS
 from ledger.stores.in_memory import InMemoryStore
 from projections.entries import Entry
-from projections.pages import EntryPages
+from projections.entry_pages import EntryPages
 from tests.support.counting_store import CountingStore
 from tests.support.ledgers import ledger_over
 

@@ -19,7 +19,7 @@ from ledger.session.state import SESSION
 from ledger.states import fold_results
 from ledger.states.snapshots import dehydrate
 from projections import backlog, config, records, search
-from projections.pages import EntryPages
+from projections.entry_pages import EntryPages
 from projections.persistent import PersistentList
 
 FOLDER: Final = Path(__file__).parent

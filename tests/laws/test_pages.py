@@ -23,7 +23,8 @@ from ledger.session.views import metrics_of, plan_automatic, stats_of, window_of
 from ledger.states import snapshots
 from projections import config, pages, ranges
 from projections.entries import Entry
-from projections.pages import EntryPages, Page, PagesMissing
+from projections.entry_pages import EntryPages
+from projections.pages import EntryPage, PagesMissing
 from projections.strategies import interactions
 from projections.strategies.interactions import all_interactions, newest_first
 from projections.tool_pairs import group_interactions
@@ -106,7 +107,7 @@ def step(dice: random.Random, active: list[Entry], write_id: str, number: int) -
 def thin(state: SessionState, dice: random.Random) -> SessionState:
     """Return *state* without the content of some pages."""
     entries = state.window.entries
-    some = tuple(Page(None, page.facts) if dice.random() < 0.8 else page for page in entries.pages)
+    some = tuple(EntryPage(None, page.facts) if dice.random() < 0.8 else page for page in entries.pages)
     return replace(state, window=replace(state.window, entries=EntryPages.of(some, entries.tail)))
 
 
@@ -234,7 +235,9 @@ def test_a_short_window_reads_few_entries(monkeypatch: pytest.MonkeyPatch) -> No
 
 def absent(window: ActiveEntries) -> ActiveEntries:
     facts = window.entries.pages
-    return replace(window, entries=EntryPages.of(tuple(Page(None, page.facts) for page in facts), window.entries.tail))
+    return replace(
+        window, entries=EntryPages.of(tuple(EntryPage(None, page.facts) for page in facts), window.entries.tail)
+    )
 
 
 def test_what_is_grouped_from_the_newest_back_is_grouped_as_a_whole() -> None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from projections import ranges, truncation
 from projections.entries import Entry
-from projections.pages import EntryPages
+from projections.entry_pages import EntryPages
 from projections.truncation import newest, newest_within, versions_without
 from projections.usage import fitting, most_recent
 from tests.support.examples import up_to

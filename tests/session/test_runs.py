@@ -12,7 +12,7 @@ from ledger.session import runs
 from ledger.session.runs import SESSION_IN_RUNS
 from ledger.session.state import SESSION
 from projections.entries import Entry
-from projections.pages import EntryPages
+from projections.entry_pages import EntryPages
 from projections.versions import Versions
 from tests.support.examples import up_to
 from tests.support.histories import STEPS, configs, happened, mixed
