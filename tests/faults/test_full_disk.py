@@ -109,7 +109,7 @@ async def test_a_store_that_does_not_know_a_full_disk_is_caught(
 def use_up_the_log(server: Server) -> None:
     """Let PostgreSQL write into its own log until it needs another file of it, for which there is no room."""
     with suppress(psycopg.OperationalError), server.superuser(DATABASE) as admin:
-        for _ in range(10):
+        for _ in range(100):  # files of it that the server has ready for use count too
             admin.execute("SELECT pg_logical_emit_message(true, 'filling', 'up')")
             admin.execute("SELECT pg_switch_wal()")
 
