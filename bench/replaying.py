@@ -8,7 +8,7 @@ from bench.rows import Figures
 from bench.setting import TOKENIZER, Setting, fresh_namespace, ledger_over, plain_rows, plain_session, request
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
-from ledger.session.runs import SESSION_IN_RUNS
+from ledger.session.fast_fold import SESSION_IN_RUNS
 
 _SESSIONS: Final = 200
 _CONFIGS: Final[dict[str, dict[str, Any]]] = {

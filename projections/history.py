@@ -20,7 +20,7 @@ from ledger.events import (
 )
 from projections import ranges
 from projections.entries import Entry, added, edited
-from projections.persistent import PersistentList
+from projections.persistent_list import PersistentList
 from projections.projection import Projection
 from projections.summaries import Summary, summary_context, summary_of
 

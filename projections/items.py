@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from ledger.events import Ranges
 from projections import ranges
 from projections.entries import Entry
+from projections.packed_versions import Versions
 from projections.tool_pairs import Call, group_units
-from projections.versions import Versions
 from projections.window import ActiveEntries
 
 ItemUnit: TypeAlias = Literal["interaction", "entry"]

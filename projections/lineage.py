@@ -42,7 +42,7 @@ from ledger.events import (
     SessionRestored,
 )
 from projections import ranges, window
-from projections.persistent import PersistentList
+from projections.persistent_list import PersistentList
 from projections.projection import Projection
 from projections.strategies import COMPACTIONS
 from projections.window import ActiveEntries

@@ -18,11 +18,11 @@ import msgspec
 from ledger.events import Ranges
 from projections import ranges
 from projections.entries import Entry
-from projections.entry_pages import EntryPages
+from projections.paged_entries import PagedEntries
 from projections.tool_pairs import orphans
 from projections.usage import fitting
 
-Entries: TypeAlias = EntryPages
+Entries: TypeAlias = PagedEntries
 
 
 class _Part(msgspec.Struct, frozen=True):

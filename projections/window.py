@@ -19,7 +19,7 @@ from ledger.events import (
 )
 from projections import ranges
 from projections.entries import Entry, added, edited
-from projections.entry_pages import EntryPages
+from projections.paged_entries import PagedEntries
 from projections.summaries import Summary
 from projections.tool_pairs import Call
 
@@ -27,7 +27,7 @@ from projections.tool_pairs import Call
 class ActiveEntries(msgspec.Struct, frozen=True):
     """The entries that no compaction, removal or clear has removed, oldest first."""
 
-    entries: EntryPages = EntryPages()
+    entries: PagedEntries = PagedEntries()
     tokens: int = 0
     #: Versions of the pinned ones, and their tokens.
     pinned: tuple[int, ...] = ()
@@ -99,7 +99,7 @@ def with_entries(state: ActiveEntries, entries: Sequence[Entry]) -> ActiveEntrie
     )
 
 
-def of_pages(entries: EntryPages, *, ran: tuple[tuple[str, ToolStatus, int], ...], unsure: int) -> ActiveEntries:
+def of_pages(entries: PagedEntries, *, ran: tuple[tuple[str, ToolStatus, int], ...], unsure: int) -> ActiveEntries:
     """Return the active *entries*, with what their pages know."""
     facts = entries.facts
     return ActiveEntries(

@@ -23,7 +23,7 @@ from ledger.ports import Store
 from ledger.session.state import SessionState
 from projections import ranges
 from projections.lineage import LINEAGE, Lineage, SummaryOrigin, names_task
-from projections.persistent import PersistentList
+from projections.persistent_list import PersistentList
 from projections.summaries import Summary
 
 _PAGE: Final = 50

@@ -16,7 +16,7 @@ from ledger.session.state import SESSION, SessionState
 from ledger.states.batched_reads import BatchedReads
 from ledger.states.fold_results import fold_digest
 from ledger.states.loading import States
-from ledger.stored_projections.pages import read_page
+from ledger.stored_projections.log_pages import read_page
 from projections.backlog import BACKLOG, Backlog
 
 log = logging.getLogger("ledger")

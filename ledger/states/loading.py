@@ -19,7 +19,7 @@ from ledger.ports import Store
 from ledger.ports.snapshots import Snapshot
 from ledger.states.fold_results import fold_digest
 from ledger.states.page_cache import PageCache
-from projections.pages import EntryPage, PagesMissing
+from projections.entry_page import EntryPage, PagesMissing
 from projections.projection import Projection
 from projections.ranges import union
 

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from projections.entries import Entry
-from projections.pages import EntryPage
+from projections.entry_page import EntryPage
 
 _PER_ENTRY_B: Final = 700  # the objects of an entry without its texts
 

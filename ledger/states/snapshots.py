@@ -25,14 +25,14 @@ from ledger.events import (
     RecordedEvent,
     ToolStatus,
 )
-from ledger.session.runs import SESSION_IN_RUNS
+from ledger.session.fast_fold import SESSION_IN_RUNS
 from ledger.session.state import SessionState
 from ledger.states.loading import SnapshotForm
 from projections import config, ranges, window
 from projections.compactions import Compactions, Failures, InFlight
-from projections.entry_pages import EntryPages
+from projections.entry_page import EntryPage, PageFacts
 from projections.items import Items
-from projections.pages import EntryPage, PageFacts
+from projections.paged_entries import PagedEntries
 from projections.stats import Counts
 from projections.strategies import COMPACTIONS
 from projections.summaries import LiveSummaries, summary_context, summary_of
@@ -145,7 +145,9 @@ def _hydrated(stored: _Stored, events: Iterable[RecordedEvent]) -> SessionState:
         updated_us=stored.updated_us,
         config=loaded,
         window=window.of_pages(
-            EntryPages.of(tuple(EntryPage(None, facts) for facts in stored.pages)), ran=stored.ran, unsure=stored.unsure
+            PagedEntries.of(tuple(EntryPage(None, facts) for facts in stored.pages)),
+            ran=stored.ran,
+            unsure=stored.unsure,
         ),
         summaries=LiveSummaries(summaries, sum(summary.tokens for summary in summaries)),
         compactions=Compactions(

@@ -18,7 +18,7 @@ from ledger.states.fold_results import fold_digest
 from ledger.states.loading import States
 from ledger.stored_projections.builds import Builds
 from ledger.stored_projections.catch_ups import BuildProgress, silent
-from ledger.stored_projections.pages import read_page
+from ledger.stored_projections.log_pages import read_page
 from ledger.stored_projections.session_rows import next_row, row_of, unreadable_row
 
 VERSION: Final = 2  # raise it when a row's meaning changes: a new build is then made beside the old one

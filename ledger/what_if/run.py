@@ -14,7 +14,7 @@ from ledger.events import CompactionCompleted, Method, RecordedEvent
 from ledger.history.difference import DiffInput
 from ledger.ports import Summarizer, SummaryText
 from ledger.prices import Prices, spending
-from ledger.session.runs import SESSION_IN_RUNS
+from ledger.session.fast_fold import SESSION_IN_RUNS
 from ledger.session.state import end_of_batch
 from ledger.what_if.answers import Answered, KnownAnswers, OnMiss, answer_from
 from ledger.what_if.replay import Replay, Replayed

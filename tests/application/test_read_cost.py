@@ -14,7 +14,7 @@ from ledger.states.loading import States
 from ledger.states.snapshots import SESSIONS
 from ledger.stores.in_memory import InMemoryStore
 from projections.entries import Entry
-from projections.entry_pages import EntryPages
+from projections.paged_entries import PagedEntries
 from tests.support.counting_store import CountingStore
 from tests.support.ledgers import ledger_over
 
@@ -158,7 +158,7 @@ async def test_all_sessions_together_hold_little_content() -> None:
     assert len(present(held)) < 300
 
 
-def present(lists: Sequence[EntryPages]) -> list[Entry]:
+def present(lists: Sequence[PagedEntries]) -> list[Entry]:
     return [entry for entries in lists for page in entries.pages for entry in page.entries or ()]
 
 

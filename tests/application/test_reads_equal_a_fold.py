@@ -14,7 +14,7 @@ from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from projections.history import HISTORY, History
 from projections.lineage import LINEAGE, Lineage
-from projections.persistent import PersistentList
+from projections.persistent_list import PersistentList
 from tests.support.ledgers import ledger_over
 from tests.support.planted_marks import CONFIGS, live
 

@@ -19,8 +19,8 @@ from ledger.session.state import SESSION
 from ledger.states import fold_results
 from ledger.states.snapshots import dehydrate
 from projections import backlog, config, records, search
-from projections.entry_pages import EntryPages
-from projections.persistent import PersistentList
+from projections.paged_entries import PagedEntries
+from projections.persistent_list import PersistentList
 
 FOLDER: Final = Path(__file__).parent
 HISTORIES: Final = sorted((FOLDER / "histories").glob("*.jsonl"))
@@ -74,7 +74,7 @@ def _digest(values: Iterable[object]) -> str:
 
 
 def _plain(value: Any) -> object:
-    return list(value) if isinstance(value, EntryPages | PersistentList) else config.dump(value)
+    return list(value) if isinstance(value, PagedEntries | PersistentList) else config.dump(value)
 
 
 if __name__ == "__main__":

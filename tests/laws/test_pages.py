@@ -21,10 +21,10 @@ from ledger.events import (
 from ledger.session.state import SESSION, SessionState, evolve
 from ledger.session.views import metrics_of, plan_automatic, stats_of, window_of
 from ledger.states import snapshots
-from projections import config, pages, ranges
+from projections import config, entry_page, ranges
 from projections.entries import Entry
-from projections.entry_pages import EntryPages
-from projections.pages import EntryPage, PagesMissing
+from projections.entry_page import EntryPage, PagesMissing
+from projections.paged_entries import PagedEntries
 from projections.strategies import interactions
 from projections.strategies.interactions import all_interactions, newest_first
 from projections.tool_pairs import group_interactions
@@ -108,7 +108,7 @@ def thin(state: SessionState, dice: random.Random) -> SessionState:
     """Return *state* without the content of some pages."""
     entries = state.window.entries
     some = tuple(EntryPage(None, page.facts) if dice.random() < 0.8 else page for page in entries.pages)
-    return replace(state, window=replace(state.window, entries=EntryPages.of(some, entries.tail)))
+    return replace(state, window=replace(state.window, entries=PagedEntries.of(some, entries.tail)))
 
 
 def on_demand(events: list[RecordedEvent], read: Callable[[], T]) -> T:
@@ -201,8 +201,8 @@ WRONG: dict[str, tuple[str, Any, Callable[[int], None]]] = {
         check_reads,
     ),
     "an edit says nothing of the role": (
-        "projections.pages._entry",
-        lambda events, version, edit, real=pages._entry: real(
+        "projections.entry_page._entry",
+        lambda events, version, edit, real=entry_page._entry: real(
             events, version, edit and (edit[0], events[edit[0]].payload.role or events[version].payload.role)
         ),
         check_folds,
@@ -216,7 +216,7 @@ def test_a_mistake_is_noticed(mistake: str, monkeypatch: pytest.MonkeyPatch) -> 
     name, wrong, check = WRONG[mistake]
     monkeypatch.setattr(name, wrong)
     with pytest.raises(AssertionError):
-        check_all(check, 400)
+        check_all(check, 4_000)  # it ends at the first that is noticed
 
 
 def test_a_short_window_reads_few_entries(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -236,7 +236,7 @@ def test_a_short_window_reads_few_entries(monkeypatch: pytest.MonkeyPatch) -> No
 def absent(window: ActiveEntries) -> ActiveEntries:
     facts = window.entries.pages
     return replace(
-        window, entries=EntryPages.of(tuple(EntryPage(None, page.facts) for page in facts), window.entries.tail)
+        window, entries=PagedEntries.of(tuple(EntryPage(None, page.facts) for page in facts), window.entries.tail)
     )
 
 

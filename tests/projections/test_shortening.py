@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from projections import ranges, truncation
 from projections.entries import Entry
-from projections.entry_pages import EntryPages
+from projections.paged_entries import PagedEntries
 from projections.truncation import newest, newest_within, versions_without
 from projections.usage import fitting, most_recent
 from tests.support.examples import up_to
@@ -24,7 +24,7 @@ def saying(*kinds: str) -> st.SearchStrategy[tuple[str, int, int, int]]:
 said = saying("user", "assistant", "call", "result")
 
 
-def entries(notes: list[tuple[str, int, int, int]], *, calls_differ: int = 3) -> EntryPages:
+def entries(notes: list[tuple[str, int, int, int]], *, calls_differ: int = 3) -> PagedEntries:
     version, created = 1, []
     for index, (what, tokens, gap, shift) in enumerate(notes):
         version += 1 + gap
@@ -45,10 +45,10 @@ def entries(notes: list[tuple[str, int, int, int]], *, calls_differ: int = 3) ->
                 created_at=BEGAN + timedelta(minutes=index + shift),
             )
         )
-    return EntryPages(created)
+    return PagedEntries(created)
 
 
-def assert_same(held: EntryPages, count: int, limit: int) -> None:
+def assert_same(held: PagedEntries, count: int, limit: int) -> None:
     whole = tuple(held)
     assert newest(held, count) == most_recent(whole, count)
     assert newest_within(held, limit) == fitting(whole, limit)
@@ -72,7 +72,7 @@ def test_what_is_shown_is_what_looking_at_every_entry_shows(
 def test_it_is_the_same_while_the_list_grows(notes: list[tuple[str, int, int, int]], data: st.DataObject) -> None:
     """What was measured of a part holds for every longer list that has it."""
     full = entries(notes)
-    held: EntryPages = EntryPages()
+    held: PagedEntries = PagedEntries()
     for entry in full:
         held = held.append(entry)
     assert_same(held, data.draw(st.integers(1, 80)), data.draw(st.integers(1, 900)))

@@ -3,13 +3,13 @@
 import pytest
 
 from ledger.states import page_cache
-from projections import pages
+from projections import entry_page
 
 
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make pages so small that a short session has many."""
-    monkeypatch.setattr(pages, "SMALL", 2)
-    monkeypatch.setattr(pages, "YOUNG", 2)
+    monkeypatch.setattr(entry_page, "SMALL", 2)
+    monkeypatch.setattr(entry_page, "YOUNG", 2)
 
 
 def without_content(monkeypatch: pytest.MonkeyPatch) -> None:

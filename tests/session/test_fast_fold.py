@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ledger.events import EntryAdded, ExpirySet
-from ledger.session import runs
-from ledger.session.runs import SESSION_IN_RUNS
+from ledger.session import fast_fold
+from ledger.session.fast_fold import SESSION_IN_RUNS
 from ledger.session.state import SESSION
 from projections.entries import Entry
-from projections.entry_pages import EntryPages
-from projections.versions import Versions
+from projections.packed_versions import Versions
+from projections.paged_entries import PagedEntries
 from tests.support.examples import up_to
 from tests.support.histories import STEPS, configs, happened, mixed
 from tests.support.specification import Session
@@ -93,7 +93,7 @@ def test_a_fold_in_runs_that_breaks_a_rule_is_noticed(
     name: str, broken: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Negative control."""
-    monkeypatch.setattr(runs, name, broken)
+    monkeypatch.setattr(fast_fold, name, broken)
     assert differences(range(100))
 
 
@@ -105,7 +105,7 @@ def test_a_list_extended_is_the_list_appended_to(start: int, more: int) -> None:
         Entry(version, f"e{version}", "w", "message", "user", "hi", 1, "approximate", 0)
         for version in range(1, start + more + 1)
     ]
-    pages = EntryPages(entries[:start])
+    pages = PagedEntries(entries[:start])
     appended, appended_pages = versions, pages
     for entry in entries[start:]:
         appended, appended_pages = appended.append(entry.version), appended_pages.append(entry)

@@ -8,40 +8,40 @@ from typing import TypeVar, overload
 import msgspec
 
 from ledger.events import Ranges
-from projections import pages as sizes
-from projections import ranges
+from projections import entry_page, ranges
 from projections.entries import Entry
-from projections.pages import EntryPage, PageFacts, PagesMissing, facts_of, joined_facts, joined_pages, settled
+from projections.entry_page import EntryPage, PageFacts, PagesMissing, facts_of, joined_facts, joined_pages, settled
 
 M = TypeVar("M")
 
 
-class EntryPages:
+class PagedEntries:
     """An immutable list of entries, oldest first, whose append costs the same at any length."""
 
     __slots__ = ("length", "pages", "tail")
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         flat = tuple(entries)
-        full = len(flat) - len(flat) % sizes.SMALL
+        small = entry_page.SMALL
+        full = len(flat) - len(flat) % small
         self.pages: tuple[EntryPage, ...] = tuple(
-            settled([EntryPage(flat[at : at + sizes.SMALL]) for at in range(0, full, sizes.SMALL)], joined_pages)
+            settled([EntryPage(flat[at : at + small]) for at in range(0, full, small)], joined_pages)
         )
         self.tail: tuple[Entry, ...] = flat[full:]
         self.length = len(flat)
 
     @classmethod
-    def of(cls, pages: tuple[EntryPage, ...], tail: tuple[Entry, ...] = ()) -> "EntryPages":
+    def of(cls, pages: tuple[EntryPage, ...], tail: tuple[Entry, ...] = ()) -> "PagedEntries":
         """Return the list of the entries in *pages* and, after them, in *tail*."""
         return cls._of(pages, tail, sum(page.count for page in pages) + len(tail))
 
     @classmethod
-    def _of(cls, pages: tuple[EntryPage, ...], tail: tuple[Entry, ...], length: int) -> "EntryPages":
+    def _of(cls, pages: tuple[EntryPage, ...], tail: tuple[Entry, ...], length: int) -> "PagedEntries":
         copy = cls.__new__(cls)
         copy.pages, copy.tail, copy.length = pages, tail, length
         return copy
 
-    def owned(self) -> "EntryPages":
+    def owned(self) -> "PagedEntries":
         """Return the list with pages of its own, whose content nobody drops."""
         _read(self.pages)
         return self._of(tuple(page.owned() for page in self.pages), self.tail, self.length)
@@ -82,13 +82,13 @@ class EntryPages:
         """
         return self.tail[-1] if self.tail else self[-1]
 
-    def append(self, entry: Entry) -> "EntryPages":
+    def append(self, entry: Entry) -> "PagedEntries":
         """Return a list with *entry* at its end."""
         return self.extend((entry,))
 
-    def extend(self, entries: Iterable[Entry]) -> "EntryPages":
+    def extend(self, entries: Iterable[Entry]) -> "PagedEntries":
         """Return a list with *entries* at its end, as if each had been appended."""
-        small, young = sizes.SMALL, sizes.YOUNG
+        small, young = entry_page.SMALL, entry_page.YOUNG
         flat = (*self.tail, *entries)
         full = len(flat) - len(flat) % small
         pages = self.pages
@@ -122,7 +122,7 @@ class EntryPages:
         entries = chain(*_read([touched[index] for index in sorted(touched)]), self.tail)
         return tuple(entry for entry in entries if ranges.contains(covered, entry.version))
 
-    def replace(self, version: int, change: Callable[[Entry], Entry]) -> "EntryPages":
+    def replace(self, version: int, change: Callable[[Entry], Entry]) -> "PagedEntries":
         """Return the list with the result of *change* in place of the entry of *version*."""
         index = bisect_left(self.pages, version, key=_last)
         old = self.pages[index].read() if index < len(self.pages) else self.tail
@@ -131,7 +131,7 @@ class EntryPages:
             return self._of(self.pages, new, self.length)
         return self._of((*self.pages[:index], EntryPage(new), *self.pages[index + 1 :]), self.tail, self.length)
 
-    def without(self, covered: Ranges) -> "tuple[EntryPages, Removed]":
+    def without(self, covered: Ranges) -> "tuple[PagedEntries, Removed]":
         """Return the list without the entries in *covered*, and what left it; pages that leave whole are not read."""
         staying: list[EntryPage] = []
         split: list[EntryPage] = []
@@ -151,7 +151,7 @@ class EntryPages:
                 staying.append(page if len(left) == len(entries) else EntryPage(left))
         tail = tuple(entry for entry in self.tail if not ranges.contains(covered, entry.version))
         kinds = {entry.kind for entry in removed}
-        return EntryPages.of(tuple(settled(sorted(staying, key=_last), joined_pages)), tail), Removed(
+        return PagedEntries.of(tuple(settled(sorted(staying, key=_last), joined_pages)), tail), Removed(
             "tool_call" in kinds or any(page.facts.first_call for page in gone),
             "tool_result" in kinds or any(page.facts.has_results for page in gone),
         )
@@ -205,7 +205,7 @@ class EntryPages:
             yield from reversed(page.read())
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, EntryPages):
+        if not isinstance(other, PagedEntries):
             return NotImplemented
         return self is other or (len(self) == len(other) and tuple(self) == tuple(other))
 
@@ -213,7 +213,7 @@ class EntryPages:
         return hash((self.length, self.last_version))
 
     def __repr__(self) -> str:
-        return f"EntryPages({self.length} entries in {len(self.pages)} pages)"
+        return f"PagedEntries({self.length} entries in {len(self.pages)} pages)"
 
 
 class Removed(msgspec.Struct, frozen=True):

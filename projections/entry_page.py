@@ -15,7 +15,7 @@ from ledger.errors import LogCorrupted
 from ledger.events import EntryAdded, EntryEdited, Ranges, RecordedEvent
 from projections import ranges
 from projections.entries import Entry, added, edited
-from projections.versions import pack, unpack
+from projections.packed_versions import pack, unpack
 
 M = TypeVar("M")
 P = TypeVar("P", "EntryPage", "PageFacts")
