@@ -179,8 +179,9 @@ class Builds:
         reached, claimed = at, False
         try:
             while reached < last:
-                claimed = last - reached > page and await claim(lease_s=_CLAIM_S)
-                if claimed or last - reached <= page:
+                is_last = last - reached <= page
+                claimed = claimed if is_last else await claim(lease_s=_CLAIM_S)
+                if claimed or is_last:
                     new = await projection.advance(build, after=reached, limit=page)
                 else:
                     await asyncio.sleep(_POLL_S)

@@ -9,6 +9,7 @@ import pytest
 from ledger.application.namespaces import live_sessions
 from ledger.application.services import Services
 from ledger.errors import IndexBehind
+from ledger.ids import namespace_id
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.stored_projections import builds
@@ -61,6 +62,17 @@ async def test_of_several_processes_one_folds_and_the_others_use_its_result(stor
 
 
 @pytest.mark.usefixtures("_side_by_side")
+async def test_a_claim_ends_with_the_catch_up(store: Store, namespace: str) -> None:
+    """Otherwise the next long one, in another process, would wait until it runs out."""
+    await talk(store, namespace)
+    reader = ledger_over(store, namespace=namespace)
+    await reader.list_sessions()
+    _, (build,) = await reader._handle.indexes.builds.checkpoints()
+    claim = store.projections.claim
+    assert await claim(namespace_id(namespace), build.projection, build.build, by="another", lease_s=60)
+    assert not await claim(namespace_id(namespace), build.projection, build.build, by="a third", lease_s=60)
+
+
 async def test_without_claims_all_processes_fold_all_pages(
     store: Store, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,6 +81,7 @@ async def test_without_claims_all_processes_fold_all_pages(
     stores = [CountingStore(store) for _ in range(4)]
 
     async def always(*_: object, **__: object) -> bool:
+        await asyncio.sleep(0.02)  # all arrive before one goes on
         return True
 
     for each in stores:
