@@ -25,7 +25,7 @@ demo: $(STAMP) ## the main job on a long transcript, on the embedded PostgreSQL
 test: $(STAMP) ## all tests but the long fault and soak runs
 	$(BIN)/pytest -m "not slow" $(WORKERS)
 
-test-quick: $(STAMP) ## those that need no database and no processes, in half a minute
+test-quick: $(STAMP) ## those that need no database and no processes, in less than a minute
 	TEST_EXAMPLES=few $(BIN)/pytest -m "not postgres and not slow and not processes" -n 2 --dist loadfile
 
 test-slow: $(STAMP) ## the long fault and soak runs, and the laws with all their examples
