@@ -1,4 +1,4 @@
--- The unit of isolation and order. Its counter is the last lock of an append (trust R-2); the low fillfactor keeps its
+-- The unit of isolation and order. Its counter is the first lock of an append (trust R-2); the low fillfactor keeps its
 -- updates on one page.
 CREATE TABLE ledger.namespaces (
     namespace_id uuid PRIMARY KEY,
