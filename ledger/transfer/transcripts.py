@@ -1,7 +1,7 @@
 """Import transcripts: a whole file in one transaction, each entry once."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Final, TypeAlias
 
@@ -13,6 +13,7 @@ from ledger.event_encoding import append_request
 from ledger.events import Event, ImportedFrom
 from ledger.ids import Stream
 from ledger.importers import Conversation, ConversationReader, TranscriptFile
+from ledger.importers.base import is_imported
 from ledger.names import named_stream
 from ledger.ports import AppendRequest, Clock, Store
 from ledger.session.commands import OpenSession
@@ -115,13 +116,16 @@ class TranscriptImport:
             return _Target(stream, 0, tokenizer, tuple(opening))
         known: set[str] = set()
         ids = (draft.entry_id or "" for batch in found.batches for draft in batch)
-        first, complete = True, True
+        complete = True
         while page := list(islice(ids, REQUEST_EVENTS)):
             stored = await self._store.events.find_items(stream, page)
-            if first and page[0] not in stored:
-                raise SessionExists(found.session_id)
+            for entry_id in page:
+                if entry_id in stored and not complete:
+                    raise SessionExists(found.session_id)  # the file was changed before what is stored of it
+                complete = complete and entry_id in stored
             known.update(stored)
-            first, complete = False, complete and len(stored) == len(page)
+        if not complete and (not known or _has_others(state, known)):
+            raise SessionExists(found.session_id)
         return _Target(stream, state.version, tokenizer, tuple(opening), frozenset(known), complete)
 
     def _requests(self, found: _AnyConversation, target: _Target, added: Counter[str]) -> Iterator[AppendRequest]:
@@ -144,3 +148,9 @@ class TranscriptImport:
                 entry_id = draft.entry_id or ""
                 if entry_id not in target.known:
                     yield entry_event(draft, write_id=write_id, entry_id=entry_id, tokenizer=target.tokenizer)
+
+
+def _has_others(state: SessionState, known: Container[str]) -> bool:
+    """Tell whether the session holds imported entries that are not *known*: those of another file."""
+    imported = (entry.entry_id for entry in state.window.entries if is_imported(entry.entry_id))
+    return any(entry_id not in known for entry_id in imported)

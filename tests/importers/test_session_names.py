@@ -7,6 +7,8 @@ from ledger.importers import documents, read, session_name_of
 from ledger.memory import MemoryLedger
 
 HELLO = b'[{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"}]'
+ALIKE = b'[{"role": "user", "content": "hello"}, {"role": "assistant", "content": "another answer"}]'
+EDITED = b'[{"role": "user", "content": "hello, edited"}, {"role": "assistant", "content": "hi"}]'
 OTHER = b'[{"role": "user", "content": "another talk"}]'
 LONGER = HELLO[:-1] + b', {"role": "user", "content": "and then?"}]'
 
@@ -33,6 +35,16 @@ async def test_a_file_goes_on_only_with_its_own_conversation(ledger: MemoryLedge
     again = await ledger.import_conversations(read(documents(LONGER), name="chat"))
     assert (again.entries, again.skipped) == (1, 2)
     assert [entry.content for entry in await ledger.get_active_entries("chat")] == ["hello", "hi", "and then?"]
+
+
+@pytest.mark.parametrize("other", [ALIKE, EDITED])
+async def test_two_conversations_that_share_messages_are_not_mixed(ledger: MemoryLedger, other: bytes) -> None:
+    await ledger.import_conversations(read(documents(HELLO), name="chat"))
+    await ledger.add_user_message("chat", "said since, which is no other file")
+    with pytest.raises(SessionExists, match="chat"):
+        await ledger.import_conversations(read(documents(other), name="chat"))
+    again = await ledger.import_conversations(read(documents(LONGER), name="chat"))
+    assert (again.entries, again.skipped) == (1, 2)
 
 
 async def test_a_session_that_was_talked_in_takes_no_file(ledger: MemoryLedger) -> None:
