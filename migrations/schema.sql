@@ -152,6 +152,7 @@ BEGIN
                 WHEN s.user_id <> u.user_id OR s.session_id <> u.session_id THEN 'LG006'
                 WHEN s.stream_id IS NULL
                     AND name_uuid(p_namespace_id, u.user_id || chr(31) || u.session_id) <> u.stream_id THEN 'LG006'
+                WHEN s.ended THEN 'LG001' -- to a write at any version: see append_checked
             END AS refusal
         FROM unnest(h_stream_id, h_user_id, h_session_id) WITH ORDINALITY AS u (stream_id, user_id, session_id, head)
         LEFT JOIN streams s ON s.namespace_id = p_namespace_id AND s.stream_id = u.stream_id
@@ -337,6 +338,14 @@ BEGIN
                 CONTINUE;
             END IF;
             code := h_refusal[h];
+            IF code = 'LG001' THEN
+                IF w_expected[i] >= 0 THEN
+                    code := NULL; -- it was decided on the ended session
+                ELSE
+                    version := h_version[h];
+                    "position" := h_version[h];
+                END IF;
+            END IF;
             IF code IS NULL AND w_expected[i] >= 0 AND w_expected[i] <> h_version[h] THEN
                 code := 'LG001';
                 version := h_version[h];
@@ -495,6 +504,7 @@ BEGIN
         s.version,
         s.head_hash::bytea,
         s.user_id <> p_user_id OR s.session_id <> p_session_id OR s.closed OR s.parent_version > p_items_after
+            OR s.ended AND coalesce(p_expected, -1) < 0
     INTO v_version, v_previous, v_is_unusual
     FROM streams s
     WHERE s.namespace_id = p_namespace_id AND s.stream_id = p_stream_id;

@@ -151,7 +151,7 @@ class CommandHandler:
                 earlier = await self._earlier(stream, idempotency)
                 return (earlier, None) if earlier else (Written(newest), decision.note)
             opens = any(isinstance(event, SessionOpened) for event in events)
-            is_exact = opens or decision.exact or not commutes or expected_version is not None
+            is_exact = opens or decision.exact or number > 0 or not commutes or expected_version is not None
             exact = newest.version if is_exact else None
             written = await self._append(stream, events, exact, actor, idempotency, decision.items_after)
             return written, None if written.replayed else decision.note

@@ -152,6 +152,7 @@ BEGIN
                 WHEN s.user_id <> u.user_id OR s.session_id <> u.session_id THEN 'LG006'
                 WHEN s.stream_id IS NULL
                     AND name_uuid(p_namespace_id, u.user_id || chr(31) || u.session_id) <> u.stream_id THEN 'LG006'
+                WHEN s.ended THEN 'LG001' -- to a write at any version: see append_checked
             END AS refusal
         FROM unnest(h_stream_id, h_user_id, h_session_id) WITH ORDINALITY AS u (stream_id, user_id, session_id, head)
         LEFT JOIN streams s ON s.namespace_id = p_namespace_id AND s.stream_id = u.stream_id

@@ -73,6 +73,14 @@ BEGIN
                 CONTINUE;
             END IF;
             code := h_refusal[h];
+            IF code = 'LG001' THEN
+                IF w_expected[i] >= 0 THEN
+                    code := NULL; -- it was decided on the ended session
+                ELSE
+                    version := h_version[h];
+                    "position" := h_version[h];
+                END IF;
+            END IF;
             IF code IS NULL AND w_expected[i] >= 0 AND w_expected[i] <> h_version[h] THEN
                 code := 'LG001';
                 version := h_version[h];

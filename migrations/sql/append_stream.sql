@@ -75,6 +75,7 @@ BEGIN
         s.version,
         s.head_hash::bytea,
         s.user_id <> p_user_id OR s.session_id <> p_session_id OR s.closed OR s.parent_version > p_items_after
+            OR s.ended AND coalesce(p_expected, -1) < 0
     INTO v_version, v_previous, v_is_unusual
     FROM streams s
     WHERE s.namespace_id = p_namespace_id AND s.stream_id = p_stream_id;

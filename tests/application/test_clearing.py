@@ -2,10 +2,14 @@
 
 import asyncio
 
+import pytest
+
 from ledger.ids import namespace_id
 from ledger.memory import MemoryLedger
+from ledger.ports import Store
 from projections.stats import SessionStats
 from tests.application.conftest import SMALL, contents, talk
+from tests.support.ledgers import ledger_over
 
 
 async def test_a_cleared_session_is_empty_and_its_history_is_not(anywhere: MemoryLedger) -> None:
@@ -24,6 +28,27 @@ async def test_a_cleared_session_is_empty_and_its_history_is_not(anywhere: Memor
     assert [past.status for past in history.entries] == ["cleared"] * 6
     assert len(history.summaries) == 1
     assert "message 6" in await anywhere.get_context_for_llm("s", version=before)
+
+
+@pytest.mark.parametrize("own_id", [None, "mine"])
+@pytest.mark.parametrize("batch", [1, 12])
+async def test_an_entry_added_by_a_process_that_has_not_heard_of_the_end_starts_a_new_life__R_3(
+    store: Store, namespace: str, own_id: str | None, batch: int
+) -> None:
+    """Otherwise it would lie between two lives, and the next opening would remove it from the window."""
+    stale, other = (ledger_over(store, namespace=namespace) for _ in range(2))
+    await stale.add_user_message("s", "old")
+    await other.clear_session("s", end=True)
+    drafts = [{"role": "user", "content": f"new {number}"} for number in range(batch)]
+    if own_id is not None:
+        drafts[0]["entry_id"] = own_id
+    await stale.add_entries("s", drafts)
+    await stale.add_user_message("s", "newer")
+    expected = [*(f"new {number}" for number in range(batch)), "newer"]
+    for reader in (stale, other, ledger_over(store, namespace=namespace)):
+        assert [entry.content for entry in await reader.get_active_entries("s")] == expected
+    types = [event.type for event in await other.get_events("s")]
+    assert types[2:4] == ["session.cleared", "session.opened"]
 
 
 async def test_the_config_outlives_a_clear(anywhere: MemoryLedger) -> None:

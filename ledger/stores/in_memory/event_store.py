@@ -92,6 +92,8 @@ class InMemoryEventStore:
         expected = 0 if write.forked_from else write.expected_version
         if expected is not None and expected != current:
             return VersionConflict(current=current, expected=expected)
+        if expected is None and namespace.ended.get(stream.stream_id, False):
+            return VersionConflict(current=current, expected=current)  # decided before the session ended
         if write.items_after is not None:
             items = {event.item_id for event in write.events} - {None}
             known = namespace.history(write.stream.stream_id)[write.items_after :]
