@@ -81,7 +81,7 @@ class Operation:  # noqa: D101 - its `__doc__` is the function's
 def with_options(function: Callable[..., Any]) -> str | None:
     """Return the docstring of *function*, and what it takes as ``**options`` of a `TypedDict`: `help` hides those."""
     from inspect import cleandoc, formatannotation  # noqa: PLC0415 - slow, and only `help` and similar tools need it
-    from typing import Unpack, get_origin  # noqa: PLC0415
+    from typing import Unpack, get_origin  # noqa: PLC0415 - not needed but for help()
 
     unpack: Any = Unpack
     text = function.__doc__

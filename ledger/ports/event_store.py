@@ -102,8 +102,8 @@ class Appender(Protocol):
         Nothing is written if it raises. An empty request returns no receipts.
 
         Raises:
-            VersionConflict: a stream is not at its expected version, an item is known, or the new stream of a fork
-                already exists.
+            VersionConflict: a stream is not at its expected version or, without one, has ended; an item is known; or
+                the new stream of a fork already exists.
             VersionNotFound: the stream to fork does not have that version.
             IdempotencyMismatch: the request id was used for another request.
             StreamClosed, StreamNameMismatch: the stream accepts no events, or has other names.

@@ -151,7 +151,7 @@ async def test_all_sessions_together_hold_little_content() -> None:
         await ledger.add_entries(stream.session_id, drafts)
     for stream in streams * 2:
         state = await states.newest(stream)
-        assert len(await states.view(stream, state, lambda state=state: list(state.window.entries))) == 500  # type: ignore[misc]
+        assert len(await states.view(stream, state, lambda state=state: list(state.window.entries))) == 500  # type: ignore[misc]  # mypy infers no such lambda
         assert len((await states.current(stream)).window.entries[:]) == 500
     held = [state.window.entries for stream in streams if (state := states.known(stream))]
     assert sum(len(entry.content) for entry in present(held)) <= 100_000

@@ -162,7 +162,7 @@ def check_folds(seed: int) -> None:
     session = happened(dice, dice.randrange(120))
     state = SESSION.initial
     for event in session.events:
-        state = on_demand(session.events, lambda event=event, state=state: evolve(state, event))  # type: ignore[misc]
+        state = on_demand(session.events, lambda event=event, state=state: evolve(state, event))  # type: ignore[misc]  # mypy infers no such lambda
         if dice.random() < 0.3:
             state = thin(state, dice)
         if dice.random() < 0.1:
@@ -227,7 +227,7 @@ def test_a_short_window_reads_few_entries(monkeypatch: pytest.MonkeyPatch) -> No
             continue
         state = replace(session.state, config=settings)
         partial = replace(state, window=absent(state.window))
-        on_demand(session.events, lambda state=partial: window_of(state))  # type: ignore[misc]
+        on_demand(session.events, lambda state=partial: window_of(state))  # type: ignore[misc]  # mypy infers no such lambda
         shown = sum(page.count for page in partial.window.entries.pages if page.entries is not None)
         limit = 3_000 if getattr(settings.window, "conditions", ()) else 200
         assert shown <= limit, settings.window
