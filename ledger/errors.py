@@ -125,11 +125,12 @@ class Conflict(LedgerError, code="conflict"):
 
 
 class VersionConflict(Conflict, code="version_conflict"):
-    """Another writer appended first."""
+    """Another writer appended first; or, *expired*, the session's life ended by the clock of the store."""
 
-    def __init__(self, *, current: int, expected: int) -> None:
-        super().__init__(f"stream is at {current}, expected {expected}; read and decide again")
-        self.current, self.expected = current, expected
+    def __init__(self, *, current: int, expected: int, expired: bool = False) -> None:
+        found = "the session has expired" if expired else f"stream is at {current}, expected {expected}"
+        super().__init__(f"{found}; read and decide again")
+        self.current, self.expected, self.expired = current, expected, expired
 
 
 class DuplicateEntry(Conflict, code="duplicate_entry"):

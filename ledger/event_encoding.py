@@ -2,20 +2,9 @@
 
 import os
 from collections.abc import Sequence
-from hashlib import sha256
 
-from ledger.canonical import canonical_json
 from ledger.codec import SALT_BYTES, encode
-from ledger.events import (
-    ConfigChanged,
-    EntryAdded,
-    Event,
-    JsonObject,
-    NewEvent,
-    SessionCleared,
-    SessionOpened,
-    to_microseconds,
-)
+from ledger.events import EntryAdded, Event, NewEvent, SessionOpened, to_microseconds
 from ledger.ids import Stream
 from ledger.ports import AppendRequest, Clock, StreamWrite
 
@@ -34,33 +23,24 @@ def stream_write(
     *,
     expected_version: int | None,
     items_after: int | None = None,
+    life_after: int | None = None,
+    live_until_us: int | None = None,
     clock: Clock,
     actor: str,
 ) -> StreamWrite:
     """Return the part of a request that appends *events* to one stream, with what the store must know about them."""
-    digest: bytes | None = None
-    ended: bool | None = None
     forked_from: tuple[Stream, int] | None = None
     for event in events:
-        match event:
-            case SessionOpened(config=config, forked_from=origin):
-                digest, ended = _digest(config), False
-                if origin is not None:
-                    parent = Stream.of(stream.namespace, origin.session_id, origin.user_id)
-                    forked_from = (parent, origin.version)
-            case ConfigChanged(config=config):
-                digest = _digest(config)
-            case SessionCleared():
-                ended = event.ended
-            case _:
-                pass
+        if isinstance(event, SessionOpened) and event.forked_from is not None:
+            origin = event.forked_from
+            forked_from = (Stream.of(stream.namespace, origin.session_id, origin.user_id), origin.version)
     return StreamWrite(
         stream=stream,
         events=tuple(new_event(event, clock, actor) for event in events),
         expected_version=expected_version,
         items_after=items_after,
-        config_digest=digest,
-        ended=ended,
+        life_after=life_after,
+        live_until_us=live_until_us,
         forked_from=forked_from,
     )
 
@@ -79,7 +59,3 @@ def new_event(event: Event, clock: Clock, actor: str) -> NewEvent:
         payload,
         event.item_id,
     )
-
-
-def _digest(config: JsonObject) -> bytes:
-    return sha256(canonical_json(config)).digest()

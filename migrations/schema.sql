@@ -51,10 +51,10 @@ CREATE DOMAIN ledger.stored_payload AS bytea
 ALTER DOMAIN ledger.stored_payload OWNER TO ledger_owner;
 
 --
--- Name: append(uuid, text, boolean, boolean, uuid[], text[], text[], uuid[], bytea[], integer[], integer[], bigint[], bigint[], bytea[], boolean[], uuid[], bigint[], integer[], uuid[], text[], smallint[], smallint[], timestamp with time zone[], text[], text[], uuid[], bytea[], bytea[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+-- Name: append(uuid, text, boolean, boolean, uuid[], text[], text[], uuid[], bytea[], integer[], integer[], bigint[], bigint[], bigint[], timestamp with time zone[], uuid[], bigint[], integer[], uuid[], text[], smallint[], smallint[], timestamp with time zone[], text[], text[], uuid[], bytea[], bytea[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE FUNCTION ledger.append(p_namespace_id uuid, p_role text, p_unsafe boolean, p_retry boolean, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_config_digest bytea[], w_ended boolean[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) RETURNS TABLE(request integer, code text, version bigint, "position" bigint, recorded_us bigint, receipts bytea[])
+CREATE FUNCTION ledger.append(p_namespace_id uuid, p_role text, p_unsafe boolean, p_retry boolean, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_life_after bigint[], w_live_until timestamp with time zone[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) RETURNS TABLE(request integer, code text, version bigint, "position" bigint, recorded_us bigint, receipts bytea[])
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ledger', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -78,8 +78,7 @@ DECLARE
     v_parents integer[];   -- … the write that forks it …
     v_missing boolean[];   -- … and whether the stream is new
     v_heads integer[];     -- per event: its head; null if each has the head of its own index
-    v_accepted integer[];  -- indexes of the accepted events; null means all …
-    v_accepted_writes integer[]; -- … and of their writes
+    v_accepted integer[];  -- indexes of the accepted events; null means all
     n_version bigint[];    -- per accepted event
     n_digest bytea[];
     n_tail bytea[];        -- its frame (trust §3) from the event id to the digest
@@ -106,7 +105,7 @@ BEGIN
         AND v_w = ALL (ARRAY[
             coalesce(array_dims(w_head), v_w), coalesce(array_dims(w_events), v_w),
             coalesce(array_dims(w_expected), v_w), coalesce(array_dims(w_items_after), v_w),
-            coalesce(array_dims(w_config_digest), v_w), coalesce(array_dims(w_ended), v_w),
+            coalesce(array_dims(w_life_after), v_w), coalesce(array_dims(w_live_until), v_w),
             coalesce(array_dims(w_parent_id), v_w), coalesce(array_dims(w_parent_version), v_w)
         ])
         AND v_e = ALL (ARRAY[
@@ -152,7 +151,6 @@ BEGIN
                 WHEN s.user_id <> u.user_id OR s.session_id <> u.session_id THEN 'LG006'
                 WHEN s.stream_id IS NULL
                     AND name_uuid(p_namespace_id, u.user_id || chr(31) || u.session_id) <> u.stream_id THEN 'LG006'
-                WHEN s.ended THEN 'LG001' -- to a write at any version: see append_checked
             END AS refusal
         FROM unnest(h_stream_id, h_user_id, h_session_id) WITH ORDINALITY AS u (stream_id, user_id, session_id, head)
         LEFT JOIN streams s ON s.namespace_id = p_namespace_id AND s.stream_id = u.stream_id
@@ -162,15 +160,17 @@ BEGIN
     -- (4) what is refused, and what was executed before
     IF cardinality(array_remove(v_refusals, NULL)) > 0 OR w_expected IS NOT NULL OR r_request_id IS NOT NULL
         OR p_retry OR w_items_after IS NOT NULL OR w_parent_id IS NOT NULL OR v_count > 32000 -- EVENTS_PER_APPEND
+        OR v_clock >= ANY (w_live_until)
+        OR w_life_after IS NOT NULL AND (w_head IS NOT NULL OR w_life_after <> v_versions)
     THEN
         v_accepted := '{}';
-        v_accepted_writes := '{}';
         FOR v_answer IN
             SELECT * FROM append_checked(
                 p_namespace_id, p_retry, v_last, v_clock, h_stream_id, v_versions, v_refusals, r_request_id,
                 r_request_hash, coalesce(r_writes, array_fill(1, ARRAY[v_writes])),
-                coalesce(w_head, ARRAY(SELECT generate_series(1, v_writes))), w_expected, w_items_after, w_parent_id,
-                w_parent_version, coalesce(w_events, array_fill(1, ARRAY[v_writes])), e_event_id, e_item_id
+                coalesce(w_head, ARRAY(SELECT generate_series(1, v_writes))), w_expected, w_items_after, w_life_after,
+                w_live_until, w_parent_id, w_parent_version, coalesce(w_events, array_fill(1, ARRAY[v_writes])),
+                e_event_id, e_item_id
             )
         LOOP
             IF v_answer.write IS NULL THEN
@@ -182,7 +182,6 @@ BEGIN
                 RETURN NEXT;
             ELSE
                 w := v_answer.write;
-                v_accepted_writes := v_accepted_writes || w;
                 v_accepted := v_accepted || ARRAY(SELECT generate_series(v_answer.first_event, v_answer.last_event));
                 IF w_parent_id[w] IS NOT NULL THEN
                     h := coalesce(w_head[w], w);
@@ -269,16 +268,6 @@ BEGIN
     FROM unnest(h_stream_id, v_versions, v_hashes) AS u (stream_id, version, hash)
     WHERE s.namespace_id = p_namespace_id AND s.stream_id = u.stream_id AND s.stream_id = ANY (h_stream_id)
         AND s.version <> u.version;
-    IF w_config_digest IS NOT NULL OR w_ended IS NOT NULL THEN
-        FOR i IN 1 .. coalesce(cardinality(v_accepted_writes), v_writes) LOOP
-            w := coalesce(v_accepted_writes[i], i);
-            h := coalesce(w_head[w], w);
-            UPDATE streams s SET
-                config_digest = coalesce(w_config_digest[w], s.config_digest), ended = coalesce(w_ended[w], s.ended)
-            WHERE s.namespace_id = p_namespace_id AND s.stream_id = h_stream_id[h]
-                AND (w_config_digest[w] IS NOT NULL OR w_ended[w] IS NOT NULL);
-        END LOOP;
-    END IF;
 
     request := NULL;
     code := NULL;
@@ -289,13 +278,13 @@ END
 $$;
 
 
-ALTER FUNCTION ledger.append(p_namespace_id uuid, p_role text, p_unsafe boolean, p_retry boolean, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_config_digest bytea[], w_ended boolean[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) OWNER TO ledger_owner;
+ALTER FUNCTION ledger.append(p_namespace_id uuid, p_role text, p_unsafe boolean, p_retry boolean, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_life_after bigint[], w_live_until timestamp with time zone[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) OWNER TO ledger_owner;
 
 --
--- Name: append_checked(uuid, boolean, bigint, timestamp with time zone, uuid[], bigint[], text[], uuid[], bytea[], integer[], integer[], bigint[], bigint[], uuid[], bigint[], integer[], uuid[], text[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+-- Name: append_checked(uuid, boolean, bigint, timestamp with time zone, uuid[], bigint[], text[], uuid[], bytea[], integer[], integer[], bigint[], bigint[], bigint[], timestamp with time zone[], uuid[], bigint[], integer[], uuid[], text[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE FUNCTION ledger.append_checked(p_namespace_id uuid, p_retry boolean, p_last bigint, p_clock timestamp with time zone, h_stream_id uuid[], h_version bigint[], h_refusal text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_item_id text[]) RETURNS TABLE(request integer, code text, version bigint, "position" bigint, receipts bytea[], write integer, first_event integer, last_event integer)
+CREATE FUNCTION ledger.append_checked(p_namespace_id uuid, p_retry boolean, p_last bigint, p_clock timestamp with time zone, h_stream_id uuid[], h_version bigint[], h_refusal text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_life_after bigint[], w_live_until timestamp with time zone[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_item_id text[]) RETURNS TABLE(request integer, code text, version bigint, "position" bigint, receipts bytea[], write integer, first_event integer, last_event integer)
     LANGUAGE plpgsql
     SET search_path TO 'ledger', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -311,6 +300,7 @@ DECLARE
     v_anchor uuid;       -- a request to several streams is stored under the lowest id (trust R-6) …
     v_written integer;   -- … and its first event is in its first stream
     v_new bigint := 0;   -- events of the requests accepted so far
+    v_stored_version bigint[] := h_version; -- per head: its version before this call
     v_taken text[] := '{}'; -- stream and item of these events, if a request needs to know
     h integer;
     w integer := 0;      -- writes before the current request
@@ -338,18 +328,20 @@ BEGIN
                 CONTINUE;
             END IF;
             code := h_refusal[h];
-            IF code = 'LG001' THEN
-                IF w_expected[i] >= 0 THEN
-                    code := NULL; -- it was decided on the ended session
-                ELSE
-                    version := h_version[h];
-                    "position" := h_version[h];
-                END IF;
-            END IF;
             IF code IS NULL AND w_expected[i] >= 0 AND w_expected[i] <> h_version[h] THEN
                 code := 'LG001';
                 version := h_version[h];
                 "position" := w_expected[i];
+            ELSIF code IS NULL AND w_live_until[i] <= p_clock THEN
+                code := 'LG008';
+                version := h_version[h];
+            ELSIF code IS NULL AND w_life_after[i] < h_version[h] AND (
+                h_version[h] > v_stored_version[h] -- an earlier request of this call may have changed it, too
+                OR life_changed(p_namespace_id, h_stream_id[h], w_life_after[i])
+            ) THEN
+                code := 'LG001';
+                version := h_version[h];
+                "position" := w_life_after[i];
             ELSIF code IS NULL AND w_parent_id[i] IS NOT NULL THEN
                 IF h_version[h] <> 0 THEN -- a fork is a new stream
                     code := 'LG001';
@@ -449,13 +441,13 @@ END
 $$;
 
 
-ALTER FUNCTION ledger.append_checked(p_namespace_id uuid, p_retry boolean, p_last bigint, p_clock timestamp with time zone, h_stream_id uuid[], h_version bigint[], h_refusal text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_item_id text[]) OWNER TO ledger_owner;
+ALTER FUNCTION ledger.append_checked(p_namespace_id uuid, p_retry boolean, p_last bigint, p_clock timestamp with time zone, h_stream_id uuid[], h_version bigint[], h_refusal text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_life_after bigint[], w_live_until timestamp with time zone[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_item_id text[]) OWNER TO ledger_owner;
 
 --
--- Name: append_stream(uuid, text, boolean, uuid, text, text, uuid, bytea, bigint, bigint, bytea, boolean, uuid[], text[], smallint[], smallint[], timestamp with time zone[], text[], text[], uuid[], bytea[], bytea[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+-- Name: append_stream(uuid, text, boolean, uuid, text, text, uuid, bytea, bigint, bigint, bigint, timestamp with time zone, uuid[], text[], smallint[], smallint[], timestamp with time zone[], text[], text[], uuid[], bytea[], bytea[]); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE FUNCTION ledger.append_stream(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_config_digest bytea, p_ended boolean, e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) RETURNS bytea
+CREATE FUNCTION ledger.append_stream(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_life_after bigint, p_live_until timestamp with time zone, e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) RETURNS bytea
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ledger', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -504,7 +496,6 @@ BEGIN
         s.version,
         s.head_hash::bytea,
         s.user_id <> p_user_id OR s.session_id <> p_session_id OR s.closed OR s.parent_version > p_items_after
-            OR s.ended AND coalesce(p_expected, -1) < 0
     INTO v_version, v_previous, v_is_unusual
     FROM streams s
     WHERE s.namespace_id = p_namespace_id AND s.stream_id = p_stream_id;
@@ -514,7 +505,10 @@ BEGIN
         v_previous := c_zero;
         v_is_unusual := name_uuid(p_namespace_id, p_user_id || chr(31) || p_session_id) <> p_stream_id;
     END IF;
-    v_is_unusual := v_is_unusual IS TRUE OR p_expected <> v_version AND p_expected >= 0;
+    v_is_unusual := v_is_unusual IS TRUE OR p_expected <> v_version AND p_expected >= 0 OR p_live_until <= v_clock;
+    IF p_life_after < v_version AND v_is_unusual IS NOT TRUE THEN
+        v_is_unusual := life_changed(p_namespace_id, p_stream_id, p_life_after);
+    END IF;
     IF p_request_id IS NOT NULL AND v_is_unusual IS NOT TRUE THEN
         v_is_unusual := EXISTS (
             SELECT FROM append_requests q
@@ -578,15 +572,10 @@ BEGIN
     END LOOP;
 
     IF v_is_new THEN
-        INSERT INTO streams (namespace_id, stream_id, user_id, session_id, version, head_hash, config_digest, ended)
-        VALUES (
-            p_namespace_id, p_stream_id, p_user_id, p_session_id, v_version, v_hash, p_config_digest,
-            coalesce(p_ended, false)
-        );
+        INSERT INTO streams (namespace_id, stream_id, user_id, session_id, version, head_hash)
+        VALUES (p_namespace_id, p_stream_id, p_user_id, p_session_id, v_version, v_hash);
     ELSE
-        UPDATE streams s SET
-            version = v_version, head_hash = v_hash, config_digest = coalesce(p_config_digest, s.config_digest),
-            ended = coalesce(p_ended, s.ended)
+        UPDATE streams s SET version = v_version, head_hash = v_hash
         WHERE s.namespace_id = p_namespace_id AND s.stream_id = p_stream_id;
     END IF;
     IF p_request_id IS NOT NULL THEN
@@ -601,7 +590,7 @@ END
 $$;
 
 
-ALTER FUNCTION ledger.append_stream(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_config_digest bytea, p_ended boolean, e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) OWNER TO ledger_owner;
+ALTER FUNCTION ledger.append_stream(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_life_after bigint, p_live_until timestamp with time zone, e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) OWNER TO ledger_owner;
 
 --
 -- Name: create_namespace(uuid, text); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
@@ -748,6 +737,29 @@ $$;
 
 
 ALTER FUNCTION ledger.item_known(p_namespace_id uuid, p_stream_id uuid, p_item_id text, p_after bigint) OWNER TO ledger_owner;
+
+--
+-- Name: life_changed(uuid, uuid, bigint); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE FUNCTION ledger.life_changed(p_namespace_id uuid, p_stream_id uuid, p_after bigint) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ledger', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT FROM events e
+        WHERE e.namespace_id = p_namespace_id AND e.stream_id = p_stream_id AND e.item_id IS NULL
+            AND e.type IN ('session.opened', 'session.cleared', 'session.restored', 'expiry.set')
+            AND e.version > p_after
+    );
+END
+$$;
+
+
+ALTER FUNCTION ledger.life_changed(p_namespace_id uuid, p_stream_id uuid, p_after bigint) OWNER TO ledger_owner;
 
 --
 -- Name: name_uuid(uuid, text); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
@@ -1195,13 +1207,10 @@ CREATE TABLE ledger.streams (
     stream_id uuid NOT NULL,
     version bigint DEFAULT 0 NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    expires_at timestamp with time zone,
-    ended boolean DEFAULT false NOT NULL,
     closed boolean DEFAULT false NOT NULL,
     head_hash ledger.hash DEFAULT decode(repeat('00'::text, 32), 'hex'::text) NOT NULL,
     user_id ledger.short_text NOT NULL,
     session_id ledger.short_text NOT NULL,
-    config_digest ledger.hash,
     parent_id uuid,
     parent_version ledger.ordinal,
     CONSTRAINT streams_check CHECK (((parent_id IS NULL) = (parent_version IS NULL)))
@@ -2165,26 +2174,26 @@ GRANT USAGE ON SCHEMA ledger TO ledger_verifier;
 
 
 --
--- Name: FUNCTION append(p_namespace_id uuid, p_role text, p_unsafe boolean, p_retry boolean, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_config_digest bytea[], w_ended boolean[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]); Type: ACL; Schema: ledger; Owner: ledger_owner
+-- Name: FUNCTION append(p_namespace_id uuid, p_role text, p_unsafe boolean, p_retry boolean, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_life_after bigint[], w_live_until timestamp with time zone[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]); Type: ACL; Schema: ledger; Owner: ledger_owner
 --
 
-REVOKE ALL ON FUNCTION ledger.append(p_namespace_id uuid, p_role text, p_unsafe boolean, p_retry boolean, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_config_digest bytea[], w_ended boolean[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ledger.append(p_namespace_id uuid, p_role text, p_unsafe boolean, p_retry boolean, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_config_digest bytea[], w_ended boolean[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) TO ledger_app;
-
-
---
--- Name: FUNCTION append_checked(p_namespace_id uuid, p_retry boolean, p_last bigint, p_clock timestamp with time zone, h_stream_id uuid[], h_version bigint[], h_refusal text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_item_id text[]); Type: ACL; Schema: ledger; Owner: ledger_owner
---
-
-REVOKE ALL ON FUNCTION ledger.append_checked(p_namespace_id uuid, p_retry boolean, p_last bigint, p_clock timestamp with time zone, h_stream_id uuid[], h_version bigint[], h_refusal text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_item_id text[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION ledger.append(p_namespace_id uuid, p_role text, p_unsafe boolean, p_retry boolean, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_life_after bigint[], w_live_until timestamp with time zone[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.append(p_namespace_id uuid, p_role text, p_unsafe boolean, p_retry boolean, h_stream_id uuid[], h_user_id text[], h_session_id text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_life_after bigint[], w_live_until timestamp with time zone[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) TO ledger_app;
 
 
 --
--- Name: FUNCTION append_stream(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_config_digest bytea, p_ended boolean, e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]); Type: ACL; Schema: ledger; Owner: ledger_owner
+-- Name: FUNCTION append_checked(p_namespace_id uuid, p_retry boolean, p_last bigint, p_clock timestamp with time zone, h_stream_id uuid[], h_version bigint[], h_refusal text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_life_after bigint[], w_live_until timestamp with time zone[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_item_id text[]); Type: ACL; Schema: ledger; Owner: ledger_owner
 --
 
-REVOKE ALL ON FUNCTION ledger.append_stream(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_config_digest bytea, p_ended boolean, e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ledger.append_stream(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_config_digest bytea, p_ended boolean, e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) TO ledger_app;
+REVOKE ALL ON FUNCTION ledger.append_checked(p_namespace_id uuid, p_retry boolean, p_last bigint, p_clock timestamp with time zone, h_stream_id uuid[], h_version bigint[], h_refusal text[], r_request_id uuid[], r_request_hash bytea[], r_writes integer[], w_head integer[], w_expected bigint[], w_items_after bigint[], w_life_after bigint[], w_live_until timestamp with time zone[], w_parent_id uuid[], w_parent_version bigint[], w_events integer[], e_event_id uuid[], e_item_id text[]) FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION append_stream(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_life_after bigint, p_live_until timestamp with time zone, e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]); Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+REVOKE ALL ON FUNCTION ledger.append_stream(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_life_after bigint, p_live_until timestamp with time zone, e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.append_stream(p_namespace_id uuid, p_role text, p_unsafe boolean, p_stream_id uuid, p_user_id text, p_session_id text, p_request_id uuid, p_request_hash bytea, p_expected bigint, p_items_after bigint, p_life_after bigint, p_live_until timestamp with time zone, e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_bytes bytea[]) TO ledger_app;
 
 
 --
@@ -2223,6 +2232,13 @@ REVOKE ALL ON FUNCTION ledger.fork_point(p_namespace_id uuid, p_stream_id uuid, 
 --
 
 REVOKE ALL ON FUNCTION ledger.item_known(p_namespace_id uuid, p_stream_id uuid, p_item_id text, p_after bigint) FROM PUBLIC;
+
+
+--
+-- Name: FUNCTION life_changed(p_namespace_id uuid, p_stream_id uuid, p_after bigint); Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+REVOKE ALL ON FUNCTION ledger.life_changed(p_namespace_id uuid, p_stream_id uuid, p_after bigint) FROM PUBLIC;
 
 
 --

@@ -43,7 +43,7 @@ from projections import ranges
 _CONTEXTS: Final = 64
 
 #: Events that do not come from a client: they do not postpone the expiry (http W-20).
-_NOT_FROM_CLIENTS: Final = (
+NOT_FROM_CLIENTS: Final = (
     CompactionRequested,
     CompactionCompleted,
     CompactionFailed,
@@ -137,7 +137,7 @@ def evolve(state: WorkingMemory, event: RecordedEvent) -> WorkingMemory:
     """Return the working memory after *event*."""
     payload = event.payload
     changed = _changed(state, event)
-    if changed.ttl_seconds is None or isinstance(payload, _NOT_FROM_CLIENTS):
+    if changed.ttl_seconds is None or isinstance(payload, NOT_FROM_CLIENTS):
         return changed
     return replace(changed, touched_us=event.recorded_us)
 

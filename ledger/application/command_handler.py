@@ -14,14 +14,15 @@ from ledger.codec import decode
 from ledger.contention import until_uncontended
 from ledger.errors import IdempotencyMismatch, LedgerError, Unreadable, VersionConflict
 from ledger.event_encoding import stream_write
-from ledger.events import Event, RecordedEvent, SessionOpened
+from ledger.events import Event, RecordedEvent, SessionOpened, SessionRestored, to_microseconds
 from ledger.ids import Stream
-from ledger.ports import AppendRequest, Clock, Receipt, Store
+from ledger.ports import AppendRequest, Clock, Receipt, Store, StreamWrite
 from ledger.session.commands import Command, OpenSession
 from ledger.session.decisions import decide
 from ledger.session.state import SessionState
 from ledger.states.loading import States
 from projections.ranges import ranges_of
+from projections.working_memory import NOT_FROM_CLIENTS
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -128,11 +129,14 @@ class CommandHandler:
         """
 
         # quoted, or each write would evaluate it
-        async def attempt(number: int) -> "tuple[Written, T | None]":
+        async def attempt(number: int, expired: int | None = None) -> "tuple[Written, T | None]":
             before = None
             if not number and (state is not None or (commutes and expected_version is None)):
                 before = self._states.known(stream) or state  # a writer of this process may have been first
             newest = before or await self._states.newest(stream)
+            has_expired = newest.version == expired
+            if has_expired:  # by the store's clock, which ours may be behind
+                newest = newest.as_expired()
 
             async def decided() -> tuple[Decision[T], list[Event]]:
                 decision = await decision_for(newest)
@@ -150,10 +154,24 @@ class CommandHandler:
             if not events:
                 earlier = await self._earlier(stream, idempotency)
                 return (earlier, None) if earlier else (Written(newest), decision.note)
-            opens = any(isinstance(event, SessionOpened) for event in events)
-            is_exact = opens or decision.exact or number > 0 or not commutes or expected_version is not None
-            exact = newest.version if is_exact else None
-            written = await self._append(stream, events, exact, actor, idempotency, decision.items_after)
+            starts = has_expired or any(isinstance(event, SessionOpened | SessionRestored) for event in events)
+            is_exact = starts or decision.exact or number > 0 or not commutes or expected_version is not None
+            write = stream_write(
+                stream,
+                events,
+                expected_version=newest.version if is_exact else None,
+                items_after=decision.items_after,
+                life_after=None if is_exact else newest.version,
+                live_until_us=None if starts or newest.working.ttl_seconds is None else _live_until(newest, events),
+                clock=self._clock,
+                actor=actor,
+            )
+            try:
+                written = await self._append(write, events, idempotency)
+            except VersionConflict as conflict:
+                if not conflict.expired:
+                    raise
+                return await attempt(number + 1, newest.version)
             return written, None if written.replayed else decision.note
 
         key = stream.stream_id.int  # which hashes at once
@@ -171,25 +189,17 @@ class CommandHandler:
             VersionConflict: *stream* has events.
             VersionNotFound: the session to fork has no such version.
         """
-        return await self._append(stream, decide(SessionState(), opening), 0, actor, idempotency)
+        events = decide(SessionState(), opening)
+        write = stream_write(stream, events, expected_version=0, clock=self._clock, actor=actor)
+        return await self._append(write, events, idempotency)
 
     async def settle(self) -> None:
         """Wait for snapshots that are being saved."""
         while self._saving:
             await asyncio.gather(*self._saving, return_exceptions=True)
 
-    async def _append(
-        self,
-        stream: Stream,
-        events: Sequence[Event],
-        expected: int | None,
-        actor: str,
-        idempotency: Idempotency | None,
-        items_after: int | None = None,
-    ) -> Written:
-        write = stream_write(
-            stream, events, expected_version=expected, items_after=items_after, clock=self._clock, actor=actor
-        )
+    async def _append(self, write: StreamWrite, events: Sequence[Event], idempotency: Idempotency | None) -> Written:
+        stream = write.stream
         request = AppendRequest(
             writes=(write,),
             request_id=idempotency.request_id if idempotency else None,
@@ -247,3 +257,11 @@ class CommandHandler:
             await self._states.save_snapshot(stream, state)
         except LedgerError as fault:
             log.warning("a snapshot was not saved: %s", fault.code)
+
+
+def _live_until(state: SessionState, events: Sequence[Event]) -> int | None:
+    """Return when *events*, decided while the session was live, must be stored; None if they do not renew it."""
+    expires_at = state.working.expires_at
+    if expires_at is None or all(isinstance(event, NOT_FROM_CLIENTS) for event in events):
+        return None
+    return to_microseconds(expires_at)

@@ -16,15 +16,16 @@ class StreamWrite(msgspec.Struct, frozen=True, kw_only=True):
 
     With *forked_from* a new stream continues another stream of the namespace from a version: its first event has
     the next version and is chained to that one. With *items_after* the stream must have no event after that version
-    about an item of these events. The other fields are stored with the stream's head.
+    about an item of these events, with *life_after* none that starts, ends, resumes or limits the life of the session.
+    With *live_until_us* the events must be stored before that moment.
     """
 
     stream: Stream
     events: tuple[NewEvent, ...]
     expected_version: int | None = None
     items_after: int | None = None
-    config_digest: bytes | None = None
-    ended: bool | None = None
+    life_after: int | None = None
+    live_until_us: int | None = None
     forked_from: tuple[Stream, int] | None = None
 
 
@@ -102,8 +103,8 @@ class Appender(Protocol):
         Nothing is written if it raises. An empty request returns no receipts.
 
         Raises:
-            VersionConflict: a stream is not at its expected version or, without one, has ended; an item is known; or
-                the new stream of a fork already exists.
+            VersionConflict: a stream is not at its expected version; its life changed or an item is known; the moment
+                of *live_until_us* has come; or the new stream of a fork already exists.
             VersionNotFound: the stream to fork does not have that version.
             IdempotencyMismatch: the request id was used for another request.
             StreamClosed, StreamNameMismatch: the stream accepts no events, or has other names.
@@ -192,7 +193,7 @@ class EventStore(Appender, Protocol):
     async def find_sessions(
         self, namespace_ids: Sequence[UUID], session_id: str, *, user_id: str | None = None
     ) -> list[SessionLocation]:
-        """Return the sessions with this id that have not ended, in these namespaces; they may have expired."""
+        """Return the sessions with this id in these namespaces, also those that have ended or expired."""
         ...
 
     async def read_namespace(self, namespace_id: UUID, *, after: int = 0, limit: int = 1_000) -> list[StoredEvent]:

@@ -82,6 +82,10 @@ class SessionState(msgspec.Struct, frozen=True):
         expires_at = self.working.expires_at
         return self.opened and expires_at is not None and moment >= expires_at
 
+    def as_expired(self) -> "SessionState":
+        """Return the state as a clock that is ahead of every other one sees it."""
+        return replace(self, working=replace(self.working, touched_us=0))
+
     def shown_tokens(self) -> int:
         """Return the tokens of what the window strategy shows, without retrieved items."""
         strategy = WINDOWS[self.config.window.type]

@@ -32,8 +32,8 @@ CREATE FUNCTION ledger.append(
     w_head integer[],
     w_expected bigint[],    -- -1, as null: any version
     w_items_after bigint[], -- refused if the stream has an event about one of the same items after this version
-    w_config_digest bytea[],
-    w_ended boolean[],
+    w_life_after bigint[],  -- refused if the life of the session changed after this version
+    w_live_until timestamptz[], -- refused from this moment on
     w_parent_id uuid[],
     w_parent_version bigint[],
     w_events integer[],
@@ -78,8 +78,7 @@ DECLARE
     v_parents integer[];   -- … the write that forks it …
     v_missing boolean[];   -- … and whether the stream is new
     v_heads integer[];     -- per event: its head; null if each has the head of its own index
-    v_accepted integer[];  -- indexes of the accepted events; null means all …
-    v_accepted_writes integer[]; -- … and of their writes
+    v_accepted integer[];  -- indexes of the accepted events; null means all
     n_version bigint[];    -- per accepted event
     n_digest bytea[];
     n_tail bytea[];        -- its frame (trust §3) from the event id to the digest
@@ -106,7 +105,7 @@ BEGIN
         AND v_w = ALL (ARRAY[
             coalesce(array_dims(w_head), v_w), coalesce(array_dims(w_events), v_w),
             coalesce(array_dims(w_expected), v_w), coalesce(array_dims(w_items_after), v_w),
-            coalesce(array_dims(w_config_digest), v_w), coalesce(array_dims(w_ended), v_w),
+            coalesce(array_dims(w_life_after), v_w), coalesce(array_dims(w_live_until), v_w),
             coalesce(array_dims(w_parent_id), v_w), coalesce(array_dims(w_parent_version), v_w)
         ])
         AND v_e = ALL (ARRAY[
@@ -152,7 +151,6 @@ BEGIN
                 WHEN s.user_id <> u.user_id OR s.session_id <> u.session_id THEN 'LG006'
                 WHEN s.stream_id IS NULL
                     AND name_uuid(p_namespace_id, u.user_id || chr(31) || u.session_id) <> u.stream_id THEN 'LG006'
-                WHEN s.ended THEN 'LG001' -- to a write at any version: see append_checked
             END AS refusal
         FROM unnest(h_stream_id, h_user_id, h_session_id) WITH ORDINALITY AS u (stream_id, user_id, session_id, head)
         LEFT JOIN streams s ON s.namespace_id = p_namespace_id AND s.stream_id = u.stream_id
@@ -162,15 +160,17 @@ BEGIN
     -- (4) what is refused, and what was executed before
     IF cardinality(array_remove(v_refusals, NULL)) > 0 OR w_expected IS NOT NULL OR r_request_id IS NOT NULL
         OR p_retry OR w_items_after IS NOT NULL OR w_parent_id IS NOT NULL OR v_count > 32000 -- EVENTS_PER_APPEND
+        OR v_clock >= ANY (w_live_until)
+        OR w_life_after IS NOT NULL AND (w_head IS NOT NULL OR w_life_after <> v_versions)
     THEN
         v_accepted := '{}';
-        v_accepted_writes := '{}';
         FOR v_answer IN
             SELECT * FROM append_checked(
                 p_namespace_id, p_retry, v_last, v_clock, h_stream_id, v_versions, v_refusals, r_request_id,
                 r_request_hash, coalesce(r_writes, array_fill(1, ARRAY[v_writes])),
-                coalesce(w_head, ARRAY(SELECT generate_series(1, v_writes))), w_expected, w_items_after, w_parent_id,
-                w_parent_version, coalesce(w_events, array_fill(1, ARRAY[v_writes])), e_event_id, e_item_id
+                coalesce(w_head, ARRAY(SELECT generate_series(1, v_writes))), w_expected, w_items_after, w_life_after,
+                w_live_until, w_parent_id, w_parent_version, coalesce(w_events, array_fill(1, ARRAY[v_writes])),
+                e_event_id, e_item_id
             )
         LOOP
             IF v_answer.write IS NULL THEN
@@ -182,7 +182,6 @@ BEGIN
                 RETURN NEXT;
             ELSE
                 w := v_answer.write;
-                v_accepted_writes := v_accepted_writes || w;
                 v_accepted := v_accepted || ARRAY(SELECT generate_series(v_answer.first_event, v_answer.last_event));
                 IF w_parent_id[w] IS NOT NULL THEN
                     h := coalesce(w_head[w], w);
@@ -269,16 +268,6 @@ BEGIN
     FROM unnest(h_stream_id, v_versions, v_hashes) AS u (stream_id, version, hash)
     WHERE s.namespace_id = p_namespace_id AND s.stream_id = u.stream_id AND s.stream_id = ANY (h_stream_id)
         AND s.version <> u.version;
-    IF w_config_digest IS NOT NULL OR w_ended IS NOT NULL THEN
-        FOR i IN 1 .. coalesce(cardinality(v_accepted_writes), v_writes) LOOP
-            w := coalesce(v_accepted_writes[i], i);
-            h := coalesce(w_head[w], w);
-            UPDATE streams s SET
-                config_digest = coalesce(w_config_digest[w], s.config_digest), ended = coalesce(w_ended[w], s.ended)
-            WHERE s.namespace_id = p_namespace_id AND s.stream_id = h_stream_id[h]
-                AND (w_config_digest[w] IS NOT NULL OR w_ended[w] IS NOT NULL);
-        END LOOP;
-    END IF;
 
     request := NULL;
     code := NULL;

@@ -16,6 +16,8 @@ CREATE FUNCTION ledger.append_checked(
     w_head integer[],
     w_expected bigint[],
     w_items_after bigint[],
+    w_life_after bigint[],
+    w_live_until timestamptz[],
     w_parent_id uuid[],
     w_parent_version bigint[],
     w_events integer[],
@@ -46,6 +48,7 @@ DECLARE
     v_anchor uuid;       -- a request to several streams is stored under the lowest id (trust R-6) …
     v_written integer;   -- … and its first event is in its first stream
     v_new bigint := 0;   -- events of the requests accepted so far
+    v_stored_version bigint[] := h_version; -- per head: its version before this call
     v_taken text[] := '{}'; -- stream and item of these events, if a request needs to know
     h integer;
     w integer := 0;      -- writes before the current request
@@ -73,18 +76,20 @@ BEGIN
                 CONTINUE;
             END IF;
             code := h_refusal[h];
-            IF code = 'LG001' THEN
-                IF w_expected[i] >= 0 THEN
-                    code := NULL; -- it was decided on the ended session
-                ELSE
-                    version := h_version[h];
-                    "position" := h_version[h];
-                END IF;
-            END IF;
             IF code IS NULL AND w_expected[i] >= 0 AND w_expected[i] <> h_version[h] THEN
                 code := 'LG001';
                 version := h_version[h];
                 "position" := w_expected[i];
+            ELSIF code IS NULL AND w_live_until[i] <= p_clock THEN
+                code := 'LG008';
+                version := h_version[h];
+            ELSIF code IS NULL AND w_life_after[i] < h_version[h] AND (
+                h_version[h] > v_stored_version[h] -- an earlier request of this call may have changed it, too
+                OR life_changed(p_namespace_id, h_stream_id[h], w_life_after[i])
+            ) THEN
+                code := 'LG001';
+                version := h_version[h];
+                "position" := w_life_after[i];
             ELSIF code IS NULL AND w_parent_id[i] IS NOT NULL THEN
                 IF h_version[h] <> 0 THEN -- a fork is a new stream
                     code := 'LG001';

@@ -14,8 +14,8 @@ CREATE FUNCTION ledger.append_stream(
     p_request_hash bytea,
     p_expected bigint,
     p_items_after bigint,
-    p_config_digest bytea,
-    p_ended boolean,
+    p_life_after bigint,
+    p_live_until timestamptz,
     e_event_id uuid[],
     e_type text[],
     e_schema_version smallint[],
@@ -75,7 +75,6 @@ BEGIN
         s.version,
         s.head_hash::bytea,
         s.user_id <> p_user_id OR s.session_id <> p_session_id OR s.closed OR s.parent_version > p_items_after
-            OR s.ended AND coalesce(p_expected, -1) < 0
     INTO v_version, v_previous, v_is_unusual
     FROM streams s
     WHERE s.namespace_id = p_namespace_id AND s.stream_id = p_stream_id;
@@ -85,7 +84,10 @@ BEGIN
         v_previous := c_zero;
         v_is_unusual := name_uuid(p_namespace_id, p_user_id || chr(31) || p_session_id) <> p_stream_id;
     END IF;
-    v_is_unusual := v_is_unusual IS TRUE OR p_expected <> v_version AND p_expected >= 0;
+    v_is_unusual := v_is_unusual IS TRUE OR p_expected <> v_version AND p_expected >= 0 OR p_live_until <= v_clock;
+    IF p_life_after < v_version AND v_is_unusual IS NOT TRUE THEN
+        v_is_unusual := life_changed(p_namespace_id, p_stream_id, p_life_after);
+    END IF;
     IF p_request_id IS NOT NULL AND v_is_unusual IS NOT TRUE THEN
         v_is_unusual := EXISTS (
             SELECT FROM append_requests q
@@ -149,15 +151,10 @@ BEGIN
     END LOOP;
 
     IF v_is_new THEN
-        INSERT INTO streams (namespace_id, stream_id, user_id, session_id, version, head_hash, config_digest, ended)
-        VALUES (
-            p_namespace_id, p_stream_id, p_user_id, p_session_id, v_version, v_hash, p_config_digest,
-            coalesce(p_ended, false)
-        );
+        INSERT INTO streams (namespace_id, stream_id, user_id, session_id, version, head_hash)
+        VALUES (p_namespace_id, p_stream_id, p_user_id, p_session_id, v_version, v_hash);
     ELSE
-        UPDATE streams s SET
-            version = v_version, head_hash = v_hash, config_digest = coalesce(p_config_digest, s.config_digest),
-            ended = coalesce(p_ended, s.ended)
+        UPDATE streams s SET version = v_version, head_hash = v_hash
         WHERE s.namespace_id = p_namespace_id AND s.stream_id = p_stream_id;
     END IF;
     IF p_request_id IS NOT NULL THEN

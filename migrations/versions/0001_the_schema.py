@@ -24,6 +24,7 @@ OBJECTS = (
     "prune_requests",
     "fork_point",
     "item_known",
+    "life_changed",
     "append_checked",
     "append",
     "append_stream",

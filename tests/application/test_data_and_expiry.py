@@ -5,9 +5,13 @@ from datetime import timedelta
 
 import pytest
 
+from ledger.clock import SystemClock
 from ledger.errors import EntryNotFound, InvalidInput, SessionNotFound, VersionConflict, VersionNotFound
+from ledger.event_encoding import stream_write
+from ledger.events import EntryAdded, to_microseconds
+from ledger.ids import Stream
 from ledger.memory import MemoryLedger
-from ledger.ports import Store
+from ledger.ports import AppendRequest, Store
 from tests.support.driver import SetClock
 from tests.support.ledgers import ledger_over
 
@@ -61,6 +65,63 @@ async def test_a_session_expires_by_the_clock_and_its_history_stays(store: Store
     assert [entry.content for entry in after.window.entries] == ["another life"]
     assert (after.working.data, after.working.ttl_seconds) == ({}, None)
     assert [entry.content for entry in (await ledger.get_state("s", version=state.version)).window.entries] == ["hello"]
+
+
+async def in_life(ledger: MemoryLedger, session_id: str) -> list[str]:
+    return [entry.content for entry in await ledger.get_active_entries(session_id)]
+
+
+@pytest.mark.parametrize("batch", [1, 12])
+async def test_an_entry_decided_by_a_process_that_has_not_heard_of_the_expiry_is_in_the_next_life__R_3(
+    store: Store, namespace: str, batch: int
+) -> None:
+    """Otherwise it would bring back a life that has expired (http W-20), by the clock of the store."""
+    stale, other = opened(store, namespace), opened(store, namespace)
+    behind = opened(store, namespace, SetClock())
+    sessions = {"heard of": stale, "unheard of": stale, "own id": stale, "old clock": behind, "guarded": behind}
+    for session_id, ledger in sessions.items():
+        await ledger.add_user_message(session_id, "old")
+        await other.set_expiry(session_id, 1)
+    await stale.get_state("heard of")
+    await asyncio.sleep(1.05)
+    drafts: list[dict[str, str]] = [{"role": "user", "content": f"new {number}"} for number in range(batch)]
+    for session_id, ledger in sessions.items():
+        own_id = {"entry_id": "mine"} if session_id == "own id" else {}
+        guard = {"expected_version": 3} if session_id == "guarded" else {}
+        added = await ledger.add_entries(session_id, [drafts[0] | own_id, *drafts[1:]], **guard)
+        assert added.version == 4 + batch
+        assert await in_life(other, session_id) == [draft["content"] for draft in drafts]
+        assert (await other.get_state(session_id)).working.ttl_seconds is None
+
+
+async def test_a_decision_on_an_older_life_is_refused_by_the_store__R_3(store: Store, namespace: str) -> None:
+    """Controls: an entry of another process does not refuse it, nor does a time that has not come."""
+    ledger = opened(store, namespace)
+    stream = Stream.of(namespace, "s")
+    await ledger.add_user_message("s", "one")
+    await ledger.add_user_message("s", "two")
+    clock = SystemClock()
+    soon = to_microseconds(clock.now() + timedelta(minutes=1))
+
+    def write(**guards: int) -> AppendRequest:
+        entry = EntryAdded(
+            write_id="w", entry_id=clock.ulid(), kind="message", role="user", content="x", tokens=1, tokenizer="t"
+        )
+        return AppendRequest(
+            writes=(stream_write(stream, [entry], expected_version=None, clock=clock, actor="", **guards),)
+        )
+
+    await store.events.append(write(life_after=2, live_until_us=soon))
+    for change in (ledger.set_expiry("s", 60), ledger.clear_session("s"), ledger.clear_session("s", end=True)):
+        before = await store.events.head(stream)
+        await change
+        with pytest.raises(VersionConflict) as conflict:
+            await store.events.append(write(life_after=before[0]))
+        assert not conflict.value.expired
+        await store.events.append(write(life_after=(await store.events.head(stream))[0]))
+    with pytest.raises(VersionConflict, match="has expired") as conflict:
+        await store.events.append(write(live_until_us=soon - 120_000_000))
+    assert conflict.value.expired
 
 
 async def test_an_expired_session_resumes_if_it_is_configured(store: Store, namespace: str) -> None:

@@ -15,12 +15,23 @@ from ledger.errors import (
     VersionConflict,
     VersionNotFound,
 )
-from ledger.events import Ranges, StoredEvent, to_microseconds
+from ledger.events import (
+    ExpirySet,
+    Ranges,
+    SessionCleared,
+    SessionOpened,
+    SessionRestored,
+    StoredEvent,
+    to_microseconds,
+)
 from ledger.ids import Stream, stream_id
 from ledger.limits import EVENTS_PER_APPEND
 from ledger.ports import Appended, AppendRequest, Clock, EarlierRequest, NamespaceInfo, Receipt, StreamHead, StreamWrite
 from ledger.ports.event_store import SessionLocation
 from ledger.stores.in_memory.namespaces import StoredNamespace
+
+#: Types of events that start, end, resume or limit the life of a session.
+_LIFE_EVENTS = frozenset({SessionOpened.type, SessionCleared.type, SessionRestored.type, ExpirySet.type})
 
 
 class InMemoryEventStore:
@@ -71,7 +82,7 @@ class InMemoryEventStore:
                     raise IdempotencyMismatch
                 return msgspec.structs.replace(earlier[1], replayed=True)
         for write in request.writes:
-            refusal = self._refusal(namespace, write)
+            refusal = self._refusal(namespace, write, recorded_us)
             if refusal is not None:
                 raise refusal
         if sum(len(write.events) for write in request.writes) > EVENTS_PER_APPEND:
@@ -84,7 +95,7 @@ class InMemoryEventStore:
             namespace.requests[anchor, request.request_id] = (request.request_hash, appended)
         return appended
 
-    def _refusal(self, namespace: StoredNamespace, write: StreamWrite) -> LedgerError | None:
+    def _refusal(self, namespace: StoredNamespace, write: StreamWrite, recorded_us: int) -> LedgerError | None:
         stream = write.stream
         if stream.stream_id != stream_id(stream.namespace_id, stream.user_id, stream.session_id):
             return StreamNameMismatch()
@@ -92,8 +103,12 @@ class InMemoryEventStore:
         expected = 0 if write.forked_from else write.expected_version
         if expected is not None and expected != current:
             return VersionConflict(current=current, expected=expected)
-        if expected is None and namespace.ended.get(stream.stream_id, False):
-            return VersionConflict(current=current, expected=current)  # decided before the session ended
+        if write.live_until_us is not None and recorded_us >= write.live_until_us:
+            return VersionConflict(current=current, expected=current, expired=True)
+        if write.life_after is not None:
+            since = namespace.history(stream.stream_id)[write.life_after :]
+            if any(event.type in _LIFE_EVENTS for event in since):
+                return VersionConflict(current=current, expected=write.life_after)
         if write.items_after is not None:
             items = {event.item_id for event in write.events} - {None}
             known = namespace.history(write.stream.stream_id)[write.items_after :]
@@ -109,8 +124,6 @@ class InMemoryEventStore:
         if not write.events:
             return []
         namespace.names.setdefault(write.stream.stream_id, write.stream)
-        if write.ended is not None:
-            namespace.ended[write.stream.stream_id] = write.ended
         if write.forked_from is not None:
             parent, version = write.forked_from
             namespace.parents[write.stream.stream_id] = (parent.stream_id, version)
@@ -211,7 +224,6 @@ class InMemoryEventStore:
             if (namespace := self._namespaces.get(namespace_id)) is not None
             for stream in sorted(namespace.names.values(), key=lambda stream: stream.user_id)
             if stream.session_id == session_id and (user_id is None or stream.user_id == user_id)
-            if not namespace.ended.get(stream.stream_id, False)
         ]
 
     async def read_namespace(self, namespace_id: UUID, *, after: int = 0, limit: int = 1_000) -> list[StoredEvent]:

@@ -48,14 +48,14 @@ _OIDS: Final = {
     _STREAM: [
         *(2950, 25, 16),  # namespace, role, whether unsafe settings were allowed
         *(2950, 25, 25),  # stream: uuid, text, text
-        *(2950, 17, 20, 20, 17, 16),  # request: uuid, bytea; write: int8, int8, bytea, bool
+        *(2950, 17, 20, 20, 20, 1184),  # request: uuid, bytea; write: int8, int8, int8, timestamptz
         *_EVENT_OIDS,
     ],
     _BATCH: [
         *(2950, 25, 16, 16),  # namespace, role, whether unsafe settings were allowed, whether an answer was lost
         *(2951, 1009, 1009),  # heads: uuid, text, text
         *(2951, 1001, 1007),  # requests: uuid, bytea, int4
-        *(1007, 1016, 1016, 1001, 1000, 2951, 1016, 1007),  # writes: int4, int8, int8, bytea, bool, uuid, int8, int4
+        *(1007, 1016, 1016, 1016, 1185, 2951, 1016, 1007),  # writes: int4, three int8, timestamptz, uuid, …
         *_EVENT_OIDS,
     ],
 }
@@ -138,8 +138,8 @@ def _one_stream(request: AppendRequest) -> _Values | None:
         request.request_hash,
         None if write.expected_version is None else arrays.int8(write.expected_version),
         None if write.items_after is None else arrays.int8(write.items_after),
-        write.config_digest,
-        None if write.ended is None else bytes([write.ended]),
+        None if write.life_after is None else arrays.int8(write.life_after),
+        None if write.live_until_us is None else arrays.timestamptz(write.live_until_us),
         *_event_arrays(write.events),
     ]
 
@@ -160,6 +160,8 @@ def _batch(requests: Sequence[AppendRequest], *, retry: bool) -> _Values:
     forks = [write.forked_from for write in writes]
     expected = [write.expected_version for write in writes]
     items_after = [write.items_after for write in writes]
+    life_after = [write.life_after for write in writes]
+    live_until = [write.live_until_us for write in writes]
     return [
         writes[0].stream.namespace_id.bytes,
         arrays.TRUE if retry else arrays.FALSE,
@@ -172,8 +174,8 @@ def _batch(requests: Sequence[AppendRequest], *, retry: bool) -> _Values:
         None if len(streams) == len(writes) else arrays.INT4.dump([arrays.int4(place) for place in heads]),
         arrays.INT8.dump_sparse([None if at is None else arrays.int8(at) for at in expected]),
         arrays.INT8.dump_sparse([None if at is None else arrays.int8(at) for at in items_after]),
-        arrays.BYTEA.dump_sparse([write.config_digest for write in writes]),
-        arrays.BOOL.dump_sparse([None if write.ended is None else bytes([write.ended]) for write in writes]),
+        arrays.INT8.dump_sparse([None if at is None else arrays.int8(at) for at in life_after]),
+        arrays.TIMESTAMPTZ.dump_sparse([None if at is None else arrays.timestamptz(at) for at in live_until]),
         arrays.UUID.dump_sparse([None if fork is None else fork[0].stream_id.bytes for fork in forks]),
         arrays.INT8.dump_sparse([None if fork is None else arrays.int8(fork[1]) for fork in forks]),
         None if single_events else arrays.INT4.dump([arrays.int4(len(write.events)) for write in writes]),
@@ -279,5 +281,8 @@ def _refusal(code: str, version: bytes | None, position: bytes | None) -> Ledger
             return StreamNameMismatch()
         case "LG007":
             return VersionNotFound("the session to fork has no such version; read which it has")
+        case "LG008":
+            current = _INT8(version or b"")[0]
+            return VersionConflict(current=current, expected=current, expired=True)
         case _:
             return LogCorrupted(f"append answered {code!r}, which this release does not know")

@@ -174,7 +174,7 @@ class EventReader:
         streams = tables.streams.c
         wanted = (
             sa.select(streams.namespace_id, streams.user_id)
-            .where(streams.session_id == session_id, streams.namespace_id.in_(namespace_ids), ~streams.ended)
+            .where(streams.session_id == session_id, streams.namespace_id.in_(namespace_ids))
             .order_by(streams.namespace_id, streams.user_id)
         )
         if user_id is not None:

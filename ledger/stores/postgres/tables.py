@@ -54,13 +54,10 @@ streams = sa.Table(
     sa.Column("stream_id", UUID, primary_key=True),
     sa.Column("version", sa.BigInteger, nullable=False),
     sa.Column("created_at", TIMESTAMP(timezone=True), nullable=False),
-    sa.Column("expires_at", TIMESTAMP(timezone=True)),
-    sa.Column("ended", sa.Boolean, nullable=False),
     sa.Column("closed", sa.Boolean, nullable=False),
     sa.Column("head_hash", BYTEA, nullable=False),
     sa.Column("user_id", sa.Text, nullable=False),
     sa.Column("session_id", sa.Text, nullable=False),
-    sa.Column("config_digest", BYTEA),
     sa.Column("parent_id", UUID),
     sa.Column("parent_version", sa.BigInteger),
 )
