@@ -15,7 +15,7 @@ from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import UserOption, opened
 from ledger.cli.output import counted
 from ledger.cli.source import in_file, lines, spooled
-from ledger.errors import ImportRefused, InvalidInput, LedgerError, StorageFull
+from ledger.errors import ImportRefused, InvalidInput, LedgerError, SessionExists, StorageFull
 from ledger.importers import TranscriptFile, session_name_of
 from ledger.memory import MemoryLedger
 from ledger.transfer.importing import Imported
@@ -64,6 +64,8 @@ def _placed(fault: LedgerError, name: str, recorded: int, files: int) -> LedgerE
     """Return *fault* with the file that it is about, and how many files were recorded before it."""
     found = in_file(fault, name) if isinstance(fault, ImportRefused) else fault
     prefix = "" if isinstance(found, InvalidInput) else f"{name}: "
+    if isinstance(found, SessionExists):
+        found.args = (f"{found} with --session, or for a file of several sessions another --namespace",)
     suffix = f"; {recorded} of {files} files recorded" if files > 1 else ""
     found.args = (f"{prefix}{found}{suffix}",)
     return found

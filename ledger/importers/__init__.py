@@ -17,8 +17,6 @@ from ledger.importers.base import (
     Importer,
     documents,
     each_document,
-    renamed,
-    session_name,
     session_name_of,
     with_ids,
 )
@@ -31,7 +29,6 @@ __all__ = [
     "TranscriptFile",
     "documents",
     "read",
-    "renamed",
     "session_name_of",
 ]
 
@@ -63,7 +60,7 @@ class TranscriptFile:
     def __init__(self, lines: Callable[[], Iterable[bytes]], *, name: str, session_id: str | None = None) -> None:
         self._lines = lines
         self._name = name
-        self._session_id = None if session_id is None else session_name(session_id)
+        self._session_id = session_id
 
     def __iter__(self) -> Iterator[ConversationReader]:
         """Yield the conversations; the batches of one are gone when the next is yielded.

@@ -2,6 +2,7 @@
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -18,7 +19,10 @@ from ledger.limits import METADATA_BYTES
 from ledger.session.drafts import EntryDraft, draft_entry
 from ledger.strict_json import TRANSCRIPT, parse
 
-_NAME_REFUSED: Final = re.compile(r"[^A-Za-z0-9._:@+=,~-]+")
+_PUNCTUATION: Final = frozenset("_.:@+=,~-")
+_REFUSED: Final = re.compile("/+")
+_NAME_CHARACTERS: Final = 200
+_NAME_BYTES: Final = 400
 _ENDINGS: Final = {"json", "jsonl", "ndjson", "traj"}
 _TOO_LARGE: Final = (
     f"a JSON document must have at most {TRANSCRIPT.size:,} bytes; write one message or conversation a line"
@@ -88,12 +92,18 @@ def each_document(source: bytes | Iterable[bytes]) -> Iterator[Document]:
         yield Document(number, _parse(first, number))
         yield from (Document(at, _parse(line, at)) for at, line in numbered if line.strip())
         return
-    whole = bytearray(first)
+    whole, second = bytearray(first), b""
     for _, line in numbered:
+        second = second or line.strip()
         whole += line
         if len(whole) > TRANSCRIPT.size:
             break  # `parse` refuses it
-    yield Document(number, _parse(bytes(whole), number))
+    try:
+        yield Document(number, _parse(bytes(whole), number))
+    except ImportRefused:
+        if _are_lines(first.strip(), second):
+            _parse(first.strip(), number)
+        raise
 
 
 def are_several(found: Iterator[Document]) -> tuple[bool, Iterator[Document]]:
@@ -108,6 +118,12 @@ def _is_whole(line: bytes) -> bool:
     except (msgspec.DecodeError, RecursionError):
         return False
     return True
+
+
+def _are_lines(first: bytes, second: bytes) -> bool:
+    """Tell whether *first*, which is not complete JSON, was to be a line of its own, as *second* is."""
+    begins_document = first.startswith(b"[") and first.endswith((b"[", b","))
+    return first[:1] == second[:1] and first[:1] in {b"{", b"["} and not begins_document and _is_whole(second)
 
 
 def _parse(data: bytes, line: int) -> Any:
@@ -168,12 +184,6 @@ def _batches(name: str, messages: Iterable[tuple[int, list[JsonObject]]], about:
             yield tuple(drafts)
 
 
-def renamed(found: Conversation, session_id: str) -> Conversation:
-    """Return *found* as the session *session_id*; ids of entries follow from their place in it and their content."""
-    name = session_name(session_id)
-    return Conversation(found.format, name, tuple(with_ids(name, found.batches)))
-
-
 def with_ids(session_id: str, batches: Iterable[Batch]) -> Iterator[Batch]:
     """Yield *batches* with ids that follow from place and content, so that a second import finds them."""
     for number, batch in enumerate(batches):
@@ -181,8 +191,23 @@ def with_ids(session_id: str, batches: Iterable[Batch]) -> Iterator[Batch]:
 
 
 def session_name(text: str) -> str:
-    """Return *text* as a session id: other characters than names may have become hyphens."""
-    return _NAME_REFUSED.sub("-", text).strip("-.")[:200] or "imported"
+    """Return *text* as a session id, in which other characters than letters, digits and some signs become hyphens.
+
+    A name that is too long is cut; it, and one of which nothing remains, ends with a digest of *text*.
+    """
+    signs = (sign if _stays(sign) else "/" for sign in unicodedata.normalize("NFC", text))
+    name = _REFUSED.sub("-", "".join(signs)).strip("-.")
+    short = name[:_NAME_CHARACTERS].encode()[:_NAME_BYTES].decode(errors="ignore")
+    if not text.strip("-."):
+        return "imported"
+    if short and short == name:
+        return name
+    return f"{short or 'imported'}-{sha256(text.encode(errors='surrogatepass')).hexdigest()[:8]}"
+
+
+def _stays(sign: str) -> bool:
+    """Tell whether *sign* stays in a name: a letter or digit of any script, its accent, or a sign of `_PUNCTUATION`."""
+    return sign.isalnum() or sign in _PUNCTUATION or unicodedata.category(sign).startswith("M")
 
 
 def session_name_of(path: str) -> str:

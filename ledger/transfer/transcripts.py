@@ -58,7 +58,7 @@ class TranscriptImport:
         user_id: str | None,
         progress: Callable[[int, int], None],
     ) -> Imported:
-        """Record conversations; entries whose ids are stored already are skipped.
+        """Record conversations; entries whose ids are stored already are skipped, as are conversations without any.
 
         *progress* gets (conversations recorded, all conversations).
 
@@ -87,11 +87,12 @@ class TranscriptImport:
 
             if not all(target.complete for target in targets):
                 await self._store.events.append_all(Rereadable(requests))
+            names = [name for target in targets if (name := target.stream.session_id) in added or target.known]
             return Imported(
-                sessions=len(targets),
+                sessions=len(names),
                 entries=added.total(),
                 skipped=sum(len(target.known) for target in targets),
-                session_ids=tuple(target.stream.session_id for target in targets),
+                session_ids=tuple(names),
             )
 
         busy = "other writers kept changing the sessions of this file; try again"

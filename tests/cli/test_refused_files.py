@@ -51,6 +51,14 @@ def test_endless_input_is_refused_at_the_limit__I_60(talked: Cli) -> None:
         assert "limited to" in texts or "at most" in texts
 
 
+def test_a_file_for_a_session_of_another_conversation_gets_told_the_option(cli: Cli, file: File) -> None:
+    cli("import", file([{"role": "user", "content": "hello"}], "chat.json"))
+    other = file([{"role": "user", "content": "another talk"}], "chat.json")
+    texts = check_one_line(cli.try_("import", other))
+    assert "session 'chat' already holds other events; choose another name with --session, or" in texts
+    assert cli.json("import", other, "--session", "会話")["session_ids"] == ["会話"]
+
+
 def exported(cli: Cli) -> list[bytes]:
     return cli("export", "s").out.encode().splitlines(keepends=True)
 

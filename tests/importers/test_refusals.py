@@ -13,6 +13,7 @@ import pytest
 
 from ledger.cli.import_export import _import_one
 from ledger.errors import ImportRefused, InvalidInput
+from ledger.importers import documents
 from ledger.memory import MemoryLedger
 from tests.support.importer_samples import SAMPLES
 
@@ -96,6 +97,44 @@ async def test_an_empty_file_is_refused(refused: Refused, source: bytes) -> None
 )
 async def test_the_first_bad_line_is_named(refused: Refused, source: bytes, code: str, line: int) -> None:
     await refused(source, code, line=line)
+
+
+@pytest.mark.parametrize(
+    ("first", "code"),
+    [
+        (b'{"role": "user", "content": "x"', "invalid_json"),
+        (b'{"role": "user", "content":', "invalid_json"),
+        (b'{"role": "user", "content": "cut', "invalid_json"),
+        (b'{"role": "user", "content": "x"},', "invalid_json"),
+        (b'{"role": "user", "content": "x"}}', "invalid_json"),
+        (b"{'role': 'user'}", "invalid_json"),
+        (b'{"role": "user", "content": NaN}', "invalid_json"),
+        (b'{"role": "user", "content": "x", "n": 1e400}', "number_out_of_range"),
+        (b'{"role": "user", "content": "\\ud800"}', "invalid_unicode"),
+        (b"{" * 100_000, "too_deep"),
+    ],
+)
+@pytest.mark.parametrize("rest", [GOOD, MANY * 30], ids=["short", "too large for one document"])
+def test_a_bad_first_line_is_named(first: bytes, code: str, rest: bytes) -> None:
+    with pytest.raises(ImportRefused) as refusal:
+        documents(b"\n" + first + b"\n\n" + rest)
+    assert (refusal.value.code, refusal.value.line) == (code, 2)
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        (b'[\n{"role": "user"}\n{"role": "user"}\n]', 3),
+        (b'[{"role": "user"},\n{"role": "user"}\n{"role": "user"}]', 3),
+        (b'[[{"role": "user"}],\n[{"role": "user"}]\n[{"role": "user"}]]', 3),
+        (b'[\n[{"role": "user"}]', 3),  # where it ends
+        (b'{\n"messages": [\n{"role": "user"}\n{"role": "user"}]}', 4),
+    ],
+)
+def test_a_bad_line_inside_one_document_is_named(source: bytes, line: int) -> None:
+    with pytest.raises(ImportRefused) as refusal:
+        documents(source)
+    assert refusal.value.line == line
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,10 @@
 
 import pytest
 
-from ledger.errors import SessionExists
-from ledger.importers import documents, read, session_name_of
+from ledger.errors import InvalidInput, SessionExists
+from ledger.importers import TranscriptFile, documents, read, session_name_of
 from ledger.memory import MemoryLedger
+from ledger.names import check_name
 
 HELLO = b'[{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"}]'
 ALIKE = b'[{"role": "user", "content": "hello"}, {"role": "assistant", "content": "another answer"}]'
@@ -22,10 +23,23 @@ LONGER = HELLO[:-1] + b', {"role": "user", "content": "and then?"}]'
         ("v1.2.json", "v1.2"),
         (".json", "json"),
         ("-", "imported"),
+        ("会話 その1.json", "会話-その1"),
+        ("Разговор.jsonl", "Разговор"),
+        ("हिन्दी.json", "हिन्दी"),
+        ("Ge\u0301rald.json", "G\xe9rald"),  # a name as macOS writes it
+        ("a\u200bb\u202e.json", "a-b"),
     ],
 )
 def test_only_endings_that_name_a_format_are_left_out(path: str, name: str) -> None:
     assert session_name_of(path) == name
+
+
+def test_different_names_give_different_sessions() -> None:
+    names = ["🎉.json", "🎂.json", "\udcff.json", "…", "x" * 300 + "1", "x" * 300 + "2", "語" * 300, "語" * 299]
+    found = [session_name_of(name) for name in names]
+    assert len(set(found)) == len(names)
+    assert found[0].startswith("imported-")
+    assert all(check_name(name, field="session") and len(name) < 250 for name in found)
 
 
 async def test_a_file_goes_on_only_with_its_own_conversation(ledger: MemoryLedger) -> None:
@@ -51,3 +65,22 @@ async def test_a_session_that_was_talked_in_takes_no_file(ledger: MemoryLedger) 
     await ledger.add_user_message("chat", "live")
     with pytest.raises(SessionExists):
         await ledger.import_conversations(read(documents(HELLO), name="chat"))
+
+
+async def test_a_given_name_is_the_session_as_it_is(ledger: MemoryLedger) -> None:
+    lines = HELLO.splitlines(keepends=True)
+    done = await ledger.import_conversations(TranscriptFile(lambda: iter(lines), name="chat", session_id="会話 1"))
+    assert done.session_ids == ("会話 1",)
+    with pytest.raises(InvalidInput, match="session_id: must not contain slashes"):
+        await ledger.import_conversations(TranscriptFile(lambda: iter(lines), name="chat", session_id="a/b"))
+
+
+async def test_a_conversation_without_messages_is_no_session(ledger: MemoryLedger) -> None:
+    several = b'{"messages": []}\n{"messages": [{"role": "user", "content": "hello"}]}\n{"messages": []}'
+    for number in (1, 2):
+        done = await ledger.import_conversations(read(documents(several), name="chat"))
+        assert (done.sessions, done.entries, done.skipped) == (1, 2 - number, number - 1)
+        assert done.session_ids == ("chat-1",)
+    assert [session.session_id for session in await ledger.list_sessions()] == ["chat-1"]
+    alone = await ledger.import_conversations(read(documents(b'{"messages": []}'), name="chat-1"))
+    assert (alone.sessions, alone.entries, alone.session_ids) == (0, 0, ())
