@@ -3,7 +3,8 @@
 `load` takes any of the accepted shapes (see `shapes`), `dump` writes the canonical one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Literal, TypeVar, cast
 
@@ -51,7 +52,8 @@ def load(raw: Mapping[str, Any] | Sequence[Any] | MemoryConfig) -> MemoryConfig:
     """
     if isinstance(raw, MemoryConfig):
         return raw
-    return _load(canonical_json(config_shapes.canonical(raw)))
+    with _faults_in(raw):
+        return _load(canonical_json(config_shapes.canonical(raw)))
 
 
 def dump(config: MemoryConfig) -> JsonObject:
@@ -65,7 +67,18 @@ def update(config: MemoryConfig, changes: Mapping[str, Any] | Sequence[Any]) -> 
     Raises:
         InvalidInput: ``bad_config``.
     """
-    return load(config_shapes.merge(dump(config), changes))
+    with _faults_in(changes):
+        return load(config_shapes.merge(dump(config), changes))
+
+
+@contextmanager
+def _faults_in(raw: Mapping[str, Any] | Sequence[Any]) -> Iterator[None]:
+    """Let a fault name the field of *raw* that causes it."""
+    try:
+        yield
+    except InvalidInput as fault:
+        field = config_shapes.as_written(raw, fault.field)
+        raise InvalidInput(fault.code, str(fault).removeprefix(f"{fault.field}: "), field=field) from None
 
 
 DEFAULT = "memory_manager"

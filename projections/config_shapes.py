@@ -12,6 +12,7 @@ from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.field_messages import unknown_field
 from ledger.strict_json import check_value
+from projections.strategies import COMPACTIONS, WINDOWS
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])([A-Z])")
 _TWICE = "is given in two spellings; give it once"
@@ -59,6 +60,7 @@ def canonical(raw: Mapping[str, Any] | Sequence[Any]) -> JsonObject:
     plain = _without_nulls(_checked(raw))
     if _CANONICAL & plain.keys():
         return _with_types(plain)
+    _refuse_alone(plain)
     profile = plain.get("profile") or _profile_by_keys(plain)
     shape = _PROFILES.get(profile) if isinstance(profile, str) else None
     if shape is None:
@@ -76,6 +78,7 @@ def merge(current: JsonObject, changes: Mapping[str, Any] | Sequence[Any]) -> Js
     if isinstance(changes, list | tuple):
         return canonical(changes)
     plain = _checked(changes)
+    _refuse_alone(plain)
     if plain.get("profile") is not None:
         general = {name: current[name] for name in ("tokenizer", "summarizer", "formatter") if name not in plain}
         return {**_without_nulls(general), **canonical(changes)}
@@ -103,6 +106,37 @@ def _merge_fields(current: JsonObject, changes: JsonObject) -> tuple[JsonObject,
     for strategy in strategies:
         strategy.update((name, value) for name, value in changes.items() if name in strategy)
     return strategies[0], strategies[1:]
+
+
+def as_written(raw: Mapping[str, Any] | Sequence[Any], path: str) -> str:
+    """Return *path*, the place of a fault in the canonical form, as the field of *raw* if that is at its top."""
+    if not isinstance(raw, Mapping):
+        return path
+    fields = {_snake(str(name)): str(name) for name in raw}
+    name = path.rpartition(".")[2]
+    if re.split(r"\W", path)[0] in fields:
+        return fields.get(path, path)
+    names = (name, *_TYPE_ALIASES) if name == "type" else (name,)
+    return next((fields[known] for known in names if known in fields), path)
+
+
+def _refuse_alone(plain: JsonObject) -> None:
+    """Refuse the name of a strategy or profile at a place of its own, and show where it belongs."""
+    for field in ("profile", "strategy", "type", "name"):
+        named = plain.get(field)
+        if not isinstance(named, str) or (field == "profile" and named in _PROFILES):
+            continue
+        kind = named.replace("-", "_")
+        if field != "profile" and kind in _PROFILES:
+            form = f'{{"profile": "{kind}"}}'
+        elif kind in COMPACTIONS:
+            form = f'{{"compactions": [{{"type": "{kind}"}}]}}'
+        elif kind in WINDOWS:
+            form = f'{{"window": {{"type": "{kind}"}}}}'
+        else:
+            continue
+        if field == "profile" or "profile" not in plain:
+            raise InvalidInput("bad_config", f"write {form} instead", field=field)
 
 
 def _memory_manager(own: JsonObject) -> JsonObject:
@@ -137,7 +171,9 @@ def _workflow(own: JsonObject) -> JsonObject:
 
 def _interactions(own: JsonObject) -> JsonObject:
     """Return the shape of seed 003: at most one short-term strategy, and long-term strategies in order."""
-    listed = own.get("strategies") if "strategies" in own else [own]
+    if "strategies" in own:
+        _refuse_others(own, {"strategies"})
+    listed = own.get("strategies", [own])
     if not isinstance(listed, list):
         raise InvalidInput("bad_config", "must be a list", field="strategies")
     for at, item in enumerate(listed):
@@ -183,7 +219,7 @@ _PROFILES: dict[str, Callable[[JsonObject], JsonObject]] = {
 def _profile_by_keys(plain: JsonObject) -> str:
     """Return the only profile that *plain* can have. Source: R-CFG-6."""
     own = {name: value for name, value in plain.items() if name not in _COMMON}
-    if own.keys() & {"memory_strategy_id", "long_term_memory_id"}:
+    if own.keys() & {"memory_strategy_id", "long_term_memory_id", "strategies"}:
         return "interactions"
     found = {
         "memory_manager": not own or own.keys() & (_MEMORY_MANAGER - {"max_tokens", "prompt", "on_failure"}),
@@ -218,13 +254,17 @@ def _normalise(raw: Mapping[str, Any], path: str) -> JsonObject:
     """Return *raw* with snake_case keys, down through objects and lists."""
     plain: JsonObject = {}
     for name, value in raw.items():
-        snake = _CAMEL.sub(lambda match: "_" + match.group(1).lower(), name)
-        snake = "preserve" if snake == "preserve_message_types" else snake
+        snake = _snake(name)
         at = f"{path}.{snake}" if path else snake
         if snake in plain:
             raise InvalidInput("bad_config", _TWICE, field=at)
         plain[snake] = _normalise_value(value, at)
     return plain
+
+
+def _snake(name: str) -> str:
+    snake = _CAMEL.sub(lambda match: "_" + match.group(1).lower(), name)
+    return "preserve" if snake == "preserve_message_types" else snake
 
 
 def _normalise_value(value: Any, path: str) -> Any:

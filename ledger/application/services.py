@@ -103,7 +103,7 @@ class Services:
     ) -> None:
         self.store = store
         self.clock = clock or SystemClock()
-        self.config = check_usable(memory_config.load(config or {}))
+        self.config = check_usable(memory_config.load({} if config is None else config))
         self.embedder = embedder
         self.language: SearchLanguage = search_language
         self.prices = prices or load_prices()

@@ -1,11 +1,22 @@
 """The command ``doctor``."""
 
+import os
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Final
+
 import typer
+from pydantic_settings import BaseSettings
 
 from ledger.cli.app import app, command, options, run
 from ledger.doctor import Check, examine
+from ledger.server.settings import ServiceSettings
+from ledger.settings import Settings
 from ledger.stores.factory import ready_url
+from ledger.worker.settings import WorkerSettings
 
+_PREFIX: Final = "MEMORY_LEDGER_"
+_OF_ONE_COMMAND: Final = {f"{_PREFIX}IMPORT_TOKEN"}
 _WEAKER = 3
 _WILL_NOT_START = 4
 
@@ -23,7 +34,7 @@ def doctor() -> None:
     async def work() -> list[Check]:
         return await examine(url, embedded=embedded)
 
-    checks = run(work)
+    checks = [*run(work), check_environment(os.environ)]
     worst = max((check.level for check in checks), key=("ok", "weaker", "fails").index, default="ok")
 
     def show() -> None:
@@ -34,3 +45,28 @@ def doctor() -> None:
     opts.output.result({"verdict": worst, "checks": checks}, show)
     if worst != "ok":
         raise typer.Exit(_WEAKER if worst == "weaker" else _WILL_NOT_START)
+
+
+def check_environment(names: Iterable[str]) -> Check:
+    """Return whether each of *names* that begins like a variable of ours is one."""
+    known = [name.removeprefix(_PREFIX) for name in known_variables()]
+    ours = {name: name.upper().removeprefix(_PREFIX) for name in sorted(names) if name.upper().startswith(_PREFIX)}
+    found = []
+    for name, own in ours.items():
+        if own not in known:
+            nearest = get_close_matches(own, known, n=1, cutoff=0.7)
+            found.append(f"{name} is no setting" + (f"; did you mean {_PREFIX}{nearest[0]}?" if nearest else ""))
+    if found:
+        return Check("environment", "weaker", ", ".join(found))
+    return Check("environment", "ok", f"every variable {_PREFIX}… is known")
+
+
+def known_variables() -> set[str]:
+    """Return the names of all our variables in the environment."""
+    kinds: tuple[type[BaseSettings], ...] = (Settings, ServiceSettings, WorkerSettings)
+    names = {
+        str(field.validation_alias or f"{kind.model_config.get('env_prefix', '')}{name}").upper()
+        for kind in kinds
+        for name, field in kind.model_fields.items()
+    }
+    return {name for name in names if name.startswith(_PREFIX)} | _OF_ONE_COMMAND

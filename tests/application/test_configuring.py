@@ -72,7 +72,14 @@ async def test_a_bad_config_opens_nothing(namespace: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         async with MemoryLedger.open(namespace=namespace, store=InMemoryStore(), config={"maxEntries": 0}):
             pass
-    assert (refused.value.code, refused.value.field) == ("bad_config", "compactions[0].max_entries")
+    assert (refused.value.code, refused.value.field) == ("bad_config", "maxEntries")
+
+
+@pytest.mark.parametrize("empty", [[], "", 0, False])
+async def test_an_empty_config_of_another_type_is_not_the_default(empty: Any) -> None:
+    with pytest.raises(InvalidInput):
+        async with MemoryLedger.open(store=InMemoryStore(), config=empty):
+            pass
 
 
 async def test_a_refused_change_leaves_the_config_as_it_was(anywhere: MemoryLedger) -> None:

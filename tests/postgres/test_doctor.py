@@ -124,5 +124,5 @@ def test_doctor_reports_a_database_without_schema(server: Server, app_login: str
 
 def test_what_does_not_answer_is_named_without_its_password() -> None:
     code, checks = doctor("postgresql://me:hunter2@127.0.0.1:1/none")
-    assert (code, set(checks)) == (WILL_NOT_START, {"connection"})
+    assert (code, set(weak(checks))) == (WILL_NOT_START, {"connection"})
     assert "hunter2" not in checks["connection"][1]

@@ -95,7 +95,7 @@ def test_the_default_of_seed_000_loads_with_defaults_filled_in__V_CFG_1() -> Non
 
 
 def test_max_tokens_alone_could_belong_to_several_profiles__V_CFG_2() -> None:
-    assert fault_of({"maxTokens": 2048}) == "max_tokens"
+    assert fault_of({"maxTokens": 2048}) == "maxTokens"
     (threshold,) = load({"maxTokens": 2048, "profile": "memory_manager"}).compactions
     assert (threshold.max_tokens, threshold.max_entries) == (2048, 100)
 
@@ -145,7 +145,7 @@ def test_an_update_may_name_another_profile_or_give_new_strategies() -> None:
     assert update(load({}), {"profile": "rolling"}) == load({"profile": "rolling"})
     changed = update(load({"maxEntries": 5}), {"window": {"type": "rolling", "size": 3}})
     assert (changed.window.size, changed.compactions[0].max_entries, changed.profile) == (3, 5, None)
-    assert fault_of_update(changed, {"maxEntries": 5}) == "max_entries"
+    assert fault_of_update(changed, {"maxEntries": 5}) == "maxEntries"
 
 
 def test_an_update_of_the_summarizer_merges() -> None:
@@ -341,9 +341,22 @@ def test_every_strategy_is_registered_under_the_type_of_its_config() -> None:
             {"max_entries": 5, "compression_threshold": 0.5},
             "compression_threshold: belongs to another profile than `max_entries`; remove one",
         ),
-        ({"max_entries": "x"}, "compactions[0].max_entries: must be an integer"),
-        ({"max_entries": 0}, "compactions[0].max_entries: must be at least 1"),
-        ({"max_entries": 5, "compression_ratio": "x"}, "compactions[0].compression_ratio: must be a number"),
+        ({"max_entries": "x"}, "max_entries: must be an integer"),
+        ({"maxEntries": 0}, "maxEntries: must be at least 1"),
+        ({"maxEntires": 5}, "maxEntires: is not a field of a memory config; did you mean `max_entries`?"),
+        ({"max_entries": 5, "compression_ratio": "x"}, "compression_ratio: must be a number"),
+        ({"maxTokens": "x", "compressionThreshold": 0.5}, "maxTokens: must be an integer"),
+        ({"window": {"type": "rolling", "size": 0}}, "window.size: must be at least 1"),
+        ({"memory_strategy_id": "?"}, f"memory_strategy_id: must be one of {', '.join(sorted(WINDOWS))}"),
+        ({"strategy": "token-threshold"}, 'strategy: write {"compactions": [{"type": "token_threshold"}]} instead'),
+        ({"type": "full", "size": 5}, 'type: write {"window": {"type": "full"}} instead'),
+        ({"strategy": "rolling", "size": 5}, 'strategy: write {"profile": "rolling"} instead'),
+        ({"profile": "max_tokens"}, 'profile: write {"window": {"type": "max_tokens"}} instead'),
+        ({"strategies": []}, "strategies: must not be empty; for no strategy, use the profile `none`"),
+        (
+            {"strategies": [{"type": "summarizer"}], "size": 4},
+            "size: is not a field of this profile; its fields are: strategies",
+        ),
         ({"summarizer": 5}, "summarizer: must be an object"),
         ({"limit": {"a": 1}}, "limit.a: is not a field here; its fields are: compression_threshold, max_tokens"),
     ],
@@ -351,4 +364,18 @@ def test_every_strategy_is_registered_under_the_type_of_its_config() -> None:
 def test_a_fault_is_described_in_terms_of_json(raw: dict[str, object], message: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         load(raw)
+    assert str(refused.value) == message
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"maxEntries": 0}, "maxEntries: must be at least 1"),
+        ({"strategy": "rolling"}, 'strategy: write {"profile": "rolling"} instead'),
+        ({"window": {"type": "rolling", "size": 0}}, "window.size: must be at least 1"),
+    ],
+)
+def test_a_fault_of_a_change_names_its_own_field(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        update(load({}), changes)
     assert str(refused.value) == message
