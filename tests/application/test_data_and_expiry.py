@@ -60,6 +60,8 @@ async def test_a_session_expires_by_the_clock_and_its_history_stays(store: Store
     assert state.has_expired(expires_at)
     assert [entry.content for entry in (await ledger.get_state("s")).window.entries] == ["hello"]
     clock.moment = expires_at + timedelta(seconds=1)
+    assert await ledger.get_context_for_llm("s") == "=== Recent Conversation ===\nUser: hello"
+    assert [row.expires_at for row in await ledger.list_sessions()] == [expires_at]
     await ledger.add_user_message("s", "another life")
     after = await ledger.get_state("s")
     assert [entry.content for entry in after.window.entries] == ["another life"]
