@@ -3,9 +3,11 @@
 import asyncio
 import logging
 import os
+import shutil
 import signal
 import socket
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import get_context, parent_process
@@ -16,12 +18,16 @@ from ledger.errors import LedgerError, Unavailable
 from ledger.server.metrics import SHARED_FOLDER, forget_process
 from ledger.server.settings import ServiceSettings
 from ledger.settings import Settings
+from ledger.stores.factory import open_store
 
 log = logging.getLogger("ledger.server")
 
 #: Not fork: the child would share the connections and locks of its parent.
 _context = get_context("spawn")
-_PAUSE_S: Final = 1.0  # before a process is started again, so that one that always dies does not take the machine
+#: Before a process is started again, so that one that always dies does not take the machine; doubled by each failure.
+_PAUSE_S: Final = 1.0
+_LONGEST_PAUSE_S: Final = 8.0
+_CLOSE_S: Final = 15.0  # how long a process may take to close what it opened, after its requests have finished
 
 
 class Processes:
@@ -46,8 +52,10 @@ class Processes:
         with _shared_metrics(self._service_settings), self._signals():
             try:
                 started = [self._start(number) for number in range(self._number)]
-                for connection in started:
-                    await self._until_it_serves(connection)
+                for number, connection in enumerate(started):
+                    refused = await self._until_it_serves(number, connection)
+                    if refused:
+                        raise Unavailable(refused)
                 if not self._stopping.is_set():
                     ready()
                 await asyncio.gather(*(self._watch(number) for number in range(self._number)))
@@ -67,45 +75,65 @@ class Processes:
         self._running[number:] = [process, *self._running[number + 1 :]]
         return receiver
 
-    async def _until_it_serves(self, connection: Connection) -> None:
-        try:
-            refused = await asyncio.to_thread(connection.recv)
-        except EOFError:
-            refused = "a process ended while it started"
-        finally:
-            connection.close()
-        if refused and not self._stopping.is_set():
-            raise Unavailable(refused)
+    async def _until_it_serves(self, number: int, connection: Connection) -> str:
+        """Return why process *number* did not start; empty if it serves, or if all are to stop."""
+        with connection:
+            if not await self._is_readable(connection.fileno()):
+                return ""
+            try:
+                return str(connection.recv())
+            except EOFError:
+                pass
+        return f"a process ended with exit code {await self._exit_code(number)} while it started"
 
     async def _watch(self, number: int) -> None:
-        while not self._stopping.is_set():
-            await self._until_it_ends(number)
-            if self._stopping.is_set():
-                return
-            log.error("a process of the service died and is started again")
+        """Start process *number* again whenever it ends, with growing pauses if it cannot start."""
+        while await self._is_readable(self._running[number].sentinel):
+            code = await self._exit_code(number)
+            log.error("process %d of the service ended with exit code %d and is started again", number, code)
             forget_process(self._running[number].pid)
-            await asyncio.sleep(_PAUSE_S)
-            with suppress(Unavailable):  # it has ended, so the next turn starts it again
-                await self._until_it_serves(self._start(number))
+            pause_s = _PAUSE_S
+            while not await self._stops_within(pause_s):
+                refused = await self._until_it_serves(number, self._start(number))
+                if self._stopping.is_set():
+                    return
+                if not refused:
+                    log.warning("process %d of the service serves again", number)
+                    break
+                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+                log.error("process %d did not start: %s; the next try is in %d s", number, refused, pause_s)
 
-    async def _until_it_ends(self, number: int) -> None:
-        """Return when the process has ended, or when all are to stop."""
-        loop, ended = asyncio.get_running_loop(), asyncio.Event()
-        sentinel = self._running[number].sentinel
-        loop.add_reader(sentinel, ended.set)
-        waits = [asyncio.ensure_future(event.wait()) for event in (ended, self._stopping)]
+    async def _exit_code(self, number: int) -> int:
+        process = self._running[number]
+        await asyncio.to_thread(process.join)  # its end of a pipe closes a moment before it ends
+        return int(process.exitcode)
+
+    async def _is_readable(self, file: int) -> bool:
+        """Wait until *file* can be read, or was closed by the process at its other end; False if all are to stop."""
+        loop, readable = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_reader(file, readable.set)
+        waits = [asyncio.ensure_future(event.wait()) for event in (readable, self._stopping)]
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            loop.remove_reader(sentinel)
+            loop.remove_reader(file)
             for wait in waits:
                 wait.cancel()
+        return not self._stopping.is_set()
+
+    async def _stops_within(self, seconds: float) -> bool:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), seconds)
+        return self._stopping.is_set()
 
     async def _stop(self) -> None:
+        """Let the processes finish, each as long as the service may take to stop."""
         for process in self._running:
             process.terminate()
+        until_s = time.monotonic() + self._service_settings.shutdown_grace_s + _CLOSE_S
         for process in self._running:
-            await asyncio.to_thread(process.join)
+            await asyncio.to_thread(process.join, max(0.0, until_s - time.monotonic()))
+            process.kill()
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
@@ -145,14 +173,28 @@ def _serve_in_child(
             started.send(refused)
             started.close()
 
+    parent = parent_process()
+    assert parent is not None, "it runs in a child"
+    lives = parent.sentinel
+
     async def run() -> None:
-        parent = parent_process()
-        if parent is not None:  # one that was killed cannot tell its children to stop
-            loop = asyncio.get_running_loop()
-            loop.add_reader(parent.sentinel, os.kill, os.getpid(), signal.SIGTERM)
-        await serve_from(listener, settings, service_settings, ready=lambda: answer(""))
+        loop = asyncio.get_running_loop()
+
+        def stop() -> None:  # once: a second signal would not let this process close what it opened
+            loop.remove_reader(lives)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        loop.add_reader(lives, stop)  # a parent that was killed cannot tell its children to stop
+        store = await open_store(settings, served=True, start=False)  # only the parent starts an embedded server
+        try:
+            await serve_from(listener, settings, service_settings, store=store, ready=lambda: answer(""))
+        finally:
+            await store.close()
 
     try:
         asyncio.run(run())
     except LedgerError as fault:
         answer(str(fault))
+    finally:
+        if not parent.is_alive() and SHARED_FOLDER in os.environ:
+            shutil.rmtree(os.environ[SHARED_FOLDER], ignore_errors=True)

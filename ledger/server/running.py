@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import uvicorn
 
 from ledger.errors import Unavailable
+from ledger.ports import Store
 from ledger.server import logs, tracing
 from ledger.server.application import create_app
 from ledger.server.background import background
@@ -78,13 +79,18 @@ async def serve(
 
 
 async def serve_from(
-    listener: socket.socket, settings: Settings, service_settings: ServiceSettings, *, ready: Callable[[], None]
+    listener: socket.socket,
+    settings: Settings,
+    service_settings: ServiceSettings,
+    *,
+    store: Store | None = None,
+    ready: Callable[[], None],
 ) -> None:
-    """Serve the connections of *listener* in this process; call *ready* before the first is accepted.
+    """Serve the connections of *listener* in this process, from *store* if given; call *ready* before the first.
 
     It raises the errors of `serve`.
     """
-    async with Service.open(settings, service_settings) as service, background(service):
+    async with Service.open(settings, service_settings, store=store) as service, background(service):
         logs.configure(service_settings.log_level)
         ready()
         await GracefulServer(configuration(service, service_settings), service.stopping).serve(sockets=[listener])

@@ -21,14 +21,25 @@ _CHECK_AGAIN_S: Final = 0.5
 
 
 async def open_store(
-    settings: Settings, *, group_commit: bool = True, allow_unsafe: bool = False, served: bool = False
+    settings: Settings,
+    *,
+    group_commit: bool = True,
+    allow_unsafe: bool = False,
+    served: bool = False,
+    start: bool = True,
 ) -> Store:
     """Return the store that *settings* name; with *served* it does not wait long for a statement or a lock.
+
+    Without *start* an embedded server that does not run is not started.
 
     Raises:
         DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: see `PostgresStore.open`.
     """
-    url, embedded = await asyncio.to_thread(ready_url, settings), settings.database_url is None
+    if start:
+        url = await asyncio.to_thread(ready_url, settings)
+    else:
+        url = settings.database_url or EmbeddedServer(settings.data_dir).url
+    embedded = settings.database_url is None
     target = Target(url, embedded=embedded, allow_unsafe=allow_unsafe, served=served)
     return await PostgresStore.open(target, group_commit=group_commit)
 

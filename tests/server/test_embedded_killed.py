@@ -1,18 +1,29 @@
-"""A service on the embedded PostgreSQL starts it again when it dies. Source: trust P-13."""
+"""A service on the embedded PostgreSQL starts it again when it dies, not when it was stopped. Source: trust P-13."""
 
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
+from ledger.errors import DatabaseUnavailable
+from ledger.settings import Settings
 from ledger.stores.embedded import EmbeddedServer
+from ledger.stores.factory import open_store
 from tests.support import http_client
 from tests.support.databases import server_folder
 from tests.support.service_process import ServiceProcess
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("killed servers")]
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.1)
 
 
 def postmaster(folder: Path) -> psutil.Process:
@@ -41,3 +52,31 @@ def test_a_killed_database_is_back_and_nothing_is_lost(tmp_path: Path) -> None:
             process.process.wait()
             EmbeddedServer(folder / "data").stop()
     assert "started again" in process.errors.read_text()
+
+
+@pytest.mark.slow
+def test_a_process_started_again_leaves_a_stopped_database_stopped(tmp_path: Path) -> None:
+    with server_folder() as folder:
+        database = EmbeddedServer(folder / "data")
+        process = ServiceProcess(tmp_path, "", "--workers", "2", MEMORY_LEDGER_DATA_DIR=str(database.data_dir))
+        try:
+            wait_for(lambda: "listening" in process.output.read_text())
+            database.stop()
+            children = psutil.Process(process.process.pid).children()
+            min((child for child in children if "spawn_main" in str(child.cmdline())), key=lambda it: it.pid).kill()
+            wait_for(lambda: "did not start" in process.errors.read_text())
+            assert not database.status().running
+            database.start()
+            wait_for(lambda: "serves again" in process.errors.read_text())
+            for _ in range(20):
+                assert http_client.get(f"{process.url}/v1/sessions").status_code == 200
+        finally:
+            process.process.terminate()
+            process.process.wait(20)
+            database.stop()
+
+
+async def test_a_store_may_be_opened_without_starting_its_server(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseUnavailable):
+        await open_store(Settings(data_dir=tmp_path / "data"), start=False)
+    assert not list(tmp_path.iterdir())

@@ -1,17 +1,24 @@
 """``serve --workers``: several processes behind one address."""
 
 import asyncio
+import multiprocessing
 import os
 import re
 import signal
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import httpx
 import pytest
 
+from ledger.server import processes
+from ledger.server.processes import Processes
+from ledger.server.settings import load_service_settings
+from ledger.settings import Settings
 from tests.support.databases import Server
 from tests.support.service_process import ServiceProcess
 
@@ -98,10 +105,61 @@ def test_two_processes_store_every_acknowledged_message(
 
 
 def test_the_processes_end_when_their_parent_was_killed(tmp_path: Path, server: Server, shared_database: str) -> None:
-    with serving(tmp_path, server, shared_database) as process:
+    """In order: each closes what it opened, and nothing is left of what they shared."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    counted = {"MEMORY_LEDGER_METRICS": "true", "TMPDIR": str(shared)}
+    with serving(tmp_path, server, shared_database, **counted) as process:
         children = answering(process)
+        assert list(shared.iterdir())
         process.process.kill()
         wait_for(lambda: not any(map(is_running, children)))
+    assert not list(shared.iterdir())
+
+
+def never_starts(*_: object) -> None:
+    time.sleep(60)
+
+
+def is_refused(_: object, settings: Settings, __: object, started: Connection) -> None:
+    """Serve at the first start, end at once, and do not start again."""
+    assert settings.data_dir is not None
+    if settings.data_dir.exists():
+        started.send("the database is away")
+    else:
+        settings.data_dir.touch()
+        started.send("")
+    started.close()
+    os._exit(7)
+
+
+async def stopping_s(
+    folder: Path, child: Callable[..., None], monkeypatch: pytest.MonkeyPatch, *, after: Callable[[], bool]
+) -> float:
+    """Run a process that does *child*, send SIGTERM to this one *after* that, and return how long the stop took."""
+    monkeypatch.setattr(processes, "_serve_in_child", child)
+    with socket.socket() as listener:
+        several = Processes(listener, Settings(data_dir=folder / "started"), load_service_settings(), 1)
+        running = asyncio.create_task(several.run(ready=lambda: None))
+        await asyncio.to_thread(wait_for, after)
+        began_s = time.monotonic()
+        os.kill(os.getpid(), signal.SIGTERM)
+        await running
+    return time.monotonic() - began_s
+
+
+async def test_a_signal_ends_processes_that_still_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (
+        await stopping_s(tmp_path, never_starts, monkeypatch, after=lambda: bool(multiprocessing.active_children())) < 2
+    )
+
+
+async def test_a_process_that_cannot_start_again_is_reported_with_its_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert await stopping_s(tmp_path, is_refused, monkeypatch, after=lambda: "is away" in caplog.text) < 2
+    assert "exit code 7" in caplog.text
+    assert "serves again" not in caplog.text
 
 
 def test_metrics_count_the_requests_of_all_processes(tmp_path: Path, server: Server, shared_database: str) -> None:
