@@ -58,7 +58,7 @@ class RequestGuard:
             self._observers.end(observed)
 
     async def _answer(self, exchange: "Exchange") -> None:
-        dialect = problems.dialect_of(exchange.scope["path"])
+        deadline: asyncio.Timeout | None = None
         try:
             exchange.check()
             if self._active >= self._settings.max_concurrency:
@@ -69,24 +69,24 @@ class RequestGuard:
                     exchange.deadline = deadline
                     await self._app(exchange.scope, exchange.receive, exchange.send)
             finally:
+                exchange.deadline = None
                 self._active -= 1
             await exchange.close_stream()
         except TimeoutError as fault:
-            if exchange.deadline is None or not exchange.deadline.expired():
+            if deadline is None or not deadline.expired():
                 self._observers.crashed(exchange.observed, fault)
-            await self._refuse(
-                exchange, Unavailable("no answer in time; the request may have been carried out"), dialect
-            )
+            await self._refuse(exchange, Unavailable("no answer in time; the request may have been carried out"))
         except LedgerError as fault:
-            await self._refuse(exchange, fault, dialect)
+            await self._refuse(exchange, fault)
         except Exception as fault:  # noqa: BLE001 - logged without its text, which may hold content (trust P-16)
             self._observers.crashed(exchange.observed, fault)
-            await self._refuse(exchange, LedgerError(), dialect)
+            await self._refuse(exchange, LedgerError())
 
-    async def _refuse(self, exchange: "Exchange", fault: LedgerError, dialect: problems.Dialect) -> None:
+    async def _refuse(self, exchange: "Exchange", fault: LedgerError) -> None:
         exchange.observed.code = fault.code
         if exchange.started:
             return  # an answer that has started cannot be replaced: uvicorn closes the connection
+        dialect = problems.dialect_of(exchange.scope["path"])
         await problems.answer(fault, dialect)(exchange.scope, exchange.receive, exchange.send)
 
 

@@ -3,14 +3,17 @@
 from collections.abc import Callable, Coroutine
 from typing import Any, ClassVar, Final
 
+import msgspec
 from fastapi import APIRouter, Depends, Request
 from fastapi.dependencies.models import Dependant
-from fastapi.exceptions import RequestValidationError
+from fastapi.exceptions import RequestValidationError, ResponseValidationError
 from fastapi.routing import APIRoute
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from ledger.errors import LedgerError
 from ledger.server import openapi_responses, problems
+from ledger.server.arguments import NOT_SENT, Arguments
 from ledger.server.callers import caller
 from ledger.server.strict_body import check_parameters, parse_body
 from ledger.strict_json import BODY, JsonLimits
@@ -25,31 +28,66 @@ class NativeRoute(APIRoute):
     limits: ClassVar[JsonLimits] = BODY
     media_types: ClassVar[frozenset[str]] = JSON
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._guarded = is_guarded(self.dependant)
+        self._arguments = Arguments.of(self)
+        self._sets_headers = any(call.response is not None for call in self._arguments.calls)
+        self.app = self._serve
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return a handler that finds the caller before it reads the body, and parses the body strictly."""
-        handle = super().get_route_handler()
-        guarded = is_guarded(self.dependant)
+        """Return `answer`, also for routers that include this route."""
+        return self.answer
 
-        async def handle_strictly(request: Request) -> Response:
-            request.state.route = self.path_format
-            try:
-                if guarded:
-                    await caller(request)
-                self.check(request)
-                if self.body_field is not None:
-                    await parse_body(request, self.limits, self.media_types)
-                return _unless_known(request, await handle(request))
-            except LedgerError as fault:
-                request.state.code = fault.code
-                return problems.answer(fault, self.dialect)
-            except RequestValidationError as refused:
-                return problems.refusal(refused, self.dialect)
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = await self.answer(Request(scope, receive, send))
+        await response(scope, receive, send)
 
-        return handle_strictly
+    async def answer(self, request: Request) -> Response:
+        """Return the answer to *request*: find the caller before the body is read, and parse the body strictly."""
+        request.state.route = self.path_format
+        try:
+            if self._guarded:
+                await caller(request)
+            self.check(request)
+            body = NOT_SENT
+            if self.body_field is not None:
+                body = await parse_body(request, self.limits, self.media_types)
+            return _unless_known(request, await self._carry_out(request, body))
+        except LedgerError as fault:
+            request.state.code = fault.code
+            return problems.answer(fault, self.dialect)
+        except RequestValidationError as refused:
+            return problems.refusal(refused, self.dialect)
+
+    async def _carry_out(self, request: Request, body: object) -> Response:
+        """Call the route's function, and serialise its result once."""
+        settings = Response() if self._sets_headers else None
+        if settings is not None:
+            settings.raw_headers.clear()
+            settings.status_code = 0
+        result = await self._arguments.call(request, settings, body)
+        if isinstance(result, Response):
+            return result
+        status = (settings.status_code if settings is not None else 0) or self.status_code or 200
+        content = b"" if status == 204 else self._serialised(result)
+        response = Response(content, status, media_type="application/json")
+        if settings is not None:
+            response.raw_headers += settings.raw_headers
+        return response
+
+    def _serialised(self, result: object) -> bytes:
+        field = self.response_field
+        if field is None:
+            return msgspec.json.encode(result)
+        checked, wrong = field.validate(result, loc=("response",))
+        if wrong:
+            raise ResponseValidationError(wrong)
+        return field.serialize_json(checked)
 
     def check(self, request: Request) -> None:
         """Refuse parameters that the route does not know."""
-        check_parameters(request, self)
+        check_parameters(request, self._arguments.query)
 
 
 class PatchRoute(NativeRoute):

@@ -1,14 +1,16 @@
 """Request bodies and parameters, parsed by the one strict parser (trust N-11)."""
 
 import re
+from collections.abc import Mapping
 from email.message import Message
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 from fastapi import Query, Request
-from fastapi.routing import APIRoute
 from pydantic import BaseModel, BeforeValidator, ConfigDict
+from starlette.requests import ClientDisconnect
 
 from ledger.errors import InvalidInput
+from ledger.server.arguments import NOT_SENT
 from ledger.strict_json import INT_MAX, JsonLimits, parse
 
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,20}")
@@ -32,10 +34,11 @@ def media_type_of(request: Request) -> str:
     Raises:
         InvalidInput: ``unsupported_encoding``, if its charset is not UTF-8.
     """
+    sent = request.headers.get("content-type", "")
+    if sent in {"", "application/json"}:
+        return sent
     message = Message()
-    message["content-type"] = request.headers.get("content-type", "")
-    if "content-type" not in request.headers:
-        return ""
+    message["content-type"] = sent
     charset = message.get_param("charset", "utf-8")
     if not isinstance(charset, str) or charset.lower() not in {"utf-8", "utf8"}:
         raise InvalidInput("unsupported_encoding", "send UTF-8", field="content-type")
@@ -50,31 +53,43 @@ async def read_body(request: Request, *, media_types: frozenset[str]) -> bytes:
     """
     if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
         raise InvalidInput("unsupported_encoding", "send the body uncompressed", field="content-encoding")
-    body = await request.body()
+    body = await _whole(request)
     if body and media_type_of(request) not in media_types:
         wanted = " or ".join(sorted(media_types))
         raise InvalidInput("unsupported_media_type", f"send {wanted}", field="content-type")
     return body
 
 
-async def parse_body(request: Request, limits: JsonLimits, media_types: frozenset[str]) -> None:
-    """Parse a JSON body and store its value where FastAPI reads it.
+async def _whole(request: Request) -> bytes:
+    """Return the body; without the buffers and generators of `Request.body`, which most requests do not need."""
+    parts = []
+    while True:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        parts.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+async def parse_body(request: Request, limits: JsonLimits, media_types: frozenset[str]) -> object:
+    """Return the value of a JSON body, or `NOT_SENT`.
 
     Raises:
         InvalidInput: it is not JSON, or over a limit.
     """
     body = await read_body(request, media_types=media_types)
-    if body:
-        request._json = parse(body, limits)  # noqa: SLF001 - Request.json() returns it instead of parsing again
+    return parse(body, limits) if body else NOT_SENT
 
 
-def check_parameters(request: Request, route: APIRoute) -> None:
-    """Refuse query parameters that *route* does not have, or that are sent twice (trust I-41, http W-3).
+def check_parameters(request: Request, known: Mapping[str, bool]) -> None:
+    """Refuse query parameters that are not *known*, or that are sent twice (trust I-41, http W-3).
+
+    *known* says of each name whether it may come more than once.
 
     Raises:
         InvalidInput: ``unknown_field``, or ``bad_<name>``.
     """
-    known = _parameters(route)
     seen: set[str] = set()
     for name, _ in request.query_params.multi_items():
         if name not in known:
@@ -84,25 +99,6 @@ def check_parameters(request: Request, route: APIRoute) -> None:
         if name in seen and not known[name]:
             raise InvalidInput(f"bad_{name}", "must be sent only once", field=name)
         seen.add(name)
-
-
-def _parameters(route: APIRoute) -> dict[str, bool]:
-    """Return the names of the query parameters of *route*, and whether each may come more than once."""
-    known = getattr(route, "known_parameters", None)
-    if known is None:
-        known = {}
-        pending = [route.dependant]
-        while pending:
-            dependant = pending.pop()
-            known.update({param.alias: _is_list(param.field_info.annotation) for param in dependant.query_params})
-            pending.extend(dependant.dependencies)
-        route.known_parameters = known  # type: ignore[attr-defined]  # computed once for each route
-    assert isinstance(known, dict)
-    return known
-
-
-def _is_list(annotation: Any) -> bool:
-    return str(annotation).startswith(("list", "typing.Optional[list", "list[str] | None"))
 
 
 def whole_number(name: str, *, least: int, most: int = INT_MAX) -> BeforeValidator:

@@ -54,7 +54,7 @@ def running(
             async with Service.open(settings or Settings(), chosen, store=store, clock=clock) as service:
                 config = configuration(service, chosen)
                 for router in ROUTERS:
-                    config.app._app.include_router(router)  # type: ignore[union-attr]
+                    config.app._app.routes.extend(router.routes)  # type: ignore[union-attr]
                 change(config)
                 server = GracefulServer(config, service.stopping)
                 serving = asyncio.create_task(server.serve())
