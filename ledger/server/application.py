@@ -1,7 +1,8 @@
 """The application: its routes and what they share."""
 
 from fastapi import FastAPI
-from starlette.types import ASGIApp
+from starlette.applications import Starlette
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 import ledger
 from ledger.server import compat, health, native, redirects
@@ -15,6 +16,10 @@ from ledger.server.settings import ServiceSettings
 
 class Application(FastAPI):
     """Routes without middleware: `guard.RequestGuard`, around them, has their checks and answers what they raise."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Carry out a request; without the telemetry of FastAPI, since `tracing` has ours."""
+        await Starlette.__call__(self, scope, receive, send)
 
     def build_middleware_stack(self) -> ASGIApp:
         """Return the routes."""

@@ -99,11 +99,12 @@ async def caller(request: Request) -> Caller:
         NotAuthenticated, Unavailable: see `Authenticator.caller`.
         RateLimited: the caller sends too many requests.
     """
-    known = getattr(request.state, "caller", None)
+    state = request.scope.setdefault("state", {})
+    known = state.get("caller")
     if not isinstance(known, Caller):
         quotas: Quotas = request.app.state.quotas
         try:
-            known = request.state.caller = await request.app.state.authenticator.caller(request)
+            known = state["caller"] = await request.app.state.authenticator.caller(request)
         except NotAuthenticated:
             quotas.admit(f"nobody:{_address(request)}")  # slows down guessing, too
             raise

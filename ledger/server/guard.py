@@ -23,10 +23,13 @@ _SMALL: Final = 64 * 1024
 #: How long to read and drop what a client still sends, so that it gets to read the refusal.
 _LINGER_S: Final = 2.0
 _POLL_S: Final = 0.1
-_SECURITY: Final = (
+#: Set in the scope by `protocol` once the whole request has arrived, so that nothing need be waited for.
+ARRIVED: Final = "ledger.arrived"
+_ADDED: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"content-security-policy", b"default-src 'self'"),
     (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
 )
 #: The page of /docs, off by default, loads its script from the network (trust S-12).
 _DOCS_POLICY: Final = (
@@ -164,11 +167,10 @@ class Exchange:
         """Return the next part of the request; refuse it if it is too large or too late (trust I-18, I-19)."""
         if self._whole:
             return await self._until_disconnected()
-        try:
-            async with asyncio.timeout_at(self._arrival_s):
-                message = await self._receive()
-        except TimeoutError:
-            raise InvalidInput("timeout", "the request did not arrive in time") from None
+        if self.scope.get(ARRIVED):
+            message = await self._receive()
+        else:
+            message = await self._next_part()
         if message["type"] == "http.request":
             self._received += len(message.get("body", b""))
             self._whole = not message.get("more_body", False)
@@ -177,6 +179,13 @@ class Exchange:
         else:
             self._whole = True
         return message
+
+    async def _next_part(self) -> Message:
+        try:
+            async with asyncio.timeout_at(self._arrival_s):
+                return await self._receive()
+        except TimeoutError:
+            raise InvalidInput("timeout", "the request did not arrive in time") from None
 
     async def _until_disconnected(self) -> Message:
         """Wait until the client disconnects or, for a stream, until the service stops."""
@@ -227,11 +236,9 @@ class Exchange:
     def _headers(self, message: Message) -> list[tuple[bytes, bytes]]:
         given = {name.lower(): value for name, value in message.get("headers", ())}
         self._streams = given.get(b"content-type", b"").startswith(b"text/event-stream")
-        added = [(name, value) for name, value in _SECURITY if name not in given]
+        added = [header for header in _ADDED if header[0] not in given]
         if self.scope["path"].startswith("/docs"):
             added = [(name, _DOCS_POLICY if name == b"content-security-policy" else value) for name, value in added]
-        if b"cache-control" not in given:
-            added.append((b"cache-control", b"no-store"))
         added.append((b"x-request-id", self.observed.request_id.encode("ascii")))
         unread = self._length is None or self._length > _SMALL
         self._closing = not self._whole and (unread or b"connection" in given)
@@ -250,7 +257,7 @@ def _decoded(raw: bytes, what: str) -> str:
     if what == "path" and b"%2f" in raw.lower():
         raise NotFound("Not Found")  # http W-2
     try:
-        text = unquote_to_bytes(raw).decode("utf-8")
+        text = (unquote_to_bytes(raw) if b"%" in raw else raw).decode("utf-8")
     except UnicodeDecodeError:
         raise InvalidInput("bad_name", "must be UTF-8", field=what) from None
     if "\x00" in text:

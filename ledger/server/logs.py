@@ -4,12 +4,13 @@ Only the messages of the ledger's own loggers are written. Of other loggers' rec
 may hold what a client sent, only the place is written. Source: trust P-16, N-13.
 """
 
-import json
 import logging
 import sys
 import traceback
 from datetime import UTC, datetime
 from typing import Any, Final, TextIO
+
+import msgspec
 
 from ledger.errors import LedgerError
 
@@ -35,7 +36,7 @@ class JsonLines(logging.Formatter):
             line["error"] = record.exc_info[0].__name__
             frames = traceback.extract_tb(record.exc_info[2])
             line["at"] = [f"{frame.name}:{frame.lineno}" for frame in frames[-10:]]
-        return json.dumps(line)
+        return msgspec.json.encode(line).decode()
 
 
 def _message(record: logging.LogRecord) -> str:

@@ -82,17 +82,15 @@ class RequestLog:
 
     def end(self, observed: ObservedRequest) -> None:
         """See `RequestObserver.end`."""
-        log.info(
-            "request",
-            extra={
-                "fields": {
-                    "request_id": observed.request_id,
-                    "method": observed.method,
-                    "route": observed.route,
-                    "status": observed.status,
-                    "code": observed.code or None,
-                    "bytes_in": observed.received,
-                    "ms": round(observed.seconds * 1000, 1),
-                }
-            },
-        )
+        if log.isEnabledFor(logging.INFO):
+            fields = {
+                "request_id": observed.request_id,
+                "method": observed.method,
+                "route": observed.route,
+                "status": observed.status,
+                "code": observed.code or None,
+                "bytes_in": observed.received,
+                "ms": round(observed.seconds * 1000, 1),
+            }
+            # not log.info: it would look for its caller in the stack
+            log.handle(log.makeRecord(log.name, logging.INFO, "", 0, "request", (), None, extra={"fields": fields}))

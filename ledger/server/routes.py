@@ -107,8 +107,10 @@ class CompatRoute(NativeRoute):
 
 def _unless_known(request: Request, answer: Response) -> Response:
     """Return *answer*, or 304 if the caller already has it (http W-9)."""
+    if request.method != "GET" or answer.status_code != 200:
+        return answer
     etag, known = answer.headers.get("etag"), request.headers.get("if-none-match")
-    if etag is None or known is None or request.method != "GET" or answer.status_code != 200:
+    if etag is None or known is None:
         return answer
     if etag not in {tag.strip().removeprefix("W/") for tag in known.split(",")}:
         return answer

@@ -6,7 +6,7 @@ import socket
 import uvicorn
 from uvicorn.server import ServerState
 
-from ledger.server.protocol import GuardedProtocol, guarded_protocol
+from ledger.server.protocol import GuardedProtocol, JoinedWrites, guarded_protocol
 from ledger.server.settings import load_service_settings
 
 
@@ -42,3 +42,44 @@ async def test_a_connection_sends_small_pieces_at_once() -> None:
     assert await delays(guarded_protocol(load_service_settings())) == [False]
     unguarded = GuardedProtocol.__mro__[1]
     assert await delays(unguarded) == [True]
+
+
+class Recorded(asyncio.Transport):
+    """A transport that records what is sent."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent: list[bytes] = []
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.sent.append(bytes(data))
+
+    def close(self) -> None:
+        self.sent.append(b"closed")
+
+
+async def test_the_head_of_an_answer_and_its_body_are_sent_together() -> None:
+    """The transport alone, as the negative control, sends each by itself."""
+    transport = Recorded()
+    for place in (transport, JoinedWrites(transport, asyncio.get_running_loop())):
+        place.write(b"head")
+        place.write(b"body")
+        await asyncio.sleep(0)
+    assert transport.sent == [b"head", b"body", b"headbody"]
+
+
+async def test_what_was_written_is_sent_before_the_end() -> None:
+    transport = Recorded()
+    joined = JoinedWrites(transport, asyncio.get_running_loop())
+    joined.write(b"last")
+    joined.close()
+    await asyncio.sleep(0)
+    assert transport.sent == [b"last", b"closed"]
+
+
+async def test_long_pieces_are_sent_at_once_so_that_a_slow_reader_stops_the_writer() -> None:
+    transport = Recorded()
+    joined = JoinedWrites(transport, asyncio.get_running_loop())
+    for _ in range(4):
+        joined.write(bytes(10_000))
+    assert [len(piece) for piece in transport.sent] == [20_000, 20_000]
