@@ -34,9 +34,10 @@ def stream_write(
         if isinstance(event, SessionOpened) and event.forked_from is not None:
             origin = event.forked_from
             forked_from = (Stream.of(stream.namespace, origin.session_id, origin.user_id), origin.version)
+    now_us = to_microseconds(clock.now())
     return StreamWrite(
         stream=stream,
-        events=tuple(new_event(event, clock, actor) for event in events),
+        events=tuple([new_event(event, clock, actor, now_us=now_us) for event in events]),
         expected_version=expected_version,
         items_after=items_after,
         life_after=life_after,
@@ -45,16 +46,18 @@ def stream_write(
     )
 
 
-def new_event(event: Event, clock: Clock, actor: str) -> NewEvent:
-    """Return *event* encoded and salted, with an id and its time."""
+def new_event(event: Event, clock: Clock, actor: str, *, now_us: int | None = None) -> NewEvent:
+    """Return *event* encoded and salted, with an id and its time: *now_us*, unless it says when it happened."""
     moment = event.created_at if isinstance(event, EntryAdded) else None
+    if moment is not None or now_us is None:
+        now_us = to_microseconds(moment or clock.now())
     codec, payload = encode(event, os.urandom(SALT_BYTES))
     return NewEvent(
         clock.event_id(),
         event.type,
         event.schema_version,
         codec,
-        to_microseconds(moment or clock.now()),
+        now_us,
         actor,
         payload,
         event.item_id,

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Final
 
 from ledger.errors import InvalidInput
@@ -62,6 +63,13 @@ def named_stream(namespace: str, session_id: str, user_id: str = "") -> Stream:
     Raises:
         InvalidInput: see `check_name`.
     """
+    if type(session_id) is str and type(user_id) is str:
+        return _session_stream(namespace, session_id, user_id)
+    return _session_stream.__wrapped__(namespace, session_id, user_id)
+
+
+@lru_cache(maxsize=4_096)
+def _session_stream(namespace: str, session_id: str, user_id: str) -> Stream:
     name = check_name(session_id, field="session_id")
     user = check_name(user_id, field="user_id", may_be_empty=True)
     return Stream.of(namespace, name, user)

@@ -23,11 +23,13 @@ def added_entries(written: Written, waiting: Sequence[Call]) -> tuple[AddedEntry
         for event, receipt in zip(written.events, written.receipts, strict=True)
         if isinstance(event.payload, EntryAdded)
     ]
-    has_results = any(payload.kind == "tool_result" for _, payload, _ in pairs)
+    has_results = "tool_result" in [payload.kind for _, payload, _ in pairs]
     orphaned = orphans(waiting, [added(event, payload) for event, payload, _ in pairs]) if has_results else ()
     return tuple(
-        _added_entry(event, payload, receipt.hash, orphan=event.version in orphaned)
-        for event, payload, receipt in pairs
+        [
+            _added_entry(event, payload, receipt.hash, orphan=event.version in orphaned)
+            for event, payload, receipt in pairs
+        ]
     )
 
 

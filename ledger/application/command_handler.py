@@ -2,14 +2,13 @@
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeAlias, TypedDict, TypeVar, Unpack
 from uuid import UUID
-from weakref import WeakValueDictionary
 
 import msgspec
 
+from ledger.application.session_turns import SessionTurns
 from ledger.codec import decode
 from ledger.contention import until_uncontended
 from ledger.errors import IdempotencyMismatch, LedgerError, Unreadable, VersionConflict
@@ -51,7 +50,8 @@ DecisionFor: TypeAlias = Callable[[SessionState], Awaitable[Decision[T]]]
 class Written(msgspec.Struct, frozen=True):
     """The result of a write: the state after it, its events and their receipts; or, *replayed*, the first answer.
 
-    The state may lack content; to read its entries, use `States.reading`.
+    The state may lack content; to read its entries, use `States.reading`. Of commands that commute it may be the one
+    that they were decided on; `States.known` has the one after them.
     """
 
     state: SessionState
@@ -82,14 +82,13 @@ class WriteOptions(TypedDict, total=False):
 
 
 class CommandHandler:
-    """Writes to the sessions of a store; writers of one session queue within the process."""
+    """Writes to the sessions of a store; those to one session have turns within the process."""
 
     def __init__(self, store: Store, states: States[SessionState], clock: Clock) -> None:
         self._store = store
         self._states = states
         self._clock = clock
-        self._locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
-        self._recent: deque[asyncio.Lock] = deque(maxlen=1_024)  # spares the next write the creation of its lock
+        self._turns = SessionTurns()
         self._saving: set[asyncio.Task[None]] = set()
 
     async def write(
@@ -116,23 +115,32 @@ class CommandHandler:
     ) -> tuple[Written, T | None]:
         """Decide and append, again if another writer was first; return also the note of the decision that was written.
 
-        Commands that *commute*, as adding does, are decided on the cached state and appended at any version. All
-        others are decided on the newest state and appended at exactly its version. With *expected_version* there is
-        one attempt. A request whose *idempotency* key was used before gets its first answer and no note, even if its
-        commands would now be refused or change nothing. A *state* that the caller has just read is used for the
-        first attempt.
+        Commands that *commute*, as adding does, are decided on the cached state and appended at any version, at the
+        same time as others that commute. All others are decided on the newest state and appended at exactly its
+        version. With *expected_version* there is one attempt. A request whose *idempotency* key was used before gets
+        its first answer and no note, even if its commands would now be refused or change nothing. A *state* that the
+        caller has just read is used for the first attempt.
 
         Raises:
             IdempotencyMismatch: the key belongs to another request.
             VersionConflict: the session is not at *expected_version*.
             LedgerError: the commands were refused, or the store is unavailable.
         """
+        key = stream.stream_id.int  # which hashes at once
+        if commutes and expected_version is None:
+            await self._turns.begin(key, together=True)
+            try:
+                first = await self._write_together(stream, decision_for, actor, idempotency)
+            finally:
+                self._turns.end(key, together=True)
+            if first is not None:
+                return first
 
         # quoted, or each write would evaluate it
         async def attempt(number: int, expired: int | None = None) -> "tuple[Written, T | None]":
             before = None
-            if not number and (state is not None or (commutes and expected_version is None)):
-                before = self._states.known(stream) or state  # a writer of this process may have been first
+            if not number and state is not None:
+                before = await self._states.known(stream) or state  # a writer of this process may have been first
             newest = before or await self._states.newest(stream)
             has_expired = newest.version == expired
             if has_expired:  # by the store's clock, which ours may be behind
@@ -140,7 +148,7 @@ class CommandHandler:
 
             async def decided() -> tuple[Decision[T], list[Event]]:
                 decision = await decision_for(newest)
-                return decision, [event for command in decision.commands for event in decide(newest, command)]
+                return decision, _decided(newest, decision)
 
             try:
                 if expected_version is not None and expected_version != newest.version:
@@ -154,15 +162,15 @@ class CommandHandler:
             if not events:
                 earlier = await self._earlier(stream, idempotency)
                 return (earlier, None) if earlier else (Written(newest), decision.note)
-            starts = has_expired or any(isinstance(event, SessionOpened | SessionRestored) for event in events)
-            is_exact = starts or decision.exact or number > 0 or not commutes or expected_version is not None
+            starts = has_expired or _starts_life(events)
+            is_exact = starts or decision.exact or number > 1 or not commutes or expected_version is not None
             write = stream_write(
                 stream,
                 events,
                 expected_version=newest.version if is_exact else None,
                 items_after=decision.items_after,
                 life_after=None if is_exact else newest.version,
-                live_until_us=None if starts or newest.working.ttl_seconds is None else _live_until(newest, events),
+                live_until_us=None if starts else _live_until(newest, events),
                 clock=self._clock,
                 actor=actor,
             )
@@ -174,11 +182,11 @@ class CommandHandler:
                 return await attempt(number + 1, newest.version)
             return written, None if written.replayed else decision.note
 
-        key = stream.stream_id.int  # which hashes at once
-        lock = self._locks.get(key) or self._locks.setdefault(key, asyncio.Lock())
-        self._recent.append(lock)
-        async with lock:
+        await self._turns.begin(key, together=False)
+        try:
             return await (attempt(0) if expected_version is not None else until_uncontended(attempt))
+        finally:
+            self._turns.end(key, together=False)
 
     async def fork(
         self, stream: Stream, opening: OpenSession, *, actor: str, idempotency: Idempotency | None = None
@@ -198,7 +206,47 @@ class CommandHandler:
         while self._saving:
             await asyncio.gather(*self._saving, return_exceptions=True)
 
-    async def _append(self, write: StreamWrite, events: Sequence[Event], idempotency: Idempotency | None) -> Written:
+    async def _write_together(
+        self, stream: Stream, decision_for: DecisionFor[T], actor: str, idempotency: Idempotency | None
+    ) -> tuple[Written, T | None] | None:
+        """Write commands that commute, decided on the cached state; None if they need the newest one."""
+        cached = self._states.folded(stream)
+        if cached is None:
+            return None
+        state, queued = cached
+        version = queued[-1].version if queued else state.version
+        try:
+            decision = await decision_for(state)
+            events = _decided(state, decision)
+        except LedgerError:  # it may have another outcome on the newest state
+            return None
+        if not events or decision.exact or _starts_life(events):
+            return None
+        write = stream_write(
+            stream,
+            events,
+            expected_version=None,
+            items_after=decision.items_after,
+            life_after=version,
+            live_until_us=_live_until(state, events),
+            clock=self._clock,
+            actor=actor,
+        )
+        try:
+            written = await self._append(write, events, idempotency, decided_on=state)
+        except VersionConflict:
+            return None
+        return written, None if written.replayed else decision.note
+
+    async def _append(
+        self,
+        write: StreamWrite,
+        events: Sequence[Event],
+        idempotency: Idempotency | None,
+        *,
+        decided_on: SessionState | None = None,
+    ) -> Written:
+        """Append *events*, which are *write*. If they commute with others, *decided_on* is their state, and they may wait for a reader."""
         stream = write.stream
         request = AppendRequest(
             writes=(write,),
@@ -209,17 +257,21 @@ class CommandHandler:
         if appended.replayed:
             return await self._first_answer(stream, appended.receipts)
         recorded = tuple(
-            RecordedEvent(
-                receipt.version,
-                receipt.position,
-                receipt.event_id,
-                new.occurred_us,
-                receipt.recorded_us,
-                new.actor,
-                event,
-            )
-            for event, new, receipt in zip(events, write.events, appended.receipts, strict=True)
+            [
+                RecordedEvent(
+                    receipt.version,
+                    receipt.position,
+                    receipt.event_id,
+                    new.occurred_us,
+                    receipt.recorded_us,
+                    new.actor,
+                    event,
+                )
+                for event, new, receipt in zip(events, write.events, appended.receipts, strict=True)
+            ]
         )
+        if decided_on is not None and self._states.queue(stream, recorded):
+            return Written(decided_on, recorded, appended.receipts)
         try:
             state = await self._states.advance(stream, recorded)
         except Unreadable as fault:  # another writer's events; ours are stored, so this must not fail
@@ -259,9 +311,20 @@ class CommandHandler:
             log.warning("a snapshot was not saved: %s", fault.code)
 
 
+def _decided(state: SessionState, decision: Decision[T]) -> list[Event]:
+    events: list[Event] = []
+    for command in decision.commands:
+        events += decide(state, command)
+    return events
+
+
+def _starts_life(events: Sequence[Event]) -> bool:
+    return not {SessionOpened, SessionRestored}.isdisjoint(map(type, events))
+
+
 def _live_until(state: SessionState, events: Sequence[Event]) -> int | None:
     """Return when *events*, decided while the session was live, must be stored; None if they do not renew it."""
-    expires_at = state.working.expires_at
+    expires_at = None if state.working.ttl_seconds is None else state.working.expires_at
     if expires_at is None or all(isinstance(event, NOT_FROM_CLIENTS) for event in events):
         return None
     return to_microseconds(expires_at)

@@ -33,7 +33,7 @@ from ledger.ids import Stream
 from ledger.ports import Clock, Store, Summarizer
 from ledger.session.commands import Command, CompleteCompaction, FailCompaction
 from ledger.session.state import SessionState
-from ledger.session.views import plan_automatic, plan_manual
+from ledger.session.views import compaction_may_be_due, plan_automatic, plan_manual
 from ledger.states.loading import States
 from ledger.summarizers.heuristic import Heuristic
 from ledger.tokenizers import TOKENIZERS
@@ -97,6 +97,21 @@ class Compactor:
         """Return the summarizer of a session."""
         return self._of_session.get(stream.stream_id, self._default)
 
+    async def evaluate_added(self, stream: Stream, version: int, *, actor: str) -> None:
+        """Evaluate as `evaluate` does, after entries up to *version* were added.
+
+        If their number and tokens alone show that nothing is due, the session's state is not needed.
+        """
+        try:
+            cached = self._states.folded(stream, version)
+            if cached is not None and not compaction_may_be_due(*cached) and not self._stale(cached[0]):
+                return
+            state = await self._states.known(stream, version) or await self._states.newest(stream)
+        except LedgerError as fault:
+            log.warning("a compaction was not started: %s", fault.code)
+            return
+        await self.evaluate(stream, state, actor=actor)
+
     async def evaluate(self, stream: Stream, state: SessionState, *, actor: str, skip: int = 0) -> None:
         """Start what the config's compactions, from number *skip* on, plan after a batch.
 
@@ -109,7 +124,7 @@ class Compactor:
             for index, compaction in enumerate(state.config.compactions[skip:], start=skip):
                 if await self._states.view(stream, state, partial(plan_automatic, state, compaction)) is None:
                     continue
-                requested = await self._request(stream, partial(_automatic, compaction.key), actor=actor)
+                requested = await self._request(stream, partial(_automatic, compaction.key), actor=actor, state=state)
                 if requested.job is not None:
                     self._start(requested.job, then_from=index)
                     return
@@ -222,6 +237,8 @@ class Compactor:
 
     def _stale(self, state: SessionState) -> list[str]:
         """Return the compactions of other processes whose lease has passed."""
+        if not state.compactions.in_flight:
+            return []
         taken_before = self._clock.now() - self._lease
         return [
             flight.request.compaction_id

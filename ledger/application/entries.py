@@ -227,7 +227,8 @@ async def _add(
 
     tries = itertools.count()
 
-    async def decision_for(state: SessionState) -> Decision[_Before]:
+    # quoted, or each write would evaluate it
+    async def decision_for(state: SessionState) -> "Decision[_Before]":
         write_id = handle.services.clock.ulid()
         new_life = starts_life(handle, state)
         is_unsure = bool(ids) and not new_life
@@ -235,10 +236,11 @@ async def _add(
         leaves_it_to_append = is_unsure and next(tries) == 0 and expected_version is None
         known = {} if leaves_it_to_append or not is_unsure else await known_entries(handle, stream, state, ids)
         before = _Before(() if new_life else state.items.waiting, known)
-        entries = [new_entry(handle, draft, write_id, state) for draft in drafts]
+        tokenizer = (handle.services.config if new_life else state.config).tokenizer
+        entries = [new_entry(handle, draft, write_id, tokenizer) for draft in drafts]
         if expected_version:  # the writer has seen the session up to it (http W-54)
             entries[0] = msgspec.structs.replace(entries[0], listed=KnownToWriter(until=expected_version))
-        add = AddEntries(tuple(entries), tuple(entry for entry, _ in before.known.values()))
+        add = AddEntries(tuple(entries), tuple([entry for entry, _ in known.values()]))
         return Decision(
             [*opening_commands(handle, stream, state), add],
             before,
@@ -263,7 +265,7 @@ async def _add(
     if not written.replayed:
         _notify_added(handle, stream, written)
         if entries:
-            await services.compactor.evaluate(stream, written.state, actor=handle.actor)
+            await services.compactor.evaluate_added(stream, written.version, actor=handle.actor)
     return Added(
         session_id=stream.session_id,
         version=written.version,

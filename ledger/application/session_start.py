@@ -25,7 +25,7 @@ def opening_commands(
 ) -> list[Command]:
     """Return the command that starts or resumes the session's life; none if it is live."""
     if not starts_life(handle, state):
-        return resuming_commands(handle, state)
+        return [] if state.working.ttl_seconds is None else resuming_commands(handle, state)
     return [
         OpenSession(
             write_id=handle.services.clock.ulid(),
@@ -56,9 +56,7 @@ def resuming_commands(handle: NamespaceHandle, state: SessionState) -> list[Comm
     return [RestoreSession(clock.ulid())] if expired and not starts_life(handle, state) else []
 
 
-def new_entry(handle: NamespaceHandle, draft: EntryDraft, write_id: str, state: SessionState) -> EntryAdded:
+def new_entry(handle: NamespaceHandle, draft: EntryDraft, write_id: str, tokenizer: str) -> EntryAdded:
     """Return *draft* with an id and a token count, as an event."""
-    config = handle.services.config if starts_life(handle, state) else state.config
-    return entry_event(
-        draft, write_id=write_id, entry_id=draft.entry_id or handle.services.clock.ulid(), tokenizer=config.tokenizer
-    )
+    entry_id = draft.entry_id or handle.services.clock.ulid()
+    return entry_event(draft, write_id=write_id, entry_id=entry_id, tokenizer=tokenizer)

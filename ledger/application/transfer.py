@@ -6,7 +6,7 @@ from typing import Any
 from ledger.application.command_handler import Decision
 from ledger.application.handle import NamespaceHandle
 from ledger.application.reading import get_history, get_state
-from ledger.application.session_start import new_entry, opening_commands
+from ledger.application.session_start import new_entry, opening_commands, starts_life
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.ids import Stream
@@ -58,10 +58,11 @@ async def import_session(
 
     async def decision_for(newest: SessionState) -> Decision[int | None]:
         write_id = handle.services.clock.ulid()
+        tokenizer = (handle.services.config if starts_life(handle, newest) else newest.config).tokenizer
         command, claimed = session_state.import_state(
             state,
             write_id=write_id,
-            added=lambda draft: new_entry(handle, draft, write_id, newest),
+            added=lambda draft: new_entry(handle, draft, write_id, tokenizer),
             new_id=handle.services.clock.ulid,
         )
         return Decision([*opening_commands(handle, stream, newest), command], claimed)

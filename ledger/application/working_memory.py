@@ -86,7 +86,7 @@ async def put_working_memory(
         with suppress(TimeoutError):  # the compaction continues in the background (http W-45)
             async with asyncio.timeout(wait_s):
                 await handle.services.compactor.settle(stream)
-                newest = states.known(stream) or await states.newest(stream)
+                newest = await states.known(stream) or await states.newest(stream)
     return PutResult(state=end_of_batch(await states.whole(stream, newest)))
 
 

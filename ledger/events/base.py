@@ -21,6 +21,7 @@ Method: TypeAlias = Literal["llm", "callback", "heuristic", "imported"]
 DiscardReason: TypeAlias = Literal["cleared", "covered", "erased", "changed", "evicted"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 
 
 def to_datetime(microseconds: int) -> datetime:
@@ -30,7 +31,7 @@ def to_datetime(microseconds: int) -> datetime:
 
 def to_microseconds(moment: datetime) -> int:
     """Return microseconds since 1970 of an aware *moment*, exactly."""
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+    return (moment - _EPOCH) // _MICROSECOND
 
 
 class Payload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):

@@ -60,12 +60,12 @@ def decide(state: SessionState, command: Command) -> list[Event]:
         EntryNotFound: the window has no such entry.
         CompactionInProgress: a compaction with this key is running (R-CMP-7).
     """
+    if isinstance(command, AddEntries):  # it needs nothing of the state
+        return list(_new_entries(command.entries, command.known))
     state = end_of_batch(state)
     match command:
         case OpenSession():
             return [] if state.opened and not command.anew else [_opened(command)]
-        case AddEntries(entries=entries, known=known):
-            return list(_new_entries(entries, known))
         case EditEntry():
             return _edit(state, command)
         case RemoveEntry(write_id=write_id, entry_id=entry_id):
@@ -152,6 +152,8 @@ def _opened(command: OpenSession) -> SessionOpened:
 
 def _new_entries(entries: tuple[EntryAdded, ...], known: tuple[Entry, ...]) -> list[EntryAdded]:
     """Return the entries that do not exist yet; an id with equal content counts once, also in a batch (http W-65)."""
+    if len(entries) == 1 and not known:
+        return list(entries)
     seen: dict[str, EntryAdded | Entry] = {entry.entry_id: entry for entry in known}
     new = []
     for entry in entries:

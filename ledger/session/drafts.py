@@ -87,7 +87,7 @@ def draft_entry(raw: Mapping[str, Any] | EntryDraft, *, field: str = "") -> Entr
         InvalidInput: with a code of trust §8 or §9.
     """
     if isinstance(raw, EntryDraft):
-        raw = {name: getattr(raw, name) for name in raw.__struct_fields__}
+        raw = msgspec.structs.asdict(raw)
     if not isinstance(raw, Mapping):
         raise InvalidInput("wrong_type", "must be an object, such as {'role': 'user', 'content': 'Hello'}", field=field)
     at = f"{field}." if field else ""

@@ -1,11 +1,12 @@
 """Views of a state: what the model is shown, the statistics, and what would be compacted next."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec.structs import replace
 
 from ledger.errors import CompactionInProgress, InvalidInput
-from ledger.events import to_datetime
+from ledger.events import EntryAdded, RecordedEvent, to_datetime
 from ledger.session.state import SessionState, end_of_batch
 from projections.stats import MemoryMetrics, SessionStats
 from projections.strategies import COMPACTIONS, WINDOWS
@@ -96,6 +97,25 @@ def plan_automatic(state: SessionState, compaction: CompactionConfig) -> Compact
     if plan is not None and plan.effect != "overlay" and state.compactions.reserved(plan.covered):
         return None
     return plan
+
+
+def adding_may_wait(state: SessionState, events: Sequence[RecordedEvent]) -> bool:
+    """Tell whether entries are added to *state* as to the state after *events*: events that change only the window."""
+    return (
+        state.working.ttl_seconds is None
+        and not state.items.waiting
+        and all(isinstance(event.payload, EntryAdded) and event.payload.kind != "tool_call" for event in events)
+    )
+
+
+def compaction_may_be_due(state: SessionState, queued: Sequence[RecordedEvent]) -> bool:
+    """Tell whether a compaction could be due after the *queued* entries were added to *state*."""
+    if not state.config.compactions:
+        return False
+    entries = len(state.window.entries) + len(queued)
+    tokens = state.window.tokens + state.summaries.tokens
+    tokens += sum([event.payload.tokens for event in queued if isinstance(event.payload, EntryAdded)])
+    return not all(COMPACTIONS[each.type].is_quiet(each, entries, tokens) for each in state.config.compactions)
 
 
 def plan_manual(state: SessionState, key: str | None, *, force: bool, keep_tokens: int | None = None) -> CompactionPlan:

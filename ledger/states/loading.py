@@ -25,6 +25,7 @@ from projections.ranges import union
 
 _PAGE: Final = 5_000
 EVERY_EVENTS = 200  # events from one snapshot of a session to the next
+QUEUED_EVENTS: Final = 32  # that wait for a reader of a session
 CONTENT_B: Final = 16_000_000  # bytes of content in memory
 
 
@@ -47,7 +48,8 @@ class SnapshotForm(msgspec.Struct, Generic[S], frozen=True):
     ``load(dump(state))`` returns the versions of the events that the stored state needs, and a function from these
     events to the state; it raises `msgspec.MsgspecError` if the bytes have another shape, and all events are then
     folded again. ``pages(state)`` are those whose content may be absent; ``whole(state)`` is the state with pages of
-    its own, and reads them all.
+    its own, and reads them all. ``may_wait(state, events)`` tells whether the next write of commands that commute is
+    decided in the same way before and after *events*.
     """
 
     projection: Projection[S]
@@ -55,11 +57,19 @@ class SnapshotForm(msgspec.Struct, Generic[S], frozen=True):
     load: Callable[[bytes], tuple[Ranges, Callable[[Iterable[RecordedEvent]], S]]]
     pages: Callable[[S], Sequence[EntryPage]] = lambda _: ()
     whole: Callable[[S], S] = lambda state: state
+    may_wait: Callable[[S, Sequence[RecordedEvent]], bool] = lambda _, events: not events
 
 
-class _Cached(msgspec.Struct, Generic[S], frozen=True):
+class _Cached(msgspec.Struct, Generic[S]):
+    """A state, and newer events in a row that no reader has needed yet."""
+
     state: S
     snapshot_version: int
+    queued: list[RecordedEvent] = []
+
+    @property
+    def version(self) -> int:
+        return self.queued[-1].version if self.queued else self.state.version
 
 
 class States(Generic[S]):
@@ -87,25 +97,54 @@ class States(Generic[S]):
     async def newest(self, stream: Stream) -> S:
         """Return the state as `current` does, but without content; read it in `reading` only."""
         cached = self._cache.get(stream.stream_id.int) or await self._load(stream, None)
-        state = await self._catch_up(stream, cached.state, None)
+        state = await self._catch_up(stream, await self._fold(stream, cached.state, tuple(cached.queued)), None)
         return self._keep(stream, state, cached.snapshot_version)
 
-    def known(self, stream: Stream) -> S | None:
-        """Return the cached state, without content; other processes may have written newer events."""
+    async def known(self, stream: Stream, version: int = 0) -> S | None:
+        """Return the cached state, without content, if it is at *version* or later.
+
+        Other processes may have written newer events.
+        """
         cached = self._cache.get(stream.stream_id.int)
-        return cached.state if cached else None
+        if cached is None or cached.version < version:
+            return None
+        if not cached.queued:
+            return cached.state
+        return self._keep(stream, await self._fold(stream, cached.state, tuple(cached.queued)), cached.snapshot_version)
+
+    def folded(self, stream: Stream, version: int = 0) -> tuple[S, Sequence[RecordedEvent]] | None:
+        """Return the cached state as it is, and the newer events that are queued, if they end at *version* or later."""
+        cached = self._cache.get(stream.stream_id.int)
+        return None if cached is None or cached.version < version else (cached.state, cached.queued)
+
+    def queue(self, stream: Stream, events: Sequence[RecordedEvent]) -> bool:
+        """Let *events*, just appended, wait for a reader; return False if they have to `advance` the state."""
+        cached = self._cache.get(stream.stream_id.int)
+        if cached is None:
+            return False
+        if cached.version >= events[-1].version:  # it was read from the log meanwhile
+            return True
+        if (
+            events[0].version != cached.version + 1
+            or events[-1].version - cached.state.version > QUEUED_EVENTS
+            or events[-1].version - cached.snapshot_version >= EVERY_EVENTS
+            or not self._form.may_wait(cached.state, events)
+        ):
+            return False
+        cached.queued.extend(events)
+        self._cache.move_to_end(stream.stream_id.int)
+        return True
 
     async def advance(self, stream: Stream, events: Sequence[RecordedEvent]) -> S:
         """Return the state after *events*, which were just appended, without content.
 
         If there is a gap before them, read the log.
         """
-        cached = self._cache.get(stream.stream_id.int)
-        state = cached.state if cached else self._projection.initial
-        if not events or events[0].version != state.version + 1:
+        cached = self._cache.get(stream.stream_id.int) or _Cached(self._projection.initial, 0)
+        if not events or events[0].version != cached.version + 1:
             return await self.newest(stream)
-        state = await self._fold(stream, state, events)
-        return self._keep(stream, state, cached.snapshot_version if cached else 0)
+        state = await self._fold(stream, cached.state, (*cached.queued, *events))
+        return self._keep(stream, state, cached.snapshot_version)
 
     async def at(self, stream: Stream, *, version: int | None = None, moment: datetime | None = None) -> S:
         """Return the state as of *version*, or of the newest version recorded at or before *moment*, with all content.
@@ -125,7 +164,7 @@ class States(Generic[S]):
         elif version < 1:
             state = self._projection.initial
         else:
-            cached = self.known(stream)
+            cached = await self.known(stream)
             if cached is not None and cached.version == version:
                 return cached
             state = await self._catch_up(stream, (await self._load(stream, version)).state, version)
@@ -229,6 +268,8 @@ class States(Generic[S]):
         return state
 
     async def _fold(self, stream: Stream, state: S, events: Sequence[RecordedEvent]) -> S:
+        if not events:
+            return state
         try:
             return self._projection.fold(events, state)
         except PagesMissing:
@@ -260,7 +301,8 @@ class States(Generic[S]):
             snapshot_version = max(snapshot_version, cached.snapshot_version)
         if cached is None or self._form.pages(state) is not self._form.pages(cached.state):
             self._contents.hold(self._form.pages(state))
-        self._cache[stream.stream_id.int] = _Cached(state, snapshot_version)
+        queued = [event for event in cached.queued if event.version > state.version] if cached else []
+        self._cache[stream.stream_id.int] = _Cached(state, snapshot_version, queued)
         self._cache.move_to_end(stream.stream_id.int)
         while len(self._cache) > self._capacity:
             self._cache.popitem(last=False)

@@ -27,6 +27,7 @@ from ledger.events import (
 )
 from ledger.session.fast_fold import SESSION_IN_RUNS
 from ledger.session.state import SessionState
+from ledger.session.views import adding_may_wait
 from ledger.states.loading import SnapshotForm
 from projections import config, ranges, window
 from projections.compactions import Compactions, Failures, InFlight
@@ -239,5 +240,10 @@ def _progress(loaded: config.MemoryConfig, key: str, raw: msgspec.Raw) -> Any:
 
 #: The snapshots of sessions.
 SESSIONS: Final = SnapshotForm(
-    SESSION_IN_RUNS, dump=dehydrate, load=load, pages=lambda state: state.window.entries.pages, whole=_whole
+    SESSION_IN_RUNS,
+    dump=dehydrate,
+    load=load,
+    pages=lambda state: state.window.entries.pages,
+    whole=_whole,
+    may_wait=adding_may_wait,
 )

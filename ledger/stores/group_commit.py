@@ -19,7 +19,8 @@ AppendBatch = Callable[[Sequence[AppendRequest]], Awaitable[list[AppendResult]]]
 class GroupCommit:
     """Collects requests and passes them to *append_batch*, one namespace at a time, in order of arrival.
 
-    Up to *flushes* batches are in progress at once: while the database works on one, the next is encoded.
+    Up to *flushes* batches are in progress at once: while the database works on one, the next is encoded. Requests for
+    one stream are never in two of them, so that they are appended in order of arrival, too.
     """
 
     def __init__(self, append_batch: AppendBatch, *, max_events: int = 1_000, flushes: int = 2) -> None:
@@ -27,11 +28,12 @@ class GroupCommit:
         self._max_events = max_events
         self._idle = flushes
         self._queue: deque[tuple[AppendRequest, asyncio.Future[AppendResult]]] = deque()
+        self._streams: set[int] = set()  # with a batch in progress
         self._working: set[asyncio.Future[None]] = set()
 
     async def append(self, request: AppendRequest) -> AppendResult:
         """Return the answer to *request* once its batch is durable."""
-        if self._idle and not self._queue:
+        if self._idle and not self._queue and (not self._streams or self._streams.isdisjoint(_streams_of(request))):
             return await self._append_alone(request)
         answer: asyncio.Future[AppendResult] = asyncio.get_running_loop().create_future()
         self._queue.append((request, answer))
@@ -41,9 +43,12 @@ class GroupCommit:
         self._idle -= 1
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._working.add(done)
+        streams = _streams_of(request)
+        self._streams |= streams
         try:
             return (await self._append_batch([request]))[0]
         finally:
+            self._streams -= streams
             self._idle += 1
             if self._queue:
                 self._start()
@@ -64,7 +69,12 @@ class GroupCommit:
     async def _flush(self) -> None:
         try:
             while batch := self._next_batch():
-                await self._execute(batch)
+                streams = {write.stream.stream_id.int for request, _ in batch for write in request.writes}
+                self._streams |= streams
+                try:
+                    await self._execute(batch)
+                finally:
+                    self._streams -= streams
         finally:
             self._idle += 1
 
@@ -83,7 +93,10 @@ class GroupCommit:
                 answer.set_result(result)
 
     def _next_batch(self) -> list[tuple[AppendRequest, asyncio.Future[AppendResult]]]:
-        """Take requests of one namespace from the front until the batch is full or a request id repeats."""
+        """Take requests of one namespace from the front until the batch is full.
+
+        It ends before a request whose id repeats, or with a stream that has a batch in progress.
+        """
         batch: list[tuple[AppendRequest, asyncio.Future[AppendResult]]] = []
         taken: set[UUID] = set()
         events = 0
@@ -99,9 +112,15 @@ class GroupCommit:
                 or request.request_id in taken
             ):
                 break
+            if self._streams and not self._streams.isdisjoint(_streams_of(request)):
+                break
             self._queue.popleft()
             batch.append((request, answer))
             events += size
             if request.request_id is not None:
                 taken.add(request.request_id)
         return batch
+
+
+def _streams_of(request: AppendRequest) -> set[int]:
+    return {write.stream.stream_id.int for write in request.writes}  # numbers hash at once

@@ -235,7 +235,8 @@ class CompactionStrategy(msgspec.Struct, frozen=True, kw_only=True):
     ``plan(config, state, trigger)`` returns a plan or None; asked manually, it raises `NotEnoughEntries` instead.
     ``summarise(config, defaults, material)`` is the dialogue with a summarizer; a strategy that only erases has none.
     Only a strategy that *sees_opening* gets ``Material.opening``, so that the lineage of its summaries can name that
-    entry too. A strategy that *keeps_tokens* uses `Trigger.keep_tokens`.
+    entry too. A strategy that *keeps_tokens* uses `Trigger.keep_tokens`. ``is_quiet(config, entries, tokens)`` tells
+    that nothing is due while the window has so many entries, and with the summaries so many tokens, whatever they are.
     """
 
     type: str
@@ -245,3 +246,4 @@ class CompactionStrategy(msgspec.Struct, frozen=True, kw_only=True):
     progress: ProgressFold | None = None
     sees_opening: bool = False
     keeps_tokens: bool = False
+    is_quiet: Callable[[Any, int, int], bool] = lambda _config, _entries, _tokens: False

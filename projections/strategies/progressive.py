@@ -173,4 +173,11 @@ def _cut(line: str, most: int, count: Callable[[str], int]) -> Iterator[str]:
     yield line
 
 
-STRATEGY = CompactionStrategy(type="progressive", config=Progressive, plan=plan, summarise=summarise, keeps_tokens=True)
+def is_quiet(config: Progressive, _: int, tokens: int) -> bool:
+    """Tell whether nothing is due with so many tokens."""
+    return not config.enabled or tokens <= config.trigger_tokens
+
+
+STRATEGY = CompactionStrategy(
+    type="progressive", config=Progressive, plan=plan, summarise=summarise, keeps_tokens=True, is_quiet=is_quiet
+)

@@ -110,6 +110,16 @@ def _thinking(config: Summarization) -> dict[str, dict[str, bool]]:
     return {"chat_template_kwargs": {"enable_thinking": config.enable_thinking}} if named else {}
 
 
+def is_quiet(config: Summarization, _: int, tokens: int) -> bool:
+    """Tell whether so many tokens are not near the limit."""
+    return not config.is_near(tokens)
+
+
 STRATEGY = CompactionStrategy(
-    type="summarization", config=Summarization, plan=plan, summarise=one_call(request), sees_opening=True
+    type="summarization",
+    config=Summarization,
+    plan=plan,
+    summarise=one_call(request),
+    sees_opening=True,
+    is_quiet=is_quiet,
 )

@@ -119,4 +119,11 @@ def _folds(config: TokenThreshold, state: StateView) -> tuple[Summary, ...]:
     return tuple(folds)
 
 
-STRATEGY = CompactionStrategy(type="token_threshold", config=TokenThreshold, plan=plan, summarise=one_call(request))
+def is_quiet(config: TokenThreshold, entries: int, tokens: int) -> bool:
+    """Tell whether no limit is exceeded."""
+    return not config.auto_compress or (entries <= config.max_entries and tokens <= config.max_tokens)
+
+
+STRATEGY = CompactionStrategy(
+    type="token_threshold", config=TokenThreshold, plan=plan, summarise=one_call(request), is_quiet=is_quiet
+)

@@ -153,7 +153,7 @@ async def test_all_sessions_together_hold_little_content() -> None:
         state = await states.newest(stream)
         assert len(await states.view(stream, state, lambda state=state: list(state.window.entries))) == 500  # type: ignore[misc]  # mypy infers no such lambda
         assert len((await states.current(stream)).window.entries[:]) == 500
-    held = [state.window.entries for stream in streams if (state := states.known(stream))]
+    held = [state.window.entries for stream in streams if (state := await states.known(stream))]
     assert sum(len(entry.content) for entry in present(held)) <= 100_000
     assert len(present(held)) < 300
 

@@ -35,18 +35,20 @@ class PostgresEventStore(EventReader):
         self._patience_s = patience_s
         self._away_since: float | None = None
         self._appenders = DriverConnections(pool.engine, size=2 if group_commit else 4, wrap=self._appender)
-        self._group = GroupCommit(self._append_batch, max_events=CALL_EVENTS) if group_commit else None
+        if group_commit:
+            self._group = GroupCommit(self._append_batch, max_events=CALL_EVENTS)
+        else:
+            self._group = GroupCommit(self._append_batch, max_events=1, flushes=4)  # a commit for each request
 
     async def close(self) -> None:
         """Finish the appends in progress and return the connections."""
-        if self._group is not None:
-            await self._group.drain()
+        await self._group.drain()
         await self._appenders.close()
 
     async def append(self, request: AppendRequest) -> Appended:
         if not any(write.events for write in request.writes):
             return Appended(())
-        outcome = await self._group.append(request) if self._group else (await self._append_batch([request]))[0]
+        outcome = await self._group.append(request)
         if isinstance(outcome, LedgerError):
             raise outcome
         return outcome
