@@ -136,55 +136,17 @@ class CommandHandler:
             if first is not None:
                 return first
 
-        # quoted, or each write would evaluate it
-        async def attempt(number: int, expired: int | None = None) -> "tuple[Written, T | None]":
-            before = None
-            if not number and state is not None:
-                before = await self._states.known(stream) or state  # a writer of this process may have been first
-            newest = before or await self._states.newest(stream)
-            has_expired = newest.version == expired
-            if has_expired:  # by the store's clock, which ours may be behind
-                newest = newest.as_expired()
-
-            async def decided() -> tuple[Decision[T], list[Event]]:
-                decision = await decision_for(newest)
-                return decision, _decided(newest, decision)
-
-            try:
-                if expected_version is not None and expected_version != newest.version:
-                    raise VersionConflict(current=newest.version, expected=expected_version)
-                decision, events = await self._states.reading(stream, newest, decided)
-            except LedgerError:
-                earlier = await self._earlier(stream, idempotency)
-                if earlier is None:
-                    raise
-                return earlier, None
-            if not events:
-                earlier = await self._earlier(stream, idempotency)
-                return (earlier, None) if earlier else (Written(newest), decision.note)
-            starts = has_expired or _starts_life(events)
-            is_exact = starts or decision.exact or number > 1 or not commutes or expected_version is not None
-            write = stream_write(
-                stream,
-                events,
-                expected_version=newest.version if is_exact else None,
-                items_after=decision.items_after,
-                life_after=None if is_exact else newest.version,
-                live_until_us=None if starts else _live_until(newest, events),
-                clock=self._clock,
-                actor=actor,
-            )
-            try:
-                written = await self._append(write, events, idempotency)
-            except VersionConflict as conflict:
-                if not conflict.expired:
-                    raise
-                return await attempt(number + 1, newest.version)
-            return written, None if written.replayed else decision.note
-
         await self._turns.begin(key, together=False)
         try:
-            return await (attempt(0) if expected_version is not None else until_uncontended(attempt))
+            return await self._write_alone(
+                stream,
+                decision_for,
+                actor=actor,
+                commutes=commutes,
+                expected_version=expected_version,
+                idempotency=idempotency,
+                state=state,
+            )
         finally:
             self._turns.end(key, together=False)
 
@@ -238,6 +200,64 @@ class CommandHandler:
             return None
         return written, None if written.replayed else decision.note
 
+    async def _write_alone(
+        self,
+        stream: Stream,
+        decision_for: DecisionFor[T],
+        *,
+        actor: str,
+        commutes: bool,
+        expected_version: int | None,
+        idempotency: Idempotency | None,
+        state: SessionState | None,
+    ) -> tuple[Written, T | None]:
+        async def attempt(number: int, expired: int | None = None) -> tuple[Written, T | None]:
+            before = None
+            if not number and state is not None:
+                before = await self._states.known(stream) or state  # a writer of this process may have been first
+            newest = before or await self._states.newest(stream)
+            has_expired = newest.version == expired
+            if has_expired:  # by the store's clock, which ours may be behind
+                newest = newest.as_expired()
+
+            async def decided() -> tuple[Decision[T], list[Event]]:
+                decision = await decision_for(newest)
+                return decision, _decided(newest, decision)
+
+            try:
+                if expected_version is not None and expected_version != newest.version:
+                    raise VersionConflict(current=newest.version, expected=expected_version)
+                decision, events = await self._states.reading(stream, newest, decided)
+            except LedgerError:
+                earlier = await self._earlier(stream, idempotency)
+                if earlier is None:
+                    raise
+                return earlier, None
+            if not events:
+                earlier = await self._earlier(stream, idempotency)
+                return (earlier, None) if earlier else (Written(newest), decision.note)
+            starts = has_expired or _starts_life(events)
+            is_exact = starts or decision.exact or number > 1 or not commutes or expected_version is not None
+            write = stream_write(
+                stream,
+                events,
+                expected_version=newest.version if is_exact else None,
+                items_after=decision.items_after,
+                life_after=None if is_exact else newest.version,
+                live_until_us=None if starts else _live_until(newest, events),
+                clock=self._clock,
+                actor=actor,
+            )
+            try:
+                written = await self._append(write, events, idempotency)
+            except VersionConflict as conflict:
+                if not conflict.expired:
+                    raise
+                return await attempt(number + 1, newest.version)
+            return written, None if written.replayed else decision.note
+
+        return await (attempt(0) if expected_version is not None else until_uncontended(attempt))
+
     async def _append(
         self,
         write: StreamWrite,
@@ -246,7 +266,7 @@ class CommandHandler:
         *,
         decided_on: SessionState | None = None,
     ) -> Written:
-        """Append *events*, which are *write*. If they commute with others, *decided_on* is their state, and they may wait for a reader."""
+        """Append *events*, encoded as *write*. Those *decided_on* a cached state may wait for a reader."""
         stream = write.stream
         request = AppendRequest(
             writes=(write,),
