@@ -48,7 +48,7 @@ DECLARE
     v_anchor uuid;       -- a request to several streams is stored under the lowest id (trust R-6) …
     v_written integer;   -- … and its first event is in its first stream
     v_new bigint := 0;   -- events of the requests accepted so far
-    v_stored_version bigint[] := h_version; -- per head: its version before this call
+    v_life_changed boolean[]; -- per head: an earlier request of this call may have changed it, as its event has no item
     v_taken text[] := '{}'; -- stream and item of these events, if a request needs to know
     h integer;
     w integer := 0;      -- writes before the current request
@@ -84,7 +84,7 @@ BEGIN
                 code := 'LG008';
                 version := h_version[h];
             ELSIF code IS NULL AND w_life_after[i] < h_version[h] AND (
-                h_version[h] > v_stored_version[h] -- an earlier request of this call may have changed it, too
+                v_life_changed[h] IS TRUE
                 OR life_changed(p_namespace_id, h_stream_id[h], w_life_after[i])
             ) THEN
                 code := 'LG001';
@@ -175,6 +175,8 @@ BEGIN
                         v_taken := v_taken || (h_stream_id[h] || e_item_id[k]);
                     END LOOP;
                 END IF;
+                v_life_changed[h] := v_life_changed[h] IS TRUE
+                    OR cardinality(array_positions(e_item_id[first_event:last_event], NULL)) > 0 OR e_item_id IS NULL;
                 x := last_event;
                 RETURN NEXT;
             END LOOP;
