@@ -9,17 +9,18 @@ import atexit
 import inspect
 import os
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+import warnings
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, suppress
-from typing import Any, ClassVar, Final, Generic, Self, TypeVar, get_args, get_origin
+from typing import Any, Final, Generic, Self, TypeVar
 from weakref import WeakSet
 
 from ledger.errors import InvalidInput, Unavailable
+from ledger.lone_calls import keeps_nobody_waiting
 
 T = TypeVar("T")
 
-_END: Final = object()
 _CLOSED: Final = "the ledger is closed; open it again"
 _CLOSED_MEANWHILE: Final = (
     "the ledger was closed during the call, which may have been carried out; open it again and read what is stored"
@@ -32,6 +33,36 @@ _ON_ITS_LOOP: Final = (
     "code that the ledger runs on its event loop, such as an `async` handler, cannot wait for the same ledger; "
     "use an ordinary function, and read the lines of an import before it starts"
 )
+_NEVER_CLOSED: Final = "a ledger was not closed; call its `close`, or open it in a `with` block"
+
+
+class _Call:
+    """A call that a thread waits for."""
+
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        self.function = function
+        self.args = args
+        self.task: asyncio.Task[None] | None = None
+        self._running = threading.Lock()  # a Future takes ten times as long
+        self._running.acquire()
+        self._result: Any = None
+        self._fault: BaseException | None = None
+
+    def end(self, result: Any, fault: BaseException | None = None) -> None:
+        """Let the thread go on."""
+        self._result, self._fault = result, fault
+        self._running.release()
+
+    def wait(self) -> Any:
+        """Return the result, or raise the fault."""
+        self._running.acquire()
+        fault, self._fault = self._fault, None
+        try:
+            if fault is not None:
+                raise fault
+            return self._result
+        finally:
+            del fault  # it has this frame
 
 
 class _Loop(Generic[T]):
@@ -39,10 +70,10 @@ class _Loop(Generic[T]):
 
     def __init__(self, manager: AbstractAsyncContextManager[T]) -> None:
         self.pid = os.getpid()
-        self._calls: dict[Future[Any], asyncio.Task[None] | None] = {}  # those that a thread waits for
+        self._calls: set[_Call] = set()  # those that have not ended
         self._opened: Future[T] = Future()
         self._fault: BaseException | None = None
-        self._cancels = self._closing = False
+        self._cancels = self.is_closing = False
         self._loop = asyncio.new_event_loop()
         self._main = self._loop.create_task(self._live(manager))
         self._thread = threading.Thread(target=self._run, name="memory-ledger", daemon=True)
@@ -60,36 +91,31 @@ class _Loop(Generic[T]):
             raise Unavailable(_OF_ANOTHER_PROCESS)
         if self._thread.ident == threading.get_ident():
             raise InvalidInput("wrong_thread", _ON_ITS_LOOP)
-        outcome: Future[Any] = Future()
-        self._calls[outcome] = None
+        call = _Call(function, args)
+        self._calls.add(call)
         try:
-            self._loop.call_soon_threadsafe(self._start, outcome, function, args)
+            self._loop.call_soon_threadsafe(self._start, call)
         except RuntimeError:  # the loop has ended
             raise Unavailable(_CLOSED) from None
-        try:
-            return outcome.result()
-        finally:
-            del outcome  # its exception has this frame
-
-    def iterate(self, items: AsyncGenerator[Any, None]) -> Iterator[Any]:
-        """Yield *items*; close them if the caller stops early."""
-        try:
-            while (item := self.call(anext, items, _END)) is not _END:
-                yield item
-        finally:
-            with suppress(InvalidInput, Unavailable):  # on the loop, closed already, or in another process
-                self.call(items.aclose)
+        return call.wait()
 
     def close(self, *, cancel: bool) -> None:
         """Close the value, and end the thread; *cancel* the calls that are then still running, or wait for them."""
-        if not self._closing:
-            self._closing, self._cancels = True, cancel
-            with suppress(RuntimeError):  # it could not be opened
-                self._loop.call_soon_threadsafe(self._main.cancel)
+        if self._thread.ident == threading.get_ident():
+            raise InvalidInput("wrong_thread", _ON_ITS_LOOP)
+        self.abandon(cancel=cancel)
         self._thread.join()
         fault, self._fault = self._fault, None
         if fault is not None:
             raise fault
+
+    def abandon(self, *, cancel: bool) -> None:
+        """Begin to close, and do not wait for it."""
+        self._cancels = self._cancels or cancel
+        if not self.is_closing:
+            self.is_closing = True
+            with suppress(RuntimeError):  # it could not be opened
+                self._loop.call_soon_threadsafe(self._main.cancel)
 
     def _run(self) -> None:
         try:
@@ -101,57 +127,79 @@ class _Loop(Generic[T]):
             else:
                 self._opened.set_exception(fault)
         finally:
-            for outcome in tuple(self._calls):  # those that came too late to start
-                outcome.set_exception(Unavailable(_CLOSED))
+            for call in tuple(self._calls):  # those that came too late to start
+                call.end(None, Unavailable(_CLOSED))
 
     async def _live(self, manager: AbstractAsyncContextManager[T]) -> None:
         async with manager as value:
             self._opened.set_result(value)
             try:
                 await self._loop.create_future()
-            except asyncio.CancelledError:  # by `close`
+            except asyncio.CancelledError:  # by `abandon`
                 self._main.uncancel()
-        running = [task for task in self._calls.values() if task is not None]
+        running = [call.task for call in tuple(self._calls) if call.task is not None]
         if running and not self._cancels:
             await asyncio.wait(running)
 
-    def _start(self, outcome: Future[Any], function: Callable[..., Any], args: tuple[Any, ...]) -> None:
-        self._calls[outcome] = self._loop.create_task(self._execute(outcome, function, args))
+    def _start(self, call: _Call) -> None:
+        call.task = self._loop.create_task(self._execute(call))
 
-    async def _execute(self, outcome: Future[Any], function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    async def _execute(self, call: _Call) -> None:
+        keeps_nobody_waiting.set(self._has_one_call)
+        result: Any = None
+        fault: BaseException | None = None
         try:
-            found = function(*args)
-            outcome.set_result(await found if inspect.isawaitable(found) else found)
+            result = call.function(*call.args)
+            if inspect.isawaitable(result):
+                result = await result
         except asyncio.CancelledError:
-            outcome.set_exception(Unavailable(_CLOSED_MEANWHILE))
-        except BaseException as fault:  # noqa: BLE001 - the caller gets it
-            outcome.set_exception(fault)
-        finally:
-            del self._calls[outcome], outcome
+            fault = Unavailable(_CLOSED_MEANWHILE)
+        except BaseException as raised:  # noqa: BLE001 - the caller gets it
+            fault = raised
+        self._calls.discard(call)
+        call.end(result, fault)
+        del call, result, fault  # a fault has this frame
+
+    def _has_one_call(self) -> bool:
+        return len(self._calls) == 1
 
 
 class EventLoopThread(Generic[T]):
     """Opens a value with *open_* on an event loop in a thread; in a forked child, on a new one.
 
     With *reopens* false, a child gets an error. It becomes false when the value was changed in a way that `open_`
-    cannot repeat.
+    cannot repeat. A value that nobody can reach any more is closed, with a `ResourceWarning`.
     """
 
     def __init__(self, open_: Callable[[], AbstractAsyncContextManager[T]], *, reopens: bool) -> None:
         self._open = open_
         self.reopens = reopens
         self._closed = False
+        self._loop = _Loop(open_())
 
     def __enter__(self) -> Self:
-        self._loop = _Loop(self._open())
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *raised: object) -> None:
+        self.close(cancel=kind is not None)
+
+    def close(self, *, cancel: bool = False) -> None:
+        """Close the value; *cancel* the calls that are then still running, or wait for them.
+
+        Raises:
+            InvalidInput: code on the loop called this, and would wait for itself.
+        """
         try:
             if self._loop.pid == os.getpid():
-                self._loop.close(cancel=kind is not None)  # waits for handlers, which may still call
+                self._loop.close(cancel=cancel)  # waits for handlers, which may still call
         finally:
-            self._closed = True
+            self._closed = self._loop.is_closing or self._loop.pid != os.getpid()
+
+    def __del__(self) -> None:
+        loop: _Loop[T] | None = getattr(self, "_loop", None)  # None if it could not be opened
+        if loop is not None and loop.pid == os.getpid() and not loop.is_closing:
+            loop.abandon(cancel=False)
+            warnings.warn(_NEVER_CLOSED, ResourceWarning, source=self, stacklevel=1)
 
     def loop(self) -> _Loop[T]:
         """Return the loop of this process.
@@ -170,65 +218,6 @@ class EventLoopThread(Generic[T]):
         return self._loop
 
 
-class Blocking:
-    """Base of a class that has each public method of another class, and waits for its result.
-
-    It may be used from several threads, and inside another event loop.
-    """
-
-    #: Methods that change the value in a way that `open_` cannot repeat.
-    _personal: ClassVar[frozenset[str]] = frozenset()
-
-    def __init_subclass__(cls, *, of: type | None = None, without: frozenset[str] = frozenset()) -> None:
-        for base in reversed(of.__mro__) if of is not None else ():
-            for name in vars(base):
-                if not name.startswith("_") and name not in without and name not in vars(cls):
-                    setattr(cls, name, _blocking(cls, name, getattr(of, name)))
-
-    def __init__(self, thread: EventLoopThread[Any], choose: Callable[[Any], Any] = lambda opened: opened) -> None:
-        self._thread = thread
-        self._choose = choose
-
-    def _call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
-        loop = self._thread.loop()
-        if name in self._personal:
-            self._thread.reopens = False
-        found = loop.call(lambda: getattr(self._choose(loop.value), name)(*args, **kwargs))
-        return loop.iterate(found) if isinstance(found, AsyncGenerator) else found
-
-
-def _blocking(cls: type, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-    def call(self: Blocking, /, *args: Any, **kwargs: Any) -> Any:
-        return self._call(name, *args, **kwargs)
-
-    call.__module__, call.__qualname__ = cls.__module__, f"{cls.__qualname__}.{name}"
-    return described(method)(call)
-
-
-def described(method: Callable[..., Any]) -> Callable[[T], T]:
-    """Return a decorator that gives a function the name, docstring and signature of the asynchronous *method*."""
-
-    def decorate(function: T) -> T:
-        signature = inspect.signature(method)
-        if inspect.ismethod(method):  # a class method, whose first parameter is bound already
-            of_class = inspect.Parameter("cls", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-            signature = signature.replace(parameters=[of_class, *signature.parameters.values()])
-        returned = signature.return_annotation
-        if isinstance(returned, str):
-            returned = returned.replace("AsyncIterator", "Iterator").replace(
-                "AbstractAsyncContextManager[", "AbstractContextManager[Sync"
-            )
-        elif get_origin(returned) is AsyncIterator:
-            returned = Iterator[get_args(returned)]  # type: ignore[misc]  # only shown
-        described_function: Any = function
-        described_function.__name__ = method.__name__
-        described_function.__doc__ = method.__doc__
-        described_function.__signature__ = signature.replace(return_annotation=returned)
-        return function
-
-    return decorate
-
-
 _loops: WeakSet[_Loop[Any]] = WeakSet()
 _inherited: list[_Loop[Any]] = []
 _opening = threading.Lock()
@@ -244,6 +233,8 @@ def _after_fork() -> None:
 @atexit.register
 def _at_exit() -> None:
     for loop in tuple(_loops):  # that the program left open; later no thread runs that could close them
+        if not loop.is_closing:
+            warnings.warn(_NEVER_CLOSED, ResourceWarning, stacklevel=1)
         loop.close(cancel=True)
 
 

@@ -16,7 +16,8 @@ from typing import Any
 
 from anyio import to_thread
 
-from ledger.event_loop_thread import Blocking, EventLoopThread, described
+from ledger.blocking import Blocking, described
+from ledger.event_loop_thread import EventLoopThread
 from ledger.long_term_memory import LongTermMemory
 from ledger.memory import MemoryLedger
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from ledger.blocking import Blocking
 from ledger.errors import InvalidInput, SessionNotFound, Unavailable
-from ledger.event_loop_thread import Blocking
 from ledger.long_term_memory import LongTermMemory
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore

@@ -30,8 +30,10 @@ from ledger.errors import (
 from ledger.events import NewEvent
 from ledger.ids import Stream
 from ledger.limits import EVENTS_PER_APPEND
+from ledger.lone_calls import keeps_nobody_waiting
 from ledger.ports import Appended, AppendRequest, Receipt, StreamWrite
 from ledger.stores.postgres import arrays
+from ledger.stores.postgres.moments import Moments
 
 _STREAM: Final = b"ledger_append_stream"
 #: More are faster in `append`, which takes no statement for each.
@@ -77,6 +79,7 @@ class AppendConnection:
         self.connection = connection
         self._guard = (role.encode(), arrays.TRUE if allow_unsafe else arrays.FALSE)
         self._prepared: set[bytes] = set()
+        self._moments = Moments(connection.pgconn)
 
     async def append(self, requests: Sequence[AppendRequest], *, retry: bool = False) -> list[Appended | LedgerError]:
         """Execute *requests* in one call and return an answer for each: receipts, or the error.
@@ -117,6 +120,8 @@ class AppendConnection:
             raise
 
     async def _result(self) -> PGresult:
+        if keeps_nobody_waiting.get()():
+            self._moments.wait()
         running: Generator[Any, Any, list[PGresult]] = generators.execute(self.connection.pgconn)
         result = (await self.connection.wait(running))[-1]
         if result.status not in {ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK}:
