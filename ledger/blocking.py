@@ -67,9 +67,8 @@ def described(method: Callable[..., Any]) -> Callable[[T], T]:
             signature = signature.replace(parameters=[of_class, *signature.parameters.values()])
         returned = signature.return_annotation
         if isinstance(returned, str):
-            returned = returned.replace("AsyncIterator", "Iterator").replace(
-                "AbstractAsyncContextManager[", "AbstractContextManager[Sync"
-            )
+            for ours, theirs in (("Async", ""), ("MemoryLedger", "SyncMemoryLedger")):
+                returned = returned.replace(ours, theirs)
         elif get_origin(returned) is AsyncIterator:
             returned = Iterator[get_args(returned)]  # type: ignore[misc]  # only shown
         described_function: Any = function

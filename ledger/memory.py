@@ -9,6 +9,8 @@ Every method takes the session id first, and the user id, if there is one, by na
 
 from __future__ import annotations
 
+import warnings
+
 from ledger.operations import lazy_module, operation
 
 TYPE_CHECKING = False
@@ -68,11 +70,15 @@ __all__ = ["MemoryLedger"]
 class MemoryLedger:
     """The sessions of one namespace; `open` creates it, and closes it at the end of the ``async with`` block.
 
+    Without a block, `connect` creates it and `close` closes it. One that was never closed closes itself when nothing
+    refers to it any more or its event loop ends, with a `ResourceWarning`.
+
     Methods that read a state, context or statistics take ``version`` or ``at`` (a time): they answer as they did then.
     """
 
     def __init__(self, handle: NamespaceHandle) -> None:
         self._handle = handle
+        self._closing: open_ledger.Closing | None = None  # of `connect`
 
     @classmethod
     def open(
@@ -114,9 +120,62 @@ class MemoryLedger:
             allow_unsafe=allow_unsafe,
         )
 
+    @classmethod
+    async def connect(
+        cls,
+        database_url: str | None = None,
+        namespace: str | None = None,
+        *,
+        data_dir: Path | str | None = None,
+        actor: str | None = None,
+        config: Mapping[str, Any] | MemoryConfig | None = None,
+        summarizer: SummarizerChoice = None,
+        embedder: Embedder | None = None,
+        store: Store | None = None,
+        group_commit: bool = True,
+        allow_unsafe: bool = False,
+    ) -> MemoryLedger:
+        """Open the ledger without a block, for a notebook, a server or a worker; `close` closes it.
+
+        The arguments are those of `open`.
+
+        Raises:
+            InvalidInput: an argument or a setting is wrong.
+            DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: the database cannot be used.
+        """
+        opening = cls.open(
+            database_url,
+            namespace,
+            data_dir=data_dir,
+            actor=actor,
+            config=config,
+            summarizer=summarizer,
+            embedder=embedder,
+            store=store,
+            group_commit=group_commit,
+            allow_unsafe=allow_unsafe,
+        )
+        ledger = await opening.__aenter__()
+        ledger._closing = open_ledger.Closing(opening)  # noqa: SLF001 - its own
+        return ledger
+
     async def close(self) -> None:
-        """Finish running work; a compaction that does not end soon is recorded as abandoned."""
-        await self._handle.services.close()
+        """Finish running work, and close what was opened; closing again does nothing.
+
+        Later calls raise `Unavailable`. A compaction that does not end soon is recorded as abandoned.
+
+        Raises:
+            InvalidInput: a handler called it.
+        """
+        services = self._handle.services
+        services.notifications.check_no_handler()
+        await (services.close() if self._closing is None else self._closing.now())
+
+    def __del__(self) -> None:
+        closing = getattr(self, "_closing", None)
+        if closing is not None and closing.begin():
+            message = "a ledger was not closed; await its `close`, or open it in an `async with` block"
+            warnings.warn(message, ResourceWarning, source=self, stacklevel=1)
 
     @property
     def long_term(self) -> LongTermMemory:

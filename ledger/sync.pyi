@@ -104,6 +104,24 @@ class SyncMemoryLedger:
         allow_unsafe: bool = False,
     ) -> AbstractContextManager[SyncMemoryLedger]:
         """Open the ledger, on the embedded PostgreSQL unless *database_url* or *store* is given."""
+    @classmethod
+    def connect(
+        cls,
+        database_url: str | None = None,
+        namespace: str | None = None,
+        *,
+        data_dir: Path | str | None = None,
+        actor: str | None = None,
+        config: Mapping[str, Any] | MemoryConfig | None = None,
+        summarizer: SummarizerChoice = None,
+        embedder: Embedder | None = None,
+        store: Store | None = None,
+        group_commit: bool = True,
+        allow_unsafe: bool = False,
+    ) -> SyncMemoryLedger:
+        """Open the ledger without a block, for a notebook, a server or a worker; `close` closes it."""
+    def close(self) -> None:
+        """Finish running work, and close what was opened; closing again does nothing."""
     def on(self, event: Notification, handler: Callable[..., object]) -> Callable[[], None]:
         """Call *handler* after each ``entry:added``, ``compressed`` or ``session:cleared`` of this process."""
     @property

@@ -46,10 +46,8 @@ class Stub:
                 returned = attribute.fget.__annotations__["return"].__name__
                 lines += ["@property", f"def {name}(self) -> {returned}: ..."]
             elif isinstance(attribute, classmethod):
-                lines += [
-                    "@classmethod",
-                    self._method(getattr(source, name), f"AbstractContextManager[{cls.__name__}]"),
-                ]
+                returned = inspect.signature(getattr(cls, name)).return_annotation
+                lines += ["@classmethod", self._method(getattr(source, name), returned)]
             else:
                 lines.append(self._method(getattr(source, name)))
         return "\n".join([lines[0], textwrap.indent("\n".join(lines[1:]), "    ")])

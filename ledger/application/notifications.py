@@ -6,13 +6,15 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import get_args
+from typing import Final, get_args
 
 from ledger.application.handle import NamespaceHandle
 from ledger.errors import InvalidInput
 from ledger.results import Notification
 
 log = logging.getLogger("ledger")
+
+IN_HANDLER: Final = "closing waits for the handlers, so a handler cannot close the ledger; close it where it was opened"
 
 
 class Notifications:
@@ -63,6 +65,15 @@ class Notifications:
     async def settle(self) -> None:
         """Wait for async handlers that are still running."""
         await asyncio.gather(*self._running, return_exceptions=True)
+
+    def check_no_handler(self) -> None:
+        """Refuse to wait for the handlers in one of them.
+
+        Raises:
+            InvalidInput: ``in_handler``.
+        """
+        if asyncio.current_task() in self._running:
+            raise InvalidInput("in_handler", IN_HANDLER)
 
     def _ended(self, task: asyncio.Task[object]) -> None:
         self._running.discard(task)

@@ -1,7 +1,8 @@
 """Open the library: one namespace, one actor, and its own services."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,6 +17,35 @@ from ledger.summarizers import SummarizerChoice
 from projections.config import MemoryConfig
 
 L = TypeVar("L")
+
+
+class Closing:
+    """A task that closes *opened* when it is asked to, or when its event loop cancels its tasks at the end."""
+
+    def __init__(self, opened: AbstractAsyncContextManager[object]) -> None:
+        self._asked = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._task = self._loop.create_task(_close(opened, self._asked))
+
+    async def now(self) -> None:
+        """Close, and wait for it."""
+        self._asked.set()
+        await asyncio.shield(self._task)
+
+    def begin(self) -> bool:
+        """Begin to close, in any thread; return False if that was asked for before."""
+        if self._asked.is_set():
+            return False
+        with suppress(RuntimeError):  # the event loop has ended
+            self._loop.call_soon_threadsafe(self._asked.set)
+        return True
+
+
+async def _close(opened: AbstractAsyncContextManager[object], asked: asyncio.Event) -> None:
+    try:
+        await asked.wait()
+    finally:
+        await opened.__aexit__(None, None, None)
 
 
 @asynccontextmanager
