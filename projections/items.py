@@ -7,6 +7,8 @@ belong to another item than the one around them.
 """
 
 import sys
+from bisect import bisect_right
+from itertools import groupby
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -53,12 +55,23 @@ class Numbering(msgspec.Struct, frozen=True):
             return ()
         following = self.first_version(last + 1)
         high = sys.maxsize if following is None else following - 1  # the newest item includes pending entries
+        if not self.strays:
+            return tuple(entry for entry in window.within(((low, high),)) if not entry.pinned)
         away = {version for version, home in self.strays if not low <= _place(home) <= high}
         found = [entry for entry in window.within(((low, high),)) if not entry.pinned and entry.version not in away]
         for version, home in self.strays:
             if low <= _place(home) <= high and not low <= version <= high and (entry := window.at(version)):
                 found.append(entry)
         return tuple(sorted(found, key=lambda entry: entry.version))
+
+    def groups(self, window: ActiveEntries, first: int, last: int) -> list[tuple[Entry, ...]]:
+        """Return the active entries of each of the items *first* to *last* that has any, oldest item first."""
+        if self.strays:
+            groups = (self.members(window, number, number) for number in range(first, last + 1))
+            return [group for group in groups if group]
+        starts = [start for number in range(first, last + 1) if (start := self.first_version(number)) is not None]
+        found = self.members(window, first, last)
+        return [tuple(group) for _, group in groupby(found, key=lambda entry: bisect_right(starts, entry.version))]
 
     def start(self, version: int) -> "Numbering":
         """Return the numbering with a new item that starts at *version*."""

@@ -119,8 +119,10 @@ class PagedEntries:
                     break
                 if first != last or page.has(first):
                     touched[index] = page
-        entries = chain(*_read([touched[index] for index in sorted(touched)]), self.tail)
-        return tuple(entry for entry in entries if ranges.contains(covered, entry.version))
+        parts = [*_read([touched[index] for index in sorted(touched)]), self.tail]
+        if len(covered) == 1:  # as a strategy asks, many times, for the entries of an item
+            return tuple(chain(*(_between(part, *covered[0]) for part in parts)))
+        return tuple(entry for entry in chain(*parts) if ranges.contains(covered, entry.version))
 
     def replace(self, version: int, change: Callable[[Entry], Entry]) -> "PagedEntries":
         """Return the list with the result of *change* in place of the entry of *version*."""
@@ -228,6 +230,15 @@ def _read(pages: Sequence[EntryPage]) -> list[tuple[Entry, ...]]:
     if missing:
         raise PagesMissing(missing)
     return [page.read() for page in pages]
+
+
+def _between(entries: tuple[Entry, ...], first: int, last: int) -> tuple[Entry, ...]:
+    low = bisect_left(entries, first, key=_version)
+    return entries[low : bisect_right(entries, last, lo=low, key=_version)]
+
+
+def _version(entry: Entry) -> int:
+    return entry.version
 
 
 def _last(page: EntryPage) -> int:

@@ -1,10 +1,14 @@
 """Snapshots: the state of a projection at a version of a stream. They are caches and can be deleted."""
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Final, Protocol
 
 import msgspec
 
+from ledger.events import StoredEvent
 from ledger.ids import Stream
+
+NO_OTHERS: Final = 2**62
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -26,6 +30,23 @@ class SnapshotStore(Protocol):
         """Return the newest snapshot at or before version *at_most*; for a fork it may be a parent's."""
         ...
 
-    async def save(self, stream: Stream, snapshot: Snapshot) -> None:
-        """Store *snapshot*, replacing one at the same version."""
+    async def load_with_events(
+        self,
+        stream: Stream,
+        projection: str,
+        projection_version: int,
+        *,
+        at_most: int | None = None,
+        before: int = 0,
+        limit: int,
+    ) -> tuple[Snapshot | None, Sequence[StoredEvent] | None]:
+        """Return the snapshot as `load` does and, in the same round trip, the events around it, oldest first.
+
+        These are the *limit* oldest events of the *before* newest versions that the snapshot covers and of the
+        versions after it up to *at_most*. They are None if they must be read apart: those of a fork.
+        """
+        ...
+
+    async def save(self, stream: Stream, snapshot: Snapshot, *, since: int = NO_OTHERS) -> None:
+        """Store *snapshot* in place of one at its version, and of those from version *since* up to it."""
         ...

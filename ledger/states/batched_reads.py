@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar, cast
 from ledger.events import Ranges, StoredEvent
 from ledger.ids import Stream
 from ledger.ports import EventStore, Store
-from ledger.ports.snapshots import Snapshot
+from ledger.ports.snapshots import NO_OTHERS, Snapshot
 from projections import ranges
 
 T = TypeVar("T")
@@ -103,8 +103,16 @@ class _Snapshots:
         is_known, snapshot = await self._reads.ask(key, stream, answer)
         return snapshot if is_known else await one(stream, projection, projection_version)
 
-    async def save(self, stream: Stream, snapshot: Snapshot) -> None:
-        await self._origin.snapshots.save(stream, snapshot)
+    async def load_with_events(
+        self, stream: Stream, projection: str, projection_version: int, *, at_most: int | None = None, **how: Any
+    ) -> tuple[Snapshot | None, Sequence[StoredEvent] | None]:
+        if at_most is not None or not self._reads.is_gathering:
+            one = self._origin.snapshots.load_with_events
+            return await one(stream, projection, projection_version, at_most=at_most, **how)
+        return await self.load(stream, projection, projection_version), None
+
+    async def save(self, stream: Stream, snapshot: Snapshot, *, since: int = NO_OTHERS) -> None:
+        await self._origin.snapshots.save(stream, snapshot, since=since)
 
 
 class _Events:

@@ -13,18 +13,19 @@ import msgspec
 
 from ledger.codec import decode
 from ledger.errors import LogCorrupted, NotFound, SessionNotFound, VersionNotFound
-from ledger.events import Ranges, RecordedEvent
+from ledger.events import Ranges, RecordedEvent, StoredEvent
 from ledger.ids import Stream
 from ledger.ports import Store
 from ledger.ports.snapshots import Snapshot
 from ledger.states.fold_results import fold_digest
 from ledger.states.page_cache import PageCache
-from projections.entry_page import EntryPage, PagesMissing
+from projections.entry_page import SMALL, EntryPage, PagesMissing
 from projections.projection import Projection
-from projections.ranges import union
+from projections.ranges import union, versions
 
 _PAGE: Final = 5_000
-EVERY_EVENTS = 200  # events from one snapshot of a session to the next
+EVERY_EVENTS = 32  # events from one snapshot of a session to the next
+LASTING_EVENTS = 200  # versions of which only the newest snapshot stays, for reads of the past
 QUEUED_EVENTS: Final = 32  # that wait for a reader of a session
 CONTENT_B: Final = 16_000_000  # bytes of content in memory
 
@@ -96,7 +97,10 @@ class States(Generic[S]):
 
     async def newest(self, stream: Stream) -> S:
         """Return the state as `current` does, but without content; read it in `reading` only."""
-        cached = self._cache.get(stream.stream_id.int) or await self._load(stream, None)
+        cached = self._cache.get(stream.stream_id.int)
+        if cached is None:
+            state, snapshot_version = await self._load(stream, None)
+            return self._keep(stream, state, snapshot_version)
         state = await self._catch_up(stream, await self._fold(stream, cached.state, tuple(cached.queued)), None)
         return self._keep(stream, state, cached.snapshot_version)
 
@@ -167,7 +171,7 @@ class States(Generic[S]):
             cached = await self.known(stream)
             if cached is not None and cached.version == version:
                 return cached
-            state = await self._catch_up(stream, (await self._load(stream, version)).state, version)
+            state, _ = await self._load(stream, version)
         if not state.version or version not in {None, state.version}:
             raise await self.absence(stream, moment)
         return state
@@ -230,37 +234,57 @@ class States(Generic[S]):
         """Store *state* as a snapshot."""
         fold = self._projection
         snapshot = Snapshot(fold.name, fold.version, state.version, self._code_digest, self._form.dump(state))
-        await self._store.snapshots.save(stream, snapshot)
+        since = state.version - state.version % LASTING_EVENTS
+        await self._store.snapshots.save(stream, snapshot, since=since)
 
     def _is_due(self, state: S, *, last: int) -> bool:
         # design §6
         return state.version - last >= EVERY_EVENTS
 
-    async def _newest_snapshot(self, stream: Stream, at_most: int | None = None) -> Snapshot | None:
-        """Return the newest snapshot at or before version *at_most* if this release can use it."""
+    async def _newest_snapshot(self, stream: Stream) -> Snapshot | None:
+        """Return the newest snapshot if this release can use it."""
         fold = self._projection
-        found = await self._store.snapshots.load(stream, fold.name, fold.version, at_most=at_most)
+        found = await self._store.snapshots.load(stream, fold.name, fold.version)
         return found if found is not None and found.code_digest == self._code_digest else None
 
-    async def _load(self, stream: Stream, version: int | None) -> _Cached[S]:
-        """Return the state of the newest usable snapshot at or before *version*, or the initial one."""
-        found = await self._newest_snapshot(stream, version)
-        if found is None:
-            return _Cached(self._projection.initial, 0)
+    async def _load(self, stream: Stream, version: int | None) -> tuple[S, int]:
+        """Return the state now or at *version*, and the version of the snapshot that it was read from, or 0."""
+        fold = self._projection
+        found, events = await self._store.snapshots.load_with_events(
+            stream, fold.name, fold.version, at_most=version, before=SMALL, limit=_PAGE
+        )
+        at = found.version if found is not None else 0
+        state = await self._restored(stream, found, events or ())
+        if events is None or (found is not None and not state.version):
+            return await self._catch_up(stream, state, version), state.version
+        tail = [stored for stored in events if stored.version > at]
+        folded = await self._fold(stream, state, _in_order(tail, after=at))
+        return (folded if len(events) < _PAGE else await self._catch_up(stream, folded, version)), at
+
+    async def _restored(self, stream: Stream, found: Snapshot | None, events: Sequence[StoredEvent]) -> S:
+        """Return the state of the snapshot *found*, the initial one if this release cannot use it.
+
+        Its newest pages have content, as far as *events* hold it.
+        """
+        if found is None or found.code_digest != self._code_digest:
+            return self._projection.initial
         try:
             needed, hydrate = self._form.load(found.state)
         except msgspec.MsgspecError:
-            return _Cached(self._projection.initial, 0)
-        events = await self._store.events.read_versions(stream, needed) if needed else []
-        return _Cached(hydrate(map(decode, events)), found.version)
+            return self._projection.initial
+        state = hydrate(map(decode, await self._store.events.read_versions(stream, needed) if needed else []))
+        near = {event.version: event for event in events if event.version <= found.version}
+        for page in reversed(self._form.pages(state)):
+            wanted = list(versions(page.needed))
+            if not near.keys() >= set(wanted):
+                break
+            page.fill({version: decode(near[version]) for version in wanted})
+        return state
 
     async def _catch_up(self, stream: Stream, state: S, until: int | None) -> S:
         while until is None or state.version < until:
             page = await self._store.events.read_stream(stream, after=state.version, until=until, limit=_PAGE)
-            for version, stored in enumerate(page, start=state.version + 1):
-                if stored.version != version:
-                    raise LogCorrupted(f"version {version} is missing; run `memory-ledger verify`")
-            state = await self._fold(stream, state, [decode(stored) for stored in page])
+            state = await self._fold(stream, state, _in_order(page, after=state.version))
             if len(page) < _PAGE:
                 break
             self._contents.hold(self._form.pages(state))
@@ -307,3 +331,15 @@ class States(Generic[S]):
         while len(self._cache) > self._capacity:
             self._cache.popitem(last=False)
         return state
+
+
+def _in_order(events: Sequence[StoredEvent], *, after: int) -> list[RecordedEvent]:
+    """Decode *events*.
+
+    Raises:
+        LogCorrupted: they are not those after version *after*, without gaps.
+    """
+    for version, stored in enumerate(events, start=after + 1):
+        if stored.version != version:
+            raise LogCorrupted(f"version {version} is missing; run `memory-ledger verify`")
+    return [decode(stored) for stored in events]

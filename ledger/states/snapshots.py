@@ -5,7 +5,7 @@ read the events that it names too; those of entries only when their page is read
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Final
 
 import msgspec
@@ -69,7 +69,7 @@ class _Stored(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     life: int
     created_us: int
     updated_us: int
-    config: JsonObject
+    config: msgspec.Raw
     pages: tuple[PageFacts, ...] = ()
     ran: tuple[tuple[str, ToolStatus, int], ...] = ()
     unsure: int = 0
@@ -100,7 +100,7 @@ def dehydrate(state: SessionState) -> bytes:
             life=state.life,
             created_us=state.created_us,
             updated_us=state.updated_us,
-            config=config.dump(state.config),
+            config=msgspec.Raw(_encoder.encode(config.dump(state.config))),
             pages=state.window.entries.facts,
             ran=state.window.ran,
             unsure=state.window.unsure,
@@ -134,7 +134,7 @@ def load(state: bytes) -> tuple[Ranges, Callable[[Iterable[RecordedEvent]], Sess
 
 def _hydrated(stored: _Stored, events: Iterable[RecordedEvent]) -> SessionState:
     by_version = {event.version: event for event in events}
-    loaded = config.load(stored.config)
+    loaded = _config(bytes(stored.config))
     summaries = tuple(_summary(by_version[version]) for version in stored.summaries)
     return SessionState(
         version=stored.version,
@@ -163,6 +163,11 @@ def _hydrated(stored: _Stored, events: Iterable[RecordedEvent]) -> SessionState:
         working=_working(stored.working, by_version),
         writes=stored.writes,
     )
+
+
+@lru_cache(maxsize=64)
+def _config(dumped: bytes) -> config.MemoryConfig:
+    return config.load(msgspec.json.decode(dumped))
 
 
 def _whole(state: SessionState) -> SessionState:

@@ -29,8 +29,7 @@ def shown_items(config: Rolling, state: StateView) -> list[tuple[Entry, ...]]:
     numbering = state.items.numbering(config.unit)
     last = numbering.started
     first = max(1, last - config.size + (0 if config.unit == "entry" else 1))
-    groups = (numbering.members(state.window, number, number) for number in range(first, last + 1))
-    return [group for group in groups if group]
+    return numbering.groups(state.window, first, last)
 
 
 def window(config: Rolling, state: StateView, hints: Hints) -> Window:

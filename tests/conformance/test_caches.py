@@ -38,6 +38,39 @@ async def test_a_snapshot_takes_the_place_of_one_at_its_version(store: Store, st
     assert await store.snapshots.load(stream, "session", 1) == a_snapshot(1, b"new \x00\xff")
 
 
+async def test_a_snapshot_takes_the_place_of_those_shortly_before_it(store: Store, stream: Stream) -> None:
+    await append(store, stream, *some_events(9))
+    for version in (2, 4, 5, 8):
+        await store.snapshots.save(stream, a_snapshot(version))
+    await store.snapshots.save(stream, a_snapshot(7), since=4)
+    found = [await store.snapshots.load(stream, "session", 1, at_most=version) for version in range(1, 10)]
+    assert [each and each.version for each in found] == [None, 2, 2, 2, 2, 2, 7, 8, 8]
+
+
+async def test_a_snapshot_is_loaded_with_the_events_around_it(store: Store, stream: Stream, other: Stream) -> None:
+    await append(store, stream, *some_events(30))
+    await append(store, other, an_event())
+    all_events = await store.events.read_stream(stream)
+
+    async def loaded(**bounds: int) -> tuple[int, list[int]]:
+        snapshot, events = await store.snapshots.load_with_events(stream, "session", 1, **{"limit": 99, **bounds})
+        assert events is not None
+        assert all(event == all_events[event.version - 1] for event in events)
+        return snapshot.version if snapshot else 0, [event.version for event in events]
+
+    assert await loaded() == (0, [*range(1, 31)])
+    assert await loaded(limit=3, before=5) == (0, [1, 2, 3])
+    for version in (10, 20):
+        await store.snapshots.save(stream, a_snapshot(version))
+    assert await loaded() == (20, [*range(21, 31)])
+    assert await loaded(before=4) == (20, [*range(17, 31)])
+    assert await loaded(before=4, limit=6) == (20, [*range(17, 23)])
+    assert await loaded(before=40, at_most=12) == (10, [*range(1, 13)])
+    assert await loaded(at_most=10, limit=0) == (10, [])
+    absent = await store.snapshots.load_with_events(Stream.of(stream.namespace, "unknown"), "session", 1, limit=9)
+    assert absent == (None, [])
+
+
 async def test_snapshots_belong_to_one_stream_one_projection_and_one_version_of_it(
     store: Store, stream: Stream, other: Stream
 ) -> None:

@@ -255,6 +255,9 @@ async def test_snapshots_of_a_parent_serve_its_fork_up_to_the_fork_point(store: 
     assert (await newest(child), await newest(child, 2), await newest(stream)) == (3, 1, 5)
     await store.snapshots.save(child, Snapshot("p", 1, 4, bytes(32), b"{}"))
     assert (await newest(child), await newest(child, 3), await newest(stream, 4)) == (4, 3, 3)
+    found, events = await store.snapshots.load_with_events(child, "p", 1, limit=9)
+    assert found is not None
+    assert events is None, "they are in several streams"
 
 
 async def test_followers_see_only_what_a_fork_adds(store: Store, stream: Stream) -> None:

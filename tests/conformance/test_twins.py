@@ -164,6 +164,7 @@ async def remove(ledger: MemoryLedger, place: int) -> int:
 def machine(server: Server, shared_database: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Twins]]:
     """The machine, on one event loop with one PostgreSQL store; it snapshots often and holds no content in memory."""
     monkeypatch.setattr(loading, "EVERY_EVENTS", 4)
+    monkeypatch.setattr(loading, "LASTING_EVENTS", 10)
     without_content(monkeypatch)
     with asyncio.Runner() as runner:
         store = runner.run(PostgresStore.open(server.target(shared_database)))
@@ -195,6 +196,7 @@ def test_both_stores_hold_the_same_whatever_is_done_for_long(machine: type[Twins
 async def test_a_read_uses_the_nearest_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise the comparison above would prove nothing of snapshots."""
     monkeypatch.setattr(loading, "EVERY_EVENTS", 4)
+    monkeypatch.setattr(loading, "LASTING_EVENTS", 4)
     twin = await a_history()
     stored = await twin.store.snapshots.load(twin.stream, SESSION.name, SESSION.version, at_most=9)
     assert stored is not None

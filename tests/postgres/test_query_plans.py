@@ -15,6 +15,7 @@ import pytest
 from ledger.ids import Stream
 from ledger.ports.snapshots import Snapshot
 from ledger.stores.postgres import Target
+from ledger.stores.postgres.connections import _PLAN_ONCE
 from ledger.stores.postgres.event_reader import _QUERIES
 from tests.postgres.conftest import opened
 from tests.support.databases import Server
@@ -43,7 +44,8 @@ def reads(length: int) -> list[Read]:
     page = {"after": middle, "until": middle + 100, "records": str(STREAMS["long"].stream_id)}
     recorded = {"types": ["context.rendered", "config.changed"], "item_types": []}
     noted = {"types": [], "item_types": ["note.made"]}
-    session = {"projection": "session", "projection_version": 1}
+    session, snapshot = {"projection": "session", "projection_version": 1}, {"snapshots": 1, "streams": 1}
+    saved = {"code_digest": bytes(32), "state": b"state"}
     return [
         Read("read_stream", {"after": end, "until": 2**62, "limit": 2**62}, {"events": 10}),
         Read("read_stream", {"after": middle, "until": middle + 100, "limit": 5_000}, {"events": 100}),
@@ -63,8 +65,11 @@ def reads(length: int) -> list[Read]:
         Read("named", {}, {"streams": 2}),
         Read("find_request", {"request": REQUEST}, {"append_requests": 1, "events": 3}),
         Read("version_at", {"moment": now, "until": 2**62}, {"events": 11}),
-        Read("load_snapshot", {**session, "at_most": 2**62}, {"snapshots": 1, "streams": 1}),
-        Read("load_snapshot", {**session, "at_most": middle}, {"snapshots": 1, "streams": 1}),
+        Read("load_snapshot", {**session, "at_most": 2**62, "before": 32, "limit": 20}, {**snapshot, "events": 21}),
+        Read(
+            "load_snapshot", {**session, "at_most": middle, "before": 32, "limit": 5_000}, {**snapshot, "events": 300}
+        ),
+        Read("save_snapshot", {**session, **saved, "version": middle, "since": middle - 20}, {"snapshots": 3}),
     ]
 
 
@@ -192,6 +197,21 @@ def test_the_shapes_of_the_queries_are_not_for_looks(query: str, application: ps
     read = next(read for read in READS if read.query == query)
     rows = looked_at(plan(application, NAIVE[query], values_of(read, "long")))
     assert any(rows[table] > 10 * bound for table, bound in read.rows.items())
+
+
+def test_a_query_is_planned_alike_before_anything_is_stored(
+    server: Server, database: str, fresh_database: str, app_login: str
+) -> None:
+    """A connection that reads plans each query once, and perhaps while the tables are empty."""
+
+    def indexes(name: str) -> list[set[str]]:
+        with psycopg.connect(server.url_of(app_login, name), autocommit=True, prepare_threshold=None) as connection:
+            connection.execute(_PLAN_ONCE)
+            plans = [plan(connection, _QUERIES[read.query], values_of(read, "long")) for read in READS]
+        assert [scanned(found) for found in plans] == [set()] * len(plans)
+        return [{node["Index Name"] for node in nodes(found) if "Index Name" in node} for found in plans]
+
+    assert indexes(fresh_database) == indexes(database)
 
 
 def plan_on_an_empty_table(connection: psycopg.Connection[Any], body: str) -> str:

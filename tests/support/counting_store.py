@@ -24,6 +24,7 @@ class CountingStore(InterceptedStore):
         """Carry out a call and count it."""
         self.calls.append(name)
         found = await method(*args, **options)
-        if isinstance(found, list):
-            self.events_read += sum(isinstance(each, StoredEvent) for each in found)
+        for part in found if isinstance(found, tuple) else (found,):
+            if isinstance(part, list):
+                self.events_read += sum(isinstance(each, StoredEvent) for each in part)
         return found

@@ -32,7 +32,7 @@ class InMemoryStore:
         namespaces: dict[UUID, StoredNamespace] = {}
         time = clock or SystemClock()
         self.events: EventStore = InMemoryEventStore(namespaces, time)
-        self.snapshots: SnapshotStore = InMemorySnapshots(namespaces)
+        self.snapshots: SnapshotStore = InMemorySnapshots(namespaces, self.events)
         self.projections: ProjectionStore = InMemoryProjections(namespaces, time)
         self.session_index: SessionIndexStore = InMemorySessionIndex(namespaces, time)
         self.search: SearchIndexStore = InMemorySearchIndex(namespaces, time)

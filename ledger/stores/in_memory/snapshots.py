@@ -1,18 +1,21 @@
 """Snapshots in memory."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
+from ledger.events import StoredEvent
 from ledger.ids import Stream
-from ledger.ports.snapshots import Snapshot
+from ledger.ports.event_store import EventStore
+from ledger.ports.snapshots import NO_OTHERS, Snapshot
 from ledger.stores.in_memory.namespaces import StoredNamespace
 
 
 class InMemorySnapshots:
     """See `ports.snapshots.SnapshotStore`."""
 
-    def __init__(self, namespaces: Mapping[UUID, StoredNamespace]) -> None:
+    def __init__(self, namespaces: Mapping[UUID, StoredNamespace], events: EventStore) -> None:
         self._namespaces = namespaces
+        self._events = events
 
     async def load(
         self, stream: Stream, projection: str, projection_version: int, *, at_most: int | None = None
@@ -26,6 +29,26 @@ class InMemorySnapshots:
         last = version if at_most is None else min(version, at_most)
         return await self.load(namespace.names[parent_id], projection, projection_version, at_most=last)
 
-    async def save(self, stream: Stream, snapshot: Snapshot) -> None:
+    async def load_with_events(
+        self,
+        stream: Stream,
+        projection: str,
+        projection_version: int,
+        *,
+        at_most: int | None = None,
+        before: int = 0,
+        limit: int,
+    ) -> tuple[Snapshot | None, Sequence[StoredEvent] | None]:
+        snapshot = await self.load(stream, projection, projection_version, at_most=at_most)
+        namespace = self._namespaces.get(stream.namespace_id)
+        if namespace is not None and stream.stream_id in namespace.parents:
+            return snapshot, None
+        first = max(0, (snapshot.version if snapshot else 0) - before)
+        return snapshot, (await self._events.read_stream(stream, after=first, until=at_most, limit=limit))
+
+    async def save(self, stream: Stream, snapshot: Snapshot, *, since: int = NO_OTHERS) -> None:
         key = (stream.stream_id, snapshot.projection, snapshot.projection_version)
-        self._namespaces[stream.namespace_id].snapshots.setdefault(key, {})[snapshot.version] = snapshot
+        stored = self._namespaces[stream.namespace_id].snapshots.setdefault(key, {})
+        for version in [version for version in stored if since <= version < snapshot.version]:
+            del stored[version]
+        stored[snapshot.version] = snapshot

@@ -37,7 +37,7 @@ class PostgresStore:
         self._pool = Pool(Connector(target))
         self._events = PostgresEventStore(self._pool, group_commit=group_commit, patience_s=patience_s)
         self.events: EventStore = self._events
-        self.snapshots: SnapshotStore = PostgresSnapshots(self._pool, self._events)
+        self.snapshots: SnapshotStore = PostgresSnapshots(self._events)
         self.projections: ProjectionStore = PostgresProjections(self._pool, self._events)
         self.session_index: SessionIndexStore = PostgresSessionIndex(self._pool)
         self.search: SearchIndexStore = PostgresSearchIndex(self._pool)

@@ -53,6 +53,9 @@ SELECT
     END
 """
 
+#: A query whose only sensible plan is an index scan is planned when it is prepared, not at each of its first five uses.
+_PLAN_ONCE: Final = "SET plan_cache_mode = force_generic_plan"
+
 #: The login, which of its roles could rewrite history, and the settings that affect durability (trust P-2, D-10).
 _WHO: Final = """
 SELECT
@@ -163,10 +166,14 @@ class Connector:
 
 
 class DriverConnections(Generic[T]):
-    """Driver connections that stay checked out between uses, which saves a trip through the pool."""
+    """Driver connections that stay checked out between uses, which saves a trip through the pool.
 
-    def __init__(self, engine: AsyncEngine, *, size: int, wrap: Callable[[Driver], T]) -> None:
+    The *settings* are made once on each; they last as long as it, so it must not serve anything else.
+    """
+
+    def __init__(self, engine: AsyncEngine, *, size: int, wrap: Callable[[Driver], T], settings: str = "") -> None:
         self._engine = engine
+        self._settings = settings
         self._wrap = wrap
         self._idle: list[tuple[AsyncConnection, Driver, T]] = []
         self._size = size
@@ -203,6 +210,8 @@ class DriverConnections(Generic[T]):
         pooled = await self._engine.connect()
         driver = (await pooled.get_raw_connection()).driver_connection
         assert isinstance(driver, psycopg.AsyncConnection)
+        if self._settings and driver.prepare_threshold is not None:  # behind a pooler no setting would last
+            await driver.execute(self._settings)
         return pooled, driver, self._wrap(driver)
 
     async def _discard(self, pooled: AsyncConnection) -> None:
@@ -226,7 +235,9 @@ class Pool:
             pool_timeout=CONNECT_TIMEOUT_S,
             pool_pre_ping=True,  # a restart of the server breaks every connection
         )
-        self.readers: DriverConnections[Driver] = DriverConnections(self.engine, size=3, wrap=lambda driver: driver)
+        self.readers: DriverConnections[Driver] = DriverConnections(
+            self.engine, size=3, wrap=lambda driver: driver, settings=_PLAN_ONCE
+        )
 
     @asynccontextmanager
     async def transaction(

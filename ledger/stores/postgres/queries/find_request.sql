@@ -8,6 +8,7 @@ CROSS JOIN LATERAL (
     FROM ledger.events v
     WHERE v.namespace_id = %(namespace)s AND v."position" >= r.first_position
         AND v."position" < r.first_position + r.event_count
+    ORDER BY v."position"
     OFFSET 0
 ) AS e
 WHERE (SELECT set_config('ledger.namespace', %(namespace)s::uuid::text, true)) IS NOT NULL

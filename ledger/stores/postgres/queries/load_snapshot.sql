@@ -1,5 +1,11 @@
--- One row: the snapshot, if there is one, and whether the stream is a fork, which can use a snapshot of a parent.
-SELECT s.version, s.code_digest, s.state, p.is_fork
+-- In the first row the snapshot, if there is one, and whether the stream is a fork, which can use a snapshot of a parent.
+-- In each row an event, if there is one: of the `before` newest versions that the snapshot covers, and of those after it. A
+-- subtraction can fail, so a policy would not let the index use it: it has a subquery of its own. See read_stream.sql for
+-- the rest of the shape.
+SELECT
+    s.version, s.code_digest, CASE WHEN coalesce(e.place, 1) = 1 THEN s.state END, p.is_fork,
+    e.version, e."position", e.event_id, e.type, e.schema_version, e.codec, e.occurred_at, e.recorded_at, e.actor,
+    e.payload_digest, e.hash, e.payload, e.item_id, e.key_id, e.key_commitment, e.stream_id
 FROM (SELECT) AS one
 LEFT JOIN LATERAL (
     SELECT s.version, s.code_digest, s.state
@@ -17,3 +23,17 @@ LEFT JOIN LATERAL (
         AND s.namespace_id = %(namespace)s AND s.stream_id = %(stream)s
     OFFSET 0
 ) AS p ON true
+CROSS JOIN LATERAL (SELECT coalesce(s.version, 0) - %(before)s AS version OFFSET 0) AS past
+LEFT JOIN LATERAL (
+    SELECT
+        e.version, e."position", e.event_id, e.type, e.schema_version, e.codec, e.occurred_at, e.recorded_at, e.actor,
+        e.payload_digest, e.hash, e.payload, e.item_id, e.key_id, e.key_commitment, e.stream_id,
+        row_number() OVER (ORDER BY e.version) AS place
+    FROM ledger.events e
+    WHERE (SELECT set_config('ledger.namespace', %(namespace)s::uuid::text, true)) IS NOT NULL
+        AND e.namespace_id = %(namespace)s AND e.stream_id = %(stream)s
+        AND e.version > past.version AND e.version <= %(at_most)s
+    ORDER BY e.version
+    LIMIT %(limit)s
+) AS e ON true
+ORDER BY e.version
