@@ -50,6 +50,11 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
         return self.created_at or self.recorded_at
 
     @property
+    def time_and_place(self) -> tuple[datetime, int]:
+        """What orders entries by time; of the same time, by version."""
+        return self.moment, self.version
+
+    @property
     def recorded_at(self) -> datetime:
         """When it was stored, by the server's clock."""
         return to_datetime(self.recorded_us)

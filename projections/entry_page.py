@@ -6,8 +6,9 @@ short window needs little; older ones are merged into large pages.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from itertools import chain
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -16,8 +17,8 @@ from ledger.events import EntryAdded, EntryEdited, Ranges, RecordedEvent
 from projections import ranges
 from projections.entries import Entry, added, edited
 from projections.packed_versions import pack, unpack
+from projections.tool_pairs import orphans
 
-M = TypeVar("M")
 P = TypeVar("P", "EntryPage", "PageFacts")
 
 SMALL = 32  # entries
@@ -43,6 +44,10 @@ class PageFacts(msgspec.Struct, frozen=True, array_like=True):
     #: The version of its oldest tool call, 0 if it has none.
     first_call: int
     has_results: bool
+    #: Whether every call has its result in the page, and every result its call.
+    whole: bool
+    #: The newest by time, as `Entry.time_and_place`.
+    latest: tuple[datetime, int]
 
 
 class PagesMissing(Exception):
@@ -56,12 +61,11 @@ class PagesMissing(Exception):
 class EntryPage:
     """Some entries in a row, at least one. Their content can be dropped and filled again; nothing else changes."""
 
-    __slots__ = ("_facts", "_measured", "entries", "readers", "size_b", "used")
+    __slots__ = ("_facts", "entries", "readers", "size_b", "used")
 
     def __init__(self, entries: tuple[Entry, ...] | None, facts: PageFacts | None = None) -> None:
         self.entries = entries
         self._facts = facts
-        self._measured: dict[Any, Any] = {}
         #: For a cache of pages: the bytes counted for it, the running reads that loaded it, and whether it was read
         #: since the last look.
         self.size_b = 0
@@ -70,9 +74,7 @@ class EntryPage:
 
     def owned(self) -> "EntryPage":
         """Return a page with the same content, which is not dropped with this one's."""
-        page = EntryPage(self.read(), self._facts)
-        page._measured = self._measured
-        return page
+        return EntryPage(self.read(), self._facts)
 
     @property
     def facts(self) -> PageFacts:
@@ -123,13 +125,6 @@ class EntryPage:
             raise PagesMissing([self])
         self.used = True
         return self.entries
-
-    def measured(self, measure: Callable[[Sequence[Entry]], M]) -> M:
-        """Return the result of the pure *measure*, computed once."""
-        if measure not in self._measured:
-            self._measured[measure] = measure(self.read())
-        known: M = self._measured[measure]
-        return known
 
     def fill(self, events: Mapping[int, RecordedEvent]) -> None:
         """Take the content from *events*, by version.
@@ -183,6 +178,8 @@ def joined_facts(parts: list[PageFacts]) -> list[PageFacts]:
             sum(part.users for part in parts),
             next((part.first_call for part in parts if part.first_call), 0),
             any(part.has_results for part in parts),
+            all(part.whole for part in parts),
+            max(part.latest for part in parts),
         )
     ]
 
@@ -190,6 +187,8 @@ def joined_facts(parts: list[PageFacts]) -> list[PageFacts]:
 def facts_of(entries: Sequence[Entry]) -> PageFacts:
     """Return the facts of a page with these entries, at least one."""
     pinned = [entry for entry in entries if entry.pinned]
+    calls = sum(entry.kind == "tool_call" for entry in entries)
+    results = sum(entry.kind == "tool_result" for entry in entries)
     return PageFacts(
         pack([entry.version for entry in entries]),
         len(entries),
@@ -201,7 +200,9 @@ def facts_of(entries: Sequence[Entry]) -> PageFacts:
         sum(entry.tokens for entry in pinned),
         sum(entry.starts_interaction for entry in entries),
         next((entry.version for entry in entries if entry.kind == "tool_call"), 0),
-        any(entry.kind == "tool_result" for entry in entries),
+        results > 0,
+        calls == results and (not results or not orphans((), entries)),
+        max(entry.time_and_place for entry in entries),
     )
 
 

@@ -3,7 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TypeVar, overload
+from typing import overload
 
 import msgspec
 
@@ -11,8 +11,6 @@ from ledger.events import Ranges
 from projections import entry_page, ranges
 from projections.entries import Entry
 from projections.entry_page import EntryPage, PageFacts, PagesMissing, facts_of, joined_facts, joined_pages, settled
-
-M = TypeVar("M")
 
 
 class PagedEntries:
@@ -157,17 +155,6 @@ class PagedEntries:
             "tool_call" in kinds or any(page.facts.first_call for page in gone),
             "tool_result" in kinds or any(page.facts.has_results for page in gone),
         )
-
-    def measured(self, measure: Callable[[Sequence[Entry]], M]) -> list[tuple[Sequence[Entry], M]]:
-        """Return the parts of the list in order, none empty, each with the result of the pure *measure*.
-
-        Results are cached per part, so a query over a long list costs little for most parts.
-        """
-        contents = _read(self.pages)
-        parts: list[tuple[Sequence[Entry], M]] = [
-            (entries, page.measured(measure)) for page, entries in zip(self.pages, contents, strict=True)
-        ]
-        return [*parts, (self.tail, measure(self.tail))] if self.tail else parts
 
     @overload
     def __getitem__(self, index: int) -> Entry: ...

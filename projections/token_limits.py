@@ -1,10 +1,8 @@
 """A window cut to the limit of a model: the oldest units are left out first, as a whole. Source: http W-43, W-68."""
 
-from collections.abc import Iterable
-
 import msgspec
 
-from projections.entries import Entry
+from projections.paged_entries import PagedEntries
 from projections.summaries import Summary
 from projections.tool_pairs import group_units
 from projections.window import Window
@@ -36,7 +34,6 @@ def fitted(window: Window, limit: int | None) -> Window:
     )
 
 
-def hidden(window: Window, active: Iterable[Entry]) -> int:
-    """Return how many of the *active* entries *window* does not show."""
-    shown = {entry.version for entry in window.entries}
-    return sum(entry.version not in shown for entry in active)
+def hidden(window: Window, active: PagedEntries) -> int:
+    """Return how many of the *active* entries *window* does not show; reads no content."""
+    return len(active) - sum(active.has(entry.version) for entry in window.entries)

@@ -62,5 +62,5 @@ async def update_config(
     written = await handle.change(stream, commands_for, operation, body, guard)
     state = written.state
     if written.replayed:
-        state = await handle.services.states.at(stream, version=written.version)
+        state = await handle.services.states.past(stream, version=written.version)
     return Configured(version=written.version, config=whole or state.config, replayed=written.replayed)

@@ -197,7 +197,7 @@ async def _change(
 
 
 async def _refuse_covered(handle: NamespaceHandle, stream: Stream, entry_id: str) -> None:
-    state = await handle.services.states.current(stream)
+    state = await handle.services.states.newest(stream)
     if starts_life(handle, state):
         return
     entry = await read_entry(handle.services.store, stream, state, entry_id)

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from ledger.application.handle import NamespaceHandle
-from ledger.application.reading import get_state
+from ledger.application.reading import existing_state
 from ledger.errors import SessionExists, VersionConflict
 from ledger.events import ForkedFrom
 from ledger.results import Forked
@@ -40,7 +40,7 @@ async def fork(
     moment = check_time(at, "at")
     body = [parent.session_id, parent.user_id, version, moment and moment.isoformat()]
     idempotency = handle.idempotency(stream, "fork", body, idempotency_key)
-    state = await get_state(handle, session_id, version=version, at=at, user_id=user_id)
+    state = await existing_state(handle, session_id, version=version, at=at, user_id=user_id)
     origin = ForkedFrom(session_id=parent.session_id, version=state.version, user_id=parent.user_id)
     opening = OpenSession(
         write_id=handle.services.clock.ulid(),

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from ledger.application.handle import NamespaceHandle
-from ledger.application.reading import get_state
+from ledger.application.reading import existing_state, get_state
 from ledger.codec import decode
 from ledger.errors import SessionNotFound
 from ledger.events import RecordedEvent
@@ -53,7 +53,7 @@ async def get_entry(
         EntryNotFound: it never had such an entry.
     """
     check_entry_id(entry_id, field="entry_id")
-    state = await get_state(handle, session_id, user_id=user_id)
+    state = await existing_state(handle, session_id, user_id=user_id)
     return await read_entry(handle.services.store, handle.stream(session_id, user_id), state, entry_id)
 
 

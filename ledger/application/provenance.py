@@ -7,7 +7,7 @@ from ledger.application.context_audit import ContextAudit, Derived
 from ledger.application.context_audit import derived as derived_from
 from ledger.application.context_audit import seen as seen_of
 from ledger.application.handle import NamespaceHandle
-from ledger.application.reading import get_state
+from ledger.application.reading import existing_state
 from ledger.codec import decode
 from ledger.errors import EntryNotFound, InvalidInput
 from ledger.events import ContextRendered, EntryAdded, RecordedEvent
@@ -27,7 +27,7 @@ async def seen(handle: NamespaceHandle, session_id: str, **when: Unpack[When]) -
     Raises:
         SessionNotFound, VersionNotFound, InvalidInput: as `get_state` does.
     """
-    state = await get_state(handle, session_id, **when)
+    state = await existing_state(handle, session_id, **when)
     stream, store = handle.stream(session_id, when.get("user_id")), handle.services.store
     recorded = await _newest(handle, stream, state.version, exact=when.get("version") is not None)
     if recorded is None or not isinstance(payload := recorded.payload, ContextRendered):
@@ -50,7 +50,7 @@ async def derived(
     """
     if isinstance(entry_id, bool) or not isinstance(entry_id, str | int):
         raise InvalidInput("wrong_type", "must be an entry's id or its version", field="entry_id")
-    state = await get_state(handle, session_id, user_id=user_id)
+    state = await existing_state(handle, session_id, user_id=user_id)
     stream, store = handle.stream(session_id, user_id), handle.services.store
 
     async def read(wanted: list[int]) -> list[RecordedEvent]:

@@ -39,6 +39,17 @@ async def get_state(handle: NamespaceHandle, session_id: str, **when: Unpack[Whe
     return end_of_batch(await handle.services.states.whole(stream, state))
 
 
+async def existing_state(handle: NamespaceHandle, session_id: str, **when: Unpack[When]) -> SessionState:
+    """Return the state as `get_state` does, but without content; read its entries in `States.reading` only.
+
+    Raises:
+        SessionNotFound, VersionNotFound, InvalidInput: as `get_state` does.
+    """
+    state = await _past(handle, session_id, when)
+    stream = handle.stream(session_id, when.get("user_id"))
+    return await handle.services.states.view(stream, state, lambda: end_of_batch(state))
+
+
 async def get_active_entries(handle: NamespaceHandle, session_id: str, **when: Unpack[When]) -> list[Entry]:
     """Return the entries that no compaction, removal or clear took out of the window, oldest first."""
     return list((await state_or_empty(handle, session_id, when)).window.entries)
@@ -51,7 +62,9 @@ async def get_summaries(handle: NamespaceHandle, session_id: str, **when: Unpack
 
 async def get_stats(handle: NamespaceHandle, session_id: str, **when: Unpack[When]) -> SessionStats:
     """Return the statistics; all zero for an unknown session."""
-    return stats_of(await partial_state(handle, session_id, when))
+    state = await partial_state(handle, session_id, when)
+    stream = handle.stream(session_id, when.get("user_id"))
+    return await handle.services.states.view(stream, state, lambda: stats_of(state))
 
 
 async def get_metrics(
@@ -168,9 +181,7 @@ async def state_or_empty(handle: NamespaceHandle, session_id: str, when: When) -
 async def partial_state(handle: NamespaceHandle, session_id: str, when: When) -> SessionState:
     """Return the state as `state_or_empty` does, but without content; read it in `States.reading` only."""
     try:
-        state = await _past(handle, session_id, when)
-        stream = handle.stream(session_id, when.get("user_id"))
-        return await handle.services.states.view(stream, state, lambda: end_of_batch(state))
+        return await existing_state(handle, session_id, **when)
     except SessionNotFound:
         if when.get("version") is not None or when.get("at") is not None:
             raise

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from ledger.application.handle import NamespaceHandle
-from ledger.application.reading import state_or_empty
+from ledger.application.reading import partial_state
 from ledger.application.session_start import opening_commands, starts_life
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
@@ -16,7 +16,7 @@ from ledger.strict_json import check_value
 
 async def get_data(handle: NamespaceHandle, session_id: str, **when: Unpack[When]) -> JsonObject:
     """Return the session's own JSON object; empty for an unknown session."""
-    return dict((await state_or_empty(handle, session_id, when)).working.data)
+    return dict((await partial_state(handle, session_id, when)).working.data)
 
 
 async def patch_data(
@@ -47,7 +47,7 @@ async def patch_data(
         return [*opening_commands(handle, stream, state), change]
 
     written = await handle.change(stream, commands_for, "patch_data", {"patch": wanted}, guard)
-    state = await handle.services.states.at(stream, version=written.version) if written.replayed else written.state
+    state = await handle.services.states.past(stream, version=written.version) if written.replayed else written.state
     return PatchedData(data=dict(state.working.data), version=written.version, replayed=written.replayed)
 
 

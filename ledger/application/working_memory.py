@@ -100,8 +100,10 @@ async def record_view(
 
 
 async def current_state(handle: NamespaceHandle, session_id: str, *, user_id: str | None = None) -> SessionState:
-    """Return the session's current state; version 0 if it has no events."""
-    return end_of_batch(await handle.services.states.current(handle.stream(session_id, user_id)))
+    """Return the session's current state without content; version 0 if it has no events."""
+    stream, states = handle.stream(session_id, user_id), handle.services.states
+    state = await states.newest(stream)
+    return await states.view(stream, state, lambda: end_of_batch(state))
 
 
 async def knows_session(
@@ -116,7 +118,7 @@ async def knows_session(
     """Tell whether *last_accessed* is a stamp of this session, or *body* has the id of one of its items."""
     # http W-14
     stream = handle.stream(session_id, user_id)
-    if await _base(handle, stream, state, last_accessed) is not None:
+    if await _stamped(handle, stream, state, last_accessed) is not None:
         return True
     return bool(body.ids and await handle.services.store.events.find_items(stream, body.ids))
 
@@ -188,14 +190,24 @@ async def _base(
     handle: NamespaceHandle, stream: Stream, state: SessionState, last_accessed: datetime | None
 ) -> SessionState | None:
     """Return the state with the stamp *last_accessed*: what the writer had read (http W-7, W-52)."""
+    base = await _stamped(handle, stream, state, last_accessed)
+    if base is None or base is state:
+        return base and end_of_batch(base)
+    return end_of_batch(await handle.services.states.whole(stream, base))
+
+
+async def _stamped(
+    handle: NamespaceHandle, stream: Stream, state: SessionState, last_accessed: datetime | None
+) -> SessionState | None:
+    """Return the state with the stamp *last_accessed*, without content."""
     if last_accessed is None or not state.version:
         return None
     if stamp_of(state) == last_accessed:
-        return end_of_batch(state)
+        return state
     for version in range(last_accessed.microsecond or _STAMPS, state.version, _STAMPS):
-        base = await handle.services.states.at(stream, version=version)
+        base = await handle.services.states.past(stream, version=version)
         if stamp_of(base) == last_accessed:
-            return end_of_batch(base)
+            return base
     return None
 
 

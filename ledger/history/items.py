@@ -78,7 +78,7 @@ def _message(version: ItemVersion, entry: Entry, before: StoredItem | None, stat
         (entry.role, entry.content),
         entry.listed,
         _earlier(version, before),
-        _status(version, state, active=state.window.at(entry.version) is not None),
+        _status(version, state, active=state.window.entries.has(entry.version)),
         replace(
             added,
             created_at=entry.moment,

@@ -98,5 +98,5 @@ async def test_a_window_is_cut_by_whole_units_and_keeps_one(small: MemoryLedger)
     assert stored[39] == ["t({})", "r", "b"]
     assert stored[29] == stored[10] == stored[1] == ["b"], "no result without its call"
     assert fitted(window, None) is fitted(window, 0) is window
-    assert hidden(fitted(window, 29), window.entries) == 3
+    assert hidden(fitted(window, 29), (await small.get_state("s")).window.entries) == 3
     assert fitted(window, 1).over_budget

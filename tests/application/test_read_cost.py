@@ -7,8 +7,11 @@ from typing import Any, Final
 
 import pytest
 
+from ledger.application.reading import existing_state
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
+from ledger.server.compat.answers import view_of
+from ledger.server.compat.limits import ContextLimit
 from ledger.states import snapshots
 from ledger.states.loading import States
 from ledger.states.snapshots import SESSIONS
@@ -94,6 +97,15 @@ async def test_a_read_of_everything_is_counted() -> None:
         assert 100 < await cost(100, read) < 200
 
 
+async def newest_messages(ledger: MemoryLedger, *, recent: int | None = None, tokens: int | None = None) -> None:
+    """Read the messages of an answer of the working-memory API."""
+    state, states = await existing_state(ledger._handle, "s"), ledger._handle.services.states
+    limit = ContextLimit(tokens)
+    view = await states.view(Stream.of("default", "s"), state, lambda: view_of(state, limit, recent=recent))
+    assert view.served is not None
+    assert 5 <= len(view.entries) <= 40
+
+
 #: What costs the same whatever the window holds, with a config under which it ends early.
 BOUNDED: Final[dict[str, tuple[dict[str, Any], Read]]] = {
     "the first entry added": ({"window": {"type": "full"}}, lambda ledger: ledger.add_user_message("s", "next")),
@@ -110,6 +122,12 @@ BOUNDED: Final[dict[str, tuple[dict[str, Any], Read]]] = {
         {"window": {"type": "max_tokens", "memory_max_tokens": 200}},
         lambda ledger: ledger.get_context("s"),
     ),
+    "the newest messages": ({}, lambda ledger: newest_messages(ledger, recent=20)),
+    "the messages that fit": ({}, lambda ledger: newest_messages(ledger, tokens=100)),
+    "the config": ({}, lambda ledger: existing_state(ledger._handle, "s")),
+    "the data": ({}, lambda ledger: ledger.get_data("s")),
+    "a fork": ({}, lambda ledger: ledger.fork("s", "f")),
+    "an entry": ({}, lambda ledger: ledger.get_entry("s", "e-7")),
     "the statistics": ({}, lambda ledger: ledger.get_stats("s")),
     "the metrics": ({}, lambda ledger: ledger.get_metrics("s")),
     "the row of the session, listed before": ({}, lambda ledger: ledger.list_sessions()),
@@ -122,7 +140,10 @@ async def bounded_cost(entries: int, config: dict[str, Any], read: Read) -> int:
     config = {"tokenizer": "approximate", "window": {"type": "full"}, "compactions": [], **config}
     writer = ledger_over(store, config=config)
     for first in range(0, entries, 200):
-        drafts = [{"role": ("user", "assistant")[at % 2], "content": f"entry {at}"} for at in range(first, first + 200)]
+        drafts = [
+            {"role": ("user", "assistant")[at % 2], "content": f"entry {at}", "entry_id": f"e-{at}"}
+            for at in range(first, first + 200)
+        ]
         await writer.add_entries("s", drafts)
         await writer._handle.services.commands.settle()
     await writer.list_sessions()  # the first listing of all reads the log once

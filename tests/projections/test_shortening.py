@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from projections import ranges, truncation
+from projections import ranges
 from projections.entries import Entry
+from projections.entry_page import EntryPage, PagesMissing
 from projections.paged_entries import PagedEntries
 from projections.truncation import newest, newest_within, versions_without
 from projections.usage import fitting, most_recent
@@ -70,7 +71,7 @@ def test_what_is_shown_is_what_looking_at_every_entry_shows(
 @up_to(30)
 @given(st.lists(saying("user", "assistant", "call"), min_size=65, max_size=200), st.data())
 def test_it_is_the_same_while_the_list_grows(notes: list[tuple[str, int, int, int]], data: st.DataObject) -> None:
-    """What was measured of a part holds for every longer list that has it."""
+    """What a page knows of its entries holds for every longer list that has it."""
     full = entries(notes)
     held: PagedEntries = PagedEntries()
     for entry in full:
@@ -78,14 +79,25 @@ def test_it_is_the_same_while_the_list_grows(notes: list[tuple[str, int, int, in
     assert_same(held, data.draw(st.integers(1, 80)), data.draw(st.integers(1, 900)))
     place = data.draw(st.integers(0, len(held) - 1))
     changed = held.replace(held[place].version, lambda entry: replace(entry, tokens=entry.tokens + 7))
-    parts = [(part, sum_of_tokens(part)) for part, _ in changed.measured(sum_of_tokens)]
-    assert changed.measured(sum_of_tokens) == parts
-    assert sum(tokens for _, tokens in parts) == sum_of_tokens(tuple(held)) + 7
+    assert sum(part.tokens for part in changed.facts) == sum(part.tokens for part in held.facts) + 7
+    assert_same(changed, data.draw(st.integers(1, 80)), data.draw(st.integers(1, 900)))
 
 
-def sum_of_tokens(part: object) -> int:
-    assert isinstance(part, tuple)
-    return sum(entry.tokens for entry in part)
+def test_no_content_is_read_but_what_is_shown() -> None:
+    held = entries([("user", 10, 0, -1 if number % 2 else 1) for number in range(2_000)])
+    absent = PagedEntries.of(tuple(EntryPage(None, page.facts) for page in held.pages), held.tail)
+    contents = dict(zip(map(id, absent.pages), held.pages, strict=True))
+    for read in (lambda: newest(absent, 40), lambda: newest_within(absent, 400)):
+        for _ in range(10):
+            try:
+                shown = read()
+                break
+            except PagesMissing as missing:
+                for page in missing.pages:
+                    page.entries = contents[id(page)].entries
+        assert len(shown) == 40
+        assert versions_without(absent, shown) == ((2, held[-40].version - 1),)
+    assert sum(page.entries is not None for page in absent.pages) <= 3
 
 
 def test_what_takes_every_part_for_whole_is_caught() -> None:
@@ -93,5 +105,6 @@ def test_what_takes_every_part_for_whole_is_caught() -> None:
     notes = [("user", 10, 0, 0)] * 63 + [("call", 10, 0, 0)] + [("assistant", 10, 0, 0)] * 80
     held = entries(notes)
     assert_same(held, 5, 200)
-    wrong = [entry for part, _ in held.measured(truncation._part)[2:] for entry in part]
+    wrong = [entry for part in held.pages[2:] for entry in part.read()] + list(held.tail)
+    assert [part.facts.whole for part in held.pages[:3]] == [True, False, True]
     assert fitting(wrong, 200) != fitting(tuple(held), 200)

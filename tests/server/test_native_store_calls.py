@@ -11,7 +11,7 @@ from tests.server.conftest import running
 from tests.support.counting_store import CountingStore
 from tests.support.ledgers import ledger_over
 
-COLD = ["load", "read_stream"]
+COLD = ["load_with_events"]
 WARM = ["read_stream"]
 
 

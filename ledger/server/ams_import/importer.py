@@ -14,8 +14,9 @@ from pydantic import ValidationError
 
 from ledger.application.handle import NamespaceHandle
 from ledger.application.log import get_log
+from ledger.application.reading import state_or_empty
 from ledger.application.services import Services, open_services
-from ledger.application.working_memory import current_state, put_working_memory
+from ledger.application.working_memory import put_working_memory
 from ledger.errors import InvalidInput, LedgerError, PreconditionFailed, RecordNotFound, SessionNotFound
 from ledger.events import JsonObject
 from ledger.long_term_memory import LongTermMemory
@@ -169,7 +170,7 @@ class AmsImport:
         user_id = check_name(sent.user_id or "", field="user_id", may_be_empty=True)
         check_name(session_id, field="session_id")
         handle = self._services.handle(sent.namespace or DEFAULT_NAMESPACE, ACTOR)
-        state = await current_state(handle, session_id, user_id=user_id)
+        state = await state_or_empty(handle, session_id, {"user_id": user_id})
         if state.version and _same(self._shown(state, session_id, sent), shown):
             done.unchanged += 1
             return

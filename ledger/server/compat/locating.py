@@ -16,7 +16,7 @@ from ledger.session.state import SessionState
 
 
 class FoundSession(msgspec.Struct, frozen=True):
-    """A session and its state; *expired* if it is found only because it can be restored (http W-22)."""
+    """A session and its state without content; *expired* if it is found only because it can be restored (http W-22)."""
 
     namespace: str
     user_id: str
@@ -121,7 +121,7 @@ class Locator:
         return FoundSession(namespace, user_id, session_id, state, expired)
 
     async def _state(self, namespace: str, user_id: str, session_id: str) -> SessionState:
-        """Return the state of a session, which is read once."""
+        """Return the state of a session, which is read once, without content."""
         key = namespace, user_id, session_id
         if key not in self._states:
             handle = self._service.services.handle(namespace, self._caller.actor)

@@ -68,11 +68,15 @@ async def get_session(
     place = await Locator(service, caller).find(session_id, namespace=namespace, user_id=user_id)
     if place is None:
         return JSONResponse({"detail": f"Session {session_id} not found"}, 404)
-    view = answers.view_of(place.state, limit, recent=recent_messages_limit)
+    handle = service.services.handle(place.namespace, caller.actor)
+    view = await service.services.states.view(
+        handle.stream(session_id, place.user_id),
+        place.state,
+        lambda: answers.view_of(place.state, limit, recent=recent_messages_limit),
+    )
     etag = answers.etag_of(place.state, view)
     headers = {"ETag": etag} | ({"X-Memory-Reconstructed": "true"} if place.expired else {})
     if view.served is not None:
-        handle = service.services.handle(place.namespace, caller.actor)
         await record_view(handle, session_id, view.served, user_id=place.user_id)
     return _answer(place, view, limit, service, headers)
 

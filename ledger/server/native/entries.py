@@ -131,8 +131,9 @@ async def edit(
 ) -> AtVersion:
     """Replace the text of an active entry; the old text stays in its history."""
     check_entry_id(entry_id, field="entry_id")
-    entry = (await session.state()).window.newest(entry_id)
-    if entry is not None and entry.pinned:
+    state = await session.state()
+    found = await session.handle.services.store.events.find_items(session.stream, [entry_id])
+    if not set(state.window.pinned).isdisjoint(found.get(entry_id, ())):
         _require_system(caller)
     with conditions.hold():
         version = await session.ledger.edit_entry(

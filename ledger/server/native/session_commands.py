@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 from pydantic import ConfigDict, Field, WithJsonSchema
 from starlette.responses import JSONResponse, Response
 
+from ledger.application.reading import existing_state
 from ledger.errors import CompactionNotCompleted, CompactionUnderWay, NothingGained, SessionNotFound
 from ledger.events import JsonObject
 from ledger.json_models.base import Shape
@@ -151,4 +152,5 @@ async def put_config(
             config=body.config, replace=True, **session.names, **await conditions.guard(session)
         )
     tag(response, done.version, replayed=done.replayed)
-    return ConfigShape.of(await session.ledger.get_state(version=done.version, **session.names), done.version)
+    state = await existing_state(session.handle, version=done.version, **session.names)
+    return ConfigShape.of(state, done.version)

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 from starlette.responses import Response
 
 from ledger.application.context import context_of_state
-from ledger.application.reading import active_entries
-from ledger.errors import InvalidInput
+from ledger.application.reading import active_entries, existing_state
+from ledger.errors import InvalidInput, SessionNotFound
 from ledger.events import JsonObject
 from ledger.json_models.base import Shape
 from ledger.json_models.entries import SummaryShape
@@ -19,7 +19,6 @@ from ledger.server.native.sessions import SessionOf, never_future, tag
 from ledger.server.routes import native_router
 from ledger.server.strict_body import whole_number
 from ledger.session.drafts import check_time
-from ledger.session.views import stats_of
 from projections.model_windows import window_tokens
 from projections.token_limits import fitted, hidden
 
@@ -88,7 +87,7 @@ async def context(
     if format not in {"messages", "text"}:
         raise InvalidInput("bad_value", "must be messages or text", field="format")
     limit = context_window_max if context_window_max is not None else _window(model_name)
-    found = await session.ledger.get_state(**session.names, **when(version, never_future(service, at)))
+    found = await existing_state(session.handle, **session.names, **when(version, never_future(service, at)))
     looks_back = version is not None or at is not None
     shown = await context_of_state(session.handle, session.stream, found, looks_back=looks_back)
     shown = replace(shown, window=fitted(shown.window, limit))
@@ -111,7 +110,9 @@ async def stats(
     response: Response,
 ) -> StatsShape:
     """Return how much the session holds, and where it went."""
-    found = stats_of(await session.state())
+    found = await session.ledger.get_stats(**session.names)
+    if not found.version:
+        raise SessionNotFound(session.session_id)
     tag(response, found.version)
     return StatsShape.model_validate(found)
 

@@ -10,6 +10,7 @@ from fastapi import Depends, Header, Path, Query
 from starlette.responses import Response
 
 from ledger.application.handle import NamespaceHandle
+from ledger.application.reading import existing_state
 from ledger.errors import InvalidInput, PreconditionFailed, SessionNotFound, VersionConflict
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
@@ -54,12 +55,12 @@ class RequestedSession:
         return self.names["session_id"]
 
     async def state(self) -> SessionState:
-        """Return the state now.
+        """Return the state now, without content: its entries are read by other means.
 
         Raises:
             SessionNotFound: the session does not exist.
         """
-        return await self.ledger.get_state(**self.names)
+        return await existing_state(self.handle, **self.names)
 
 
 async def _session(
