@@ -1,7 +1,7 @@
 """The entries in the window, as a fold; and the result of a window strategy. Source: R-GEN-4, R-WIN."""
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import msgspec
 from msgspec.structs import replace
@@ -55,8 +55,8 @@ class ActiveEntries(msgspec.Struct, frozen=True):
     @property
     def opening(self) -> Entry | None:
         """The oldest active user message, which prompts may name as the task."""
-        parts = (page.read() for page in self.entries.pages if page.facts.users)
-        return next((entry for part in (*parts, self.entries.tail) for entry in part if entry.starts_interaction), None)
+        parts = chain((page.read() for page in self.entries.pages if page.facts.users), (self.entries.tail,))
+        return next((entry for part in parts for entry in part if entry.starts_interaction), None)
 
     def newest(self, entry_id: str) -> Entry | None:
         """Return the newest active entry with *entry_id*, or None."""

@@ -16,6 +16,7 @@ from ledger.history.lineage import read_descent, read_origins
 from ledger.ids import Stream
 from ledger.results import When
 from projections import ranges
+from projections.entries import Entry
 
 
 async def seen(handle: NamespaceHandle, session_id: str, **when: Unpack[When]) -> ContextAudit:
@@ -67,12 +68,17 @@ async def derived(
     )
     if not versions:
         raise EntryNotFound(str(entry_id), ever=False)
+
+    async def opening_at(version: int) -> Entry | None:
+        past = await handle.services.states.past(stream, version=version)
+        return await handle.services.states.view(stream, past, lambda: past.window.opening)
+
     lineage = await read_descent(
         store,
         stream,
         versions,
         about,
-        lambda version: handle.services.states.at(stream, version=version),
+        opening_at,
         until=state.version,
     )
     return derived_from(session_id, name, versions, state, lineage)

@@ -20,8 +20,8 @@ from ledger.events import (
 from ledger.history.entries import read_types
 from ledger.ids import Stream
 from ledger.ports import Store
-from ledger.session.state import SessionState
 from projections import ranges
+from projections.entries import Entry
 from projections.lineage import LINEAGE, Lineage, SummaryOrigin, names_task
 from projections.persistent_list import PersistentList
 from projections.summaries import Summary
@@ -57,14 +57,14 @@ async def read_descent(
     stream: Stream,
     versions: Sequence[int],
     about: Sequence[RecordedEvent],
-    state_at: Callable[[int], Awaitable[SessionState]],
+    opening_at: Callable[[int], Awaitable[Entry | None]],
     *,
     until: int,
 ) -> Lineage:
     """Return the summaries and contexts up to version *until* that the entry with these *versions* may have reached.
 
-    *about* are the events about the entry. A state is read for each summary whose prompt may have named the entry
-    as the task, which only what a user said can be.
+    *about* are the events about the entry. The opening message as of a version is read for each summary whose prompt
+    may have named the entry as the task, which only what a user said can be.
     """
     is_users = any(isinstance(each.payload, EntryAdded | EntryEdited) and each.payload.role == "user" for each in about)
     events = await read_types(
@@ -90,7 +90,7 @@ async def read_descent(
             at = asked.get(payload.compaction_id, 0)
             covers = any(ranges.contains(payload.covered, version) for version in versions)
             if not covers and any(version < at < left[version] for version in versions):
-                opening = (await state_at(at)).window.opening
+                opening = await opening_at(at)
                 tasks[event.version] = opening.version if opening else 0
     lineage = LINEAGE.fold(events)
     origins = (replace(origin, task=tasks.get(origin.version, 0)) for origin in lineage.summaries)

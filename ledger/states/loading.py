@@ -19,7 +19,7 @@ from ledger.ports import Store
 from ledger.ports.snapshots import Snapshot
 from ledger.states.fold_results import fold_digest
 from ledger.states.page_cache import PageCache
-from projections.entry_page import SMALL, EntryPage, PagesMissing
+from projections.entry_page import EntryPage, PagesMissing
 from projections.projection import Projection
 from projections.ranges import union, versions
 
@@ -51,6 +51,8 @@ class SnapshotForm(msgspec.Struct, Generic[S], frozen=True):
     folded again. ``pages(state)`` are those whose content may be absent; ``whole(state)`` is the state with pages of
     its own, and reads them all. ``may_wait(state, events)`` tells whether the next write of commands that commute is
     decided in the same way before and after *events*.
+    With a snapshot come the events of the *before* newest versions that it covers, from
+    which its newest pages are filled.
     """
 
     projection: Projection[S]
@@ -59,6 +61,7 @@ class SnapshotForm(msgspec.Struct, Generic[S], frozen=True):
     pages: Callable[[S], Sequence[EntryPage]] = lambda _: ()
     whole: Callable[[S], S] = lambda state: state
     may_wait: Callable[[S, Sequence[RecordedEvent]], bool] = lambda _, events: not events
+    before: int = 0
 
 
 class _Cached(msgspec.Struct, Generic[S]):
@@ -251,7 +254,7 @@ class States(Generic[S]):
         """Return the state now or at *version*, and the version of the snapshot that it was read from, or 0."""
         fold = self._projection
         found, events = await self._store.snapshots.load_with_events(
-            stream, fold.name, fold.version, at_most=version, before=SMALL, limit=_PAGE
+            stream, fold.name, fold.version, at_most=version, before=self._form.before, limit=_PAGE
         )
         at = found.version if found is not None else 0
         state = await self._restored(stream, found, events or ())

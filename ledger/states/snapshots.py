@@ -31,7 +31,7 @@ from ledger.session.views import adding_may_wait
 from ledger.states.loading import SnapshotForm
 from projections import config, ranges, window
 from projections.compactions import Compactions, Failures, InFlight
-from projections.entry_page import EntryPage, PageFacts
+from projections.entry_page import SMALL, EntryPage, PageFacts
 from projections.items import Items
 from projections.paged_entries import PagedEntries
 from projections.stats import Counts
@@ -251,4 +251,5 @@ SESSIONS: Final = SnapshotForm(
     pages=lambda state: state.window.entries.pages,
     whole=_whole,
     may_wait=adding_may_wait,
+    before=SMALL,
 )

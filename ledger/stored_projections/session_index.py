@@ -112,7 +112,8 @@ class SessionIndex:
             return row
         stream = Stream.of(self._namespace, row.session_id, row.user_id)
         try:
-            return row_of(stream, await self._states.current(stream))
+            state = await self._states.newest(stream)
+            return await self._states.view(stream, state, lambda: row_of(stream, state))
         except Unreadable:
             return row
 

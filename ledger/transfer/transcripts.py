@@ -100,7 +100,7 @@ class TranscriptImport:
 
     async def _target(self, found: _AnyConversation, config: MemoryConfig, user_id: str | None) -> _Target:
         stream = named_stream(self._namespace, found.session_id, user_id or "")
-        state = await self._states.current(stream)
+        state = await self._states.newest(stream)
         opening = decide(
             state,
             OpenSession(
@@ -125,7 +125,7 @@ class TranscriptImport:
                     raise SessionExists(found.session_id)  # the file was changed before what is stored of it
                 complete = complete and entry_id in stored
             known.update(stored)
-        if not complete and (not known or _has_others(state, known)):
+        if not complete and (not known or await self._states.view(stream, state, lambda: _has_others(state, known))):
             raise SessionExists(found.session_id)
         return _Target(stream, state.version, tokenizer, tuple(opening), frozenset(known), complete)
 

@@ -17,7 +17,7 @@ from ledger.states.loading import States
 from ledger.states.snapshots import SESSIONS
 from ledger.stores.in_memory import InMemoryStore
 from projections.entries import Entry
-from projections.entry_page import SMALL
+from projections.entry_page import SMALL, YOUNG
 from projections.paged_entries import PagedEntries
 from tests.support.counting_store import CountingStore
 from tests.support.ledgers import ledger_over
@@ -106,6 +106,11 @@ async def newest_messages(ledger: MemoryLedger, *, recent: int | None = None, to
     assert 5 <= len(view.entries) <= 40
 
 
+async def opening(ledger: MemoryLedger) -> None:
+    state, states = await existing_state(ledger._handle, "s"), ledger._handle.services.states
+    assert await states.view(Stream.of("default", "s"), state, lambda: state.window.opening) is not None
+
+
 #: What costs the same whatever the window holds, with a config under which it ends early.
 BOUNDED: Final[dict[str, tuple[dict[str, Any], Read]]] = {
     "the first entry added": ({"window": {"type": "full"}}, lambda ledger: ledger.add_user_message("s", "next")),
@@ -128,6 +133,8 @@ BOUNDED: Final[dict[str, tuple[dict[str, Any], Read]]] = {
     "the data": ({}, lambda ledger: ledger.get_data("s")),
     "a fork": ({}, lambda ledger: ledger.fork("s", "f")),
     "an entry": ({}, lambda ledger: ledger.get_entry("s", "e-7")),
+    "what an entry reached": ({}, lambda ledger: ledger.derived("s", "e-7")),
+    "what would be shown": ({"window": {"type": "rolling", "size": 21}}, lambda ledger: ledger.seen("s")),
     "the statistics": ({}, lambda ledger: ledger.get_stats("s")),
     "the metrics": ({}, lambda ledger: ledger.get_metrics("s")),
     "the row of the session, listed before": ({}, lambda ledger: ledger.list_sessions()),
@@ -159,6 +166,11 @@ async def bounded_cost(entries: int, config: dict[str, Any], read: Read) -> int:
 async def test_what_ends_early_costs_no_more_in_a_long_session_than_in_a_short_one(name: str) -> None:
     short, long = [await bounded_cost(entries, *BOUNDED[name]) for entries in (1_600, 6_400)]
     assert long == short < 300
+
+
+async def test_the_task_that_a_prompt_names_costs_a_page() -> None:
+    costs = [await bounded_cost(entries, {}, opening) for entries in (1_600, 6_400)]
+    assert costs[0] == costs[1] < 300 + SMALL * YOUNG
 
 
 async def test_a_read_of_every_active_entry_is_counted() -> None:
