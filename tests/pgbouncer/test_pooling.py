@@ -72,6 +72,20 @@ async def test_connections_prepare_statements_only_where_they_stay_with_one_back
         await connection.close()
 
 
+@pytest.mark.parametrize("pooled", [False, True])
+async def test_readers_plan_once_only_where_connections_stay_with_one_backend(
+    behind: Server, shared_database: str, pooled: bool
+) -> None:
+    target = behind if pooled else replace(behind, pooler=None)
+    store = await PostgresStore.open(target.target(shared_database))
+    try:
+        async with store._pool.readers.use() as driver:
+            cursor = await driver.execute("SHOW plan_cache_mode")
+            assert await cursor.fetchone() == ("auto" if pooled else "force_generic_plan",)
+    finally:
+        await store.close()
+
+
 async def test_without_the_check_for_a_pooler_statements_get_mixed_up(
     behind: Server, shared_database: str, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
