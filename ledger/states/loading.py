@@ -24,7 +24,8 @@ from projections.projection import Projection
 from projections.ranges import union, versions
 
 _PAGE: Final = 5_000
-EVERY_EVENTS = 32  # events from one snapshot of a session to the next
+FIRST_AFTER_EVENTS = 128  # events of a session to its first snapshot: most sessions are short
+EVERY_EVENTS = 64  # events from one snapshot to the next
 LASTING_EVENTS = 200  # versions of which only the newest snapshot stays, for reads of the past
 QUEUED_EVENTS: Final = 32  # that wait for a reader of a session
 CONTENT_B: Final = 16_000_000  # bytes of content in memory
@@ -242,7 +243,7 @@ class States(Generic[S]):
 
     def _is_due(self, state: S, *, last: int) -> bool:
         # design §6
-        return state.version - last >= EVERY_EVENTS
+        return state.version - last >= (EVERY_EVENTS if last else FIRST_AFTER_EVENTS)
 
     async def _newest_snapshot(self, stream: Stream) -> Snapshot | None:
         """Return the newest snapshot if this release can use it."""

@@ -82,6 +82,7 @@ async def test_time_travel_in_a_fork_reaches_back_across_the_fork_point(
     anywhere: MemoryLedger, every: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loading, "EVERY_EVENTS", every)
+    monkeypatch.setattr(loading, "FIRST_AFTER_EVENTS", every)
     monkeypatch.setattr(loading, "LASTING_EVENTS", every)
     without_content(monkeypatch)
     await anywhere.update_config("s", SMALL)

@@ -164,6 +164,7 @@ async def remove(ledger: MemoryLedger, place: int) -> int:
 def machine(server: Server, shared_database: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Twins]]:
     """The machine, on one event loop with one PostgreSQL store; it snapshots often and holds no content in memory."""
     monkeypatch.setattr(loading, "EVERY_EVENTS", 4)
+    monkeypatch.setattr(loading, "FIRST_AFTER_EVENTS", 4)
     monkeypatch.setattr(loading, "LASTING_EVENTS", 10)
     without_content(monkeypatch)
     with asyncio.Runner() as runner:
@@ -196,6 +197,7 @@ def test_both_stores_hold_the_same_whatever_is_done_for_long(machine: type[Twins
 async def test_a_read_uses_the_nearest_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
     """Otherwise the comparison above would prove nothing of snapshots."""
     monkeypatch.setattr(loading, "EVERY_EVENTS", 4)
+    monkeypatch.setattr(loading, "FIRST_AFTER_EVENTS", 4)
     monkeypatch.setattr(loading, "LASTING_EVENTS", 4)
     twin = await a_history()
     stored = await twin.store.snapshots.load(twin.stream, SESSION.name, SESSION.version, at_most=9)
@@ -206,6 +208,7 @@ async def test_a_read_uses_the_nearest_snapshot(monkeypatch: pytest.MonkeyPatch)
 async def test_a_snapshot_that_forgets_something_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control of `check_folds`."""
     monkeypatch.setattr(loading, "EVERY_EVENTS", 4)
+    monkeypatch.setattr(loading, "FIRST_AFTER_EVENTS", 4)
     twin = await a_history()
     await check_folds(twin)
 
