@@ -2,7 +2,7 @@
 
 import re
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -16,6 +16,8 @@ from ledger.events import (
     ToolStatus,
     to_datetime,
 )
+
+E = TypeVar("E", bound="Entry")
 
 _ERROR: Final = re.compile(r"\s*(error|exception|traceback)\b", re.IGNORECASE)
 
@@ -38,21 +40,21 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     tool_call_id: str | None = None
     tool_status: ToolStatus | None = None
     arguments: Any = None
-    created_at: datetime | None = None
+    claimed_at: datetime | None = None
     metadata: JsonObject | None = None
     edited_version: int | None = None
     #: What the writer knew; on the first entry of a write (http W-54).
     listed: KnownToWriter | None = None
 
     @property
-    def moment(self) -> datetime:
+    def created_at(self) -> datetime:
         """The time of the entry: the client's, or else the time of recording."""
-        return self.created_at or self.recorded_at
+        return self.claimed_at or self.recorded_at
 
     @property
     def time_and_place(self) -> tuple[datetime, int]:
         """What orders entries by time; of the same time, by version."""
-        return self.moment, self.version
+        return self.created_at, self.version
 
     @property
     def recorded_at(self) -> datetime:
@@ -108,7 +110,7 @@ def added(event: RecordedEvent, payload: EntryAdded) -> Entry:
     )
 
 
-def edited(entry: Entry, event: RecordedEvent, payload: EntryEdited) -> Entry:
+def edited(entry: E, event: RecordedEvent, payload: EntryEdited) -> E:
     """Return *entry* with the text of *event*, in the same place (R-GEN-4)."""
     return msgspec.structs.replace(
         entry,

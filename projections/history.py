@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from ledger.errors import UnknownEvent
 from ledger.events import (
@@ -27,12 +27,16 @@ from projections.summaries import Summary, summary_context, summary_of
 PastEntryStatus: TypeAlias = Literal["active", "covered", "erased", "removed", "cleared"]
 
 
-class PastEntry(msgspec.Struct, frozen=True):
+class PastEntry(Entry, frozen=True, gc=False):
     """An entry, its status, and the summaries that stand for it."""
 
-    entry: Entry
     status: PastEntryStatus = "active"
     summary_ids: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, entry: Entry, status: PastEntryStatus = "active", summary_ids: tuple[str, ...] = ()) -> "PastEntry":
+        """Return *entry* with its status and summaries."""
+        return cls(**asdict(entry), status=status, summary_ids=summary_ids)
 
 
 class History(msgspec.Struct, frozen=True):
@@ -48,7 +52,7 @@ class History(msgspec.Struct, frozen=True):
 
     def within(self, covered: Ranges) -> tuple[PastEntry, ...]:
         """Return the entries whose versions are in *covered*, oldest first."""
-        return tuple(past for past in self.entries if ranges.contains(covered, past.entry.version))
+        return tuple(past for past in self.entries if ranges.contains(covered, past.version))
 
 
 def evolve(state: History, event: RecordedEvent) -> History:
@@ -59,15 +63,11 @@ def evolve(state: History, event: RecordedEvent) -> History:
     """
     match event.payload:
         case EntryAdded() as payload:
-            return replace(state, entries=state.entries.append(PastEntry(added(event, payload))))
+            return replace(state, entries=state.entries.append(PastEntry.of(added(event, payload))))
         case CompactionCompleted() as payload:
             return _compact(state, event, payload)
         case EntryEdited() as payload:
-            return _change(
-                state,
-                payload.entry_version,
-                lambda past: replace(past, entry=edited(past.entry, event, payload)),
-            )
+            return _change(state, payload.entry_version, lambda past: edited(past, event, payload))
         case EntryRemoved(entry_version=version):
             return _change(state, version, lambda past: replace(past, status="removed"))
         case SessionCleared():
@@ -88,7 +88,7 @@ def _compact(state: History, event: RecordedEvent, payload: CompactionCompleted)
     entries = state.entries
     for first, last in payload.covered:
         index = entries.bisect(_version, first)
-        while index < len(entries) and (past := entries[index]).entry.version <= last:
+        while index < len(entries) and (past := entries[index]).version <= last:
             after = past.status if payload.effect == "overlay" else status
             entries = entries.replace(index, replace(past, status=after, summary_ids=past.summary_ids + summary_ids))
             index += 1
@@ -100,13 +100,13 @@ def _compact(state: History, event: RecordedEvent, payload: CompactionCompleted)
 
 def _change(state: History, version: int, change: Callable[[PastEntry], PastEntry]) -> History:
     index = state.entries.bisect(_version, version)
-    if index == len(state.entries) or state.entries[index].entry.version != version:
+    if index == len(state.entries) or state.entries[index].version != version:
         return state
     return replace(state, entries=state.entries.replace(index, change(state.entries[index])))
 
 
 def _version(past: PastEntry) -> int:
-    return past.entry.version
+    return past.version
 
 
 HISTORY: Projection[History] = Projection("history", 1, History(), evolve)

@@ -223,7 +223,7 @@ def _request_and_response(entries: Iterable[Entry]) -> JsonObject:
     return {
         "userRequest": _whole(first),
         "aiResponse": _whole(responses[-1]) if responses else None,
-        "ts": (first or by_role[False][0]).moment.isoformat(),
+        "ts": (first or by_role[False][0]).created_at.isoformat(),
     }
 
 

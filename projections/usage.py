@@ -65,5 +65,5 @@ def most_recent(entries: Iterable[Entry], count: int) -> tuple[Entry, ...]:
 
     This is the only view ordered by time. Source: R-004-10, http W-17.
     """
-    ordered = sorted(entries, key=lambda entry: (entry.moment, entry.version))
+    ordered = sorted(entries, key=lambda entry: (entry.created_at, entry.version))
     return tuple(ordered[-count:] if count > 0 else ordered)

@@ -111,7 +111,7 @@ class CompactionRequests:
             return active
         events = await self._store.events.read_stream(stream, until=state.version)
         past = HISTORY.fold(decode(event) for event in events).within(plan.covered)
-        return tuple(item.entry for item in past if item.status in {"active", "covered"})
+        return tuple(item for item in past if item.status in {"active", "covered"})
 
 
 def _planned_call(request: SummaryRequest) -> PlannedCall:

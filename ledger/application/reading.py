@@ -117,7 +117,7 @@ def active_entries(state: SessionState) -> list[PastEntry]:
     """Return the active entries of *state*, oldest first, with the live summaries that cover them."""
     overlays = sorted((each for each in state.summaries.live if each.covered), key=lambda summary: summary.version)
     return [
-        PastEntry(
+        PastEntry.of(
             entry, summary_ids=tuple(each.summary_id for each in overlays if contains(each.covered, entry.version))
         )
         for entry in state.window.entries

@@ -75,7 +75,7 @@ def needed_for(questions: Sequence[Question], events: Sequence[RecordedEvent], *
     if not questions:
         return []
     recorded = [event for event in events if not event.type.startswith("compaction.")]
-    past = [item.entry for item in HISTORY.fold(recorded).current() if item.status != "removed"]
+    past = [item for item in HISTORY.fold(recorded).current() if item.status != "removed"]
     index = WordIndex((entry.version, entry.content) for entry in past)
     transcript = Transcript(past)
     needed = []

@@ -51,7 +51,7 @@ def derived(
     async def work() -> Derived:
         async with opened(opts) as ledger:
             history = await ledger.get_history(session, user_id=user)
-            named = any(past.entry.entry_id == entry for past in history.entries)
+            named = any(past.entry_id == entry for past in history.entries)
             number = entry.isascii() and entry.isdigit() and not named
             return await ledger.derived(session, int(entry) if number else entry, user_id=user)
 

@@ -102,7 +102,7 @@ async def _record(output: Output, ledger: MemoryLedger, conversation: Conversati
             shown_results = len(done)
     unsubscribe()
     stats = await ledger.get_stats(_SESSION)
-    everything = sum(entry.tokens for past in (await ledger.get_history(_SESSION)).entries for entry in [past.entry])
+    everything = sum(entry.tokens for entry in (await ledger.get_history(_SESSION)).entries)
     output.tell(
         f"  {stats.total_entries} entries of {everything:,} tokens recorded; the model is shown "
         f"{stats.active_entries} entries and {stats.summaries} summaries, {stats.total_tokens:,} tokens"
@@ -128,7 +128,7 @@ async def _travel(output: Output, ledger: MemoryLedger, compacted_at: list[int])
 
 async def _try_others(output: Output, ledger: MemoryLedger) -> dict[str, bool]:
     """Replay the session under other memory configs, up to the question about its first message."""
-    history = [past.entry for past in (await ledger.get_history(_SESSION)).entries]
+    history = list((await ledger.get_history(_SESSION)).entries)
     rules, question = (
         next(entry for entry in history if entry.content.startswith(words)) for words in (_RULES, _QUESTION)
     )

@@ -125,7 +125,7 @@ def show(
         entries = counted(len(past), "entry")
         opts.output.say(f"{session} at version {version}: {entries}, {len(shown)} in the window", style="bold")
         numbers = {summary.summary_id: number for number, summary in enumerate(live, start=1)}
-        marks = [_mark(past, past.entry.version in shown, numbers) for past in past]
+        marks = [_mark(past, past.version in shown, numbers) for past in past]
         width = max(map(len, marks), default=0)
         for past_entry, mark in zip(past, marks, strict=True):
             _print_entry(opts.output, past_entry, mark.ljust(width), full=full)
@@ -279,8 +279,7 @@ def _mark(past: PastEntry, shown: bool, numbers: dict[str, int]) -> str:
     return past.status
 
 
-def _print_entry(output: Output, past: PastEntry, mark: str, *, full: bool) -> None:
-    entry = past.entry
+def _print_entry(output: Output, entry: PastEntry, mark: str, *, full: bool) -> None:
     width = max(40, output.console.width - 36)
     text = safe(entry.content) if full else one_line(entry.content, width)
     line = Text(f"{entry.version:>6} {mark} ")

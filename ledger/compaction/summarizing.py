@@ -167,7 +167,7 @@ def _checked(requested: CompactionRequested, text: str, common: SummaryOutcome, 
 
 
 def _moments(entries: Sequence[Entry], others: Sequence[datetime | None]) -> list[datetime]:
-    return [*(entry.moment for entry in entries), *(moment for moment in others if moment is not None)]
+    return [*(entry.created_at for entry in entries), *(moment for moment in others if moment is not None)]
 
 
 async def answer_of(summarizer: Summarizer, request: SummaryRequest, deadline_s: float) -> SummaryText:

@@ -67,7 +67,7 @@ def extraction_request(entries: Sequence[Entry], extraction: Extraction, *, mode
     template = (
         _template(extraction)
         .replace("{max_summary_length}", str(summary_words(extraction)))
-        .replace("{current_datetime}", _day_and_time(max(entry.moment for entry in entries)))
+        .replace("{current_datetime}", _day_and_time(max(entry.created_at for entry in entries)))
     )
     return ask_with(
         {"message": transcript(_shortened(entry) for entry in entries)},

@@ -81,7 +81,7 @@ def _message(version: ItemVersion, entry: Entry, before: StoredItem | None, stat
         _status(version, state, active=state.window.entries.has(entry.version)),
         replace(
             added,
-            created_at=entry.moment,
+            created_at=entry.created_at,
             persisted_at=flags.persisted_at(entry.version) or added.persisted_at,
             extracted=added.extracted or ranges.contains(flags.extracted, entry.version),
         ),

@@ -9,6 +9,7 @@ from typing import Final
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import asdict
 
 from ledger.chain import ZERO_HASH
 from ledger.codec import decode, stored_json
@@ -21,7 +22,7 @@ from ledger.ports import Store
 from ledger.session.state import SessionState
 from projections import ranges
 from projections.entries import Entry
-from projections.history import PastEntryStatus
+from projections.history import PastEntry, PastEntryStatus
 from projections.item_versions import item_versions
 
 MOST_LOOKED_AT: Final = 10_000  # events that one page of a type looks through
@@ -70,14 +71,14 @@ class EntryChange(msgspec.Struct, frozen=True, kw_only=True):
     role: str
 
 
-class EntryRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry as it is now, its status and its history; entries that share an id have one history."""
+class EntryRecord(PastEntry, frozen=True, kw_only=True, gc=False):
+    """An entry as it is now, its status and its history; entries that share an id have one history.
 
-    entry: Entry
-    status: PastEntryStatus
-    summary_ids: tuple[str, ...]
+    *session_version* is the session's when this was read.
+    """
+
     history: tuple[EntryChange, ...]
-    version: int
+    session_version: int
 
 
 async def read_log(store: Store, stream: Stream, *, after: int, limit: int, type: str | None) -> LogPage:
@@ -155,7 +156,8 @@ async def read_entry(store: Store, stream: Stream, state: SessionState, entry_id
     )
     newest, entry = history[-1]
     status, summaries = await _fate(store, stream, state, entry, removed=newest.removed)
-    return EntryRecord(entry=entry, status=status, summary_ids=summaries, history=changes, version=state.version)
+    past = asdict(PastEntry.of(entry, status, summaries))
+    return EntryRecord(**past, history=changes, session_version=state.version)
 
 
 async def _fate(

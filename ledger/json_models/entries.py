@@ -2,13 +2,9 @@
 
 from typing import Any
 
-from pydantic import model_validator
-
 from ledger.events import JsonObject, Kind, Ranges, ToolStatus
-from ledger.history.log import EntryRecord
 from ledger.json_models.base import Id, Shape, Time
-from projections.entries import Entry
-from projections.history import PastEntry, PastEntryStatus
+from projections.history import PastEntryStatus
 
 
 class EntryShape(Shape):
@@ -31,22 +27,12 @@ class EntryShape(Shape):
     edited_version: int | None = None
     metadata: JsonObject | None = None
 
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, found: Any) -> Any:
-        return _entry_fields(found) if isinstance(found, Entry) else found
-
 
 class PastEntryShape(EntryShape):
     """An entry, what became of it, and the summaries that stand for it."""
 
     status: PastEntryStatus
     summary_ids: tuple[str, ...]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, found: Any) -> Any:
-        return past_entry_fields(found) if isinstance(found, PastEntry) else found
 
 
 class EntryChangeShape(Shape):
@@ -65,21 +51,6 @@ class EntryRecordShape(PastEntryShape):
     """An entry as it is now, what became of it, and how it came to be so."""
 
     history: tuple[EntryChangeShape, ...]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read(cls, found: Any) -> Any:
-        return {**past_entry_fields(found), "history": found.history} if isinstance(found, EntryRecord) else found
-
-
-def past_entry_fields(past: PastEntry | EntryRecord) -> JsonObject:
-    """Return the fields of `PastEntryShape`: the library has the entry and its status as two."""
-    return {**_entry_fields(past.entry), "status": past.status, "summary_ids": past.summary_ids}
-
-
-def _entry_fields(entry: Entry) -> JsonObject:
-    own = {name: getattr(entry, name) for name in EntryShape.model_fields if name != "created_at"}
-    return {**own, "created_at": entry.moment}
 
 
 class AddedEntryShape(Shape):

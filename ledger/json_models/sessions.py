@@ -9,7 +9,7 @@ from pydantic import Field
 from ledger.events import JsonObject
 from ledger.history.comparing import working_context
 from ledger.json_models.base import Shape, Time, UserId
-from ledger.json_models.entries import PastEntryShape, SummaryShape, past_entry_fields
+from ledger.json_models.entries import PastEntryShape, SummaryShape
 from ledger.json_models.memories import MemoryShape
 from ledger.ports.session_index import IndexedSession, LifeStatus
 from ledger.session.state import SessionState
@@ -59,9 +59,9 @@ class StateEntryShape(PastEntryShape):
     @classmethod
     def of(cls, past: PastEntry, state: SessionState) -> "StateEntryShape":
         """Return an entry of *state*."""
-        flags, version = state.working.flags, past.entry.version
+        flags, version = state.working.flags, past.version
         return cls(
-            **past_entry_fields(past),
+            **dict(PastEntryShape.model_validate(past)),
             persisted_at=flags.persisted_at(version),
             extracted=contains(flags.extracted, version),
         )

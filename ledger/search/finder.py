@@ -248,4 +248,4 @@ def _shown_bases(state: SessionState) -> list[KnowledgeBase]:
 
 def _recallable(history: History, *, include_erased: bool) -> dict[int, Entry]:
     kinds = {"active", "covered", "erased"} if include_erased else {"active", "covered"}
-    return {item.entry.version: item.entry for item in history.current() if item.status in kinds}
+    return {item.version: item for item in history.current() if item.status in kinds}

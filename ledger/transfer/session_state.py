@@ -57,7 +57,7 @@ def export_state(session_id: str, state: SessionState, history: History) -> Json
     """Return the state as JSON: entries since the last clear, live summaries, total tokens; times in ISO 8601."""
     state = end_of_batch(state)
     present = [item for item in history.current() if item.status != "removed"]
-    ids = {item.entry.version: item.entry.entry_id for item in present}
+    ids = {item.version: item.entry_id for item in present}
     covered = {
         summary.summary_id: [version for version in _covered_versions(summary, history) if version in ids]
         for summary in state.summaries.live
@@ -67,9 +67,7 @@ def export_state(session_id: str, state: SessionState, history: History) -> Json
     owner.update((version, summary_id) for summary_id in hiding for version in covered[summary_id])
     return {
         "sessionId": session_id,
-        "entries": [
-            _entry(item, None if item.status == "erased" else owner.get(item.entry.version)) for item in present
-        ],
+        "entries": [_entry(item, None if item.status == "erased" else owner.get(item.version)) for item in present],
         "summaries": [
             _summary(summary, [ids[version] for version in covered[summary.summary_id]])
             # a summary whose entries were removed comes first
@@ -153,17 +151,16 @@ def _covered_versions(summary: Summary, history: History) -> list[int]:
     return sorted(versions)
 
 
-def _entry(past: PastEntry, summary_id: str | None) -> JsonObject:
-    entry = past.entry
+def _entry(entry: PastEntry, summary_id: str | None) -> JsonObject:
     exported = {
         "id": entry.entry_id,
         "type": entry.kind,
         "role": entry.role,
         "content": entry.content,
-        "timestamp": entry.moment.isoformat(),
+        "timestamp": entry.created_at.isoformat(),
         "tokenCount": entry.tokens,
         "tokenizer": entry.tokenizer,
-        "compressed": past.status != "active",
+        "compressed": entry.status != "active",
         "summaryId": summary_id,
         "metadata": entry.metadata,
         "data": entry.data,

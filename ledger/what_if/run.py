@@ -106,10 +106,6 @@ def side_of(replayed: Replayed, prices: Prices) -> DiffInput:
 def recorded(events: Sequence[RecordedEvent], prices: Prices) -> DiffInput:
     """Return the recorded state after *events* as one side of a difference."""
     state = end_of_batch(SESSION_IN_RUNS.fold(events))
-    recallable = {
-        item.entry.version: item.entry
-        for item in HISTORY.fold(events).current()
-        if item.status in {"active", "covered"}
-    }
+    recallable = {item.version: item for item in HISTORY.fold(events).current() if item.status in {"active", "covered"}}
     completed = [event.payload for event in events if isinstance(event.payload, CompactionCompleted)]
     return DiffInput(state=state, hints=hints_for(state.config.window, recallable), spent=spending(completed, prices))

@@ -104,7 +104,7 @@ def _of_message(entry: Entry, stream: Stream) -> Promotion:
         user_id=stream.user_id or None,
         session_id=stream.session_id,
         namespace=stream.namespace,
-        created_at=entry.moment,
+        created_at=entry.created_at,
         extraction_strategy=MESSAGE,
     )
     source = RecordSource(stream.session_id, ((entry.version, entry.version),), stream.user_id)

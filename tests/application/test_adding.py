@@ -108,7 +108,7 @@ async def test_fields_beside_the_text_are_stored(anywhere: MemoryLedger) -> None
     first, second, third = await anywhere.get_active_entries("s")
     assert (first.entry_id, first.tokens, first.tokenizer) == ("mine:1", 7, "caller")
     assert (first.data, first.metadata) == ({"whole": [1, 1.5, None, True, "日本語"]}, {"channel": "cli"})
-    assert (first.moment, second.moment, third.tool_status) == (moment, moment, "error")
+    assert (first.created_at, second.created_at, third.tool_status) == (moment, moment, "error")
 
 
 async def test_the_source_of_a_context_joins_its_metadata(anywhere: MemoryLedger) -> None:
@@ -321,7 +321,7 @@ async def test_a_withdrawn_entry_leaves_the_window_and_its_id_is_free(anywhere: 
     assert await anywhere.remove_entry("s", "e-1") == 3
     assert await contents(anywhere) == []
     (past,) = (await anywhere.get_history("s")).entries
-    assert (past.status, past.entry.content) == ("removed", "hello")
+    assert (past.status, past.content) == ("removed", "hello")
     again = await anywhere.add_user_message("s", "something else", entry_id="e-1")
     assert not again.known
     assert await contents(anywhere) == ["something else"]
@@ -329,7 +329,7 @@ async def test_a_withdrawn_entry_leaves_the_window_and_its_id_is_free(anywhere: 
 
 async def test_only_an_active_entry_can_be_edited_or_withdrawn(small: MemoryLedger) -> None:
     await talk(small, 6)
-    covered = (await small.get_history("s")).entries[0].entry.entry_id
+    covered = (await small.get_history("s")).entries[0].entry_id
     before = await small.get_state("s")
     for act, error in (
         (small.edit_entry("s", covered, "x"), EntryCovered),

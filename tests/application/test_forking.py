@@ -67,7 +67,7 @@ async def test_a_fork_is_as_its_parent_is_and_both_go_on(anywhere: MemoryLedger)
         == 8
     )
     assert (await anywhere.get_stats("f")).total_entries == 5
-    assert [entry.entry.content for entry in (await anywhere.get_history("f")).entries][-2:] == [
+    assert [entry.content for entry in (await anywhere.get_history("f")).entries][-2:] == [
         "message 10",
         "message 11",
     ]

@@ -50,7 +50,7 @@ async def test_an_entry_is_followed_to_where_it_went(anywhere: MemoryLedger) -> 
     await anywhere.update_config("s", SMALL)
     await talk(anywhere, 6)
     entries = (await anywhere.get_history("s")).entries
-    first, last = entries[0].entry.entry_id, entries[-1].entry.entry_id
+    first, last = entries[0].entry_id, entries[-1].entry_id
     await anywhere.edit_entry("s", last, "another text")
 
     async def fates() -> Sequence[PastEntryStatus]:

@@ -97,7 +97,7 @@ async def test_a_hundred_refused_batches_in_a_row_leave_what_was_added_between_t
         await ledger.add_user_message("s", f"message {number}")
     assert (await ledger.get_stats("s")).version >= 101
     history = await ledger.get_history("s")
-    assert [past.entry.content for past in history.entries] == [f"message {number}" for number in range(100)]
+    assert [past.content for past in history.entries] == [f"message {number}" for number in range(100)]
 
 
 async def test_refusals_between_writers_refuse_only_themselves(anywhere: MemoryLedger) -> None:

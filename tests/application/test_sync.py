@@ -170,7 +170,7 @@ def test_many_threads_may_use_one_ledger(namespace: str) -> None:
         hashes = set(pool.map(work, range(200)))
         assert len(hashes) == 200
         entries = [len(ledger.get_active_entries(f"session {number}")) for number in range(4)]
-        texts = sorted(past.entry.content for n in range(4) for past in ledger.get_history(f"session {n}").entries)
+        texts = sorted(past.content for n in range(4) for past in ledger.get_history(f"session {n}").entries)
         assert texts == sorted(f"message {number}" for number in range(200))
         assert sum(entries) == 200
         assert ledger.verify().ok

@@ -119,7 +119,7 @@ def test_rejects_an_order_by_the_clients_clock__LAW_19(monkeypatch: pytest.Monke
 
     def window(config: Any, state: Any, answers: Any) -> Any:
         found = WINDOWS["rolling"].window(WINDOWS["rolling"].config(), state, answers)
-        return replace(found, items=tuple(sorted(found.items, key=lambda item: item.moment)))
+        return replace(found, items=tuple(sorted(found.items, key=lambda item: item.created_at)))
 
     steps = [Step("add", "[u9 a9]", day=1), Step("add", "[u9 a9]", day=2)]
     twice = (steps, [step._replace(day=3 - (step.day or 0)) for step in steps])
@@ -139,7 +139,7 @@ def check_nothing_lost(session: Driven) -> None:
         lineage.update(versions(summary.covered))
         waiting += [created[folded] for folded in summary.folds]
     seen = {entry.version for entry in window_of(session.state).entries}
-    there = {past_entry.entry.version for past_entry in history.current() if past_entry.status != "removed"}
+    there = {past_entry.version for past_entry in history.current() if past_entry.status != "removed"}
     assert there == seen | (lineage & there)
     assert not seen & lineage
 

@@ -139,7 +139,7 @@ def check_every_entry(session: Driven) -> None:
         and event.payload.effect != "overlay"
     ]
     for past_entry in past:
-        times = sum(ranges.contains(payload.covered, past_entry.entry.version) for payload in taken)
+        times = sum(ranges.contains(payload.covered, past_entry.version) for payload in taken)
         assert times == (past_entry.status in {"covered", "erased"})
     stats, counts = stats_of(session.state), [past_entry.status for past_entry in past]
     assert stats.total_entries == len(past)

@@ -5,7 +5,7 @@ from uuid import UUID
 from hypothesis import given
 
 from ledger.events import MemoryAdded, MemoryEdited, MemoryFields, MemoryRemoved, RecordedEvent
-from projections.history import HISTORY
+from projections.history import HISTORY, PastEntry
 from projections.item_versions import item_versions
 from projections.working_memory import Memory
 from tests.support.examples import up_to
@@ -17,8 +17,10 @@ from tests.support.histories import STEPS, Step, configs, happened
 def test_the_last_version_of_each_entry_is_the_one_in_the_history(config: dict, steps: list[Step]) -> None:
     session = happened(config, steps)
     last = {version.item.version: version for version in item_versions(session.events)}
-    past = {each.entry.version: each for each in HISTORY.fold(session.events).entries}
-    assert {at: version.item for at, version in last.items()} == {at: each.entry for at, each in past.items()}
+    past = {each.version: each for each in HISTORY.fold(session.events).entries}
+    assert past.keys() == last.keys()
+    for at, each in past.items():
+        assert PastEntry.of(last[at].item, each.status, each.summary_ids) == each
     assert {at for at, version in last.items() if version.removed} >= {
         at for at, each in past.items() if each.status == "removed"
     }

@@ -43,7 +43,7 @@ def entries(notes: list[tuple[str, int, int, int]], *, calls_differ: int = 3) ->
                 recorded_us=version,
                 tool_name="t" if kind != "message" else None,
                 tool_call_id=str(index % calls_differ) if kind != "message" else None,
-                created_at=BEGAN + timedelta(minutes=index + shift),
+                claimed_at=BEGAN + timedelta(minutes=index + shift),
             )
         )
     return PagedEntries(created)

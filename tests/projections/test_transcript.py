@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from projections.history import HISTORY
+from projections.history import HISTORY, PastEntry
 from projections.tool_pairs import group_interactions, group_units, orphans
 from projections.window import ActiveEntries
 from tests.support.driver import Driven
@@ -124,5 +124,5 @@ def test_a_run_of_calls_ends_with_anything_but_a_call() -> None:
 
 def test_history_and_window_agree_on_what_is_active() -> None:
     session = Driven({"max_entries": 3, "recent_window": 1, "min_entries_to_compress": 1}).add("u a u a c1 r1 u")
-    active = [past.entry for past in HISTORY.fold(session.events).entries if past.status == "active"]
-    assert active == list(session.state.window.entries)
+    active = [past for past in HISTORY.fold(session.events).entries if past.status == "active"]
+    assert active == [PastEntry.of(entry) for entry in session.state.window.entries]

@@ -91,7 +91,7 @@ def test_a_view_that_reads_every_message_is_caught(
 
     def slow(state: SessionState, *how: object, **more: object) -> View:
         for _ in range(3):
-            sorted(state.window.entries, key=lambda entry: (entry.moment, entry.version))
+            sorted(state.window.entries, key=lambda entry: (entry.created_at, entry.version))
         return view_of(state, *how, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(answers, "view_of", slow)

@@ -89,7 +89,7 @@ def test_a_removed_entry_leaves_the_window_and_stays_in_history() -> None:
 def test_history_keeps_the_text_an_entry_has_now() -> None:
     session = given(None, "u a").when(edit("e1")).then(EntryEdited)
     past = HISTORY.fold(session.events).entries[0]
-    assert (past.entry.content, past.status) == ("new", "active")
+    assert (past.content, past.status) == ("new", "active")
     assert session.events[1].payload.content == "u 1", "the log keeps the old text"
 
 

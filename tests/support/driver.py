@@ -136,7 +136,7 @@ class Driven(Session):
         if not asked or plan.action == "erase":
             return None
         past = HISTORY.fold(self.events).within(plan.covered)
-        entries = tuple(past_entry.entry for past_entry in past if past_entry.status in {"active", "covered"})
+        entries = tuple(past_entry for past_entry in past if past_entry.status in {"active", "covered"})
         start = partial(dialogue_of, before, plan, entries, model=self.summarizer.model)
         self.jobs.append(Job(asked[0], before.config.compaction(plan.key), start))
         return self.jobs[-1]

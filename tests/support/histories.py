@@ -203,9 +203,7 @@ def settled(session: Driven) -> bool:
 
 def recallable(session: Driven) -> dict[int, Entry]:
     past = HISTORY.fold(session.events).current()
-    return {
-        past_entry.entry.version: past_entry.entry for past_entry in past if past_entry.status in {"active", "covered"}
-    }
+    return {past_entry.version: past_entry for past_entry in past if past_entry.status in {"active", "covered"}}
 
 
 def hints(session: Driven) -> Hints:

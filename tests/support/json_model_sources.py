@@ -48,17 +48,17 @@ INSIDE: Final = "how the library works, or what follows from other fields"
 FLAT: Final = "the library has these fields in a struct of their own"
 NAMED: Final = "part of the name that was asked for"
 ANSWERED: Final = "the ETag says it"
+OF_ENTRIES: Final = {
+    "recorded_us": MICROSECONDS,
+    **dict.fromkeys(("claimed_at", "write_id", "fallback", "listed", "pinned", "outcome"), INSIDE),
+    **dict.fromkeys(("starts_interaction", "ends_turn", "time_and_place"), INSIDE),
+}
 
 #: Each shape, the structs of the library that it is made of, and the fields that only one of the two has.
 MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Reasons]]] = {
-    entries.EntryShape: (
-        (Entry,),
-        {
-            "recorded_us": MICROSECONDS,
-            **dict.fromkeys(("moment", "write_id", "fallback", "listed", "pinned", "outcome"), INSIDE),
-            **dict.fromkeys(("starts_interaction", "ends_turn"), INSIDE),
-        },
-    ),
+    entries.EntryShape: ((Entry,), OF_ENTRIES),
+    entries.PastEntryShape: ((PastEntry,), OF_ENTRIES),
+    entries.EntryRecordShape: ((EntryRecord,), {**OF_ENTRIES, "session_version": ANSWERED}),
     entries.SummaryShape: (
         (Summary,),
         {
@@ -168,12 +168,6 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
             "expires_at": "in the state",
         },
     ),
-}
-
-#: Shapes that add fields to another one: the structs those come from, and fields that only one of the two has.
-ADDED_TO: Final[dict[type[BaseModel], tuple[type[BaseModel], tuple[type[msgspec.Struct], ...], Reasons]]] = {
-    entries.PastEntryShape: (entries.EntryShape, (PastEntry,), {"entry": FLAT}),
-    entries.EntryRecordShape: (entries.EntryShape, (EntryRecord,), {"entry": FLAT, "version": ANSWERED}),
 }
 
 #: Answers of a few words, with no thing of the library behind them.

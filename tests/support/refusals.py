@@ -447,13 +447,13 @@ LOOKING_BACK: dict[str, Refusal] = {
         "end",
     ),
     "an unknown field of the config": Refusal(
-        lambda ledger: ledger.update_config("s", {"maxEntrees": 5}), InvalidInput, "bad_config", "max_entrees"
+        lambda ledger: ledger.update_config("s", {"maxEntrees": 5}), InvalidInput, "bad_config", "maxEntrees"
     ),
     "True for a number in the config": Refusal(
         lambda ledger: ledger.update_config("s", {"maxEntries": True}),
         InvalidInput,
         "bad_config",
-        "compactions[0].max_entries",
+        "maxEntries",
     ),
     "a config that is a list": Refusal(
         lambda ledger: ledger.update_config("s", [1]),  # type: ignore[arg-type]

@@ -102,7 +102,7 @@ def message(entry: Entry, state: SessionState) -> JsonObject:
 def _created_at(entry: Entry) -> datetime:
     """Return the time of an entry as its client set it, unless clients would refuse it as too far in the future."""
     recorded = to_datetime(entry.recorded_us)
-    return entry.moment if entry.moment - recorded <= _FURTHEST_AHEAD else recorded
+    return entry.created_at if entry.created_at - recorded <= _FURTHEST_AHEAD else recorded
 
 
 def memory(memory: Memory) -> JsonObject:

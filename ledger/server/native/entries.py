@@ -116,7 +116,7 @@ async def show(
 ) -> EntryRecordShape:
     """Show an entry and everything recorded about it, also one that was removed, covered or cleared."""
     found = await session.ledger.get_entry(entry_id=check_entry_id(entry_id, field="entry_id"), **session.names)
-    tag(response, found.version)
+    tag(response, found.session_version)
     return EntryRecordShape.model_validate(found)
 
 

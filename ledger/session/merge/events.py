@@ -31,7 +31,7 @@ from projections.config import MemoryConfig
 from projections.entries import Entry
 
 #: The fields that an entry keeps when it comes back or moves (http W-47).
-_CARRIED: Final = ("kind", "data", "tool_name", "tool_call_id", "tool_status", "arguments", "created_at", "metadata")
+_CARRIED: Final = ("kind", "data", "tool_name", "tool_call_id", "tool_status", "arguments", "metadata")
 
 
 def message_events(
@@ -112,6 +112,7 @@ def _added(
         assert isinstance(origin, EntryAdded)
         persisted_at, extracted = origin.persisted_at, origin.extracted
     carried = {name: getattr(origin or active[stored.version], name) for name in _CARRIED}
+    carried["created_at"] = origin.created_at if origin else active[stored.version].claimed_at
     return replace(added, entry_id=stored.item_id, persisted_at=persisted_at, extracted=extracted, **carried)
 
 

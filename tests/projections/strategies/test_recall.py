@@ -21,7 +21,7 @@ def recall(**fields: object) -> dict:
 def hits_on(session: Driven, *places: int, erased: bool = False) -> Hints:
     """Return hits on entries by their place, best first, as a search would give them."""
     kinds = {"active", "covered", "erased"} if erased else {"active", "covered"}
-    entries = [past.entry for past in HISTORY.fold(session.events).entries if past.status in kinds]
+    entries = [past for past in HISTORY.fold(session.events).entries if past.status in kinds]
     ranked = [(session.added[place - 1], 1 / (1 + rank)) for rank, place in enumerate(places)]
     return hints_of(ranked, homes_of(entries))
 
@@ -77,9 +77,7 @@ def test_covered_entries_are_shown_erased_ones_only_if_asked_for__V_REC_6() -> N
     erasing = {"type": "neuralyzer", "interaction_threshold_qty": 3, "interaction_keep": 1}
     erased = Driven({**recall(), "compactions": [erasing]}).add("[u a] [u a] [u a]")
     assert [event.effect for event in erased.completed] == ["erase"]
-    entries = {
-        past.entry.version: past.entry for past in HISTORY.fold(erased.events).entries if past.status == "active"
-    }
+    entries = {past.version: past for past in HISTORY.fold(erased.events).entries if past.status == "active"}
     hints = hints_for(erased.state.config.window, entries, query=" ".join(entry.content for entry in entries.values()))
     assert 1 not in shown(erased, window_of(erased.state, hints))
     assert 1 in shown(erased, window_of(erased.state, hits_on(erased, 1, erased=True))), "the control: given, shown"
