@@ -191,6 +191,7 @@ class MemoryLedger:
     add_entries = operation(lambda: entries.add_entries)
     edit_entry = operation(lambda: entries.edit_entry)
     remove_entry = operation(lambda: entries.remove_entry)
+    restore_entry = operation(lambda: restore.restore_entry)
     get_entry = operation(lambda: log.get_entry)
     get_active_entries = operation(lambda: reading.get_active_entries)
 

@@ -169,6 +169,10 @@ class SyncMemoryLedger:
         """Replace the text of an active entry and return the session's version; the old text stays in history."""
     def remove_entry(self, session_id: str, entry_id: str, **guard: Unpack[Guard]) -> Version:
         """Remove an active entry from the window and return the session's version; the entry stays in history."""
+    def restore_entry(
+        self, session_id: str, entry_id: str, *, version: int | None = None, **guard: Unpack[Guard]
+    ) -> Version:
+        """Make an entry what it was, by a new event, and return the session's version; the history stays."""
     def get_entry(self, session_id: str, entry_id: str, *, user_id: str | None = None) -> EntryRecord:
         """Return an entry as it is now, what became of it, and everything recorded about it."""
     def get_active_entries(self, session_id: str, **when: Unpack[When]) -> list[Entry]:

@@ -1,4 +1,4 @@
-"""Restore a past state of a session."""
+"""Restore a past state of a session, or one entry: the text before an edit, or what was removed or cleared."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -7,15 +7,20 @@ from typing import Unpack
 import msgspec
 
 from ledger.application.handle import NamespaceHandle
-from ledger.application.session_start import session_opened, starts_life
-from ledger.history.items import prior_items
+from ledger.application.session_start import resuming_commands, session_opened, starts_life
+from ledger.codec import decode
+from ledger.errors import EntryCovered, EntryNotFound
+from ledger.history.items import entry_added_again, prior_items, read_item_events, status_of
+from ledger.names import check_entry_id
 from ledger.results import Guard, Version
-from ledger.session.commands import ChangeConfig, Command
+from ledger.session.commands import AddEntries, ChangeConfig, Command, EditEntry
 from ledger.session.merge.command import IfMatch, PutSession, TokenCount
 from ledger.session.merge.fields import body_of
 from ledger.session.state import SessionState
 from ledger.strict_json import check_integer
 from ledger.tokenizers import TOKENIZERS
+from projections.entries import Entry
+from projections.item_versions import ItemVersion, item_versions
 
 
 async def restore(handle: NamespaceHandle, session_id: str, version: int, **guard: Unpack[Guard]) -> Version:
@@ -51,6 +56,86 @@ async def restore(handle: NamespaceHandle, session_id: str, version: int, **guar
 
     written = await handle.change(stream, commands_for, "restore", {"version": version}, guard)
     return Version(written.version, replayed=written.replayed)
+
+
+async def restore_entry(
+    handle: NamespaceHandle, session_id: str, entry_id: str, *, version: int | None = None, **guard: Unpack[Guard]
+) -> Version:
+    """Make an entry what it was, by a new event, and return the session's version; the history stays.
+
+    An entry that was removed or cleared is added again, at the end and with its id. An edited one gets its text back,
+    in its place. *version* is that of the session at which the entry was as wanted; without it, a removed or cleared
+    entry gets its last text, and an active one the text before its newest edit.
+
+    Raises:
+        EntryNotFound: the session never had such an entry, or not at *version*; or the session has ended.
+        EntryCovered: a summary stands for the entry.
+        VersionConflict: the session is not at *expected_version*.
+    """
+    check_entry_id(entry_id, field="entry_id")
+    if version is not None:
+        check_integer(version, field="version", code="bad_version", least=1)
+    stream = handle.stream(session_id, guard.get("user_id"))
+
+    async def commands_for(state: SessionState) -> Sequence[Command]:
+        if starts_life(handle, state):
+            raise EntryNotFound(entry_id)
+        events = await read_item_events(handle.services.store, stream, [entry_id], until=state.version)
+        versions = [found for found in item_versions(map(decode, events)) if isinstance(found.item, Entry)]
+        if not versions:
+            raise EntryNotFound(entry_id, ever=False)
+        change = _change(state, versions, _wanted(state, versions, version), handle.services.clock.ulid())
+        return [*resuming_commands(handle, state), *change]
+
+    body = {"entry_id": entry_id, "version": version}
+    written = await handle.change(stream, commands_for, "restore_entry", body, guard)
+    return Version(written.version, replayed=written.replayed)
+
+
+def _wanted(state: SessionState, versions: Sequence[ItemVersion], version: int | None) -> ItemVersion:
+    """Return which of an entry's *versions* to restore."""
+    newest = versions[-1]
+    if version is not None:
+        until = [found for found in versions if found.event.version <= version]
+        if not until or until[-1].removed:
+            raise EntryNotFound(newest.item_id)
+        return until[-1]
+    edits = [found for found in versions[:-1] if found.item.version == newest.item.version]
+    return edits[-1] if edits and status_of(newest, state) == "active" else newest
+
+
+def _change(
+    state: SessionState, versions: Sequence[ItemVersion], wanted: ItemVersion, write_id: str
+) -> Sequence[Command]:
+    newest, entry = versions[-1], wanted.item
+    assert isinstance(entry, Entry)
+    status = status_of(newest, state)
+    if status == "covered":
+        raise EntryCovered(newest.item_id)
+    counted = TOKENIZERS[state.config.tokenizer].count(entry)
+    if status == "active":
+        return [
+            EditEntry(
+                write_id=write_id,
+                entry_id=newest.item_id,
+                content=entry.content,
+                role=entry.role,
+                tokens=counted.tokens,
+                tokenizer=counted.tokenizer,
+                fallback=counted.fallback,
+            )
+        ]
+    added = msgspec.structs.replace(
+        entry_added_again(wanted, state),
+        write_id=write_id,
+        content=entry.content,
+        role=entry.role,
+        tokens=counted.tokens,
+        tokenizer=counted.tokenizer,
+        fallback=counted.fallback,
+        listed=None,
+    )
+    return [AddEntries((added,))]
 
 
 class _Message(msgspec.Struct, frozen=True, kw_only=True):

@@ -139,7 +139,8 @@ db = _group("db", "The database: start, stop, status, upgrade, login, restore, p
 projections = _group("projections", "The tables that are computed from the log: list, status, rebuild.")
 jobs = _group("jobs", "Background work: list, retry.")
 token = _group("token", "API tokens of the service: add, list, revoke.")
-_groups: Final = {"db": db, "projections": projections, "jobs": jobs, "token": token}
+entry = _group("entry", "One entry: show, edit, remove, restore.")
+_groups: Final = {"entry": entry, "db": db, "projections": projections, "jobs": jobs, "token": token}
 
 
 @app.callback(invoke_without_command=True)

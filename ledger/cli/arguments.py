@@ -9,7 +9,8 @@ import typer
 
 from ledger.cli.app import Options
 from ledger.cli.source import read_bounded
-from ledger.errors import InvalidInput
+from ledger.errors import EntryNotFound, InvalidInput
+from ledger.events import EntryAdded
 from ledger.memory import MemoryLedger
 from ledger.results import When
 from ledger.session.drafts import check_time
@@ -40,6 +41,24 @@ async def opened(options: Options) -> AsyncIterator[MemoryLedger]:
             yield ledger
     finally:
         await store.close()
+
+
+async def entry_id_of(ledger: MemoryLedger, session: str, entry: str, user: str | None) -> str:
+    """Return the id of an *entry*, given by id, or by the version that `show` prints before it.
+
+    Raises:
+        EntryNotFound: it is a number, and neither the id nor the version of an entry.
+    """
+    if not (entry.isascii() and entry.isdigit()):
+        return entry
+    try:
+        return (await ledger.get_entry(session, entry, user_id=user)).entry_id
+    except EntryNotFound:
+        found = await ledger.get_events(session, after_version=max(int(entry[:18]) - 1, 0), limit=1, user_id=user)
+        payload = found[0].payload if found else None
+        if isinstance(payload, EntryAdded) and str(found[0].version) == entry:
+            return payload.entry_id
+        raise
 
 
 def when(at: str | None, user: str | None) -> When:

@@ -69,8 +69,6 @@ async def prior_items(store: Store, stream: Stream, state: SessionState, body: B
 
 
 def _message(version: ItemVersion, entry: Entry, before: StoredItem | None, state: SessionState) -> StoredItem:
-    added, flags = version.added.payload, state.working.flags
-    assert isinstance(added, EntryAdded)
     return StoredItem(
         entry.version,
         version.item_id,
@@ -78,13 +76,20 @@ def _message(version: ItemVersion, entry: Entry, before: StoredItem | None, stat
         (entry.role, entry.content),
         entry.listed,
         _earlier(version, before),
-        _status(version, state, active=state.window.entries.has(entry.version)),
-        replace(
-            added,
-            created_at=entry.created_at,
-            persisted_at=flags.persisted_at(entry.version) or added.persisted_at,
-            extracted=added.extracted or ranges.contains(flags.extracted, entry.version),
-        ),
+        status_of(version, state),
+        entry_added_again(version, state),
+    )
+
+
+def entry_added_again(version: ItemVersion, state: SessionState) -> EntryAdded:
+    """Return the event that added an entry with the time and the flags that it has in *state*, to add it again."""
+    added, flags, at = version.added.payload, state.working.flags, version.item.version
+    assert isinstance(added, EntryAdded)
+    return replace(
+        added,
+        created_at=version.item.created_at,
+        persisted_at=flags.persisted_at(at) or added.persisted_at,
+        extracted=added.extracted or ranges.contains(flags.extracted, at),
     )
 
 
@@ -98,7 +103,7 @@ def _memory(version: ItemVersion, memory: Memory, before: StoredItem | None, sta
         (memory.fields.text, memory.fields.memory_type),
         memory.listed,
         _earlier(version, before),
-        _status(version, state, active=any(other.version == memory.version for other in state.working.memories)),
+        status_of(version, state),
         replace(added, fields=memory.fields),
     )
 
@@ -110,9 +115,15 @@ def _earlier(version: ItemVersion, before: StoredItem | None) -> tuple[ItemValue
     return (*before.earlier, before.value)
 
 
-def _status(version: ItemVersion, state: SessionState, *, active: bool) -> ItemStatus:
+def status_of(version: ItemVersion, state: SessionState) -> ItemStatus:
+    """Return what became, up to *state*, of the item of *version*, its newest one."""
+    at = version.item.version
     if version.removed:
         return "removed"
+    if isinstance(version.item, Entry):
+        active = state.window.entries.has(at)
+    else:
+        active = any(memory.version == at for memory in state.working.memories)
     if active:
         return "active"
     return "cleared" if version.item.version <= state.cleared_version or not state.opened else "covered"

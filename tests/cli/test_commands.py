@@ -161,6 +161,29 @@ def test_context(trip: Cli) -> None:
     assert value["tokens"] == trip.json("stats", "trip")["total_tokens"]
 
 
+def test_one_entry_is_edited_removed_and_restored(cli: Cli) -> None:
+    cli("add", "s", "hello")
+    cli("add", "s", "--file", "-", input=json.dumps([{"role": "user", "content": "two", "entry_id": "2"}]))
+    assert cli("entry", "edit", "s", "3", "-", input="edited").lines == ["entry 2 is edited; s is at version 4"]
+    assert cli("entry", "restore", "s", "3").lines == ["entry 2 is restored; s is at version 5"]
+    assert cli.json("entry", "remove", "s", "2").keys() == documented("entry remove SESSION ENTRY")[0], (
+        "an id goes first"
+    )
+    value = cli.json("entry", "show", "s", "2")
+    check_keys("entry show SESSION ENTRY", value)
+    assert (value["content"], value["status"], value["version"]) == ("two", "removed", 3)
+    assert [change["content"] for change in value["history"]] == ["two", "edited", "two", "two"]
+    lines = cli("entry", "show", "s", "2").lines
+    assert lines[:2] == ["2, version 3: message, user, removed", "two"]
+    assert [line.split()[3] for line in lines[2:] if "entry." in line][-1] == "entry.removed"
+    cli("entry", "restore", "s", "2", "--version", "4")
+    assert cli.json("show", "s")["entries"][-1]["content"] == "edited"
+    for wrong in ("1", "99", "9" * 30, "nobody"):
+        refused = cli.try_("entry", "restore", "s", wrong)
+        assert refused.code == 2
+        assert f"entry '{wrong}' was never in this session" in refused.err
+
+
 def test_stats(trip: Cli) -> None:
     value = trip.json("stats", "trip")
     check_keys("stats SESSION", value)

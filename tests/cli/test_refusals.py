@@ -21,7 +21,7 @@ READING = ["show", "timeline", "context", "stats", "config"]
 
 def test_the_table_names_every_command() -> None:
     group: Any = typer.main.get_command(app)
-    groups = {"db", "jobs", "projections", "token"}
+    groups = {"db", "entry", "jobs", "projections", "token"}
     below = {f"{name} {command}" for name in groups for command in group.commands[name].commands}
     assert set(COMMANDS) == (group.commands.keys() - groups) | below
 
@@ -161,8 +161,8 @@ BAD_ARGUMENTS: dict[str, tuple[list[str], str]] = {
     "a format that is none": (["context", "s", "--format", "xml"], "--format"),
     "a compaction that is none": (["compress", "s", "--key", "nightly"], "no compaction with this key"),
     "too few entries": (["compress", "s"], "0 entries may be compressed"),
-    "a field that is none": (["config", "s", "--set", "maxEntrees=5"], "max_entrees"),
-    "a value that is none": (["config", "s", "--set", "maxEntries=many"], "max_entries"),
+    "a field that is none": (["config", "s", "--set", "maxEntrees=5"], "maxEntrees"),
+    "a value that is none": (["config", "s", "--set", "maxEntries=many"], "maxEntries"),
     "a pair that is none": (["config", "s", "--set", "maxEntries"], "KEY=VALUE"),
     "a pair without a key": (["config", "s", "--set", "=5"], "KEY=VALUE"),
     "a pair that is no text": (["config", "s", "--set", "prompt=\udcff"], "Unicode"),

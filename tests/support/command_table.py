@@ -29,6 +29,8 @@ COMMANDS = {
     "import": ["import", "transcript.json"],
     "import-ams": ["import-ams", "http://127.0.0.1:1"],
     "fork": ["fork", "s", "t"],
+    **{f"entry {name}": ["entry", name, "s", "e"] for name in ("show", "remove", "restore")},
+    "entry edit": ["entry", "edit", "s", "e", "text"],
     "worker": ["worker", "--once"],
     "jobs list": ["jobs", "list"],
     "jobs retry": ["jobs", "retry"],
