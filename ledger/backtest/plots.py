@@ -4,13 +4,13 @@ matplotlib is an extra (``memory-ledger[reports]``).
 """
 
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from io import BytesIO
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Final
 
 from ledger.backtest.measures import Measured
 from ledger.backtest.totals import Row, at_rank
-from ledger.errors import InvalidInput
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,12 +33,18 @@ def panel_name(number: int) -> str:
     return f"tokens-{number + 1}.png"
 
 
+def can_plot() -> bool:
+    """Tell whether matplotlib is installed."""
+    return find_spec("matplotlib") is not None
+
+
 def plots(rows: Sequence[Row], measured: Sequence[Measured]) -> dict[str, bytes]:
     """Return PNG files by name: ``evidence.png`` if there are questions, ``tokens.png``, and one for each config.
 
-    Raises:
-        InvalidInput: matplotlib is not installed.
+    Without matplotlib there are none.
     """
+    if not can_plot():
+        return {}
     figures = {}
     if any(row.curve for row in rows):
         figures["evidence.png"] = _evidence(rows)
@@ -121,12 +127,8 @@ def _style(number: int) -> dict[str, Any]:
 
 
 def _figure(size: tuple[float, float], across: str, up: str) -> "tuple[Figure, Axes]":
-    try:
-        from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise InvalidInput(
-            "no_matplotlib", "plots need matplotlib: pip install 'memory-ledger[reports]'", field="--out"
-        ) from None
+    from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
+
     figure = Figure(figsize=size, dpi=_DPI, layout="constrained")
     axes = figure.subplots()
     axes.set_xlabel(across)

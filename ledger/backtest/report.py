@@ -53,10 +53,9 @@ def report_value(report: BacktestReport) -> dict[str, Any]:
 
 
 def write(report: BacktestReport, plan: Plan, folder: Path) -> list[str]:
-    """Write the report into *folder* and return the names of its files.
+    """Write the report into *folder* and return the names of its files; without matplotlib it has no plots.
 
     Raises:
-        InvalidInput: matplotlib is not installed.
         OSError: the folder cannot be written.
     """
     pictures = plots(report.rows, report.measured)

@@ -7,7 +7,7 @@ Exit codes: 0 done; 1 the database or a model is not available; 2 refused; 3 and
 import inspect
 import os
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from functools import wraps
@@ -57,6 +57,16 @@ class Options:
             self._output = Output(json=self._given.get("json", False))
         return self._output
 
+    def refuse(self, names: Collection[str], *, why: str) -> None:
+        """Refuse the options with these *names*, if they were given.
+
+        Raises:
+            InvalidInput: ``bad_arguments``.
+        """
+        for name in names:
+            if name in self._given:
+                raise InvalidInput("bad_arguments", f"must not be given: {why}", field=f"--{name.replace('_', '-')}")
+
     @property
     def namespace(self) -> str | None:
         """The namespace that was given; None if it is the default."""
@@ -66,7 +76,11 @@ class Options:
     def settings(self) -> Settings:
         """The environment's settings, overridden by the options; the actor of events is ``cli`` by default."""
         given = {name: value for name, value in self._given.items() if name != "json"}
-        return load_settings(**given, actor=os.environ.get("MEMORY_LEDGER_ACTOR") or "cli")
+        settings = load_settings(**given, actor=os.environ.get("MEMORY_LEDGER_ACTOR") or "cli")
+        if "data_dir" in given:  # an option means more than a variable for another database
+            self.refuse({"database_url"} & given.keys(), why="--data-dir names another database")
+            return settings.model_copy(update={"database_url": None})
+        return settings
 
 
 _current: ContextVar[Options] = ContextVar("options")
@@ -160,8 +174,8 @@ def _root(
         raise _UsageError("Missing command", context)
 
 
-def command(group: typer.Typer, name: str | None = None) -> Callable[[F], F]:
-    """Register a function as a command of *group* that also takes the common options.
+def command(group: typer.Typer, name: str | None = None, *, unused: Collection[str] = ()) -> Callable[[F], F]:
+    """Register a function as a command of *group* that also takes the common options, but refuses the *unused* ones.
 
     Our errors become one line on standard error and an exit code.
     """
@@ -177,7 +191,12 @@ def command(group: typer.Typer, name: str | None = None) -> Callable[[F], F]:
             **kwargs: Any,
         ) -> None:
             options().note(json=json, database_url=database_url, data_dir=data_dir, namespace=namespace)
-            code = _execute(lambda: function(*args, **kwargs))
+
+            def work() -> None:
+                options().refuse(unused, why="this command does not use it")
+                function(*args, **kwargs)
+
+            code = _execute(work)
             if code:
                 raise typer.Exit(code)
 

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from ledger.backtest.columns import cells, columns
+from ledger.backtest.plots import can_plot
 from ledger.backtest.questions import Question, is_bfcl, read_questions
 from ledger.backtest.report import MEASURED_FILE, BacktestReport, report_of, report_value, write
 from ledger.backtest.running import BacktestSession, Plan
@@ -71,6 +72,8 @@ def backtest(
     )
     if out is not None:
         _create(out)
+        if not can_plot():
+            opts.output.note("without matplotlib the report has no plots; pip install 'memory-ledger[reports]'")
     found = run(lambda: _sessions(opts, sessions, user))
     if not found:
         where = "here" if sessions == "*" else "with such an id"

@@ -96,7 +96,7 @@ def restore(file: Annotated[str, typer.Argument(metavar="FILE", help="An export 
     opts = options()
     url = ready_url(opts.settings)
     with spooled(file) as spool, opts.output.progress("Restoring", "events") as progress:
-        done = restore_namespace(url, lambda: lines(spool), progress=progress)
+        done = restore_namespace(url, lambda: lines(spool), namespace=opts.namespace, progress=progress)
     copied = f"{counted(done.events, 'event')} of {counted(done.sessions, 'session')}"
     text = f"{copied} restored into namespace {done.namespace}"
     opts.output.result(done, lambda: opts.output.say(text))

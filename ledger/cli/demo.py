@@ -41,7 +41,7 @@ _OTHERS: Final[dict[str, dict[str, Any]]] = {
 _NEXT: Final = "memory-ledger add SESSION TEXT, memory-ledger import FILE, memory-ledger --help"
 
 
-@command(app)
+@command(app, unused=("database_url", "data_dir", "namespace"))
 def demo() -> None:
     """Show the main job on an example transcript, in a temporary embedded PostgreSQL."""
     opts = options()

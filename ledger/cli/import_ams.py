@@ -1,6 +1,5 @@
 """The command ``import-ams``."""
 
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,7 +7,7 @@ import typer
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import UserOption
 from ledger.cli.output import one_line
-from ledger.errors import ImportRefused, Unavailable
+from ledger.errors import ImportRefused
 
 if TYPE_CHECKING:
     from ledger.server.ams_import import AmsImportResult
@@ -33,8 +32,6 @@ def import_ams(
     --namespace and --user limit the import; names do not change. It can be run again: what exists already is
     skipped.
     """
-    if find_spec("fastapi") is None or find_spec("httpcore") is None:
-        raise Unavailable("this needs more packages: pip install 'memory-ledger[server]'")
     from ledger.server.ams_import import AmsImport, AmsSource  # noqa: PLC0415 - loads the web framework
     from ledger.server.settings import load_service_settings  # noqa: PLC0415
 

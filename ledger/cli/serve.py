@@ -1,12 +1,10 @@
 """The command ``serve``."""
 
-from importlib.util import find_spec
 from typing import Annotated
 
 import typer
 
 from ledger.cli.app import app, command, options, run
-from ledger.errors import Unavailable
 
 
 @command(app)
@@ -16,9 +14,10 @@ def serve(
     workers: Annotated[int, typer.Option(min=1, max=64, help="The number of processes that answer requests.")] = 1,
     no_worker: Annotated[bool, typer.Option("--no-worker", help="Leave background work to other processes.")] = False,
 ) -> None:
-    """Serve the working-memory API and the native API over HTTP, until interrupted."""
-    if find_spec("fastapi") is None or find_spec("uvicorn") is None:
-        raise Unavailable("the service needs more packages: pip install 'memory-ledger[server]'")
+    """Serve the working-memory API and the native API over HTTP, until interrupted.
+
+    Requests that name no namespace use that of --namespace.
+    """
     from ledger.server.running import serve as run_service  # noqa: PLC0415 - loads the web framework
     from ledger.server.settings import check_address, load_service_settings  # noqa: PLC0415
 

@@ -1,7 +1,6 @@
 """The commands ``token add``, ``list`` and ``revoke``. Source: trust S-2."""
 
 from datetime import timedelta
-from importlib.util import find_spec
 from typing import Annotated
 
 import typer
@@ -10,7 +9,7 @@ from msgspec import structs
 from ledger.cli.app import command, options, token
 from ledger.cli.output import moment, safe
 from ledger.clock import SystemClock
-from ledger.errors import InvalidInput, NotFound, Unavailable
+from ledger.errors import InvalidInput, NotFound
 from ledger.names import check_name
 from ledger.stores.factory import ready_url
 
@@ -31,8 +30,6 @@ def add(
     days: Annotated[int | None, typer.Option(min=1, max=_LONGEST_DAYS, help="Days until it expires.")] = None,
 ) -> None:
     """Create a token and show it once; needs the login that migrates."""
-    if find_spec("fastapi") is None:
-        raise Unavailable("the service needs more packages: pip install 'memory-ledger[server]'")
     from ledger.ports.tokens import FoundToken  # noqa: PLC0415
     from ledger.server.callers import SCOPES  # noqa: PLC0415 - loads the web framework
     from ledger.server.tokens import hash_of, new_token  # noqa: PLC0415

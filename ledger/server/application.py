@@ -37,6 +37,7 @@ def create_app(service: Service, settings: ServiceSettings) -> FastAPI:
     )
     app.state.service = service
     app.state.authenticator = authenticator_of(service, settings)
+    app.state.namespace = service.namespace
     app.state.quotas = service.quotas
     app.state.metrics = Metrics() if settings.metrics else None
     app.router.routes += together(health.router, compat.router, redirects.router, native.router).routes

@@ -3,7 +3,7 @@
 Authentication is a dependency of each router, not a middleware that compares paths (trust S-4).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Final, Literal, Protocol, TypeAlias, get_args
 
 from fastapi import Depends, Request
@@ -19,19 +19,23 @@ SCOPES: Final[frozenset[Scope]] = frozenset(get_args(Scope))
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The owner of a credential; *namespaces* None means all, quotas are counted by *key*."""
+    """The owner of a credential; *namespaces* None means all, quotas are counted by *key*.
+
+    *default* is the namespace of requests that name none.
+    """
 
     actor: str
     scopes: frozenset[Scope]
     namespaces: frozenset[str] | None
     key: str
+    default: str = DEFAULT_NAMESPACE
 
     @property
     def home(self) -> str | None:
         """The namespace of a request without one: the only permitted one, else the default if permitted, else None."""
         if self.namespaces is not None and len(self.namespaces) == 1:
             return min(self.namespaces)
-        return DEFAULT_NAMESPACE if self.namespaces is None or DEFAULT_NAMESPACE in self.namespaces else None
+        return self.default if self.namespaces is None or self.default in self.namespaces else None
 
     def namespace(self, named: str | None) -> str:
         """Return the namespace of a request: *named*, or `home` if that is None (http W-75).
@@ -104,11 +108,13 @@ async def caller(request: Request) -> Caller:
     if not isinstance(known, Caller):
         quotas: Quotas = request.app.state.quotas
         try:
-            known = state["caller"] = await request.app.state.authenticator.caller(request)
+            known = await request.app.state.authenticator.caller(request)
         except NotAuthenticated:
             quotas.admit(f"nobody:{_address(request)}")  # slows down guessing, too
             raise
         assert isinstance(known, Caller)
+        default = request.app.state.namespace
+        known = state["caller"] = known if known.default == default else replace(known, default=default)
         quotas.admit(known.key)
     return known
 

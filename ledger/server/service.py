@@ -9,6 +9,7 @@ from typing import Any, Final
 from fastapi import Request
 
 from ledger.application.services import Services, open_services
+from ledger.names import DEFAULT_NAMESPACE, check_name
 from ledger.ports import Clock, EventStore, Store, with_events
 from ledger.server import tracing
 from ledger.server.notifier import Notifier, NotifyingEventStore
@@ -29,6 +30,8 @@ class Service:
     settings: ServiceSettings
     notifier: Notifier
     quotas: Quotas
+    namespace: str = DEFAULT_NAMESPACE
+    """The namespace of requests that name none."""
     spans: Any = None
     """The tracer provider, if the service is traced."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -59,6 +62,7 @@ class Service:
         Raises:
             DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: the database cannot be used.
         """
+        namespace = check_name(settings.namespace, field="namespace")
         spans = tracing.provider() if service_settings.tracing else None
         own = store or await open_store(settings, served=True)
         notifier, quotas = Notifier(own.events), Quotas(service_settings)
@@ -72,7 +76,7 @@ class Service:
                 open_namespaces=service_settings.open_namespaces,
                 index_patience_s=INDEX_PATIENCE_S,
             ) as services:
-                yield cls(services, service_settings, notifier, quotas, spans)
+                yield cls(services, service_settings, notifier, quotas, namespace, spans)
         finally:
             if store is None:
                 await own.close()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from ledger.errors import ImportRefused
+from ledger.errors import ImportRefused, InvalidInput
 from ledger.events import StoredEvent
 from ledger.ids import Stream
 from ledger.names import NO_SESSIONS
@@ -23,11 +23,16 @@ class Restored(msgspec.Struct, frozen=True):
 
 
 def restore(
-    url: str, lines: Callable[[], Iterable[bytes]], *, progress: Callable[[int, int], None] = lambda done, total: None
+    url: str,
+    lines: Callable[[], Iterable[bytes]],
+    *,
+    namespace: str | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Restored:
     """Restore the namespace in the file *lines*, which is read once to check it and once to store it.
 
     Raises:
+        InvalidInput: ``other_namespace``: the file's is not *namespace*, if that is given.
         ImportRefused: the file was changed, or does not hold a whole namespace.
         NamespaceExists: a namespace of that name exists.
         NotAllowed: the login at *url* may not act as the owner.
@@ -35,6 +40,9 @@ def restore(
     contents = check(lines())
     header, trailer = contents.header, contents.trailer
     streams = {head.stream_id: Stream.of(header.namespace, head.session_id, head.user_id) for head in trailer.heads}
+    if namespace is not None and namespace != header.namespace:
+        message = f"must be {header.namespace}, the namespace of the file: a restored one keeps its name"
+        raise InvalidInput("other_namespace", message, field="namespace")
     if header.session is not None:
         raise ImportRefused("not_whole", "the file holds a session, not a whole namespace; import it instead")
     done = 0

@@ -84,6 +84,8 @@ def test_a_users_own_server_is_upgraded_and_restored_by_its_owner(cli: Cli, serv
         assert upgraded.json.keys() == documented("db upgrade")[0] == {"before", "after"}
         assert upgraded.json["before"] is None
         assert there.try_("doctor").code == 0
+        other = cli.try_("db", "restore", "all.jsonl", "--namespace", "other", where=owner)
+        assert (other.code, other.err.partition(": ")[2].startswith("namespace: must be cli-")) == (2, True)
         restored = cli.try_("db", "restore", "all.jsonl", "--json", where=owner)
         assert restored.json == {"namespace": cli.namespace, "sessions": 1, "events": 2}
         assert there("export", "--all").out == Path("all.jsonl").read_text(), "every byte as it was"

@@ -45,6 +45,27 @@ def test_an_unknown_option_is_refused(cli: Cli, name: str) -> None:
     assert f"memory-ledger {name} --help" in texts
 
 
+UNUSED = {"namespace": ["demo"], "database-url": ["demo"], "data-dir": ["demo"]}
+
+
+@pytest.mark.parametrize(("option", "name"), [(option, name) for option, names in UNUSED.items() for name in names])
+def test_an_option_that_a_command_has_no_use_for_is_refused(cli: Cli, option: str, name: str) -> None:
+    for whole in ([f"--{option}", "x", *COMMANDS[name]], [*COMMANDS[name], f"--{option}", "x"]):
+        texts = check_one_line(cli.try_(*whole, where=()))
+        assert f"--{option}: must not be given: this command does not use it" in texts
+
+
+def test_a_folder_given_as_option_wins_over_the_database_of_the_environment(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORY_LEDGER_DATABASE_URL", cli.url)
+    folder = str(tmp_path / "data")
+    status = cli.try_("db", "status", "--data-dir", folder, "--json", where=())
+    assert (status.code, status.json["data_dir"]) == (0, folder)
+    texts = check_one_line(cli.try_("sessions", "--data-dir", folder, "--database-url", cli.url, where=()))
+    assert "--database-url: must not be given: --data-dir names another database" in texts
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_an_argument_too_many_is_refused(cli: Cli, name: str) -> None:
     check_one_line(cli.try_(*COMMANDS[name], *["extra"] * (1 if name != "import" else 0), "--limit"))

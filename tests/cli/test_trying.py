@@ -1,13 +1,16 @@
 """The commands what-if, diff, adopt and backtest, and what they refuse."""
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
+from ledger.cli import backtest
 from ledger.cli.app import app
+from ledger.cli.output import Output
 from tests.support.databases import Server
 from tests.support.pages import ROOT
 
@@ -160,3 +163,21 @@ def test_configs_are_tried_on_sessions_with_questions(cli: Callable[..., Result]
     again = json.loads(cli(*base).stdout)
     assert again["configs"] == answers["configs"]
     assert "evidence" in cli("backtest", *configs, "--questions", questions, "--sessions", "gard*", "--jobs", 1).stdout
+
+
+def test_without_matplotlib_a_backtest_says_so_first_and_shows_its_table(
+    cli: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli("import", ROOT / "tests" / "importers" / "samples" / "bfcl_memory.jsonl")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr("ledger.backtest.plots.find_spec", lambda name: None)
+    measured: list[str] = []
+    run = backtest.run_all
+    monkeypatch.setattr(
+        "ledger.cli.backtest.run_all", lambda *given, **kw: (measured.append("began"), run(*given, **kw))[1]
+    )
+    monkeypatch.setattr(Output, "note", lambda output, text: measured.append(text))
+    shown = cli("backtest", "--config", CONFIGS / "full.json", "--jobs", 1, "--out", tmp_path / "out").stdout
+    assert measured == ["without matplotlib the report has no plots; pip install 'memory-ledger[reports]'", "began"]
+    assert "full" in shown
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"report.json", "report.html", "measured.jsonl"}

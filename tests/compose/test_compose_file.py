@@ -139,7 +139,7 @@ def pins(name: str) -> dict[str, str]:
 def required() -> Iterator[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    for line in (*project["dependencies"], *extras["server"], *extras["openai"], *extras["tracing"]):
+    for line in (*project["dependencies"], *extras["openai"], *extras["tracing"]):
         yield Requirement(line).name
 
 

@@ -14,6 +14,7 @@ from ledger.application.services import Services
 from ledger.errors import InvalidInput, Unavailable
 from ledger.ids import namespace_id
 from ledger.server.settings import check_address, load_service_settings
+from ledger.settings import load_settings
 from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import Running, running
 from tests.support import http_client
@@ -73,6 +74,19 @@ def test_other_machines_are_not_served_without_authentication(host: str, mode: s
     else:
         with pytest.raises(InvalidInput, match="loopback"):
             check_address(settings)
+
+
+def test_requests_that_name_no_namespace_use_that_of_the_service() -> None:
+    body = {"messages": [{"role": "user", "content": "hello"}]}
+    with running(InMemoryStore(), settings=load_settings(namespace="team")) as own:
+        for path in ("/v1/sessions/s/state", "/v1/working-memory/s?namespace=team"):
+            assert http_client.get(f"{own.url}{path}").status_code == 404
+        assert http_client.put(f"{own.url}/v1/working-memory/s", json=body).status_code in {200, 201}
+        for path in ("/v1/sessions/s/state", "/v1/working-memory/s?namespace=team", "/v1/working-memory/s"):
+            assert http_client.get(f"{own.url}{path}").status_code == 200, path
+        assert http_client.get(f"{own.url}/v1/sessions/s/state?namespace=default").status_code == 404
+    with pytest.raises(RuntimeError), running(InMemoryStore(), settings=load_settings(namespace="a/b")):
+        pass
 
 
 def test_requests_over_the_limit_get_503() -> None:

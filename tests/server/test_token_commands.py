@@ -106,12 +106,3 @@ def test_the_database_keeps_no_token(cli: Cli, server: Server, shared_database: 
         rows = mighty.execute("SELECT t::text FROM ledger.api_tokens t").fetchall()
     assert rows
     assert token.split("_")[2] not in str(rows)
-
-
-@pytest.mark.parametrize("arguments", [["serve"], ["token", "add", "ann"]])
-def test_a_command_names_the_packages_it_needs(cli: Cli, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("ledger.cli.serve", "ledger.cli.tokens"):
-        monkeypatch.setattr(f"{module}.find_spec", lambda name: None)
-    ran = cli.try_(*arguments)
-    assert ran.code == 1
-    assert "memory-ledger[server]" in ran.err
