@@ -35,6 +35,8 @@ def main() -> None:
     """Run the command line; an interruption works even while it is loading."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # its encoding may lack characters
+    if "_MEMORY_LEDGER_COMPLETE" in os.environ:  # a shell asks what could come next
+        _run()
     match sys.argv[1:]:
         case [] | ["-h" | "--help"] as arguments:
             _answer(help_text(), 0 if arguments else REFUSED)

@@ -33,10 +33,15 @@ UNAVAILABLE: Final = 1
 #: What Typer raises for wrong arguments; only a subclass of it is public.
 _UsageError: Final = cast(type[Exception], typer.BadParameter.__mro__[1])
 
-_JSON = Annotated[bool, typer.Option("--json", help=OPTIONS["--json"])]
-_URL = Annotated[str | None, typer.Option("--database-url", metavar="URL", help=OPTIONS["--database-url URL"])]
-_DIR = Annotated[str | None, typer.Option("--data-dir", metavar="DIR", help=OPTIONS["--data-dir DIR"])]
-_NAMESPACE = Annotated[str | None, typer.Option("--namespace", metavar="NAME", help=OPTIONS["--namespace NAME"])]
+_PANEL: Final[Any] = {"rich_help_panel": "Options of every command"}
+_JSON = Annotated[bool, typer.Option("--json", help=OPTIONS["--json"], **_PANEL)]
+_URL = Annotated[
+    str | None, typer.Option("--database-url", metavar="URL", help=OPTIONS["--database-url URL"], **_PANEL)
+]
+_DIR = Annotated[str | None, typer.Option("--data-dir", metavar="DIR", help=OPTIONS["--data-dir DIR"], **_PANEL)]
+_NAMESPACE = Annotated[
+    str | None, typer.Option("--namespace", metavar="NAME", help=OPTIONS["--namespace NAME"], **_PANEL)
+]
 
 
 class Options:
@@ -139,7 +144,6 @@ def _as_ours(fault: Any) -> InvalidInput:
 
 app = typer.Typer(
     cls=_Commands,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

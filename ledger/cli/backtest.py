@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from rich.table import Table
 
 from ledger.backtest.columns import cells, columns
 from ledger.backtest.plots import can_plot
@@ -175,10 +176,10 @@ def _parts(report: BacktestReport, room: int) -> list[list[str]]:
 
 
 def _table(opts: Options, report: BacktestReport, names: list[str]) -> None:
-    table = opts.output.table(names[0], *(f">{name.replace(' ', chr(10))}" for name in names[1:]))
-    for column in table.columns[1:]:
-        column.no_wrap = True
-    table.columns[0].max_width = _NAME
+    table = Table(header_style="bold", box=None, pad_edge=False)
+    table.add_column(names[0], overflow="fold", max_width=_NAME)
+    for name in names[1:]:
+        table.add_column(name.replace(" ", "\n"), justify="right", no_wrap=True)
     for row in report.rows:
         found = cells(row)
         table.add_row(*(safe(found[name]) for name in names))

@@ -23,7 +23,7 @@ COMMANDS = {
         "fork": ("session_commands", "Start a new session from another one, as it is now or was earlier."),
     },
     "Read": {
-        "sessions": ("session_reads", "List the sessions with their versions, entries, summaries and tokens."),
+        "sessions": ("sessions", "List the sessions with their versions, entries, summaries and tokens."),
         "show": ("session_reads", "Show the transcript: what is in the window, and which summary covers the rest."),
         "context": ("session_reads", "Print what the model is shown."),
         "entry show": ("entries", "Show an entry, what became of it, and every change of it."),
@@ -108,6 +108,8 @@ OPTIONS = {
     "--database-url URL": "A PostgreSQL server of your own.",
     "--data-dir DIR": "The folder of the embedded server's files.",
     "--namespace NAME": "Isolates and orders sessions.",
+    "--install-completion": "Let the shell complete commands and options.",
+    "--show-completion": "Print the shell's script for that.",
     "--version": "Print the version and exit.",
     "-h, --help": "Show this message and exit.",
 }
@@ -117,7 +119,7 @@ Usage: memory-ledger [OPTIONS] COMMAND [ARGS]...
 The memory of AI agents as a log of events: nothing is ever overwritten.
 `memory-ledger COMMAND --help` lists the arguments and options of a command.
 """
-_COLUMN = 22
+_COLUMN = 24
 _WIDTH = 80
 
 

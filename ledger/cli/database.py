@@ -3,10 +3,12 @@
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from ledger.cli.app import Options, command, db, options, run
 from ledger.cli.output import counted, safe
 from ledger.cli.source import lines, spooled
+from ledger.cli.tables import records
 from ledger.errors import InvalidInput
 from ledger.ids import namespace_id
 from ledger.names import check_name
@@ -49,10 +51,8 @@ def status() -> None:
     found = _server(opts).status()
 
     def show() -> None:
-        table = opts.output.table("", "")
-        for name in found.__struct_fields__:
-            table.add_row(name.replace("_", " "), safe(str(getattr(found, name))))
-        opts.output.console.print(table)
+        values = [(name, Text(safe(str(getattr(found, name))))) for name in found.__struct_fields__]
+        opts.output.lines(records([[(name.replace("_", " "), value) for name, value in values]]))
 
     opts.output.result(found, show)
 
@@ -120,4 +120,4 @@ def prune(
             await store.close()
 
     count = run(work)
-    opts.output.result({"pruned": count}, lambda: opts.output.say(f"{count:,} idempotency keys deleted"))
+    opts.output.result({"pruned": count}, lambda: opts.output.say(f"{counted(count, 'idempotency key')} deleted"))

@@ -6,7 +6,7 @@ import typer
 
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import UserOption
-from ledger.cli.output import one_line
+from ledger.cli.output import counted, one_line
 from ledger.errors import ImportRefused
 
 if TYPE_CHECKING:
@@ -50,12 +50,12 @@ def import_ams(
     def show() -> None:
         verb = "would be imported" if dry_run else "imported"
         opts.output.say(
-            f"{done.sessions:,} sessions with {done.messages:,} messages and {done.memories:,} memories, and "
-            f"{done.records:,} records {verb}"
+            f"{counted(done.sessions, 'session')} with {counted(done.messages, 'message')} and "
+            f"{counted(done.memories, 'memory')}, and {counted(done.records, 'record')} {verb}"
         )
         opts.output.say(
-            f"skipped: {done.unchanged:,} sessions and {done.known_records:,} records that exist already, "
-            f"{done.continued:,} sessions that were continued here",
+            f"skipped: {counted(done.unchanged, 'session')} and {counted(done.known_records, 'record')} that exist "
+            f"already, {counted(done.continued, 'session')} continued here",
             "dim",
         )
         for item in done.refused[:_SHOWN]:
@@ -63,4 +63,4 @@ def import_ams(
 
     opts.output.result(done, show)
     if done.refused:
-        raise ImportRefused("partly_refused", f"{len(done.refused):,} sessions or records were not imported")
+        raise ImportRefused("partly_refused", f"not imported: {counted(len(done.refused), 'session or record')}")

@@ -112,7 +112,9 @@ def export(
     count, size = run(work)
     if target != "-":
         value = {"file": target, "lines": count, "bytes": size}
-        opts.output.result(value, lambda: opts.output.say(f"{count:,} lines, {size:,} bytes in {target}"))
+        opts.output.result(
+            value, lambda: opts.output.say(f"{counted(count, 'line')}, {counted(size, 'byte')} in {target}")
+        )
 
 
 async def _single(data: bytes) -> AsyncIterator[bytes]:

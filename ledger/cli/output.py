@@ -1,7 +1,7 @@
 """Print tables for people and JSON for programs, both without control characters."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Final
@@ -9,9 +9,9 @@ from typing import Any, Final
 import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 from rich.text import Text
 
+from ledger.cli.tables import table
 from ledger.errors import InvalidInput, LedgerError
 from ledger.names import is_visible
 
@@ -94,12 +94,19 @@ class Output:
         if not self.json:
             self.say(text, style)
 
-    def table(self, *columns: str, title: str = "") -> Table:
-        """Return an empty table; a leading ``>`` aligns a column to the right."""
-        table = Table(title=title or None, title_justify="left", header_style="bold", box=None, pad_edge=False)
-        for column in columns:
-            table.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left", overflow="fold")
-        return table
+    @property
+    def width(self) -> int | None:
+        """The width of the terminal; None if the output goes elsewhere."""
+        return self.console.width if self.console.is_terminal else None
+
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str | Text]]) -> None:
+        """Print a table as `tables.table` lays it out."""
+        self.lines(table(columns, rows, self.width))
+
+    def lines(self, lines: Iterable[Text]) -> None:
+        """Print *lines*, which the terminal may wrap."""
+        for line in lines:
+            self.console.print(line, soft_wrap=True)
 
     def error(self, fault: LedgerError) -> None:
         """Print one line on standard error."""
@@ -133,7 +140,7 @@ class Output:
 
 def counted(number: int, what: str) -> str:
     """Return *number* with the name of *what* is counted, such as ``1 entry`` or ``2,000 entries``."""
-    plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    plural = f"{what[:-1]}ies" if what.endswith(("ry", "ty")) else f"{what}s"
     return f"{number:,} {what if number == 1 else plural}"
 
 

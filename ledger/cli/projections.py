@@ -6,7 +6,7 @@ import typer
 
 from ledger.cli.app import command, options, projections, run
 from ledger.cli.arguments import opened
-from ledger.cli.output import moment
+from ledger.cli.output import counted, moment
 from ledger.stored_projections.registry import BuildStatus, RebuiltProjection, StoredProjectionInfo
 
 
@@ -22,10 +22,8 @@ def list_() -> None:
     found = run(work)
 
     def show() -> None:
-        table = opts.output.table("projection", ">version", "contains")
-        for projection in found:
-            table.add_row(projection.name, str(projection.version), projection.keeps)
-        opts.output.console.print(table)
+        rows = [(projection.name, str(projection.version), projection.keeps) for projection in found]
+        opts.output.table(("projection", ">version", "~contains"), rows)
 
     opts.output.result({"projections": found}, show)
 
@@ -45,11 +43,11 @@ def status() -> None:
         if not found:
             opts.output.say("There are no builds yet; the first read starts one.")
             return
-        table = opts.output.table(
-            "projection", ">version", ">build", "status", ">position", ">behind", "read", "code", "updated (UTC)"
-        )
-        for build in found:
-            table.add_row(
+        columns = (
+            "projection", "?>version", "?>build", "status", ">position", ">behind", "read", "code", "updated (UTC)"
+        )  # fmt: skip
+        rows = [
+            (
                 build.name,
                 str(build.version),
                 str(build.build),
@@ -60,7 +58,9 @@ def status() -> None:
                 "same" if build.same_code else "other",
                 moment(build.updated_at),
             )
-        opts.output.console.print(table)
+            for build in found
+        ]
+        opts.output.table(columns, rows)
         if any(build.current and not build.same_code for build in found):
             opts.output.say("Other code built some rows: run memory-ledger projections rebuild", "yellow")
 
@@ -89,7 +89,7 @@ def rebuild(
             resumed = f", continued from {rebuilt.resumed_at:,}" if rebuilt.resumed_at else ""
             opts.output.say(
                 f"{rebuilt.name} version {rebuilt.version}, build {rebuilt.build}: "
-                f"{rebuilt.position:,} events folded{resumed}; readers use it now"
+                f"{counted(rebuilt.position, 'event')} folded{resumed}; readers use it now"
             )
 
     opts.output.result({"projections": found}, show)

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import UserOption, opened
-from ledger.cli.output import STYLES, one_line
+from ledger.cli.output import STYLES, one_line, safe
 from ledger.errors import InvalidInput
 from ledger.json_models.searching import HitsShape
 from ledger.search.finder import SearchResult
@@ -53,20 +53,14 @@ def search(
         if not found:
             opts.output.say("Nothing was found.")
             return
-        table = opts.output.table("session", "user", ">version", ">score", "who", "text")
+        rows = []
         width = max(40, opts.output.console.width - 60)
         for result in found:
             who = label(result.entry) if result.entry else result.kind.capitalize()
             style = STYLES.get(result.entry.role, "") if result.entry else "bold"
-            table.add_row(
-                Text(one_line(result.session_id, 30)),
-                Text(one_line(result.user_id or "", 20)),
-                f"{result.version:,}",
-                f"{result.score:.3f}",
-                Text(one_line(who, 20), style=style),
-                marked(result.text, query, width),
-            )
-        opts.output.console.print(table)
+            names = (safe(result.session_id), safe(result.user_id or ""), str(result.version), f"{result.score:.3f}")
+            rows.append((*names, Text(one_line(who, 20), style=style), marked(result.text, query, width)))
+        opts.output.table(("session", "user", ">version", ">score", "who", "~text"), rows)
 
     opts.output.result(HitsShape.of(found), show_table)
 

@@ -14,16 +14,13 @@ from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import AtOption, SessionArgument, UserOption, opened, timestamp, when
 from ledger.cli.output import STYLES, Output, counted, moment, one_line, safe
 from ledger.clock import SystemClock
-from ledger.errors import NotFound, SessionNotFound, Unreadable
+from ledger.errors import SessionNotFound
 from ledger.events import RecordedEvent
 from ledger.history.log import LoggedEvent
-from ledger.ids import Stream
 from ledger.json_models.events import EventShape
-from ledger.json_models.sessions import SessionShape, ShownStateShape, StateShape, StatsShape
+from ledger.json_models.sessions import ShownStateShape, StateShape, StatsShape
 from ledger.memory import MemoryLedger
-from ledger.ports.session_index import IndexedSession
 from ledger.session.state import SessionState
-from ledger.stored_projections.session_rows import row_of
 from projections.history import PastEntry
 from projections.prompts import label
 from projections.summaries import Summary
@@ -33,60 +30,6 @@ FOLLOW_S = 0.5
 
 #: Reads the events of a session after a version: as they are stored for JSON, decoded for people.
 _Reading: TypeAlias = Callable[[MemoryLedger, str, int, str | None], Awaitable[Sequence[LoggedEvent | RecordedEvent]]]
-
-
-@command(app)
-def sessions(
-    user: UserOption = None,
-    at: Annotated[str | None, typer.Option("--at", metavar="TIMESTAMP", help="The sessions at that time.")] = None,
-    limit: Annotated[int, typer.Option(help="The largest number of sessions, newest first.")] = 1_000,
-) -> None:
-    """List the sessions with their versions, entries, summaries and tokens."""
-    opts = options()
-
-    async def work() -> list[IndexedSession]:
-        async with opened(opts) as ledger:
-            with opts.output.progress("Reading the log", "events") as progress:
-                listed = await ledger.list_sessions(user_id=user, limit=limit, progress=progress)
-            return listed if at is None else await _as_of(ledger, listed, at)
-
-    rows = run(work)
-    namespace, now = opts.settings.namespace, SystemClock().now() if at is None else timestamp(at)
-    value = {"sessions": [SessionShape.of(row, namespace=namespace, now=now) for row in rows]}
-
-    def show_table() -> None:
-        if not rows:
-            opts.output.say("No sessions yet. Record one: memory-ledger add SESSION TEXT, or memory-ledger import FILE")
-            return
-        table = opts.output.table(
-            "session", "user", "status", ">version", ">entries", ">active", ">summaries", ">tokens", "updated (UTC)"
-        )
-        for row in rows:
-            table.add_row(
-                safe(row.session_id),
-                safe(row.user_id),
-                row.status,
-                *(f"{n:,}" for n in (row.version, row.entries, row.active, row.summaries, row.total_tokens)),
-                moment(row.updated_at),
-            )
-        opts.output.console.print(table)
-
-    opts.output.result(value, show_table)
-
-
-async def _as_of(ledger: MemoryLedger, listed: list[IndexedSession], at: str) -> list[IndexedSession]:
-    then = timestamp(at)
-    rows = []
-    for row in listed:
-        try:
-            state = await ledger.get_state(row.session_id, at=then, user_id=row.user_id)
-        except NotFound:
-            continue  # it did not exist yet
-        except Unreadable:
-            rows.append(row)
-        else:
-            rows.append(row_of(Stream.of("", row.session_id, row.user_id), state))
-    return rows
 
 
 @command(app)
@@ -246,18 +189,18 @@ def stats(session: SessionArgument, user: UserOption = None, at: AtOption = None
     found = run(work)
 
     def show_table() -> None:
-        table = opts.output.table("", ">")
-        for name in found.__struct_fields__:
-            value = getattr(found, name)
-            table.add_row(name.replace("_", " "), _cell(value))
-        opts.output.console.print(table)
+        rows = [(name.replace("_", " "), cell_of(getattr(found, name))) for name in found.__struct_fields__]
+        opts.output.table(("", ">"), rows)
 
     opts.output.result(StatsShape.model_validate(found), show_table)
 
 
-def _cell(value: object) -> str:
+def cell_of(value: object) -> str:
+    """Return a statistic for people."""
     match value:
-        case bool() | None:
+        case None:
+            return "none"
+        case bool():
             return "yes" if value else "no"
         case int():
             return f"{value:,}"

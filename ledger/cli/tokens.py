@@ -69,12 +69,13 @@ def list_tokens() -> None:
         found = admin.all()
 
     def show() -> None:
-        table = opts.output.table("key id", "name", "scopes", "namespaces", "created", "expires", "revoked")
+        rows = []
         for each in found:
             names = "all" if each.namespaces is None else ", ".join(each.namespaces)
             times = (moment(each.created_at), moment(each.expires_at), moment(each.revoked_at))
-            table.add_row(each.key_id, safe(each.name), " ".join(each.scopes), safe(names), *times)
-        opts.output.console.print(table)
+            rows.append((each.key_id, safe(each.name), " ".join(each.scopes), safe(names), *times))
+        columns = ("key id", "name", "scopes", "namespaces", "created (UTC)", "expires", "revoked")
+        opts.output.table(columns, rows)
 
     opts.output.result(found, show)
 

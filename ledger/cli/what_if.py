@@ -61,7 +61,7 @@ def what_if(
                 style="dim",
             )
         if found.failed:
-            opts.output.say(f"{found.failed} compactions would have failed", style="yellow")
+            opts.output.say(f"{counted(found.failed, 'compaction')} would have failed", style="yellow")
 
     opts.output.result(WhatIfShape.model_validate(found), show)
 
@@ -136,8 +136,8 @@ def _head(side: Side) -> str:
     name = "what-if at version" if side.what_if else "version"
     spent = side.spent
     cost = "" if spent.cost_usd is None else f", ${spent.cost_usd:.4f}"
-    calls = f"; {spent.model_calls} model calls, {spent.input_tokens + spent.output_tokens:,} tokens{cost}"
+    calls = f"; {counted(spent.model_calls, 'model call')}, {spent.input_tokens + spent.output_tokens:,} tokens{cost}"
     return (
-        f"{name} {side.version}: {side.window_tokens:,} tokens shown, {spent.compactions} compactions"
+        f"{name} {side.version}: {side.window_tokens:,} tokens shown, {counted(spent.compactions, 'compaction')}"
         f"{calls if spent.model_calls else ''}"
     )

@@ -7,11 +7,10 @@ from contextlib import asynccontextmanager
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
 from ledger.application.services import open_services
 from ledger.cli.app import Options, app, command, jobs, options, run
-from ledger.cli.output import moment, one_line
+from ledger.cli.output import counted, moment, one_line, safe
 from ledger.names import check_name
 from ledger.ports.jobs import Job
 from ledger.stores.factory import open_embedded_server
@@ -56,7 +55,7 @@ def worker(
 
     done = run(work)
     if once:
-        opts.output.result({"done": done}, lambda: opts.output.say(f"{done:,} jobs done"))
+        opts.output.result({"done": done}, lambda: opts.output.say(f"{counted(done, 'job')} done"))
 
 
 @command(jobs, "list")
@@ -77,18 +76,19 @@ def list_(
         if not found:
             opts.output.say("There are no dead jobs." if dead else "There are no jobs.")
             return
-        table = opts.output.table("session", "user", "job", "status", "due (UTC)", ">attempts", "last error")
-        for job in found:
-            table.add_row(
-                Text(one_line(job.session_id, 40)),
-                Text(one_line(job.user_id, 20)),
+        rows = [
+            (
+                safe(job.session_id),
+                safe(job.user_id),
                 job.kind,
                 job.status,
                 moment(job.due_at),
                 str(job.attempts),
-                job.last_error or "",
+                one_line(job.last_error or "", 200),
             )
-        opts.output.console.print(table)
+            for job in found
+        ]
+        opts.output.table(("session", "user", "job", "status", "due (UTC)", ">attempts", "~last error"), rows)
 
     opts.output.result({"jobs": [_value(job) for job in found]}, show)
 
@@ -103,7 +103,7 @@ def retry() -> None:
             return await worker.revive(opts.settings.namespace)
 
     count = run(work)
-    opts.output.result({"revived": count}, lambda: opts.output.say(f"{count:,} jobs will be tried again"))
+    opts.output.result({"revived": count}, lambda: opts.output.say(f"{counted(count, 'job')} will be tried again"))
 
 
 def _value(job: Job) -> dict[str, Any]:

@@ -21,23 +21,22 @@ from projections.history import History, PastEntry
 from projections.summaries import Summary
 
 _STATE_FIELDS = {"sessionId", "entries", "summaries", "totalTokens"}
-_ENTRY_FIELDS = {
-    "id",
-    "type",
-    "role",
-    "content",
-    "timestamp",
-    "tokenCount",
-    "tokenizer",
-    "compressed",
-    "summaryId",
-    "metadata",
-    "data",
-    "toolName",
-    "toolCallId",
-    "toolStatus",
-    "arguments",
+#: The fields of a draft, and their names in a state.
+_DRAFT_FIELDS = {
+    "entry_id": "id",
+    "kind": "type",
+    "role": "role",
+    "content": "content",
+    "created_at": "timestamp",
+    "tokens": "tokenCount",
+    "metadata": "metadata",
+    "data": "data",
+    "tool_name": "toolName",
+    "tool_call_id": "toolCallId",
+    "tool_status": "toolStatus",
+    "arguments": "arguments",
 }
+_ENTRY_FIELDS = {*_DRAFT_FIELDS.values(), "tokenizer", "compressed", "summaryId"}
 _SUMMARY_FIELDS = {
     "id",
     "content",
@@ -191,23 +190,18 @@ def _summary(summary: Summary, entry_ids: Sequence[str]) -> JsonObject:
 
 
 def _draft(item: Mapping[str, Any], field: str) -> EntryDraft:
-    raw = {
-        "entry_id": item.get("id"),
-        "kind": item.get("type"),
-        "role": item.get("role"),
-        "content": item.get("content"),
-        "created_at": item.get("timestamp"),
-        "tokens": item.get("tokenCount"),
-        "metadata": item.get("metadata"),
-        "data": item.get("data"),
-        "tool_name": item.get("toolName"),
-        "tool_call_id": item.get("toolCallId"),
-        "tool_status": item.get("toolStatus"),
-        "arguments": item.get("arguments"),
-    }
+    raw = {name: item.get(given) for name, given in _DRAFT_FIELDS.items()}
     if raw["kind"] == "tool_call" and not raw["tool_name"]:  # seed 000 has no such field: `shell({...})`
         raw["tool_name"] = str(raw["content"] or "").partition("(")[0].strip() or None
-    return draft_entry(raw, field=field)
+    try:
+        return draft_entry(raw, field=field)
+    except InvalidInput as fault:
+        place, _, name = fault.field.rpartition(".")
+        if name not in _DRAFT_FIELDS:
+            raise
+        own = f"{place}.{_DRAFT_FIELDS[name]}"  # the caller's name for it
+        message = str(fault).removeprefix(f"{fault.field}: ")
+        raise InvalidInput(fault.code, message, field=own, limit=fault.limit) from None
 
 
 def _imported(

@@ -168,10 +168,10 @@ BAD: dict[str, tuple[Any, str, str]] = {
     "entries that are no list": ({"entries": {"a": USER}}, "wrong_type", "entries"),
     "an entry that is a text": ({"entries": ["hello"]}, "wrong_type", "entries[0]"),
     "an unknown field of an entry": ({"entries": [USER, {**OTHER, "x": 1}]}, "unknown_field", "entries[1].x"),
-    "an entry of no kind": ({"entries": [{**USER, "type": "note"}]}, "unknown_kind", "entries[0].kind"),
+    "an entry of no kind": ({"entries": [{**USER, "type": "note"}]}, "unknown_kind", "entries[0].type"),
     "a blank entry": ({"entries": [USER, {**OTHER, "content": " "}]}, "empty_content", "entries[1].content"),
-    "a naive time": ({"entries": [{**USER, "timestamp": "2024-01-01"}]}, "bad_time", "entries[0].created_at"),
-    "a count that is true": ({"entries": [{**USER, "tokenCount": True}]}, "wrong_type", "entries[0].tokens"),
+    "a naive time": ({"entries": [{**USER, "timestamp": "2024-01-01"}]}, "bad_time", "entries[0].timestamp"),
+    "a count that is true": ({"entries": [{**USER, "tokenCount": True}]}, "wrong_type", "entries[0].tokenCount"),
     "compressed that is a text": (
         {"entries": [{**USER, "compressed": "no"}]},
         "wrong_type",

@@ -104,7 +104,7 @@ def test_sessions(trip: Cli) -> None:
 
 
 def test_an_empty_namespace_shows_what_to_do(cli: Cli) -> None:
-    assert cli.json("sessions") == {"sessions": []}
+    assert cli.json("sessions") == {"sessions": [], "more": False}
     assert "memory-ledger add SESSION TEXT" in cli("sessions").out
     assert cli.json("verify") == {"verdict": "OK-CHAINED", "checked": 0, "findings": []}
 

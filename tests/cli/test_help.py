@@ -1,5 +1,6 @@
 """The help is printed from a table, and a command loads its own module: what the table says is what the code does."""
 
+import os
 import subprocess
 import sys
 from typing import Any
@@ -66,6 +67,19 @@ def test_the_help_names_every_command_and_fits_a_terminal(flag: str) -> None:
         assert f"  {name} " in done.stdout
         assert summary in " ".join(done.stdout.split())
     assert max(map(len, done.stdout.splitlines())) < 90
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [("s", {"sessions", "show", "stats", "search", "seen", "serve"}), ("entry re", {"remove", "restore"}),
+     ("sessions --l", {"--limit"}), ("--name", {"--namespace"})],
+)  # fmt: skip
+def test_a_shell_completes_commands_and_options(typed: str, offered: set[str]) -> None:
+    asked = {"COMP_WORDS": f"memory-ledger {typed}", "COMP_CWORD": str(len(typed.split()))}
+    environment = {**os.environ, **asked, "_MEMORY_LEDGER_COMPLETE": "complete_bash"}
+    done = subprocess.run([COMMAND], capture_output=True, text=True, check=True, env=environment)
+    assert set(done.stdout.split()) == offered
 
 
 @pytest.mark.processes

@@ -1,0 +1,92 @@
+"""The command ``sessions``."""
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from ledger.application.reading import PAGE_SESSIONS
+from ledger.cli.app import app, command, options, run
+from ledger.cli.arguments import UserOption, opened, timestamp
+from ledger.cli.output import counted, moment, safe
+from ledger.clock import SystemClock
+from ledger.errors import NotFound, Unreadable
+from ledger.ids import Stream
+from ledger.json_models.sessions import SessionShape
+from ledger.memory import MemoryLedger
+from ledger.ports.session_index import IndexedSession
+from ledger.stored_projections.session_rows import row_of
+
+
+@command(app)
+def sessions(
+    user: UserOption = None,
+    at: Annotated[str | None, typer.Option("--at", metavar="TIMESTAMP", help="The sessions at that time.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="The largest number of sessions, newest first.")] = 1_000,
+) -> None:
+    """List the sessions with their versions, entries, summaries and tokens."""
+    opts = options()
+
+    async def work() -> tuple[list[IndexedSession], bool]:
+        async with opened(opts) as ledger:
+            with opts.output.progress("Reading the log", "events") as progress:
+                listed = await _listed(ledger, user, limit + 1, progress)
+            more, listed = len(listed) > limit, listed[:limit]
+            return listed if at is None else await _as_of(ledger, listed, at), more
+
+    rows, more = run(work)
+    namespace, now = opts.settings.namespace, SystemClock().now() if at is None else timestamp(at)
+    shown = [SessionShape.of(row, namespace=namespace, now=now) for row in rows]
+
+    def show_table() -> None:
+        if not rows:
+            opts.output.say("No sessions yet. Record one: memory-ledger add SESSION TEXT, or memory-ledger import FILE")
+            return
+        columns = (
+            "session", "user", "status", ">version", "?>entries", "?>active", "?>summaries", ">tokens", "updated (UTC)"
+        )  # fmt: skip
+        lines = [
+            (
+                safe(row.session_id),
+                safe(row.user_id or ""),
+                row.status,
+                *(f"{n:,}" for n in (row.version, row.entries, row.active, row.summaries, row.total_tokens)),
+                moment(row.updated_at),
+            )
+            for row in shown
+        ]
+        opts.output.table(columns, lines)
+        if more:
+            these = "this" if limit == 1 else "these"
+            opts.output.say(f"There are more than {these} {counted(limit, 'session')}; --limit shows more.", "dim")
+
+    opts.output.result({"sessions": shown, "more": more}, show_table)
+
+
+async def _listed(
+    ledger: MemoryLedger, user: str | None, limit: int, progress: Callable[[int, int], None]
+) -> list[IndexedSession]:
+    rows: list[IndexedSession] = []
+    while len(rows) < limit:
+        after = (rows[-1].updated_at, rows[-1].stream_id) if rows else None
+        size = min(PAGE_SESSIONS, limit - len(rows))
+        page = await ledger.list_sessions(user_id=user, after=after, limit=size, progress=progress)
+        rows += page
+        if len(page) < size:
+            break
+    return rows
+
+
+async def _as_of(ledger: MemoryLedger, listed: list[IndexedSession], at: str) -> list[IndexedSession]:
+    then = timestamp(at)
+    rows = []
+    for row in listed:
+        try:
+            state = await ledger.get_state(row.session_id, at=then, user_id=row.user_id)
+        except NotFound:
+            continue  # it did not exist yet
+        except Unreadable:
+            rows.append(row)
+        else:
+            rows.append(row_of(Stream.of("", row.session_id, row.user_id), state))
+    return rows
