@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from ledger.events import (
+    LONGEST_TTL_SECONDS,
     CompactionCompleted,
     CompactionDiscarded,
     CompactionFailed,
@@ -149,7 +150,8 @@ def _changed(state: WorkingMemory, event: RecordedEvent) -> WorkingMemory:
         case DataChanged() as payload:
             return _with_data(state, event.version, payload)
         case ExpirySet(ttl_seconds=ttl_seconds):
-            return replace(state, ttl_seconds=ttl_seconds)
+            allowed = None if ttl_seconds is None else min(max(ttl_seconds, 1), LONGEST_TTL_SECONDS)
+            return replace(state, ttl_seconds=allowed)
         case ConfigChanged(extraction=extraction, tokens=tokens):
             return replace(state, extraction=extraction, tokens=tokens)
         case CompactionCompleted() as payload if payload.summary_id is not None:

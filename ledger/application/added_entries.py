@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from ledger.application.command_handler import Written
 from ledger.application.handle import NamespaceHandle
 from ledger.codec import decode
@@ -56,12 +58,20 @@ async def known_entries(
 def in_draft_order(
     drafts: Sequence[EntryDraft], new: Sequence[AddedEntry], known: Mapping[str, tuple[Entry, AddedEntry]]
 ) -> tuple[AddedEntry, ...]:
-    """Return the entry of each draft, new or known; a known one that was removed since is left out."""
+    """Return the entry of each draft, new or known; a known one that was removed since is left out.
+
+    An id that the batch repeats is known from its second draft on.
+    """
     by_id = {entry.entry_id: entry for entry in new} | {entry_id: entry for entry_id, (_, entry) in known.items()}
     ids = {draft.entry_id for draft in drafts}
     without_id = iter([entry for entry in new if entry.entry_id not in ids])
-    entries = (next(without_id, None) if draft.entry_id is None else by_id.get(draft.entry_id) for draft in drafts)
-    return tuple(entry for entry in entries if entry is not None)
+    found: list[AddedEntry] = []
+    for draft in drafts:
+        entry = next(without_id, None) if draft.entry_id is None else by_id.get(draft.entry_id)
+        if entry is not None:
+            found.append(entry)
+            by_id[entry.entry_id] = replace(entry, known=True)
+    return tuple(found)
 
 
 def _added_entry(

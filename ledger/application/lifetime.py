@@ -5,13 +5,11 @@ from typing import Unpack
 
 from ledger.application.handle import NamespaceHandle
 from ledger.application.session_start import resuming_commands, starts_life
-from ledger.events import SessionCleared
+from ledger.events import LONGEST_TTL_SECONDS, SessionCleared
 from ledger.results import Guard, Version
 from ledger.session.commands import ClearSession, Command, SetExpiry
 from ledger.session.state import SessionState
 from ledger.strict_json import check_flag, check_integer
-
-MOST_SECONDS = 10**9
 
 
 async def clear_session(
@@ -49,7 +47,7 @@ async def set_expiry(
     """
     # http W-20
     if ttl_seconds is not None:
-        check_integer(ttl_seconds, field="ttl_seconds", least=1, most=MOST_SECONDS)
+        check_integer(ttl_seconds, field="ttl_seconds", least=1, most=LONGEST_TTL_SECONDS)
     stream = await handle.existing(session_id, guard.get("user_id"))
 
     async def commands_for(state: SessionState) -> Sequence[Command]:

@@ -37,6 +37,7 @@ from ledger.events.payloads import EVENT_TYPES, Event, RecordEvent
 from ledger.events.recorded import NewEvent, OpaqueEvent, RecordedEvent, StoredEvent
 from ledger.events.records import RecordCreated, RecordDeleted, RecordEdited, RecordMerged, RecordRestored, RecordSource
 from ledger.events.session import (
+    LONGEST_TTL_SECONDS,
     ConfigChanged,
     DataChanged,
     ExpirySet,
@@ -50,6 +51,7 @@ from ledger.events.session import (
 
 __all__ = [
     "EVENT_TYPES",
+    "LONGEST_TTL_SECONDS",
     "Action",
     "Block",
     "CompactionCompleted",

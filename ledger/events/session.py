@@ -1,8 +1,13 @@
 """Events of a session: opened, configured, data changed, expiry set, cleared, restored."""
 
+from typing import Final
+
 import msgspec
 
 from ledger.events.base import JsonObject, Payload, PayloadPart
+
+#: The longest lifetime of a session; one that is stored and longer, or not positive, is read as the nearest allowed.
+LONGEST_TTL_SECONDS: Final = 10**9
 
 
 class ImportedFrom(PayloadPart, frozen=True):

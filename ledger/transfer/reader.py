@@ -13,7 +13,7 @@ from ledger.canonical import canonical_json
 from ledger.chain import ZERO_HASH, event_hash
 from ledger.codec import decode_payload, stored_json
 from ledger.errors import ImportRefused, InvalidInput, LedgerError
-from ledger.events import ConfigChanged, EntryAdded, SessionOpened, StoredEvent
+from ledger.events import LONGEST_TTL_SECONDS, ConfigChanged, EntryAdded, ExpirySet, SessionOpened, StoredEvent
 from ledger.fork_ranges import owner_of
 from ledger.ids import Stream, namespace_id
 from ledger.names import check_name, named_stream, stored_stream
@@ -255,6 +255,10 @@ def _check_payload(event: StoredEvent, number: int) -> None:
             config.load(payload.config)
         except InvalidInput as fault:
             raise ImportRefused("bad_payload", f"the memory config cannot be read: {fault}", line=number) from None
+    seconds = payload.ttl_seconds if isinstance(payload, ExpirySet) else None
+    if seconds is not None and not 1 <= seconds <= LONGEST_TTL_SECONDS:
+        fault = f"ttl_seconds of the expiry must be between 1 and {LONGEST_TTL_SECONDS}"
+        raise ImportRefused("bad_payload", fault, line=number)
     item_id = getattr(payload, "item_id", event.item_id)
     if item_id != event.item_id:
         raise ImportRefused("item_mismatch", "the event has another item id than its payload", line=number)

@@ -29,6 +29,18 @@ async def test_an_entry_under_a_new_id_takes_one_call_of_the_store() -> None:
     assert store.calls == ["append", "append"]
 
 
+async def test_an_id_that_a_batch_repeats_is_known_from_its_second_entry_on(store: Store, namespace: str) -> None:
+    ledger = ledger_over(store, namespace=namespace)
+    await ledger.add_entries("s", [entry("old")])
+    batch = [entry("a"), entry("b"), entry("a"), entry("old"), entry("a")]
+    for replayed in (False, True):
+        added = await ledger.add_entries("s", batch, idempotency_key="k")
+        assert [(each.entry_id, each.known) for each in added.entries] == [
+            ("a", False), ("b", False), ("a", True), ("old", True), ("a", True),
+        ]  # fmt: skip
+        assert added.replayed is replayed
+
+
 async def test_an_id_may_be_used_again_after_a_clear(store: Store, namespace: str) -> None:
     ledger, other = ledger_over(store, namespace=namespace), ledger_over(store, namespace=namespace)
     await ledger.add_entries("s", [entry("a"), entry("b")])

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 from psycopg import sql
 
-from ledger.errors import UnsafeDatabase, UnsafeRole
+from ledger.errors import DatabaseUnavailable, UnsafeDatabase, UnsafeRole
 from ledger.ids import Stream
 from ledger.stores.postgres import PostgresStore, Target, connections
 from tests.postgres.conftest import opened
@@ -135,6 +135,20 @@ _REFUSE = """
     END $$;
     CREATE TRIGGER refuse BEFORE UPDATE ON ledger.streams FOR EACH ROW EXECUTE FUNCTION public.refuse();
 """
+
+
+async def test_a_migration_under_a_running_process_says_to_restart_it(
+    server: Server, fresh_database: str, stream: Stream
+) -> None:
+    """trust R-7: its state is that of a statement which the server does not support."""
+    async with opened(server.target(fresh_database)) as store:
+        await append(store, stream, an_event())
+        for _ in range(10):
+            await store.events.head(stream)
+        with server.superuser(fresh_database) as mighty:
+            mighty.execute("ALTER TABLE ledger.streams ALTER COLUMN version TYPE numeric")
+        with pytest.raises(DatabaseUnavailable, match="upgraded while this process ran; restart the process"):
+            await store.events.head(stream)
 
 
 @pytest.mark.parametrize("state", ["0A000", "42702"])

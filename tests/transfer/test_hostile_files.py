@@ -5,19 +5,24 @@ Source: trust P-12, I-36, I-68, I-69, I-72.
 
 import json
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from hashlib import sha256
 from typing import Any
 
 import pytest
 
 from ledger.canonical import canonical_json
+from ledger.clock import SystemClock
 from ledger.errors import ImportRefused, InvalidInput, LedgerError, SessionNotFound
+from ledger.event_encoding import append_request
+from ledger.events import ExpirySet
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.stores.in_memory import InMemoryStore
 from ledger.transfer import reader as transfer_reader
 from ledger.transfer.lines import Head, Header, Trailer
 from ledger.transfer.reader import check
+from tests.support.ledgers import ledger_over
 
 JUNK: tuple[Any, ...] = (None, True, -1, 2**70, 1.5, "", "zz", "\u202e", "0" * 63, [], {}, [[]])
 NAMES = ("/records", "a/../b", "..", " padded", "tab\t", "bell\a", "\u202edesrever", "x" * 256, "a\x1fb")
@@ -110,6 +115,26 @@ async def test_a_line_that_is_read_fast_is_refused_as_one_that_is_parsed_strictl
     monkeypatch.setattr(transfer_reader, "_as_written", lambda line: None)
     assert fast == [str(refusal(case)) for case in cases]
     assert refusal(lines) is None
+
+
+@pytest.mark.parametrize("ttl_seconds", [10**12, 10**30, 0, -(10**30)])
+async def test_a_lifetime_out_of_range_is_refused_and_one_that_is_stored_breaks_nothing(
+    namespace: str, ttl_seconds: int
+) -> None:
+    store, clock = InMemoryStore(), SystemClock()
+    ledger = ledger_over(store, namespace=namespace)
+    await ledger.add_user_message("other", "hello")
+    await ledger.add_user_message("s", "hello")
+    expiry = [ExpirySet(write_id="w", ttl_seconds=ttl_seconds)]
+    stream = Stream.of(namespace, "s")
+    await store.events.append(append_request(stream, expiry, expected_version=2, clock=clock, actor=""))
+    assert {row.session_id for row in await ledger.list_sessions()} == {"s", "other"}
+    state = await ledger.get_state("s")
+    assert state.working.expires_at is not None
+    assert (state.working.expires_at > clock.now() + timedelta(days=1)) == (ttl_seconds > 0)
+    await ledger.add_user_message("s", "hello again")
+    with pytest.raises(ImportRefused, match="line 4: ttl_seconds of the expiry must be between 1 and 1000000000"):
+        check([line async for line in ledger.export_file("s")])
 
 
 @pytest.mark.parametrize("changed", ["a payload", "one event more", "one event less", "nothing left"])

@@ -39,6 +39,8 @@ def translated() -> Iterator[None]:
 def ledger_error(fault: BaseException | None) -> LedgerError:
     """Return our error for *fault*."""
     state = getattr(fault, "sqlstate", None) or ""
+    if _is_stale_plan(fault):
+        return DatabaseUnavailable("the database was upgraded while this process ran; restart the process")
     match state:
         case "LG000":
             return LogCorrupted("something tried to change the log, which is append-only")
@@ -70,6 +72,11 @@ def _reason(fault: BaseException | None) -> str:
     return attempts[-1].rpartition(" failed: ")[2] if attempts else type(fault).__name__
 
 
+def _is_stale_plan(fault: BaseException | None) -> bool:
+    """Return whether a migration changed what a prepared statement returns; its state is that of a missing feature."""
+    return isinstance(fault, psycopg.Error) and fault.diag.source_function == "RevalidateCachedQuery"
+
+
 def outcome_unknown(fault: psycopg.Error) -> bool:
     """Return whether the connection broke after something was sent, which may have been committed."""
     return isinstance(fault, psycopg.OperationalError) and (fault.sqlstate or "08").startswith(("08", "57P"))
@@ -82,7 +89,7 @@ def is_passing(fault: psycopg.Error) -> bool:
 
 def is_unsupported(fault: psycopg.Error) -> bool:
     """Return whether the server cannot run our statement, now or later (trust R-7)."""
-    return fault.sqlstate in _UNSUPPORTED
+    return fault.sqlstate in _UNSUPPORTED and not _is_stale_plan(fault)
 
 
 def is_contention(fault: psycopg.Error) -> bool:
