@@ -102,7 +102,7 @@ class Rendering(When, total=False):
 class AddedEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A stored entry with its receipt; the hash proves the event, so store it.
 
-    *orphan* marks a tool result whose call is unknown, *known* an entry that existed before.
+    *orphan* marks a tool result whose call is unknown, *known* an entry that existed before, or earlier in its batch.
     """
 
     entry_id: str

@@ -43,7 +43,7 @@ from ledger.session.state import SessionState
 from ledger.stored_projections.registry import BuildStatus, RebuiltProjection, StoredProjectionInfo
 from ledger.summarizers import SummarizerChoice
 from ledger.transfer.importing import Imported, Lines
-from ledger.verify import VerifyReport
+from ledger.verification import VerifyReport
 from ledger.what_if.answers import OnMiss
 from projections.config import MemoryConfig
 from projections.entries import Entry

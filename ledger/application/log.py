@@ -11,7 +11,7 @@ from ledger.history.log import EntryRecord, LoggedEvent, LogPage, read_entry, re
 from ledger.names import check_entry_id
 from ledger.session.state import SESSION, end_of_batch
 from ledger.strict_json import check_integer
-from ledger.verify import VerifyReport, verify_namespace, verify_session
+from ledger.verification import VerifyReport, verify_namespace, verify_session
 from projections import ranges
 
 MOST_EVENTS = 1_000  # trust N-6

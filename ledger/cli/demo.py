@@ -24,7 +24,7 @@ from ledger.session.state import SESSION
 from ledger.stores.embedded import DATABASE, EmbeddedServer
 from ledger.stores.factory import prepare
 from ledger.stores.postgres import PostgresStore, Target
-from ledger.verify import VerifyReport, verify_namespace
+from ledger.verification import VerifyReport, verify_namespace
 from projections.entries import Entry
 
 _CONFIG: Final = {"maxEntries": 50, "recentWindow": 15}

@@ -7,7 +7,7 @@ import typer
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import UserOption, opened
 from ledger.cli.output import counted
-from ledger.verify import Finding, VerifyReport
+from ledger.verification import Finding, VerifyReport
 
 EXIT_CODES: Final[dict[str, int]] = {"OK-CHAINED": 0, "CANNOT VERIFY": 20, "TAMPERED": 40}
 NOT_ENOUGH_EXIT: Final = 12  # trust V-4: chained, but more was required

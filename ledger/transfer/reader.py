@@ -257,8 +257,8 @@ def _check_payload(event: StoredEvent, number: int) -> None:
             raise ImportRefused("bad_payload", f"the memory config cannot be read: {fault}", line=number) from None
     seconds = payload.ttl_seconds if isinstance(payload, ExpirySet) else None
     if seconds is not None and not 1 <= seconds <= LONGEST_TTL_SECONDS:
-        fault = f"ttl_seconds of the expiry must be between 1 and {LONGEST_TTL_SECONDS}"
-        raise ImportRefused("bad_payload", fault, line=number)
+        message = f"ttl_seconds of the expiry must be between 1 and {LONGEST_TTL_SECONDS}"
+        raise ImportRefused("bad_payload", message, line=number)
     item_id = getattr(payload, "item_id", event.item_id)
     if item_id != event.item_id:
         raise ImportRefused("item_mismatch", "the event has another item id than its payload", line=number)

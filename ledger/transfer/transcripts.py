@@ -110,6 +110,7 @@ class TranscriptImport:
                 session_id=stream.session_id,
                 config=config,
                 imported_from=ImportedFrom(format=found.format, session_id=found.session_id),
+                anew=state.has_expired(self._clock.now()),
             ),
         )
         tokenizer = (config if opening else state.config).tokenizer

@@ -219,7 +219,7 @@ async def test_known_entries_are_returned_in_the_order_they_were_sent(anywhere: 
         (False, False),
         (True, True),
         (False, False),
-        (False, False),
+        (False, True),
         (True, True),
     ]
     assert added.entries[1].hash == first.hash

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from ledger.errors import EntryCovered, EntryNotFound, InvalidInput, SessionNotFound
 from ledger.memory import MemoryLedger
-from ledger.verify import VerifyReport
+from ledger.verification import VerifyReport
 from projections.history import PastEntryStatus
 from projections.token_limits import fitted, hidden
 from tests.application.conftest import SMALL, talk

@@ -6,6 +6,9 @@ from ledger.errors import InvalidInput, SessionExists
 from ledger.importers import TranscriptFile, documents, read, session_name_of
 from ledger.memory import MemoryLedger
 from ledger.names import check_name
+from ledger.stores.in_memory import InMemoryStore
+from tests.support.driver import SetClock
+from tests.support.ledgers import ledger_over
 
 HELLO = b'[{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"}]'
 ALIKE = b'[{"role": "user", "content": "hello"}, {"role": "assistant", "content": "another answer"}]'
@@ -49,6 +52,16 @@ async def test_a_file_goes_on_only_with_its_own_conversation(ledger: MemoryLedge
     again = await ledger.import_conversations(read(documents(LONGER), name="chat"))
     assert (again.entries, again.skipped) == (1, 2)
     assert [entry.content for entry in await ledger.get_active_entries("chat")] == ["hello", "hi", "and then?"]
+
+
+async def test_a_file_goes_on_in_a_new_life_if_the_session_has_expired(namespace: str) -> None:
+    clock = SetClock()
+    ledger = ledger_over(InMemoryStore(clock), namespace=namespace, clock=clock)
+    await ledger.import_conversations(read(documents(HELLO), name="chat"))
+    await ledger.set_expiry("chat", 60)
+    clock.advance(60)
+    await ledger.import_conversations(read(documents(LONGER), name="chat"))
+    assert [entry.content for entry in await ledger.get_active_entries("chat")] == ["and then?"]
 
 
 @pytest.mark.parametrize("other", [ALIKE, EDITED])

@@ -11,7 +11,7 @@ from ledger.ids import Stream, namespace_id
 from ledger.stores.postgres import PostgresStore
 from ledger.stores.postgres.append_call import _BATCH, _STREAM, AppendConnection, _batch, _one_stream
 from ledger.stores.postgres.migration import migrations_dir
-from ledger.verify import verify_namespace
+from ledger.verification import verify_namespace
 from tests.support.databases import Server
 from tests.support.store_requests import a_request, a_write, an_event, append, some_events
 

@@ -11,7 +11,7 @@ import pytest
 from ledger.ids import Stream, namespace_id
 from ledger.ports import Store
 from ledger.stores.postgres import PostgresStore
-from ledger.verify import verify_namespace, verify_session
+from ledger.verification import verify_namespace, verify_session
 from tests.postgres.conftest import opened
 from tests.support.attacked_log import without_guards
 from tests.support.databases import Server

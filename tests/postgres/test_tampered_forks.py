@@ -8,7 +8,8 @@ import pytest
 
 from ledger.ports import Store
 from ledger.stores.postgres import Target
-from ledger.verify import Auditor, verify_namespace, verify_session
+from ledger.verification import verify_namespace, verify_session
+from ledger.verification.auditor import Auditor
 from tests.postgres.conftest import opened
 from tests.support.attacked_log import AttackedLog, places, without_guards
 from tests.support.attacks import Attack

@@ -14,7 +14,7 @@ from ledger.events import StoredEvent
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
-from ledger.verify import VerifyReport
+from ledger.verification import VerifyReport
 from tests.support.attacks import Attack, Place
 
 _EVENT: Final = """

@@ -31,7 +31,7 @@ from ledger.server.native import entries as native_entries
 from ledger.server.native import events as native_events
 from ledger.session.state import SessionState
 from ledger.transfer.lines import EventLine
-from ledger.verify import Finding, VerifyReport
+from ledger.verification import Finding, VerifyReport
 from ledger.what_if.run import Answers
 from projections.entries import Entry
 from projections.history import PastEntry

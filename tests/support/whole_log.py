@@ -8,7 +8,7 @@ from uuid import UUID
 from ledger.events import StoredEvent
 from ledger.ids import Stream, namespace_id
 from ledger.ports import Receipt, Store
-from ledger.verify import verify_namespace
+from ledger.verification import verify_namespace
 
 
 async def whole_log(store: Store, namespace: str, *, page: int = 1_000) -> list[StoredEvent]:

@@ -1,52 +1,22 @@
-"""Prove the log: recompute every hash from the stored bytes and check every event against its neighbours.
-
-The layers are those of trust §6 that need only the database: 1 the chain of each stream, 2 the stored heads, 3 the
-positions and their counter. They detect partial edits, not a rewrite of everything (trust L-1).
-"""
+"""Check stored events against their own bytes and their neighbours: every hash, head, position and life."""
 
 import struct
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from hashlib import sha256
-from typing import Final, Literal
+from typing import Final
 from uuid import UUID
 
 import msgspec
-from msgspec.structs import replace
 
 from ledger.chain import ZERO_HASH, event_hash
 from ledger.codec import stored_json
 from ledger.errors import LedgerError
 from ledger.events import EVENT_TYPES, ForkedFrom, ImportedFrom, SessionOpened, StoredEvent
 from ledger.fork_ranges import owner_of
-from ledger.ids import Stream, namespace_id
-from ledger.paging import namespace_pages, stream_pages
-from ledger.ports import NamespaceInfo, Store, StreamHead
-
-
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One problem, and where it is."""
-
-    problem: str
-    layer: int
-    namespace: str
-    stream_id: UUID | None = None
-    user_id: str | None = None
-    session_id: str | None = None
-    version: int | None = None
-    position: int | None = None
-
-
-class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The verdict, the number of events checked, and the problems."""
-
-    verdict: Literal["OK-CHAINED", "CANNOT VERIFY", "TAMPERED"]
-    checked: int
-    findings: tuple[Finding, ...] = ()
-
-    @property
-    def ok(self) -> bool:
-        """Whether there are no problems."""
-        return self.verdict == "OK-CHAINED"
+from ledger.ids import Stream
+from ledger.ports import NamespaceInfo, StreamHead
+from ledger.verification.findings import Finding, VerifyReport
+from ledger.verification.lives import Lives
 
 
 class _OriginOnly(msgspec.Struct):
@@ -95,13 +65,15 @@ class Auditor:
         self._ends: dict[int, tuple[int, bytes]] = {}
         self._event_ids: set[int] = set()
         self._unreadable = 0
+        self._lives = Lives()
         self.findings: list[Finding] = []
         self.checked = 0
         self._check_names(heads)
 
     def check(self, event: StoredEvent) -> None:
-        """Check *event* against its own bytes and against the event before it in its stream (layer 1)."""
+        """Check *event* against its own bytes and against those before it in its stream (layer 1)."""
         self.checked += 1
+        known = len(self.findings)
         stream = event.stream_id.int
         end = self._ends.get(stream)
         is_first = end is None
@@ -112,6 +84,7 @@ class Auditor:
         if event.version != version + 1:
             gap = f"version {version + 1} is missing" if event.version > version else f"it comes after {version}"
             self._found(f"{gap}; the event is numbered {event.version}", 1, event)
+            self._lives.distrust(event.stream_id)
             return  # without its predecessor the hash cannot be checked
         is_fork = is_first and event.stream_id in self._parents
         if event.payload is not None and (is_fork or event.type == SessionOpened.type):
@@ -130,6 +103,10 @@ class Auditor:
         if event_id in self._event_ids:
             self._found("its event id occurs twice", 1, event)
         self._event_ids.add(event_id)
+        if len(self.findings) > known:
+            self._lives.distrust(event.stream_id)
+        elif problem := self._lives.problem(event):
+            self._found(problem, 1, event)
 
     def check_position(self, event: StoredEvent, last: int) -> None:
         """Check that positions have no gap (layer 3)."""
@@ -254,48 +231,6 @@ class Auditor:
                 position=position,
             )
         )
-
-
-async def verify_namespace(
-    store: Store, namespace: str, *, progress: Callable[[int, int], None] = lambda done, total: None
-) -> VerifyReport:
-    """Check a whole namespace: every event, every head, every position. *progress* gets (checked, all).
-
-    Events that are appended meanwhile are left to the next run.
-    """
-    namespace_uuid = namespace_id(namespace)
-    info, heads = await store.events.overview(namespace_uuid) or (NamespaceInfo(namespace, namespace_uuid, 0), [])
-    auditor = Auditor(namespace, heads)
-    auditor.check_name(info)
-    beyond = await store.events.read_namespace(namespace_uuid, after=info.last_position)
-    if beyond:  # appended since, or inserted beyond the counter
-        later = await store.events.namespace(namespace_uuid)
-        auditor.check_beyond_counter(beyond, later.last_position if later else 0)
-    last = 0
-    async for page in namespace_pages(store, namespace_uuid, until=info.last_position):
-        for event in page:
-            auditor.check_position(event, last)
-            auditor.check(event)
-            last = event.position
-        progress(last, info.last_position)
-    auditor.check_counter(info.last_position, last)
-    auditor.check_heads()
-    return auditor.report()
-
-
-async def verify_session(store: Store, stream: Stream) -> VerifyReport:
-    """Check one session: its chain, the chain of its parents up to where it was forked, and its head."""
-    own, *parents = await store.events.lineage(stream) or [StreamHead(stream.stream_id, "", "", 0, ZERO_HASH)]
-    head = replace(own, user_id=stream.user_id, session_id=stream.session_id)
-    auditor = Auditor(stream.namespace, [head, *parents], in_part={parent.stream_id for parent in parents})
-    beyond = await store.events.read_stream(stream, after=own.version, limit=1_000)
-    if beyond:
-        auditor.check_beyond_head(beyond, (await store.events.head(stream))[0])
-    async for page in stream_pages(store, stream, until=own.version):
-        for event in page:
-            auditor.check(event)
-    auditor.check_heads()
-    return auditor.report()
 
 
 def _follows(event: StoredEvent, previous: bytes) -> bool:
