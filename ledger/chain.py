@@ -1,9 +1,11 @@
 """The hash chain: an event's frame, byte by byte, and its SHA-256. Source: trust H-1 … H-20."""
 
 import struct
+from collections.abc import Iterable
 from hashlib import sha256
 from uuid import UUID
 
+from ledger.errors import LogCorrupted
 from ledger.events import NewEvent, StoredEvent
 from ledger.ids import Stream
 
@@ -113,3 +115,25 @@ def request_hash(operation: str, body: bytes) -> bytes:
     return sha256(
         b"".join((b"mledger/request/1\n", _LENGTH.pack(len(name)), name, _LENGTH.pack(len(body)), body))
     ).digest()
+
+
+def check_positions(events: Iterable[StoredEvent], *, after: int) -> None:
+    """Check that *events* follow position *after* one by one, as all that follow a namespace must (trust K-5).
+
+    Raises:
+        LogCorrupted: a position is missing, or occurs twice.
+    """
+    for position, event in enumerate(events, start=after + 1):
+        if event.position != position:
+            raise LogCorrupted(f"position {position} is missing; run `memory-ledger verify`")
+
+
+def check_versions(events: Iterable[StoredEvent], *, after: int) -> None:
+    """Check that *events* follow version *after* of their session one by one.
+
+    Raises:
+        LogCorrupted: a version is missing, or occurs twice.
+    """
+    for version, event in enumerate(events, start=after + 1):
+        if event.version != version:
+            raise LogCorrupted(f"version {version} is missing; run `memory-ledger verify`")

@@ -11,7 +11,7 @@ from uuid import UUID
 import msgspec
 from msgspec.structs import asdict
 
-from ledger.chain import ZERO_HASH
+from ledger.chain import ZERO_HASH, check_positions, check_versions
 from ledger.codec import decode, stored_json
 from ledger.errors import EntryNotFound, SessionNotFound
 from ledger.events import CompactionCompleted, JsonObject, StoredEvent, to_datetime
@@ -86,6 +86,7 @@ async def read_log(store: Store, stream: Stream, *, after: int, limit: int, type
 
     Raises:
         SessionNotFound: the session has no events.
+        LogCorrupted: a version is missing.
     """
     version, _ = await store.events.head(stream)
     if not version:
@@ -106,6 +107,8 @@ async def read_log(store: Store, stream: Stream, *, after: int, limit: int, type
             stream, ranges.union([tuple((max(1, each - 1), each) for each in found)])
         )
         reached = found[-1] if len(found) == limit else last
+    if type is None:
+        check_versions(stored, after=max(0, after - 1))
     hashes = {event.version: event.hash for event in stored}
     events = tuple(
         _logged(event, stream.user_id, stream.session_id, hashes.get(event.version - 1, ZERO_HASH).hex())
@@ -116,8 +119,13 @@ async def read_log(store: Store, stream: Stream, *, after: int, limit: int, type
 
 
 async def read_feed(store: Store, namespace_id: UUID, namespace: str, *, after: int, limit: int) -> list[LoggedEvent]:
-    """Return up to *limit* events of a namespace after position *after*, in position order."""
+    """Return up to *limit* events of a namespace after position *after*, in position order.
+
+    Raises:
+        LogCorrupted: a position is missing.
+    """
     stored = await store.events.read_namespace(namespace_id, after=after, limit=limit)
+    check_positions(stored, after=after)
     names = await store.events.named(namespace_id, sorted({event.stream_id for event in stored})) if stored else {}
     hashes: dict[tuple[UUID, int], str] = {(event.stream_id, event.version): event.hash.hex() for event in stored}
     events = []

@@ -14,6 +14,7 @@ from uuid import UUID
 from msgspec.structs import replace
 from pydantic import ValidationError
 
+from ledger.chain import check_positions
 from ledger.codec import decode
 from ledger.errors import EmbedderFailed, LogCorrupted
 from ledger.events import CompactionCompleted, CompactionRequested, RecordedEvent, SessionOpened, StoredEvent
@@ -90,6 +91,7 @@ class SearchIndex:
     async def advance(self, build: int, *, after: int, limit: int) -> int | None:
         """See `builds.StoredProjection.advance`."""
         events = await self._store.events.read_namespace(self._namespace_id, after=after, limit=min(limit, _PAGE))
+        check_positions(events, after=after)
         read = [(stored.stream_id, event) for stored in events if (event := _readable(stored)) is not None]
         requests = {
             event.payload.compaction_id: event.payload

@@ -11,8 +11,9 @@ from typing import Final, Generic, Protocol, TypeVar
 
 import msgspec
 
+from ledger.chain import check_versions
 from ledger.codec import decode
-from ledger.errors import LogCorrupted, NotFound, SessionNotFound, VersionNotFound
+from ledger.errors import NotFound, SessionNotFound, VersionNotFound
 from ledger.events import Ranges, RecordedEvent, StoredEvent
 from ledger.ids import Stream
 from ledger.ports import Store
@@ -343,7 +344,5 @@ def _in_order(events: Sequence[StoredEvent], *, after: int) -> list[RecordedEven
     Raises:
         LogCorrupted: they are not those after version *after*, without gaps.
     """
-    for version, stored in enumerate(events, start=after + 1):
-        if stored.version != version:
-            raise LogCorrupted(f"version {version} is missing; run `memory-ledger verify`")
+    check_versions(events, after=after)
     return [decode(stored) for stored in events]

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from ledger.chain import check_positions
 from ledger.events import StoredEvent
 from ledger.ids import Stream, namespace_id
 from ledger.ports import Store
@@ -18,6 +19,7 @@ async def read_page(store: Store, namespace: str, *, after: int, limit: int) -> 
     """Return the page of up to *limit* events after position *after*, in two reads, however many sessions it has."""
     own = namespace_id(namespace)
     events = await store.events.read_namespace(own, after=after, limit=limit)
+    check_positions(events, after=after)
     if not events:
         return PageOfSessions(after, {})
     by_id: dict[int, list[StoredEvent]] = {}  # by the id's number, which hashes at once
