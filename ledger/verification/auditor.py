@@ -15,7 +15,7 @@ from ledger.events import EVENT_TYPES, ForkedFrom, ImportedFrom, SessionOpened, 
 from ledger.fork_ranges import owner_of
 from ledger.ids import Stream
 from ledger.ports import NamespaceInfo, StreamHead
-from ledger.verification.findings import Finding, VerifyReport
+from ledger.verification.findings import Finding, Verdict, VerifyReport
 from ledger.verification.lives import Lives
 
 
@@ -153,9 +153,14 @@ class Auditor:
 
     def report(self) -> VerifyReport:
         """Return the verdict on everything checked."""
-        tampered = len(self.findings) > self._unreadable
+        if len(self.findings) > self._unreadable:
+            verdict: Verdict = "TAMPERED"
+        elif self.findings:
+            verdict = "CANNOT VERIFY"
+        else:
+            verdict = "OK-CHAINED" if self.checked else "EMPTY"
         return VerifyReport(
-            verdict="TAMPERED" if tampered else "CANNOT VERIFY" if self.findings else "OK-CHAINED",
+            verdict=verdict,
             checked=self.checked,
             findings=tuple(self.findings),
         )

@@ -1,9 +1,12 @@
 """What `verify` answers: a verdict, and each problem with its place."""
 
-from typing import Literal
+from typing import Literal, TypeAlias
 from uuid import UUID
 
 import msgspec
+
+#: *EMPTY*: there is no event, so nothing was proved. A log that was emptied is not told from a new one.
+Verdict: TypeAlias = Literal["OK-CHAINED", "EMPTY", "CANNOT VERIFY", "TAMPERED"]
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,11 +25,11 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict, the number of events checked, and the problems."""
 
-    verdict: Literal["OK-CHAINED", "CANNOT VERIFY", "TAMPERED"]
+    verdict: Verdict
     checked: int
     findings: tuple[Finding, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether there are no problems."""
-        return self.verdict == "OK-CHAINED"
+        """Whether there are no problems; of no events there are none either."""
+        return self.verdict in {"OK-CHAINED", "EMPTY"}

@@ -221,11 +221,19 @@ def test_requests_of_another_namespace_are_not_pruned(
         assert mighty.execute(call, (OURS.namespace_id,)).fetchone() == (1,)
         mighty.execute("RESET ROLE")
         assert mighty.execute("SELECT namespace_id FROM ledger.append_requests").fetchall() == [(THEIRS.namespace_id,)]
+
+
+@pytest.mark.parametrize("interval", ["1 hour", "-12 months +361 days", None])
+def test_requests_of_the_last_day_are_not_pruned_however_the_time_is_written(
+    login: psycopg.Connection[tuple[object, ...]], interval: str | None
+) -> None:
+    """trust K-7: 361 days less a year are a day, as intervals are compared, and before now as they are added."""
     with pytest.raises(psycopg.errors.InvalidParameterValue, match="24 hours"):
-        login.execute("SELECT ledger.prune_requests(%s, interval '1 hour')", (OURS.namespace_id,))
+        login.execute("SELECT ledger.prune_requests(%s, %s::interval)", (OURS.namespace_id, interval))
 
 
 def test_a_namespace_cannot_be_created_under_the_id_of_another(login: psycopg.Connection[tuple[object, ...]]) -> None:
+    """trust K-7."""
     set_namespaces(login, THEIRS)
     with pytest.raises(psycopg.errors.DatabaseError) as refused:
         login.execute("SELECT ledger.create_namespace(%s, 'mine')", (namespace_id("theirs"),))

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from ledger.cli import commands  # noqa: F401 - registers them
 from ledger.cli.app import app
+from ledger.errors import LogCorrupted
 from ledger.events import StoredEvent
 from ledger.ports import Store
 from ledger.stores.postgres import Target
@@ -173,6 +174,16 @@ async def test_a_rewrite_in_which_everything_fits_is_not_found(
     now = {event.position: event.hash.hex() for event in await whole_log(log.store, log.namespace)}
     exposed = any(now.get(position) != stored for position, stored in log.receipts.items())
     assert exposed is ("inserted" not in attack.name), "a receipt exposes all but what was added"
+
+
+@pytest.mark.parametrize("batch", [1, 20])
+async def test_an_append_where_an_event_was_planted_is_not_to_be_tried_again(
+    log: AttackedLog, mighty: Mighty, batch: int
+) -> None:
+    """trust K-7: its number is taken, now and later."""
+    log.suffer(next(attack for attack in DETECTED if attack.name.endswith("chained, nothing fitted")), mighty)
+    with pytest.raises(LogCorrupted, match="memory-ledger verify"):
+        await append(log.store, log.one, *(an_event() for _ in range(batch)))
 
 
 async def test_what_a_newer_release_wrote_is_no_tampering(log: AttackedLog, url: str) -> None:

@@ -22,6 +22,9 @@ from ledger.errors import (
 #: would be refused again.
 _UNSUPPORTED: Final = frozenset({"0A000", "42702"})
 
+#: The tables that only `append` writes.
+_LOG: Final = frozenset({"namespaces", "streams", "events", "append_requests"})
+
 
 @contextmanager
 def translated() -> Iterator[None]:
@@ -44,6 +47,8 @@ def ledger_error(fault: BaseException | None) -> LedgerError:
     match state:
         case "LG000":
             return LogCorrupted("something tried to change the log, which is append-only")
+        case "23505" if _is_of_the_log(fault):
+            return LogCorrupted("the log already holds what comes next; run `memory-ledger verify`")
         case "42501":
             return NotAllowed("the database login lacks a privilege; run `memory-ledger doctor` to see which")
         case "3D000" | "3F000" | "42P01" | "42883":
@@ -70,6 +75,11 @@ def _reason(fault: BaseException | None) -> str:
         return "its host has no address"
     attempts = [line for line in words.splitlines() if " failed: " in line]
     return attempts[-1].rpartition(" failed: ")[2] if attempts else type(fault).__name__
+
+
+def _is_of_the_log(fault: BaseException | None) -> bool:
+    """Return whether *fault* is about a table that only `append` writes, which numbers what it writes."""
+    return isinstance(fault, psycopg.Error) and fault.diag.table_name in _LOG
 
 
 def _is_stale_plan(fault: BaseException | None) -> bool:
