@@ -9,7 +9,13 @@ from ledger.cli.arguments import UserOption, opened
 from ledger.cli.output import counted
 from ledger.verification import Finding, VerifyReport
 
-EXIT_CODES: Final[dict[str, int]] = {"OK-CHAINED": 0, "EMPTY": 0, "CANNOT VERIFY": 20, "TAMPERED": 40}
+EXIT_CODES: Final[dict[str, int]] = {
+    "OK-CHAINED": 0,
+    "EMPTY": 0,
+    "CACHES DIFFER": 13,
+    "CANNOT VERIFY": 20,
+    "TAMPERED": 40,
+}
 NOT_ENOUGH_EXIT: Final = 12  # trust V-4: chained, but more was required
 
 
@@ -25,7 +31,8 @@ def verify(
 ) -> None:
     """Recompute every hash and check every position; list what is not as it was written.
 
-    Exit codes: 0 as written, or empty; 12 chained, but more was required; 20 cannot be verified; 40 tampered.
+    Exit codes: 0 as written, or empty; 12 chained, but more was required; 13 caches differ; 20 cannot be verified;
+    40 tampered.
     """
     opts = options()
 

@@ -121,6 +121,21 @@ class Appender(Protocol):
         ...
 
 
+class LogBounds(msgspec.Struct, frozen=True):
+    """The highest position by the counter, the number of events, and the lowest position; 0 without events."""
+
+    last_position: int
+    events: int
+    first_position: int
+
+
+class SchemaDifference(msgspec.Struct, frozen=True):
+    """An object of the schema that is missing, added or changed; *guards_log* if the log relies on it."""
+
+    problem: str
+    guards_log: bool
+
+
 class EventStore(Appender, Protocol):
     """All streams of all namespaces.
 
@@ -214,4 +229,12 @@ class EventStore(Appender, Protocol):
 
     async def overview(self, namespace_id: UUID) -> tuple[NamespaceInfo, list[StreamHead]] | None:
         """Return a namespace and the heads of all its streams, in stream id order, as of one moment."""
+        ...
+
+    async def bounds(self, namespace_id: UUID) -> LogBounds:
+        """Return the counter of a namespace and what it counts, as of one moment."""
+        ...
+
+    async def schema_differences(self) -> list[SchemaDifference]:
+        """Return how the database's schema differs from that of this release; nothing if there is no schema."""
         ...

@@ -11,7 +11,9 @@ from ledger.ports.event_store import (
     AppendRequest,
     EarlierRequest,
     EventStore,
+    LogBounds,
     NamespaceInfo,
+    SchemaDifference,
     SessionLocation,
     StreamHead,
 )
@@ -93,3 +95,9 @@ class EventStoreDecorator:
 
     async def overview(self, namespace_id: UUID) -> tuple[NamespaceInfo, list[StreamHead]] | None:
         return await self._events.overview(namespace_id)
+
+    async def bounds(self, namespace_id: UUID) -> LogBounds:
+        return await self._events.bounds(namespace_id)
+
+    async def schema_differences(self) -> list[SchemaDifference]:
+        return await self._events.schema_differences()

@@ -15,6 +15,7 @@ from ledger.events import EVENT_TYPES, ForkedFrom, ImportedFrom, SessionOpened, 
 from ledger.fork_ranges import owner_of
 from ledger.ids import Stream
 from ledger.ports import NamespaceInfo, StreamHead
+from ledger.ports.event_store import LogBounds, SchemaDifference
 from ledger.verification.findings import Finding, Verdict, VerifyReport
 from ledger.verification.lives import Lives
 
@@ -134,6 +135,27 @@ class Auditor:
         if counter != last:
             self._found_at(f"the counter is at {counter}, the newest event at position {last}", 3, None, None)
 
+    def check_unused_heads(self) -> None:
+        """Check that each head has an event (layer 2)."""
+        for stream_id, head in self._heads.items():
+            if not head.version:
+                self._found_at("the stream has a head and no event", 2, stream_id, None)
+
+    def check_bounds(self, bounds: LogBounds, below: list[StoredEvent]) -> None:
+        """Check that the events are as many as the counter says, and none is *below* the first position (layer 3).
+        Called last: a number that another finding explains is not reported again.
+        """
+        for event in below:
+            self._found(f"its position is {event.position}, below the first", 3, event)
+        if bounds.events != bounds.last_position and not any(finding.layer == 3 for finding in self.findings):
+            self._found_at(f"the counter is at {bounds.last_position}, there are {bounds.events} events", 3, None, None)
+
+    def check_schema(self, differences: list[SchemaDifference]) -> None:
+        """Check that the schema is that of this release: layer 3 where it guards the log, else 0 (trust K-3)."""
+        for difference in differences:
+            layer = 3 if difference.guards_log else 0
+            self._found_at(f"the schema is not that of this release: {difference.problem}", layer, None, None)
+
     def check_beyond_counter(self, events: list[StoredEvent], counter: int) -> None:
         """Check that no position is beyond the counter (layer 3)."""
         for event in events:
@@ -141,8 +163,10 @@ class Auditor:
                 self._found(f"its position is beyond the counter, which is at {counter}", 3, event)
 
     def check_beyond_head(self, events: list[StoredEvent], head: int) -> None:
-        """Check that no version is beyond the head (layer 2)."""
+        """Check that no version is beyond the head, or below the first (layer 2)."""
         for event in events:
+            if event.version < 1:
+                self._found(f"its version is {event.version}, below the first", 2, event)
             if event.version > head:
                 self._found(f"its version is beyond the head, which is at {head}", 2, event)
 
@@ -153,10 +177,13 @@ class Auditor:
 
     def report(self) -> VerifyReport:
         """Return the verdict on everything checked."""
-        if len(self.findings) > self._unreadable:
+        beside = sum(finding.layer == 0 for finding in self.findings)
+        if len(self.findings) > self._unreadable + beside:
             verdict: Verdict = "TAMPERED"
-        elif self.findings:
+        elif self._unreadable:
             verdict = "CANNOT VERIFY"
+        elif beside:
+            verdict = "CACHES DIFFER"
         else:
             verdict = "OK-CHAINED" if self.checked else "EMPTY"
         return VerifyReport(

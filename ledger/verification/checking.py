@@ -1,6 +1,7 @@
 """Verify a namespace or a session of a store."""
 
 from collections.abc import Callable
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -10,6 +11,8 @@ from ledger.paging import namespace_pages, stream_pages
 from ledger.ports import NamespaceInfo, Store, StreamHead
 from ledger.verification.auditor import Auditor
 from ledger.verification.findings import VerifyReport
+
+_BELOW_ALL: Final = -(2**62)
 
 
 async def verify_namespace(
@@ -36,6 +39,12 @@ async def verify_namespace(
         progress(last, info.last_position)
     auditor.check_counter(info.last_position, last)
     auditor.check_heads()
+    auditor.check_unused_heads()
+    bounds = await store.events.bounds(namespace_uuid)
+    first = bounds.first_position
+    below = await store.events.read_namespace(namespace_uuid, after=first - 1) if bounds.events and first < 1 else []
+    auditor.check_bounds(bounds, [event for event in below if event.position < 1])
+    auditor.check_schema(await store.events.schema_differences())
     return auditor.report()
 
 
@@ -45,6 +54,7 @@ async def verify_session(store: Store, stream: Stream) -> VerifyReport:
     head = replace(own, user_id=stream.user_id, session_id=stream.session_id)
     auditor = Auditor(stream.namespace, [head, *parents], in_part={parent.stream_id for parent in parents})
     beyond = await store.events.read_stream(stream, after=own.version, limit=1_000)
+    beyond += await store.events.read_stream(stream, after=_BELOW_ALL, until=0, limit=1_000)
     if beyond:
         auditor.check_beyond_head(beyond, (await store.events.head(stream))[0])
     async for page in stream_pages(store, stream, until=own.version):

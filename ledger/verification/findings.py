@@ -5,8 +5,9 @@ from uuid import UUID
 
 import msgspec
 
+#: *CACHES DIFFER*: the log is as it was written, what was built from it or lies beside it is not (layer 0).
 #: *EMPTY*: there is no event, so nothing was proved. A log that was emptied is not told from a new one.
-Verdict: TypeAlias = Literal["OK-CHAINED", "EMPTY", "CANNOT VERIFY", "TAMPERED"]
+Verdict: TypeAlias = Literal["OK-CHAINED", "EMPTY", "CACHES DIFFER", "CANNOT VERIFY", "TAMPERED"]
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):

@@ -138,7 +138,7 @@ def values_of(read: Read, stream: str) -> dict[str, Any]:
 
 
 def test_every_query_of_the_store_is_planned_here() -> None:
-    assert {read.query for read in READS} == set(_QUERIES)
+    assert {read.query for read in READS} == set(_QUERIES) - {"bounds"}  # which counts a whole namespace
 
 
 @pytest.mark.parametrize("read", READS, ids=IDS)

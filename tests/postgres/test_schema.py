@@ -7,7 +7,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from ledger.stores.postgres import tables
+from ledger.stores.postgres import catalogue, tables
 from tests.support.catalog import BREACHES, LAWS
 from tests.support.databases import Server
 from tests.support.schema import SCHEMA, dump, without_vectors
@@ -49,6 +49,57 @@ def test_a_breach_of_the_law_is_seen(law: str, mighty: Mighty) -> None:
     """Negative control."""
     mighty.execute(BREACHES[law])
     assert mighty.execute(LAWS[law]).fetchall() != []
+
+
+def test_the_catalogue_is_that_of_the_release(mighty: Mighty) -> None:
+    """trust K-3, on the newest PostgreSQL and the oldest."""
+    assert catalogue.differences(mighty.execute(catalogue.QUERY).fetchall(), has_roles=True) == []
+
+
+#: What changes the schema → what is named, and whether the log relies on it.
+CHANGES = {
+    "ALTER TABLE ledger.events DROP CONSTRAINT events_namespace_id_position_key": [
+        ("constraint events.events_namespace_id_position_key is missing", True),
+        ("index events_namespace_id_position_key is missing", True),
+    ],
+    "ALTER TABLE ledger.events DISABLE TRIGGER events_append_only": [
+        ("trigger events.events_append_only was changed", True)
+    ],
+    "CREATE RULE lost AS ON INSERT TO ledger.events DO INSTEAD NOTHING": [("rule events.lost is added", True)],
+    "ALTER DOMAIN ledger.ordinal DROP CONSTRAINT ordinal_check": [
+        ("constraint ordinal.ordinal_check is missing", True)
+    ],
+    "ALTER POLICY namespace_isolation ON ledger.records USING (true)": [
+        ("policy records.namespace_isolation was changed", False)
+    ],
+    "ALTER TABLE ledger.streams OWNER TO postgres": [("table streams was changed", True)],
+    "CREATE OR REPLACE FUNCTION ledger.name_uuid(p_space uuid, p_name text) RETURNS uuid LANGUAGE sql AS 'SELECT $1'": [
+        ("function name_uuid(p_space uuid, p_name text) was changed", True)
+    ],
+    "GRANT INSERT ON ledger.events TO ledger_app": [("grant on table events was changed", True)],
+    "DROP TABLE ledger.jobs": [("", False)],
+    "CREATE INDEX ON ledger.records (event_date)": [],
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_of_the_catalogue_is_named(change: str, mighty: Mighty) -> None:
+    mighty.execute(change)
+    found = catalogue.differences(mighty.execute(catalogue.QUERY).fetchall(), has_roles=True)
+    named = CHANGES[change]
+    if change.startswith("DROP TABLE"):
+        assert len(found) > 3
+        assert all(each.problem.endswith("missing") and not each.guards_log for each in found)
+    else:
+        assert set(named) <= {(each.problem, each.guards_log) for each in found}
+        assert bool(named) is bool(found)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_a_breach_of_the_law_changes_the_catalogue(law: str, mighty: Mighty) -> None:
+    mighty.execute(BREACHES[law])
+    found = catalogue.differences(mighty.execute(catalogue.QUERY).fetchall(), has_roles=True)
+    assert bool(found) is (law != "no role of ours logs in or is above the law")  # the role checks of trust D-10
 
 
 def test_a_partition_without_its_own_triggers_is_seen(mighty: Mighty) -> None:

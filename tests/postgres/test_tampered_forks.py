@@ -11,7 +11,7 @@ from ledger.stores.postgres import Target
 from ledger.verification import verify_namespace, verify_session
 from ledger.verification.auditor import Auditor
 from tests.postgres.conftest import opened
-from tests.support.attacked_log import AttackedLog, places, without_guards
+from tests.support.attacked_log import AttackedLog, places
 from tests.support.attacks import Attack
 from tests.support.databases import Server
 from tests.support.fork_attacks import FORKS_DETECTED, FORKS_UNDETECTED
@@ -23,9 +23,8 @@ Mighty = psycopg.Connection[Any]
 
 @pytest.fixture(scope="module")
 def mighty(server: Server, quiet_database: str) -> Iterator[Mighty]:
-    """A superuser in a database without its guards."""
+    """A superuser in the database."""
     with server.superuser(quiet_database) as connection:
-        without_guards(connection)
         yield connection
 
 

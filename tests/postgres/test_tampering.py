@@ -23,7 +23,7 @@ from ledger.stores.postgres import Target
 from ledger.verification import verify_namespace, verify_session
 from ledger.verification.auditor import Auditor
 from tests.postgres.conftest import opened
-from tests.support.attacked_log import AttackedLog, places, without_guards
+from tests.support.attacked_log import AttackedLog, places
 from tests.support.attacks import DETECTED, UNDETECTED, Attack
 from tests.support.databases import Server
 from tests.support.store_requests import an_event, append
@@ -49,9 +49,8 @@ OF_A_SESSION = [
 
 @pytest.fixture(scope="module")
 def mighty(server: Server, quiet_database: str) -> Iterator[Mighty]:
-    """A superuser in a database without its guards."""
+    """A superuser in the database."""
     with server.superuser(quiet_database) as connection:
-        without_guards(connection)
         yield connection
 
 
@@ -89,9 +88,28 @@ async def test_an_untouched_log_is_as_it_was_written(log: AttackedLog, url: str)
     assert (done.exit_code, done.stdout) == (0, "OK-CHAINED: 7 events checked\n")
 
 
+async def test_a_changed_schema_is_found_and_what_guards_the_log_is_tampering(
+    log: AttackedLog, mighty: Mighty, url: str
+) -> None:
+    """trust K-3."""
+    for change, undo, found in (
+        ("DISABLE TRIGGER events_no_truncate", "ENABLE ALWAYS TRIGGER events_no_truncate", "events.events_no_truncate"),
+        ("ADD COLUMN more int", "DROP COLUMN more", "column events.more is added"),
+    ):
+        mighty.execute(f"ALTER TABLE ledger.events {change}")
+        done = await verify(url, log.namespace)
+        mighty.execute(f"ALTER TABLE ledger.events {undo}")
+        assert done.exit_code == 40
+        assert found in done.stdout
+    mighty.execute("ALTER TABLE ledger.jobs ADD CONSTRAINT much CHECK (true)")
+    done = await verify(url, log.namespace)
+    mighty.execute("ALTER TABLE ledger.jobs DROP CONSTRAINT much")
+    assert (done.exit_code, done.stdout.splitlines()[0]) == (13, "CACHES DIFFER: 7 events checked")
+
+
 @each(DETECTED)
 async def test_tampering_is_found_where_it_is(attack: Attack, log: AttackedLog, mighty: Mighty, url: str) -> None:
-    """trust A-1, A-2, A-3, A-4, A-5, A-6, A-7, A-8, A-9, and H-19: also a payload alone."""
+    """trust A-1, A-2, A-3, A-4, A-5, A-6, A-7, A-8, A-9, A-20, and H-19: also a payload alone."""
     log.suffer(attack, mighty)
     report = await verify_namespace(log.store, log.namespace)
     assert report.verdict == "TAMPERED"
@@ -144,8 +162,10 @@ def blind(auditor: Auditor, event: StoredEvent) -> None:
 #: Layer → how a verifier forgets it.
 FORGOTTEN = {
     1: {"check": blind},
-    2: dict.fromkeys(("_check_names", "check_heads"), lambda *_: None),
-    3: dict.fromkeys(("check_position", "check_counter", "check_beyond_counter", "check_name"), lambda *_: None),
+    2: dict.fromkeys(("_check_names", "check_heads", "check_unused_heads"), lambda *_: None),
+    3: dict.fromkeys(
+        ("check_position", "check_counter", "check_beyond_counter", "check_name", "check_bounds"), lambda *_: None
+    ),
 }
 
 
@@ -208,7 +228,6 @@ async def test_tampering_outranks_what_cannot_be_verified(log: AttackedLog, migh
 
 async def test_on_the_oldest_postgresql_all_of_it_is_found_too(server_15: Server, namespace: str) -> None:
     with server_15.fresh() as database, server_15.superuser(database) as mighty:
-        without_guards(mighty)
         async with opened(server_15.target(database)) as store:
             for number, attack in enumerate(DETECTED):
                 log = await AttackedLog.written(store, f"{namespace}-{number}")

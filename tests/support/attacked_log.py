@@ -1,6 +1,8 @@
 """A small log to attack."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from string import Template
 from typing import Any, Final
@@ -61,11 +63,12 @@ class AttackedLog:
         return log
 
     def suffer(self, attack: Attack, mighty: psycopg.Connection[Any]) -> None:
-        """Execute *attack* as *mighty*; the guards must be off."""
-        self._run(attack.sql, mighty)
-        for position in attack.rehashed:
-            self._rehash(position, mighty)
-        self._run(attack.then, mighty)
+        """Execute *attack* as *mighty*."""
+        with without_guards(mighty):
+            self._run(attack.sql, mighty)
+            for position in attack.rehashed:
+                self._rehash(position, mighty)
+            self._run(attack.then, mighty)
 
     def _run(self, statements: str, mighty: psycopg.Connection[Any]) -> None:
         three = Stream.of(self.namespace, "three").stream_id
@@ -98,6 +101,12 @@ def places(report: VerifyReport) -> set[Place]:
     return {(finding.layer, finding.session_id, finding.version) for finding in report.findings}
 
 
-def without_guards(mighty: psycopg.Connection[Any]) -> None:
-    """Disable the triggers, as an owner of the database can."""
+@contextmanager
+def without_guards(mighty: psycopg.Connection[Any]) -> Iterator[None]:
+    """Disable the triggers, as an owner of the database can, and enable them again, so that nothing shows it."""
     mighty.execute("ALTER TABLE ledger.events DISABLE TRIGGER ALL")
+    try:
+        yield
+    finally:
+        for trigger in ("events_append_only", "events_no_truncate"):
+            mighty.execute(f"ALTER TABLE ledger.events ENABLE ALWAYS TRIGGER {trigger}")

@@ -179,6 +179,19 @@ DETECTED: Final = [
         _namespace_id("last_position = 6"),
         ((2, "two", 2), (3, "two", 3)),
     ),
+    Attack(
+        "event planted at position 0",
+        "ALTER DOMAIN ledger.ordinal DROP CONSTRAINT ordinal_check;"
+        + _FORGE.replace("'position', 8, 'version', 4", "'position', 0, 'version', 4"),
+        ((3, "two", 4),),
+        then="ALTER DOMAIN ledger.ordinal ADD CONSTRAINT ordinal_check CHECK (VALUE > 0) NOT VALID;"
+        " UPDATE pg_constraint SET convalidated = true WHERE conname = 'ordinal_check'",
+    ),
+    Attack(
+        "head without events planted",
+        "INSERT INTO ledger.streams (namespace_id, stream_id, user_id, session_id) VALUES ($ns, $three, '', 'three')",
+        ((2, "three", None),),
+    ),
     Attack("namespace renamed", _namespace_id("namespace = 'x'"), ((3, None, None),)),
     Attack(
         "namespace deleted",

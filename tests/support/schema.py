@@ -1,10 +1,11 @@
-"""Dump the schema of a database as text, and write ``migrations/schema.sql``: ``make schema``."""
+"""Dump the schema of a database as text, and write ``migrations/schema.sql`` and its catalogue: ``make schema``."""
 
 import subprocess
 from pathlib import Path
 from typing import Final
 
 from ledger.stores.embedded import bundled_binaries
+from ledger.stores.postgres import catalogue
 from ledger.stores.postgres.revisions import migrations_dir
 from tests.support.databases import embedded, server_folder
 
@@ -42,6 +43,9 @@ def main() -> None:
     """Write ``migrations/schema.sql``."""
     with server_folder() as folder, embedded(folder) as server, server.fresh() as name:
         SCHEMA.write_text(dump(server.database(name)))
+        with server.superuser(name) as connection:
+            rows = connection.execute(catalogue.QUERY).fetchall()
+        (migrations_dir() / catalogue.FILE).write_text(catalogue.dump(rows))
     print(f"{SCHEMA.relative_to(Path.cwd())} is that of head")
 
 

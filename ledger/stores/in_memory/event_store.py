@@ -27,7 +27,7 @@ from ledger.events import (
 from ledger.ids import Stream, stream_id
 from ledger.limits import EVENTS_PER_APPEND
 from ledger.ports import Appended, AppendRequest, Clock, EarlierRequest, NamespaceInfo, Receipt, StreamHead, StreamWrite
-from ledger.ports.event_store import SessionLocation
+from ledger.ports.event_store import LogBounds, SchemaDifference, SessionLocation
 from ledger.stores.in_memory.namespaces import StoredNamespace
 
 #: Types of events that start, end, resume or limit the life of a session.
@@ -247,6 +247,14 @@ class InMemoryEventStore:
             return None
         namespace = self._namespaces[namespace_id]
         return info, [namespace.head(stream_id) for stream_id in sorted(namespace.streams)]
+
+    async def bounds(self, namespace_id: UUID) -> LogBounds:
+        namespace = self._namespaces.get(namespace_id)
+        log = namespace.log if namespace else []
+        return LogBounds(len(log), len(log), log[0].position if log else 0)
+
+    async def schema_differences(self) -> list[SchemaDifference]:
+        return []
 
     async def prune_requests(self, namespace_id: UUID, *, days: int) -> int:
         return 0  # the process does not live long enough

@@ -20,8 +20,16 @@ from ledger.events import EVENT_TYPES, Ranges, StoredEvent
 from ledger.events.base import Payload
 from ledger.fork_ranges import StreamRange, parts_of, placed
 from ledger.ids import Stream
-from ledger.ports.event_store import EarlierRequest, NamespaceInfo, Receipt, SessionLocation, StreamHead
-from ledger.stores.postgres import faults, tables
+from ledger.ports.event_store import (
+    EarlierRequest,
+    LogBounds,
+    NamespaceInfo,
+    Receipt,
+    SchemaDifference,
+    SessionLocation,
+    StreamHead,
+)
+from ledger.stores.postgres import catalogue, faults, tables
 from ledger.stores.postgres.arrays import POSTGRES_EPOCH_US
 from ledger.stores.postgres.connections import Driver, Pool
 from ledger.stores.postgres.faults import translated
@@ -221,6 +229,15 @@ class EventReader:
             return NamespaceInfo(row[0], row[1], row[2]), [
                 StreamHead(*head[:4], bytes(head[4]), *head[5:]) for head in rows
             ]
+
+    async def bounds(self, namespace_id: UUID) -> LogBounds:
+        ((last, events, first),) = await self.rows("bounds", namespace_id, {})
+        return LogBounds(last, events, first or 0)
+
+    async def schema_differences(self) -> list[SchemaDifference]:
+        with translated():
+            async with self._pool.readers.use() as driver:
+                return await catalogue.read(driver)
 
     async def namespace_ids(self) -> list[UUID]:
         with translated():
