@@ -26,7 +26,7 @@ def test_a_stopped_service_finishes_accepted_requests(
             stats = f"{process.url}/v1/sessions"
             assert http_client.get(stats, params={"namespace": namespace}).status_code == 200
             process.process.send_signal(signal.SIGTERM)
-            assert process.process.wait(20) == 0
+            assert process.process.wait(2) == 0
         finally:
             process.process.kill()
             process.process.wait()
