@@ -16,6 +16,8 @@ from ledger.server import logs, tracing
 from ledger.server.application import create_app
 from ledger.server.background import background
 from ledger.server.guard import RequestGuard
+from ledger.server.heavy_requests import HeavyRequests, helper
+from ledger.server.helper_process import HelperProcess
 from ledger.server.observers import Observers, RequestLog, RequestObserver
 from ledger.server.processes import Processes
 from ledger.server.protocol import guarded_protocol
@@ -92,9 +94,13 @@ async def serve_from(
 
     It raises the errors of `serve`.
     """
-    async with Service.open(settings, service_settings, store=store) as service, background(service):
+    async with (
+        Service.open(settings, service_settings, store=store) as service,
+        background(service),
+        helper(settings, service_settings) as process,
+    ):
         logs.configure(service_settings.log_level)
-        server = GracefulServer(configuration(service, service_settings), service.stopping)
+        server = GracefulServer(configuration(service, service_settings, process), service.stopping)
         gc.freeze()  # most objects live as long as the process: collecting them took half a second at its end
         ready()
         await server.serve(sockets=[listener])
@@ -111,8 +117,8 @@ def _listening(settings: ServiceSettings) -> Iterator[socket.socket]:
         yield listener
 
 
-def configuration(service: Service, settings: ServiceSettings) -> uvicorn.Config:
-    """Return the configuration of uvicorn for *service*."""
+def configuration(service: Service, settings: ServiceSettings, process: HelperProcess | None = None) -> uvicorn.Config:
+    """Return the configuration of uvicorn for *service*; *process* answers its heavy requests, if given."""
     app = create_app(service, settings)
     observers: list[RequestObserver] = [app.state.quotas, RequestLog()]
     if app.state.metrics is not None:
@@ -120,7 +126,12 @@ def configuration(service: Service, settings: ServiceSettings) -> uvicorn.Config
     if service.spans is not None:
         observers.append(tracing.Spans(service.spans))
     return uvicorn.Config(
-        RequestGuard(app, settings, Observers(service.clock, *observers), service.stopping),
+        RequestGuard(
+            app if process is None else HeavyRequests(app, service, process),
+            settings,
+            Observers(service.clock, *observers),
+            service.stopping,
+        ),
         host=settings.host,
         port=settings.port,
         http=guarded_protocol(settings),

@@ -30,6 +30,7 @@ def serving(folder: Path, server: Server, database: str, **environment: str) -> 
         process = ServiceProcess(folder, server.url_of(login, database), "--workers", "2", **environment)
         try:
             process.wait_until_it_serves()
+            wait_for(lambda: "listening" in process.output.read_text())  # all of them serve
             yield process
         finally:
             process.process.terminate()

@@ -1,0 +1,151 @@
+"""Answer requests that take much of the processor in a process of their own, so that the others do not wait for them.
+
+A thread would share the interpreter's lock, its garbage collection and the conversion of large answers to JSON with
+all other requests. Source: trust S-17.
+"""
+
+import asyncio
+import gc
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from fastapi import FastAPI, Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ledger.errors import LedgerError, RateLimited
+from ledger.server import logs, problems
+from ledger.server.application import create_app
+from ledger.server.callers import caller
+from ledger.server.helper_process import HelperProcess
+from ledger.server.observers import Observers
+from ledger.server.service import Service
+from ledger.server.settings import ServiceSettings
+from ledger.settings import Settings
+from ledger.stores.factory import open_store
+
+_HEAVY: Final = re.compile(r"/v1/sessions/[^/]+/(?:diff|verify|restore|export|import)")
+#: The body of a large PUT: about a thousand messages.
+LARGE_B: Final = 256 * 1024
+#: How many requests of one caller may wait for their turn.
+MOST_WAITING: Final = 16
+_SENT: Final = ("type", "asgi", "http_version", "method", "scheme", "path", "raw_path", "query_string", "root_path")
+_ADDRESSES: Final = ("headers", "client", "server")
+
+
+class HeavyRequests:
+    """Gives heavy requests to a helper, one of each caller at a time, and all others to *app*."""
+
+    def __init__(self, app: FastAPI, service: Service, helper: HelperProcess) -> None:
+        self._app = app
+        self._service = service
+        self._helper = helper
+        self._turns: dict[str, list[asyncio.Event]] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Carry out one request.
+
+        Raises:
+            NotAuthenticated, Unavailable: see `callers.caller` and `HelperProcess.answer`.
+            RateLimited: too many heavy requests of the caller wait.
+        """
+        length = _length_of_body(scope)
+        heavy = _HEAVY.fullmatch(scope["path"]) is not None
+        if not heavy and length is not None and length <= LARGE_B:
+            await self._app(scope, receive, send)
+            return
+        scope["app"] = self._app
+        scope.setdefault("state", {})
+        known = await caller(Request(scope))
+        body = await _whole(receive)
+        large = len(body) > LARGE_B
+        if not heavy and not large:
+            await self._app(scope, _again(body, receive), send)
+            return
+        if large:
+            self._service.quotas.admit_write(known.key)
+        sent = {name: scope[name] for name in (*_SENT, *_ADDRESSES) if name in scope}
+        async with self._turn(known.key):
+            scope["state"].update(await self._helper.answer({**sent, "state": {"caller": known}}, body, send))
+        if scope["method"] != "GET":
+            self._service.notifier.notify_all()  # it may have written
+
+    @asynccontextmanager
+    async def _turn(self, key: str) -> AsyncIterator[None]:
+        """Wait until it is the turn of a request of the caller *key*; they take turns in the order they came."""
+        queue = self._turns.setdefault(key, [])
+        if len(queue) > MOST_WAITING:
+            raise RateLimited(1, "large requests at once")
+        mine = asyncio.Event()
+        queue.append(mine)
+        queue[0].set()
+        try:
+            await mine.wait()
+            yield
+        finally:
+            queue.remove(mine)
+            if queue:
+                queue[0].set()
+            else:
+                del self._turns[key]
+
+
+def _length_of_body(scope: Scope) -> int | None:
+    """Return the length of the body; None if it is known only when it has arrived."""
+    headers = dict(scope["headers"])
+    return None if b"transfer-encoding" in headers else int(headers.get(b"content-length", 0))
+
+
+async def _whole(receive: Receive) -> bytes:
+    parts: list[bytes] = []
+    more = True
+    while more:
+        message = await receive()
+        parts.append(message.get("body", b""))
+        more = message.get("more_body", False)
+    return b"".join(parts)
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Return *receive* as it was before *body* was read from it."""
+    unread = [body]
+
+    async def first() -> Message:
+        return {"type": "http.request", "body": unread.pop(), "more_body": False} if unread else await receive()
+
+    return first
+
+
+@asynccontextmanager
+async def helper(settings: Settings, service_settings: ServiceSettings) -> AsyncIterator[HelperProcess]:
+    """Yield a helper over the database that *settings* name."""
+    process = HelperProcess(open_app, settings, service_settings.model_copy(update={"metrics": False}))
+    try:
+        yield process
+    finally:
+        await process.close()
+
+
+@asynccontextmanager
+async def open_app(settings: Settings, service_settings: ServiceSettings) -> AsyncIterator[ASGIApp]:
+    """Open the application in the helper: the caller is known, and the guard around the request is not here."""
+    logs.configure(service_settings.log_level)
+    store = await open_store(settings, served=True, start=False)
+    try:
+        async with Service.open(settings, service_settings, store=store) as service:
+            app, observers = create_app(service, service_settings), Observers(service.clock, service.quotas)
+
+            async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+                observed = observers.begin(scope)
+                try:
+                    await app(scope, receive, send)
+                except LedgerError as fault:
+                    await problems.answer(fault, problems.dialect_of(scope["path"]))(scope, receive, send)
+                finally:
+                    observers.end(observed)
+
+            gc.freeze()  # as in `running.serve_from`
+            yield answer
+    finally:
+        await store.close()

@@ -1,0 +1,251 @@
+"""A process that answers requests for another one, over a socket that only these two have.
+
+A frame is a pickled tuple with its length before it: the number of the request, the kind, and the content. To the
+helper go ``request`` (scope and body), ``sent`` (a part of the answer was sent on) and ``cancel``; back come ``send``
+(a part of the answer) and ``end`` (what became known of the request; None if it crashed). Number 0 is the start.
+"""
+
+import asyncio
+import itertools
+import logging
+import pickle
+import signal
+import socket
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, suppress
+from multiprocessing import get_context
+from typing import Any, Final, TypeAlias
+
+from starlette.types import ASGIApp, Message, Scope, Send
+
+from ledger.errors import LedgerError, Unavailable
+
+log = logging.getLogger("ledger.server")
+
+#: Opens the application in the helper; found there by its name, and called with the helper's arguments.
+OpenApp: TypeAlias = Callable[..., AbstractAsyncContextManager[ASGIApp]]
+Known: TypeAlias = dict[str, str]
+Frame: TypeAlias = tuple[int, str, Any]
+
+_context = get_context("spawn")  # not fork: see `processes`
+_LENGTH_BYTES: Final = 4
+#: How long a cancelled request may take to end. What does not wait cannot be cancelled: then the helper is killed.
+_CANCEL_S: Final = 1.0
+_CLOSE_S: Final = 5.0
+
+
+class HelperProcess:
+    """Answers requests in a process of its own, which the first one starts; it starts again after it died."""
+
+    def __init__(self, open_app: OpenApp, *arguments: object) -> None:
+        self._open_app = open_app
+        self._arguments = arguments
+        self._starting = asyncio.Lock()
+        self._link: _Link | None = None
+
+    async def answer(self, scope: Scope, body: bytes, send: Send) -> Known:
+        """Answer a request whose *scope* can be pickled, through *send*; return what became known of it.
+
+        Raises:
+            Unavailable: the process did not start, or died.
+            LedgerError: the application crashed.
+        """
+        async with self._starting:
+            if self._link is None or self._link.closed:
+                self._link = await _Link.open(self._open_app, self._arguments)
+        return await self._link.answer(scope, body, send)
+
+    async def close(self) -> None:
+        """End the process."""
+        if self._link is not None:
+            await self._link.close()
+
+
+class _Link:
+    """A running helper, seen from the process that asks."""
+
+    def __init__(self, process: Any, pipe: "_Pipe") -> None:
+        self.closed = False
+        self._process = process
+        self._pipe = pipe
+        self._numbers = itertools.count(1)
+        self._frames: dict[int, asyncio.Queue[Frame]] = {}
+        self._reading = asyncio.create_task(self._read())
+
+    @classmethod
+    async def open(cls, open_app: OpenApp, arguments: tuple[object, ...]) -> "_Link":
+        ours, theirs = socket.socketpair()
+        with theirs:
+            process = _context.Process(target=_help, args=(open_app, arguments, theirs), name="memory-ledger-helper")
+            await asyncio.to_thread(process.start)
+        pipe = await _Pipe.over(ours)
+        try:
+            _, _, refused = await pipe.read()
+        except BaseException as fault:
+            pipe.close()
+            if isinstance(fault, asyncio.IncompleteReadError):
+                raise Unavailable("the process for large requests ended while it started; try again") from None
+            raise
+        if refused:
+            pipe.close()
+            raise Unavailable(refused)
+        return cls(process, pipe)
+
+    async def answer(self, scope: Scope, body: bytes, send: Send) -> Known:
+        number, frames = next(self._numbers), asyncio.Queue[Frame]()
+        self._frames[number] = frames
+        ended = False
+        try:
+            self._pipe.write(number, "request", (scope, body))
+            while True:
+                _, kind, content = await frames.get()
+                if kind == "end":
+                    ended = True
+                    return _known(content)
+                if kind == "died":
+                    raise Unavailable("the process that answered ended; the request may have been carried out")
+                await send(content)
+                self._pipe.write(number, "sent")
+        finally:
+            if ended or self.closed:
+                self._frames.pop(number, None)
+            else:
+                self._cancel(number)
+
+    def _cancel(self, number: int) -> None:
+        self._pipe.write(number, "cancel")
+
+        def kill() -> None:
+            if number in self._frames and not self.closed:
+                log.error("the process for large requests did not stop a request and was ended")
+                self._process.kill()
+
+        asyncio.get_running_loop().call_later(_CANCEL_S, kill)
+
+    async def _read(self) -> None:
+        try:
+            while True:
+                frame = await self._pipe.read()
+                number, kind, _ = frame
+                frames = self._frames.get(number)
+                if frames is not None:
+                    frames.put_nowait(frame)
+                if kind == "end":
+                    self._frames.pop(number, None)
+        except (OSError, asyncio.IncompleteReadError):
+            self.closed = True
+            self._pipe.close()
+            for frames in self._frames.values():
+                frames.put_nowait((0, "died", None))
+
+    async def close(self) -> None:
+        self._pipe.close()
+        await self._reading
+        await asyncio.to_thread(self._process.join, _CLOSE_S)
+        self._process.kill()
+
+
+def _known(content: Known | None) -> Known:
+    if content is None:
+        raise LedgerError
+    return content
+
+
+class _Pipe:
+    """One end of the socket."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    @classmethod
+    async def over(cls, connection: socket.socket) -> "_Pipe":
+        connection.setblocking(False)
+        return cls(*await asyncio.open_connection(sock=connection))
+
+    def write(self, number: int, kind: str, content: object = None) -> None:
+        frame = pickle.dumps((number, kind, content))
+        self._writer.write(len(frame).to_bytes(_LENGTH_BYTES) + frame)
+
+    async def read(self) -> Frame:
+        """Return the next frame.
+
+        Raises:
+            asyncio.IncompleteReadError: the other process ended.
+        """
+        length = int.from_bytes(await self._reader.readexactly(_LENGTH_BYTES))
+        frame: Frame = pickle.loads(await self._reader.readexactly(length))  # noqa: S301 - from our own process
+        return frame
+
+    async def drain(self) -> None:
+        await self._writer.drain()
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+def _help(open_app: OpenApp, arguments: tuple[object, ...], connection: socket.socket) -> None:
+    """Work until the other end is closed; signals for the whole service are for the process that asks."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+
+    async def run() -> None:
+        pipe = await _Pipe.over(connection)
+        try:
+            async with open_app(*arguments) as app:
+                pipe.write(0, "ready", "")
+                await _Helper(app, pipe).work()
+        except LedgerError as fault:
+            pipe.write(0, "ready", str(fault))
+            await pipe.drain()
+
+    asyncio.run(run())
+
+
+class _Helper:
+    """The requests that the helper answers."""
+
+    def __init__(self, app: ASGIApp, pipe: _Pipe) -> None:
+        self._app = app
+        self._pipe = pipe
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._sent: dict[int, asyncio.Semaphore] = {}
+
+    async def work(self) -> None:
+        with suppress(OSError, asyncio.IncompleteReadError):
+            while True:
+                number, kind, content = await self._pipe.read()
+                if kind == "request":
+                    self._sent[number] = asyncio.Semaphore(0)
+                    self._tasks[number] = asyncio.create_task(self._answer(number, *content))
+                elif number in self._tasks and kind == "sent":
+                    self._sent[number].release()
+                elif number in self._tasks:
+                    self._tasks[number].cancel()
+        left = list(self._tasks.values())
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+
+    async def _answer(self, number: int, scope: Scope, body: bytes) -> None:
+        unread = [body]
+
+        async def receive() -> Message:
+            if unread:
+                return {"type": "http.request", "body": unread.pop(), "more_body": False}
+            await asyncio.Event().wait()  # that the client has gone arrives as a cancellation
+            raise AssertionError("it waits for ever")
+
+        async def send(message: Message) -> None:
+            self._pipe.write(number, "send", message)
+            await self._sent[number].acquire()  # a client that reads slowly must not fill the memory
+
+        known: Known | None = None
+        try:
+            await self._app(scope, receive, send)
+            known = {name: value for name, value in scope["state"].items() if isinstance(value, str)}
+        except Exception:
+            log.exception("a large request crashed")
+        finally:
+            del self._tasks[number], self._sent[number]
+            self._pipe.write(number, "end", known)
