@@ -8,9 +8,10 @@ from typing import Annotated, Final, Literal, Protocol, TypeAlias, get_args
 
 from fastapi import Depends, Request
 
-from ledger.errors import InvalidInput, NotAuthenticated, NotPermitted
+from ledger.errors import DatabaseUnavailable, InvalidInput, LedgerError, NotAuthenticated, NotPermitted
 from ledger.names import DEFAULT_NAMESPACE, check_name
 from ledger.server.quotas import Quotas
+from ledger.server.slots import SLOT
 
 Scope: TypeAlias = Literal["read", "write", "admin", "system", "import"]
 
@@ -116,7 +117,22 @@ async def caller(request: Request) -> Caller:
         default = request.app.state.namespace
         known = state["caller"] = known if known.default == default else replace(known, default=default)
         quotas.admit(known.key)
+        if SLOT in request.scope and not isinstance(request.app.state.authenticator, NoAuthentication):
+            request.scope[SLOT].assign(known.key)  # without credentials everybody is one caller
     return known
+
+
+async def still_permits(request: Request, scope: Scope, namespace: str) -> bool:
+    """Return whether the credential of *request* is still valid, for *scope* in *namespace*."""
+    try:
+        known: Caller = await request.app.state.authenticator.caller(request)
+        known.require(scope)
+        known.require_namespace(namespace)
+    except DatabaseUnavailable:  # nothing can be read now either
+        return True
+    except LedgerError:
+        return False
+    return True
 
 
 def _address(request: Request) -> str:

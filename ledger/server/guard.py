@@ -16,6 +16,7 @@ from ledger.errors import InvalidInput, LedgerError, NotFound, Unavailable
 from ledger.server import problems
 from ledger.server.observers import ObservedRequest, Observers
 from ledger.server.settings import ServiceSettings
+from ledger.server.slots import SLOT, Kind, Slot, Slots
 
 _HOST: Final = re.compile(rb"(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
 _OVERRIDES: Final = frozenset({b"x-http-method-override", b"x-http-method", b"x-method-override"})
@@ -25,6 +26,7 @@ _LINGER_S: Final = 2.0
 _POLL_S: Final = 0.1
 #: Set in the scope by `protocol` once the whole request has arrived, so that nothing need be waited for.
 ARRIVED: Final = "ledger.arrived"
+_PROBES: Final = frozenset({"/v1/health", "/healthz", "/readyz", "/metrics"})
 _ADDED: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"content-security-policy", b"default-src 'self'"),
@@ -46,7 +48,7 @@ class RequestGuard:
         self._settings = settings
         self._observers = observers
         self._stopping = stopping
-        self._active = 0
+        self._slots = Slots(settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Carry out one request."""
@@ -64,16 +66,14 @@ class RequestGuard:
         deadline: asyncio.Timeout | None = None
         try:
             exchange.check()
-            if self._active >= self._settings.max_concurrency:
-                raise Unavailable("the service is busy; try again")
-            self._active += 1
-            try:
-                async with asyncio.timeout(self._settings.request_timeout_s) as deadline:
-                    exchange.deadline = deadline
-                    await self._app(exchange.scope, exchange.receive, exchange.send)
-            finally:
-                exchange.deadline = None
-                self._active -= 1
+            with Slot(self._slots, exchange.kind) as slot:
+                exchange.scope[SLOT] = slot
+                try:
+                    async with asyncio.timeout(self._settings.request_timeout_s) as deadline:
+                        exchange.deadline = deadline
+                        await self._app(exchange.scope, exchange.receive, exchange.send)
+                finally:
+                    exchange.deadline = None
             await exchange.close_stream()
         except TimeoutError as fault:
             if deadline is None or not deadline.expired():
@@ -120,6 +120,13 @@ class Exchange:
         self._streams = False
         self._ended = False
         self._closing = False
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of place that the request needs at first."""
+        if self.scope["path"] in _PROBES:
+            return "probe"
+        return "working" if self._length == 0 or self.scope.get(ARRIVED) else "arriving"
 
     def check(self) -> None:
         """Refuse a request that no route should get, and decode the path once.
@@ -176,6 +183,8 @@ class Exchange:
             self._whole = not message.get("more_body", False)
             if self._received > self._settings.max_body_bytes:
                 raise too_large("too_large", "the body", self._settings.max_body_bytes)
+            if self._whole and self.scope[SLOT].kind == "arriving":
+                self.scope[SLOT].move("working")
         else:
             self._whole = True
         return message

@@ -6,11 +6,12 @@ stream holds no database connection while it waits.
 
 import asyncio
 import re
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import Annotated, Any, Final, TypeAlias
 
-from fastapi import Header, Query
+from fastapi import Header, Query, Request
 from starlette.responses import StreamingResponse
 
 from ledger.canonical import canonical_json
@@ -18,18 +19,21 @@ from ledger.errors import InvalidInput, LedgerError
 from ledger.history.log import LoggedEvent
 from ledger.ids import namespace_id
 from ledger.json_models.events import EventShape
-from ledger.server.callers import ReadCaller
+from ledger.server.callers import ReadCaller, still_permits
 from ledger.server.dependencies import LedgerOf, ServiceOf
 from ledger.server.native.sessions import SessionOf
 from ledger.server.notifier import Signal
 from ledger.server.routes import native_router
 from ledger.server.service import Service
+from ledger.server.slots import SLOT
 from ledger.server.strict_body import AfterVersion, whole_number
 from ledger.strict_json import INT_MAX
 
 router = native_router(tags=["events"])
 
 COMMENT_S: Final = 15.0
+#: How often the credential of a stream is checked again (trust S-2).
+CHECK_S: Final = 2.5
 _PAGE: Final = 100
 _PLACE: Final = re.compile(r"[0-9]{1,19}")
 
@@ -65,6 +69,7 @@ class EventStream(StreamingResponse):
     operation_id="stream_session_events",
 )
 async def of_session(
+    request: Request,
     session: SessionOf,
     caller: ReadCaller,
     service: ServiceOf,
@@ -79,11 +84,12 @@ async def of_session(
     async def read(place: int) -> Sequence[LoggedEvent]:
         return (await session.ledger.get_log(after_version=place, limit=_PAGE, **session.names)).events
 
-    return await _follow(service, caller.namespace(namespace), read, "version", after)
+    return await _follow(request, service, caller.namespace(namespace), read, "version", after)
 
 
 @router.get("/v1/events/stream", responses=_STREAMS, response_class=EventStream, operation_id="stream_namespace_events")
 async def of_namespace(
+    request: Request,
     ledger: LedgerOf,
     caller: ReadCaller,
     service: ServiceOf,
@@ -96,7 +102,7 @@ async def of_namespace(
     async def read(place: int) -> Sequence[LoggedEvent]:
         return await ledger.get_feed(after=place, limit=_PAGE)
 
-    return await _follow(service, caller.namespace(namespace), read, "position", _place(last_event_id, after))
+    return await _follow(request, service, caller.namespace(namespace), read, "position", _place(last_event_id, after))
 
 
 def _place(last_event_id: str | None, after: int) -> int:
@@ -107,13 +113,18 @@ def _place(last_event_id: str | None, after: int) -> int:
     return int(last_event_id)
 
 
-async def _follow(service: Service, namespace: str, read: Read, place: str, after: int) -> EventStream:
+async def _follow(
+    request: Request, service: Service, namespace: str, read: Read, place: str, after: int
+) -> EventStream:
     """Return a stream of the events that *read* returns after *after*; the id of each is its field *place*.
+
+    It ends when the credential is no longer valid.
 
     Raises:
         RateLimited: too many streams are open.
         Unavailable: the first events cannot be read. A later error ends the stream, and its reader reconnects.
     """
+    request.scope[SLOT].move("stream")
     open_streams = AsyncExitStack()
     signal = await open_streams.enter_async_context(service.notifier.listen(namespace_id(namespace)))
     try:
@@ -125,8 +136,14 @@ async def _follow(service: Service, namespace: str, read: Read, place: str, afte
 
     async def lines() -> AsyncIterator[bytes]:
         async with open_streams:
+            next_check_s = time.monotonic() + CHECK_S
             async for line in _lines(service, signal, notified, read, place, after, first):
-                yield line
+                if line:
+                    yield line
+                if time.monotonic() >= next_check_s:
+                    if not await still_permits(request, "read", namespace):
+                        return
+                    next_check_s = time.monotonic() + CHECK_S
 
     return EventStream(lines())
 
@@ -140,13 +157,18 @@ async def _lines(
     after: int,
     page: Sequence[LoggedEvent],
 ) -> AsyncIterator[bytes]:
+    """Yield the lines of a stream; an empty one now and then while there are none."""
     yield b": connected\n\n"
+    quiet_s = 0.0
     while not service.stopping.is_set():
         for event in page:
             after = getattr(event, place)
             yield _line(event, after)
-        if not page and not await _notified(notified, service.stopping):
-            yield b": waiting\n\n"
+        wait_s = min(CHECK_S, COMMENT_S)
+        if not page and not await _notified(notified, service.stopping, wait_s):
+            quiet_s += wait_s
+            yield b": waiting\n\n" if quiet_s >= COMMENT_S else b""
+            quiet_s %= COMMENT_S
             continue
         notified = signal.next  # taken before the read, so that an append during it is noticed
         try:
@@ -155,11 +177,11 @@ async def _lines(
             return
 
 
-async def _notified(notified: asyncio.Event, stopping: asyncio.Event) -> bool:
-    """Wait for new events or the stop of the service; return False when a keep-alive is due first."""
+async def _notified(notified: asyncio.Event, stopping: asyncio.Event, wait_s: float) -> bool:
+    """Wait for new events or the stop of the service; return False if *wait_s* seconds pass first."""
     waiting = [asyncio.ensure_future(each.wait()) for each in (notified, stopping)]
     try:
-        done, _ = await asyncio.wait(waiting, timeout=COMMENT_S, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait(waiting, timeout=wait_s, return_when=asyncio.FIRST_COMPLETED)
         return bool(done)
     finally:
         for each in waiting:
