@@ -62,8 +62,8 @@ class TokenScheme:
 
     async def caller(self, credential: str) -> Caller | None:
         """See `Scheme.caller`."""
-        key_id = key_id_of(credential) or ""
-        found = await self._look_up(key_id)
+        key_id = key_id_of(credential)
+        found = await self._look_up(key_id) if key_id else None  # nonsense must not reach the database
         same = hmac.compare_digest(hash_of(credential), found.token_hash if found else _NO_HASH)
         if found is None or not same or found.revoked_at is not None:
             return None

@@ -12,10 +12,10 @@ from urllib.parse import unquote_to_bytes
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ledger.errors import InvalidInput, LedgerError, NotFound, Unavailable
+from ledger.errors import InvalidInput, LedgerError, NotFound, NotPermitted, Unavailable
 from ledger.server import problems
 from ledger.server.observers import ObservedRequest, Observers
-from ledger.server.settings import ServiceSettings
+from ledger.server.settings import LOOPBACK, ServiceSettings
 from ledger.server.slots import SLOT, Kind, Slot, Slots
 
 _HOST: Final = re.compile(rb"(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
@@ -26,6 +26,7 @@ _LINGER_S: Final = 2.0
 _POLL_S: Final = 0.1
 #: Set in the scope by `protocol` once the whole request has arrived, so that nothing need be waited for.
 ARRIVED: Final = "ledger.arrived"
+_SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 _PROBES: Final = frozenset({"/v1/health", "/healthz", "/readyz", "/metrics"})
 _ADDED: Final = (
     (b"x-content-type-options", b"nosniff"),
@@ -143,6 +144,8 @@ class Exchange:
         if any(name in _OVERRIDES for name, _ in headers):
             raise InvalidInput("bad_request", "send the method in the request line, not in a header")
         self._check_host([value for name, value in headers if name == b"host"])
+        if self._settings.auth_mode == "none" and self.scope["method"] not in _SAFE:
+            self._check_origin(dict(headers))
         self._check_length(headers)
         self.scope["path"] = _decoded(raw, "path")
         _decoded(self.scope["query_string"].replace(b"+", b" "), "query")
@@ -157,6 +160,16 @@ class Exchange:
         bare = name if name.endswith("]") else name.rpartition(":")[0] or name
         if allowed and bare not in allowed and name not in allowed:
             raise InvalidInput("bad_host", "must be a name of this service", field="host")
+        if not allowed and self._settings.auth_mode == "none" and bare.strip("[]") not in LOOPBACK:
+            # a page whose name was made to lead here would otherwise be served (DNS rebinding)
+            raise InvalidInput("bad_host", "must be a loopback name or address without authentication", field="host")
+
+    def _check_origin(self, headers: dict[bytes, bytes]) -> None:
+        """Refuse a write that a browser sends for another page: without credentials nothing else would stop it."""
+        origin, site = headers.get(b"origin"), headers.get(b"sec-fetch-site", b"none")
+        own = (b"http://" + headers.get(b"host", b""), b"https://" + headers.get(b"host", b""))
+        if (origin is not None and origin not in own) or site not in {b"same-origin", b"none"}:
+            raise NotPermitted("foreign_origin", "a page of another origin may not write without authentication")
 
     def _check_length(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
         """Check the length of the body; the parser has already refused lengths that contradict each other."""

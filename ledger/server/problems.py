@@ -81,7 +81,8 @@ TITLES: Final = {
 }
 
 #: The messages of errors whose own message is for callers of the library. These do not repeat the name that was sent,
-#: so that another caller's item and a missing one get the same answer (trust N-13, I-81), and they name no commands.
+#: so that another caller's item and a missing one get the same answer (trust N-13, I-81). They name no commands and
+#: repeat nothing that the database said.
 _DETAILS: Final[dict[type, str]] = {
     errors.SessionNotFound: "the session does not exist",
     errors.EntryNotFound: "the session does not have this entry",
@@ -90,6 +91,9 @@ _DETAILS: Final[dict[type, str]] = {
     errors.EntryCovered: "a summary stands for this entry; add an entry that corrects it",
     errors.SessionExists: "a session with this name already has other events; choose another name",
     errors.CompactionInProgress: "this compaction of the session is already running; try again when it is done",
+    errors.DatabaseUnavailable: "the database does not answer; try again",
+    errors.UnsafeDatabase: "the service may not use its database; see its log",
+    errors.UnsafeRole: "the service may not use its database; see its log",
     errors.MigrationNeeded: "the database does not have the schema of this release; see /readyz",
 }
 

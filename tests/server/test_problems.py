@@ -92,3 +92,10 @@ def test_an_answer_does_not_repeat_a_requested_name(fault: LedgerError) -> None:
     """trust N-13, I-81; what the library says, which calls it, does."""
     assert b"secret" not in problems.answer(fault, "native").body
     assert "secret" in str(fault)
+
+
+def test_no_word_of_the_database_reaches_a_caller() -> None:
+    said = 'the database does not answer (FATAL: password authentication failed for user "bob"); try again'
+    for fault in (errors.DatabaseUnavailable(said), errors.UnsafeDatabase(said), errors.UnsafeRole(said)):
+        for dialect in ("native", "compat"):
+            assert b"bob" not in bytes(problems.answer(fault, dialect).body)

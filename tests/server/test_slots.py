@@ -54,7 +54,7 @@ def test_slow_bodies_take_no_places_of_requests() -> None:
     with running(InMemoryStore(), max_concurrency=2) as service, ExitStack() as slow:
         for number in range(3):
             connection = slow.enter_context(socket.create_connection(("127.0.0.1", service.port)))
-            head = "PUT /v1/working-memory/s HTTP/1.1\r\nhost: a\r\ncontent-type: application/json"
+            head = "PUT /v1/working-memory/s HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json"
             connection.sendall(f"{head}\r\ncontent-length: 100\r\n\r\n{{".encode())
             time.sleep(0.2)
             if number == 2:

@@ -217,6 +217,17 @@ async def spread(tokens: dict[str, str]) -> float:
     return max(best.values()) - min(best.values())
 
 
+async def test_what_has_not_the_form_of_a_token_is_not_looked_up() -> None:
+    async def find(key_id: str) -> FoundToken | None:
+        raise AssertionError(f"{key_id!r} is looked up")
+
+    scheme = authentication.TokenScheme(find, SystemClock())
+    for wrong in ("", "nonsense", new_token()[1] + "x", "mlk_" + "a" * 63):
+        assert await scheme.caller(wrong) is None
+    with pytest.raises(AssertionError, match="looked up"):
+        await scheme.caller(new_token()[1])
+
+
 async def test_a_token_that_takes_longer_to_refuse_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: a slow hash, but only of what has the form of a token."""
 

@@ -13,6 +13,7 @@ from tests.support.wire import Answer, connected, exchange, head, receive
 
 JSON = "Content-Type: application/json"
 STATS = "/v1/sessions"
+OIDC = {"auth_mode": "oidc", "oidc_issuer": "a", "oidc_audience": "b", "oidc_hmac_key": "k" * 32}
 
 
 @pytest.fixture(scope="module")
@@ -142,6 +143,34 @@ def test_a_bad_host_is_refused(service: Running, host: str | None) -> None:
     """trust I-24."""
     answer = asked(service, host=host)
     assert (answer.status, answer.code) == (400, "bad_host")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:8000", "[::1]:8000", "LOCALHOST"])
+def test_without_authentication_only_this_machine_is_a_host(service: Running, host: str) -> None:
+    """Not a page whose name an attacker made to lead here."""
+    assert asked(service, host=host).status == 200
+    assert asked(service, host=f"evil.{host}.example").code == "bad_host"
+    with running(InMemoryStore(), **OIDC) as guarded:
+        assert asked(guarded, host="memory.example").status == 401
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Origin: https://evil.example", "Origin: null", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site"],
+)
+def test_without_authentication_no_other_page_writes(service: Running, line: str) -> None:
+    """A browser sends such a POST without asking first."""
+    for path in ("/v1/probe", "/v1/sessions/s/clear"):
+        answer = asked(service, line, method="POST", path=path)
+        assert (answer.status, answer.code) == (403, "foreign_origin")
+    assert asked(service, line).status == 200
+    with running(InMemoryStore(), **OIDC) as guarded:
+        assert asked(guarded, line, method="POST", path="/v1/probe").status == 401
+
+
+def test_the_own_page_may_write(service: Running) -> None:
+    own = ("Origin: http://localhost", "Sec-Fetch-Site: same-origin", "Content-Length: 2", JSON)
+    assert exchange(service, head("POST", "/v1/probe", *own), b"{}").status == 200
 
 
 def test_only_the_hosts_of_the_settings_are_served() -> None:
