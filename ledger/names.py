@@ -57,6 +57,16 @@ def check_name(name: object, *, field: str, may_be_empty: bool = False) -> str:
     return name
 
 
+def check_actor(actor: object, *, field: str) -> str:
+    """Return *actor* if it is valid: a name, or empty; it may contain slashes, as subjects of JWTs do.
+
+    Raises:
+        InvalidInput: see `check_name`.
+    """
+    check_name(actor.replace("/", "|") if isinstance(actor, str) else actor, field=field, may_be_empty=True)
+    return str(actor)
+
+
 def named_stream(namespace: str, session_id: str, user_id: str = "") -> Stream:
     """Return the stream of a session, after checking its names.
 

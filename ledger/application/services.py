@@ -19,7 +19,7 @@ from ledger.embedders import configured_embedder
 from ledger.errors import Unavailable
 from ledger.ids import namespace_id
 from ledger.long_term_memory import LongTermMemory, RecordIndexes
-from ledger.names import check_name
+from ledger.names import check_actor, check_name
 from ledger.ports import Clock, Store
 from ledger.ports.models import Embedder
 from ledger.ports.search_index import SearchLanguage
@@ -155,9 +155,7 @@ class Services:
             Unavailable: the services are closed.
         """
         self.check_open()
-        return NamespaceHandle(
-            self, check_name(namespace, field="namespace"), check_name(actor, field="actor", may_be_empty=True)
-        )
+        return NamespaceHandle(self, check_name(namespace, field="namespace"), check_actor(actor, field="actor"))
 
     def indexes(self, namespace: str) -> Indexes:
         """Return the stored projections of a namespace; those least recently used may be dropped."""

@@ -11,7 +11,7 @@ import jwt
 from jwt.exceptions import PyJWTError
 
 from ledger.errors import InvalidInput, LedgerError, Unavailable
-from ledger.names import check_name
+from ledger.names import check_actor, check_name
 from ledger.ports import Clock
 from ledger.server.callers import SCOPES, Caller
 from ledger.server.safe_fetch import check_url, fetch
@@ -98,23 +98,33 @@ class PublishedKeys:
     async def _fetch(self) -> None:
         try:
             published = parse(await fetch(self._url, private_networks=self._private))["keys"]
-            found = dict(self._usable(key) for key in published if isinstance(key, dict) and "kid" in key)
-        except (LedgerError, PyJWTError, KeyError, TypeError, ValueError) as fault:
+            found = [_usable(key, self._algorithms) for key in published]
+        except (LedgerError, KeyError, TypeError, ValueError) as fault:
             log.warning("the keys of the issuer cannot be fetched: %s", type(fault).__name__)
             self._next_fetch_s = time.monotonic() + RETRY_S
             return
-        self._keys = {name: key for name, key in found.items() if key[1]}
+        self._keys = dict(key for key in found if key is not None)
         self._fetched_s = time.monotonic()
         self._next_fetch_s = self._fetched_s + REFETCH_S
 
-    def _usable(self, published: dict[str, Any]) -> tuple[str, tuple[Any, list[str]]]:
-        allowed = _ALGORITHMS.get(str(published.get("kty")), frozenset()) & self._algorithms
-        if "alg" in published:
-            allowed &= {str(published["alg"])}
-        if not allowed or published.get("use", "sig") != "sig":
-            return str(published["kid"]), (None, [])
-        name = min(allowed)
-        return str(published["kid"]), (jwt.PyJWK.from_dict(published, algorithm=name).key, sorted(allowed))
+
+def _usable(published: Any, algorithms: frozenset[str]) -> tuple[str, tuple[Any, list[str]]] | None:
+    """Return the id of a key, the key, and the algorithms to check with it; None if it cannot be used here."""
+    match published:
+        case {"kid": str(name), "kty": str(kind)} if published.get("use", "sig") == "sig":
+            allowed = _ALGORITHMS.get(kind, frozenset()) & algorithms
+            if "alg" in published:
+                allowed &= {str(published["alg"])}
+        case _:
+            return None
+    if not allowed:
+        return None
+    try:
+        key = jwt.PyJWK.from_dict(published, algorithm=min(allowed)).key
+    except (PyJWTError, ValueError, TypeError, KeyError) as fault:
+        log.warning("a key of the issuer is malformed: %s", type(fault).__name__)
+        return None
+    return name, (key, sorted(allowed))
 
 
 class JwtScheme:
@@ -163,10 +173,10 @@ class JwtScheme:
         scopes = claims.get(self._settings.oidc_scopes_claim, "")
         given = scopes.split() if isinstance(scopes, str) else scopes
         names = claims.get(self._settings.oidc_namespaces_claim, [])
-        if not isinstance(names, list):
+        if not isinstance(names, list) or not claims["sub"]:
             return None
         return Caller(
-            actor=check_name(claims["sub"], field="sub"),
+            actor=check_actor(claims["sub"], field="sub"),
             scopes=frozenset(scope for scope in SCOPES if scope in given),
             namespaces=None if "*" in names else frozenset(check_name(name, field="namespaces") for name in names),
             key=f"jwt:{claims['sub']}",

@@ -58,6 +58,8 @@ class Issuer:
         keys = [
             {**jwt.algorithms.RSAAlgorithm.to_jwk(RSA.public_key(), as_dict=True), "kid": "rsa", "use": "sig"},
             {**jwt.algorithms.ECAlgorithm.to_jwk(CURVE.public_key(), as_dict=True), "kid": "ec", "alg": "ES256"},
+            {"kty": "RSA", "kid": "malformed", "n": "!", "e": "AQAB"},  # spoils itself only
+            {"kty": "RSA", "kid": ["malformed"], "n": "AQAB", "e": "AQAB"},
             {"kty": "oct", "kid": "oct", "k": base64.urlsafe_b64encode(SECRET.encode()).decode()},
         ]
         return json.dumps({"keys": keys}).encode()
@@ -131,6 +133,16 @@ def test_a_valid_token_identifies_its_caller(service: Running) -> None:
     assert (everywhere["namespaces"], everywhere["scopes"]) == (None, ["admin"])
 
 
+def test_a_subject_may_contain_slashes(service: Running) -> None:
+    subject = "repo:us/agents:ref:refs/heads/main"
+    assert get(service, signed(sub=subject)).json()["actor"] == subject
+    headers = {"authorization": f"Bearer {signed(sub=subject)}"}
+    said = {"entries": [{"role": "user", "content": "hello"}]}
+    url = f"{service.url}/v1/sessions/s"
+    assert http_client.post(f"{url}/entries", json=said, headers=headers).status_code == 201
+    assert http_client.get(f"{url}/events", headers=headers).json()["events"][0]["actor"] == subject
+
+
 def test_a_token_without_namespaces_is_valid_for_none(service: Running) -> None:
     answer = get(service, signed(memory_ledger_namespaces=None))
     assert answer.json()["code"] == "namespace_needed"
@@ -169,7 +181,8 @@ def bad_tokens() -> dict[str, str]:
         "8 KB": signed(filler="x" * 8192),
         "cut": good[:-5],
         "changed": good[:-2] + ("AA" if not good.endswith("AA") else "BB"),
-        "bad sub": signed(sub="a/b"),
+        "bad sub": signed(sub="a\nb"),
+        "empty sub": signed(sub=""),
         "namespaces no list": signed(memory_ledger_namespaces="*"),
         "not base64": "a.b.c",
     }
