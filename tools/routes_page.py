@@ -53,8 +53,8 @@ def _scope(dependant: Dependant) -> str:
     scopes = [call.scope for call in called if isinstance(call, callers.Permission)]
     if scopes:
         return f"`{scopes[0]}`"
-    if callers.reader_or_local in called:
-        return "this machine, or `read`"
+    if callers.reader_or_manager in called:
+        return "`read`, or on the management port"
     return "any" if callers.caller in called else "none"
 
 

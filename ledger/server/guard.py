@@ -16,7 +16,7 @@ from ledger.errors import InvalidInput, LedgerError, NotFound, NotPermitted, Una
 from ledger.server import problems
 from ledger.server.observers import ObservedRequest, Observers
 from ledger.server.settings import LOOPBACK, ServiceSettings
-from ledger.server.slots import SLOT, Kind, Slot, Slots
+from ledger.server.slots import MANAGEMENT, PROBES, SLOT, Kind, Slot, Slots
 
 _HOST: Final = re.compile(rb"(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
 _OVERRIDES: Final = frozenset({b"x-http-method-override", b"x-http-method", b"x-method-override"})
@@ -27,7 +27,6 @@ _POLL_S: Final = 0.1
 #: Set in the scope by `protocol` once the whole request has arrived, so that nothing need be waited for.
 ARRIVED: Final = "ledger.arrived"
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
-_PROBES: Final = frozenset({"/v1/health", "/healthz", "/readyz", "/metrics"})
 _ADDED: Final = (
     (b"x-content-type-options", b"nosniff"),
     (b"content-security-policy", b"default-src 'self'"),
@@ -125,7 +124,7 @@ class Exchange:
     @property
     def kind(self) -> Kind:
         """The kind of place that the request needs at first."""
-        if self.scope["path"] in _PROBES:
+        if self.scope["path"] in PROBES:
             return "probe"
         return "working" if self._length == 0 or self.scope.get(ARRIVED) else "arriving"
 
@@ -143,12 +142,17 @@ class Exchange:
             raise too_large("headers_too_large", "headers", self._settings.max_header_bytes)
         if any(name in _OVERRIDES for name, _ in headers):
             raise InvalidInput("bad_request", "send the method in the request line, not in a header")
-        self._check_host([value for name, value in headers if name == b"host"])
-        if self._settings.auth_mode == "none" and self.scope["method"] not in _SAFE:
-            self._check_origin(dict(headers))
         self._check_length(headers)
         self.scope["path"] = _decoded(raw, "path")
         _decoded(self.scope["query_string"].replace(b"+", b" "), "query")
+        if self._settings.management_port is not None and self.scope["server"][1] == self._settings.management_port:
+            self.scope[MANAGEMENT] = True
+            if self.scope["path"] not in PROBES:
+                raise NotFound("this port has only /readyz, /healthz and /metrics")
+            return
+        self._check_host([value for name, value in headers if name == b"host"])
+        if self._settings.auth_mode == "none" and self.scope["method"] not in _SAFE:
+            self._check_origin(dict(headers))
 
     def _check_host(self, hosts: list[bytes]) -> None:
         if self.scope["http_version"] == "1.0" and not hosts:

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from ledger.errors import LedgerError, NotFound
-from ledger.server.callers import reader_or_local
+from ledger.server.callers import reader_or_manager
 from ledger.server.dependencies import ServiceOf
 from ledger.server.metrics import Metrics
 from ledger.server.routes import CompatRoute, NativeRoute, together
@@ -16,7 +16,7 @@ from ledger.stores.postgres import PostgresStore
 from ledger.stores.postgres.revisions import require_newest
 
 _open = APIRouter(route_class=CompatRoute, tags=["health"])
-_near = APIRouter(route_class=NativeRoute, tags=["health"], dependencies=[Depends(reader_or_local)])
+_near = APIRouter(route_class=NativeRoute, tags=["health"], dependencies=[Depends(reader_or_manager)])
 
 
 class Health(BaseModel):
@@ -46,7 +46,7 @@ async def alive() -> None:
 @_near.get("/readyz", responses={503: {"model": Readiness}})
 async def ready(service: ServiceOf, response: Response) -> Readiness:
     """Return whether requests can be served, and why not."""
-    checks = {"service": "stopping" if service.stopping.is_set() else "ok", **await _database(service)}
+    checks = {"service": "stopping" if service.draining.is_set() else "ok", **await _database(service)}
     if set(checks.values()) == {"ok"}:
         return Readiness(status="ready", checks=checks)
     response.status_code = 503

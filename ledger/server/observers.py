@@ -11,6 +11,7 @@ from typing import Protocol
 from starlette.types import Scope
 
 from ledger.ports import Clock
+from ledger.server.slots import PROBES
 
 log = logging.getLogger("ledger.server")
 
@@ -82,7 +83,8 @@ class RequestLog:
 
     def end(self, observed: ObservedRequest) -> None:
         """See `RequestObserver.end`."""
-        if log.isEnabledFor(logging.INFO):
+        level = logging.DEBUG if observed.route in PROBES else logging.INFO  # probes come all the time
+        if log.isEnabledFor(level):
             fields = {
                 "request_id": observed.request_id,
                 "method": observed.method,
@@ -93,4 +95,4 @@ class RequestLog:
                 "ms": round(observed.seconds * 1000, 1),
             }
             # not log.info: it would look for its caller in the stack
-            log.handle(log.makeRecord(log.name, logging.INFO, "", 0, "request", (), None, extra={"fields": fields}))
+            log.handle(log.makeRecord(log.name, level, "", 0, "request", (), None, extra={"fields": fields}))

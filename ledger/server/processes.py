@@ -8,7 +8,7 @@ import signal
 import socket
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
@@ -34,9 +34,9 @@ class Processes:
     """The processes of a service, by number. Only number 0 does the background work."""
 
     def __init__(
-        self, listener: socket.socket, settings: Settings, service_settings: ServiceSettings, number: int
+        self, listeners: Sequence[socket.socket], settings: Settings, service_settings: ServiceSettings, number: int
     ) -> None:
-        self._listener = listener
+        self._listeners = listeners
         self._settings = settings
         self._service_settings = service_settings
         self._number = number
@@ -67,7 +67,7 @@ class Processes:
         changed = {} if number == 0 else {"worker": False}
         process = _context.Process(
             target=_serve_in_child,
-            args=(self._listener, self._settings, self._service_settings.model_copy(update=changed), sender),
+            args=(self._listeners, self._settings, self._service_settings.model_copy(update=changed), sender),
             name=f"memory-ledger-{number}",
         )
         process.start()
@@ -130,7 +130,7 @@ class Processes:
         """Let the processes finish, each as long as the service may take to stop."""
         for process in self._running:
             process.terminate()
-        until_s = time.monotonic() + self._service_settings.shutdown_grace_s + _CLOSE_S
+        until_s = time.monotonic() + self._service_settings.drain_s + self._service_settings.shutdown_grace_s + _CLOSE_S
         for process in self._running:
             await asyncio.to_thread(process.join, max(0.0, until_s - time.monotonic()))
             process.kill()
@@ -164,7 +164,7 @@ def _shared_metrics(settings: ServiceSettings) -> Iterator[None]:
 
 
 def _serve_in_child(
-    listener: socket.socket, settings: Settings, service_settings: ServiceSettings, started: Connection
+    listeners: Sequence[socket.socket], settings: Settings, service_settings: ServiceSettings, started: Connection
 ) -> None:
     from ledger.server.running import serve_from  # noqa: PLC0415 - it imports this module
 
@@ -187,7 +187,7 @@ def _serve_in_child(
         loop.add_reader(lives, stop)  # a parent that was killed cannot tell its children to stop
         store = await open_store(settings, served=True, start=False)  # only the parent starts an embedded server
         try:
-            await serve_from(listener, settings, service_settings, store=store, ready=lambda: answer(""))
+            await serve_from(listeners, settings, service_settings, store=store, ready=lambda: answer(""))
         finally:
             await store.close()
 

@@ -79,7 +79,8 @@ class GuardedProtocol(HttpToolsProtocol):
         if connection is not None and connection.family in {socket.AF_INET, socket.AF_INET6}:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.transport = cast(asyncio.Transport, JoinedWrites(transport, self.loop))
-        if len(self.connections) > 4 * self.settings.max_concurrency:
+        crowded = len(self.connections) > 4 * self.settings.max_concurrency
+        if crowded and self.server is not None and self.server[1] != self.settings.management_port:
             transport.abort()
             return
         self._expect()

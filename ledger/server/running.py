@@ -5,8 +5,9 @@ import gc
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 
 import uvicorn
 
@@ -27,18 +28,23 @@ from ledger.settings import Settings
 from ledger.stores.factory import open_embedded_server, open_store
 
 _KEEP_ALIVE_S = 5
+_POLL_S = 0.1
 
 
 class GracefulServer(uvicorn.Server):
     """Ends streams when it stops, and returns instead of raising the signal again."""
 
-    def __init__(self, config: uvicorn.Config, stopping: asyncio.Event) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
-        self._stopping = stopping
+        self._service = service
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept no more connections; let accepted requests finish."""
-        self._stopping.set()
+        """Serve on for the drain delay; then accept no more connections and let accepted requests finish."""
+        self._service.draining.set()
+        until_s = time.monotonic() + self._service.settings.drain_s
+        while time.monotonic() < until_s and not self.force_exit:  # noqa: ASYNC110 - a flag of uvicorn
+            await asyncio.sleep(_POLL_S)
+        self._service.stopping.set()
         await super().shutdown(sockets)
 
     @contextmanager
@@ -64,33 +70,34 @@ async def serve(
         Unavailable: the service cannot listen on the address.
         DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: the database cannot be used.
     """
-    with _listening(service_settings) as listener:
-        host, port = listener.getsockname()[:2]
+    with _listening(service_settings) as (listeners, bound):
 
         def ready() -> None:
             if service_settings.auth_mode == "none":
                 say("authentication is off (AUTH_MODE=none): everyone who can reach this address may do everything")
-            say(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}")
+            for listener in listeners[1:]:
+                say(f"health and metrics on {_url(listener)}")
+            say(f"listening on {_url(listeners[0])}")
 
         async with open_embedded_server(settings):
             if processes == 1:
-                await serve_from(listener, settings, service_settings, ready=ready)
+                await serve_from(listeners, settings, bound, ready=ready)
             else:
                 await (await open_store(settings, served=True)).close()  # its errors, before there are processes
                 logs.configure(service_settings.log_level)
                 gc.freeze()  # as in `serve_from`
-                await Processes(listener, settings, service_settings, processes).run(ready=ready)
+                await Processes(listeners, settings, bound, processes).run(ready=ready)
 
 
 async def serve_from(
-    listener: socket.socket,
+    listeners: Sequence[socket.socket],
     settings: Settings,
     service_settings: ServiceSettings,
     *,
     store: Store | None = None,
     ready: Callable[[], None],
 ) -> None:
-    """Serve the connections of *listener* in this process, from *store* if given; call *ready* before the first.
+    """Serve the connections of *listeners* in this process, from *store* if given; call *ready* before the first.
 
     It raises the errors of `serve`.
     """
@@ -100,21 +107,35 @@ async def serve_from(
         helper(settings, service_settings) as process,
     ):
         logs.configure(service_settings.log_level)
-        server = GracefulServer(configuration(service, service_settings, process), service.stopping)
+        server = GracefulServer(configuration(service, service_settings, process), service)
         gc.freeze()  # most objects live as long as the process: collecting them took half a second at its end
         ready()
-        await server.serve(sockets=[listener])
+        await server.serve(sockets=list(listeners))
 
 
 @contextmanager
-def _listening(settings: ServiceSettings) -> Iterator[socket.socket]:
+def _listening(settings: ServiceSettings) -> Iterator[tuple[list[socket.socket], ServiceSettings]]:
+    """Yield the listening sockets, the management port last, and the settings with the number of that port."""
+    with ExitStack() as stack:
+        listeners = [stack.enter_context(_listener(settings.host, settings.port))]
+        if settings.management_port is not None:
+            management = stack.enter_context(_listener(settings.management_host, settings.management_port))
+            settings = settings.model_copy(update={"management_port": management.getsockname()[1]})
+            listeners.append(management)
+        yield listeners, settings
+
+
+def _listener(host: str, port: int) -> socket.socket:
     try:
-        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-        listener = socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=2048)
     except OSError as fault:
-        raise Unavailable(f"cannot listen on port {settings.port}: {fault.strerror or 'bad address'}") from fault
-    with listener:
-        yield listener
+        raise Unavailable(f"cannot listen on port {port}: {fault.strerror or 'bad address'}") from fault
+
+
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def configuration(service: Service, settings: ServiceSettings, process: HelperProcess | None = None) -> uvicorn.Config:

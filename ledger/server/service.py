@@ -34,6 +34,8 @@ class Service:
     """The namespace of requests that name none."""
     spans: Any = None
     """The tracer provider, if the service is traced."""
+    draining: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the service is about to stop: load balancers should choose another one."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the service accepts no more requests; streams then end by themselves."""
 

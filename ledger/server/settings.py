@@ -65,6 +65,12 @@ class ServiceSettings(BaseSettings):
     """The address to listen on."""
     port: int = Field(default=8000, ge=0, le=65535, validation_alias=_own("port"))
     """The port to listen on."""
+    management_port: int | None = Field(default=None, ge=0, le=65535, validation_alias=_own("management_port"))
+    """A second port that answers ``/readyz``, ``/healthz`` and ``/metrics`` to everybody, and nothing else."""
+    management_host: str = Field(default="127.0.0.1", validation_alias=_own("management_host"))
+    """The address of that port."""
+    drain_s: float = Field(default=0, ge=0, le=600, validation_alias=_own("drain_s"))
+    """How long the service still accepts requests after SIGTERM, while ``/readyz`` says that it stops."""
     allowed_hosts: CommaSeparated = Field(default=(), validation_alias=_own("allowed_hosts"))
     """The names allowed in the ``Host`` header, without port; if empty, any valid name."""
     worker: bool = Field(default=True, validation_alias=_own("worker"))

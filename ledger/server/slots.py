@@ -16,7 +16,11 @@ Kind: TypeAlias = Literal["probe", "arriving", "working", "stream"]
 
 #: The key in a request's scope under which its `Slot` is found.
 SLOT: Final = "ledger.slot"
+#: The key that marks a request on the management port, which everybody may ask.
+MANAGEMENT: Final = "ledger.management"
 MOST_PROBES: Final = 16
+#: The paths that probes and scrapers ask for.
+PROBES: Final = frozenset({"/v1/health", "/healthz", "/readyz", "/metrics"})
 _WORDS: Final = {"probe": "probes", "arriving": "bodies", "working": "requests", "stream": "streams"}
 
 

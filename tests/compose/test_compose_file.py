@@ -26,6 +26,8 @@ DECIDED = {
     "MEMORY_LEDGER_LOGIN_PASSWORD",
     "MEMORY_LEDGER_HOST",
     "MEMORY_LEDGER_PORT",
+    "MEMORY_LEDGER_MANAGEMENT_HOST",
+    "MEMORY_LEDGER_MANAGEMENT_PORT",
     "MEMORY_LEDGER_DATA_DIR",
     "MEMORY_LEDGER_PRICES",
     "MEMORY_LEDGER_WORKER",
@@ -107,6 +109,8 @@ def test_the_service_is_given_every_setting_and_no_others() -> None:
         "MEMORY_LEDGER_DATABASE_URL",
         "MEMORY_LEDGER_HOST",
         "MEMORY_LEDGER_PORT",
+        "MEMORY_LEDGER_MANAGEMENT_HOST",
+        "MEMORY_LEDGER_MANAGEMENT_PORT",
     }
     assert SERVICES["worker"]["environment"] == SERVICES["api"]["environment"]
     assert SERVICES["migrate"]["environment"].keys() <= settings().keys() | OTHERS

@@ -56,7 +56,7 @@ def running(
                 for router in ROUTERS:
                     config.app._app.routes.extend(router.routes)  # type: ignore[union-attr]
                 change(config)
-                server = GracefulServer(config, service.stopping)
+                server = GracefulServer(config, service)
                 serving = asyncio.create_task(server.serve())
                 while not server.started and not serving.done():
                     await asyncio.sleep(0.005)

@@ -8,7 +8,7 @@ from fastapi.routing import APIRoute, iter_route_contexts
 
 from ledger.application.services import Services
 from ledger.server import Service, create_app, load_service_settings
-from ledger.server.callers import caller, reader_or_local
+from ledger.server.callers import caller, reader_or_manager
 from ledger.server.notifier import Notifier
 from ledger.server.quotas import Quotas
 from ledger.server.routes import native_router
@@ -16,7 +16,7 @@ from ledger.stores.in_memory import InMemoryStore
 from tests.support import probe_routes as probe
 
 OPEN = {"/v1/health", "/healthz"}
-LOCAL = {"/readyz", "/metrics"}
+MANAGED = {"/readyz", "/metrics"}
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def unguarded(app: FastAPI) -> set[str]:
     for context in iter_route_contexts(app.routes):
         route = context.original_route
         required = set(calls(context.dependant)) if isinstance(route, APIRoute) else set()
-        if not required & {caller, reader_or_local}:
+        if not required & {caller, reader_or_manager}:
             found.add(str(context.path))
     return found
 
@@ -48,13 +48,13 @@ def test_every_route_requires_a_caller(app: FastAPI) -> None:
     assert unguarded(app) == OPEN
 
 
-def test_only_two_routes_are_open_to_local_requests(app: FastAPI) -> None:
-    local = {
+def test_only_two_routes_are_open_on_the_management_port(app: FastAPI) -> None:
+    managed = {
         context.path
         for context in iter_route_contexts(app.routes)
-        if isinstance(context.original_route, APIRoute) and reader_or_local in set(calls(context.dependant))
+        if isinstance(context.original_route, APIRoute) and reader_or_manager in set(calls(context.dependant))
     }
-    assert local == LOCAL
+    assert managed == MANAGED
 
 
 def test_a_route_without_the_dependency_is_found(app: FastAPI) -> None:

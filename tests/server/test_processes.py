@@ -140,7 +140,7 @@ async def stopping_s(
     """Run a process that does *child*, send SIGTERM to this one *after* that, and return how long the stop took."""
     monkeypatch.setattr(processes, "_serve_in_child", child)
     with socket.socket() as listener:
-        several = Processes(listener, Settings(data_dir=folder / "started"), load_service_settings(), 1)
+        several = Processes([listener], Settings(data_dir=folder / "started"), load_service_settings(), 1)
         running = asyncio.create_task(several.run(ready=lambda: None))
         await asyncio.to_thread(wait_for, after)
         began_s = time.monotonic()

@@ -1,7 +1,11 @@
 """The settings of the service, its load limits, its readiness and its namespaces."""
 
 import asyncio
+import signal
+import socket
 import threading
+import time
+from pathlib import Path
 
 import httpx
 import pytest
@@ -19,6 +23,7 @@ from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import Running, running
 from tests.support import http_client
 from tests.support.databases import Server
+from tests.support.service_process import ServiceProcess
 
 
 @pytest.mark.parametrize(
@@ -124,13 +129,34 @@ def test_a_service_that_can_serve_is_ready(service: Running) -> None:
     assert answer.json() == {"status": "ready", "checks": checks}
 
 
-@pytest.mark.parametrize("header", ["x-forwarded-for", "forwarded", "via"])
-def test_readiness_is_for_neighbours_and_callers(server: Server, shared_database: str, header: str) -> None:
-    """trust S-12: whoever comes through a proxy on this machine is no neighbour."""
-    with running(server.target(shared_database), auth_mode="token", metrics=True) as in_flight:
-        for path in ("/readyz", "/metrics"):
-            assert http_client.get(f"{in_flight.url}{path}").status_code == 200
-            assert http_client.get(f"{in_flight.url}{path}", headers={header: "1.2.3.4"}).status_code == 401
+def test_readiness_is_for_callers_and_the_management_port(tmp_path: Path, server: Server, shared_database: str) -> None:
+    """trust S-12: not for this machine, where a proxy may bring anybody. A load balancer is told before the end."""
+    with server.login("ledger_app") as login, socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+        free.close()
+        environment = {
+            "AUTH_MODE": "token", "MEMORY_LEDGER_METRICS": "true", "MEMORY_LEDGER_MANAGEMENT_PORT": str(port),
+            "MEMORY_LEDGER_ALLOWED_HOSTS": "memory.example,127.0.0.1", "MEMORY_LEDGER_DRAIN_S": "1.5",
+        }  # fmt: skip
+        process = ServiceProcess(tmp_path, server.url_of(login, shared_database), **environment)
+        management = f"http://127.0.0.1:{port}"
+        try:
+            process.wait_until_it_serves()
+            for path in ("/readyz", "/metrics"):
+                assert http_client.get(f"{process.url}{path}").status_code == 401
+                assert http_client.get(f"{management}{path}", headers={"host": "10.1.2.3"}).status_code == 200
+            assert http_client.get(f"{management}/v1/sessions").status_code == 404
+            process.process.send_signal(signal.SIGTERM)
+            time.sleep(0.5)
+            stops = http_client.get(f"{management}/readyz")
+            assert (stops.status_code, stops.json()["checks"]["service"]) == (503, "stopping")
+            assert http_client.get(f"{process.url}/v1/health").status_code == 200
+            assert process.process.wait(10) == 0
+        finally:
+            process.process.kill()
+            process.process.wait()
+    logged = process.errors.read_text()
+    assert "/readyz" not in logged
 
 
 def test_a_service_that_cannot_serve_reports_why(server: Server, fresh_database: str) -> None:
