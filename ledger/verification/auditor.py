@@ -143,6 +143,7 @@ class Auditor:
 
     def check_bounds(self, bounds: LogBounds, below: list[StoredEvent]) -> None:
         """Check that the events are as many as the counter says, and none is *below* the first position (layer 3).
+
         Called last: a number that another finding explains is not reported again.
         """
         for event in below:
