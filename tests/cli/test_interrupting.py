@@ -108,7 +108,7 @@ def test_what_is_interrupted_while_it_writes_writes_nothing(
         code, out, err = interrupted(process, number)
     assert (code, out, err) == (CODES[number], "", "")
     wait_until(lambda: not held())
-    assert cli.json("sessions") == {"sessions": []}
+    assert cli.json("sessions") == {"sessions": [], "more": False}
 
 
 @pytest.fixture

@@ -97,7 +97,7 @@ def test_a_bad_namespace_is_refused(cli: Cli, name: str) -> None:
 def test_a_bad_user_is_refused(cli: Cli, name: str) -> None:
     Path("transcript.json").write_text('[{"role": "user", "content": "hello"}]')
     assert "user_id" in check_one_line(cli.try_(*COMMANDS[name], "--user", "a/b"))
-    assert cli.json("sessions") == {"sessions": []}
+    assert cli.json("sessions") == {"sessions": [], "more": False}
 
 
 BAD_NAMES = ("a/b", "../../etc/passwd", "", "a\x1b[2J", "a" * 60_000, "\udcff")
@@ -107,7 +107,7 @@ BAD_NAMES = ("a/b", "../../etc/passwd", "", "a\x1b[2J", "a" * 60_000, "\udcff")
 def test_a_bad_session_is_refused(cli: Cli, name: str) -> None:
     for session in BAD_NAMES if name == "add" else BAD_NAMES[:1]:
         check_one_line(cli.try_(name, session, *WITH_SESSION[name]))
-    assert cli.json("sessions") == {"sessions": []}
+    assert cli.json("sessions") == {"sessions": [], "more": False}
 
 
 @pytest.mark.parametrize("name", [name for name in WITH_SESSION if name not in {"add", "clear"}])
@@ -125,7 +125,7 @@ def test_an_unknown_session_is_refused_also_after_a_version(cli: Cli) -> None:
 def test_clearing_an_unknown_session_makes_none(cli: Cli) -> None:
     """R-000-14."""
     assert "session 'nobody' has no events" in check_one_line(cli.try_("clear", "nobody"))
-    assert cli.json("sessions") == {"sessions": []}
+    assert cli.json("sessions") == {"sessions": [], "more": False}
 
 
 MOMENTS = [

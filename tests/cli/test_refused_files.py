@@ -83,7 +83,7 @@ def test_a_damaged_export_is_refused_with_its_line__I_68(talked: Cli, file: File
     damaged = file(b"".join(DAMAGED[name](lines)), "damaged.jsonl")
     other = talked.elsewhere(f"{talked.namespace}-copy")
     assert check_one_line(other.try_("import", damaged)).startswith(f"{damaged}: line ")
-    assert other.json("sessions") == {"sessions": []}
+    assert other.json("sessions") == {"sessions": [], "more": False}
     assert check_one_line(talked.try_("db", "restore", damaged)).startswith("line ")
 
 
