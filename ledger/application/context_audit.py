@@ -20,7 +20,7 @@ from projections.rendering import Shown
 from projections.summaries import Summary
 from projections.window import Knowledge, Window
 
-Verdict: TypeAlias = Literal["proved", "differs", "not_recorded"]
+ContextVerdict: TypeAlias = Literal["proved", "differs", "not_recorded"]
 
 
 class LineSource(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +72,7 @@ class ContextAudit(msgspec.Struct, frozen=True, kw_only=True):
 
     session_id: str
     version: int
-    verdict: Verdict
+    verdict: ContextVerdict
     recorded: ContextRecording | None
     tokens: int
     text: str

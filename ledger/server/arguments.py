@@ -40,7 +40,7 @@ class _Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class _PreparedCall:
     """A call of a dependency or, the last one, of the route's function; *given* are results of earlier calls."""
 
     function: Callable[..., Awaitable[object]]
@@ -68,7 +68,7 @@ class _Call:
 class Arguments:
     """The calls that a request to one route needs, each once, in order; and the query parameters that they take."""
 
-    calls: tuple[_Call, ...]
+    calls: tuple[_PreparedCall, ...]
     query: Mapping[str, bool]
     """The names of the query parameters, and whether each may come more than once."""
 
@@ -79,7 +79,7 @@ class Arguments:
         Raises:
             TypeError: it has a declaration that no route of this service has, such as a form, or a file.
         """
-        calls: list[_Call] = []
+        calls: list[_PreparedCall] = []
         _add_calls(route.dependant, calls, {})
         if route._embed_body_fields:  # noqa: SLF001 - FastAPI has no public name for it
             raise TypeError(f"{route.path}: a route takes one body")
@@ -118,7 +118,7 @@ class Arguments:
         return results[last]
 
 
-def _add_calls(dependant: Dependant, calls: list[_Call], numbers: dict[object, int]) -> int:
+def _add_calls(dependant: Dependant, calls: list[_PreparedCall], numbers: dict[object, int]) -> int:
     """Add the calls that *dependant* needs, then its own; return its number."""
     given, needed = [], set()
     for dependency in dependant.dependencies:
@@ -133,7 +133,7 @@ def _add_calls(dependant: Dependant, calls: list[_Call], numbers: dict[object, i
     return len(calls) - 1
 
 
-def _own_call(dependant: Dependant, given: tuple[tuple[str, int], ...], needed: frozenset[int]) -> _Call:
+def _own_call(dependant: Dependant, given: tuple[tuple[str, int], ...], needed: frozenset[int]) -> _PreparedCall:
     function = dependant.call
     if (
         dependant.cookie_params
@@ -155,7 +155,7 @@ def _own_call(dependant: Dependant, given: tuple[tuple[str, int], ...], needed: 
         for source, fields in enumerate(declared)
         for field in fields
     )
-    return _Call(
+    return _PreparedCall(
         function=cast(Callable[..., Awaitable[object]], function),
         parameters=parameters,
         body=dependant.body_params[0] if dependant.body_params else None,

@@ -16,7 +16,7 @@ from ledger.errors import InvalidInput, LedgerError, NotFound, NotPermitted, Una
 from ledger.server import problems
 from ledger.server.observers import ObservedRequest, Observers
 from ledger.server.settings import LOOPBACK, ServiceSettings
-from ledger.server.slots import MANAGEMENT, PROBES, SLOT, Kind, Slot, Slots
+from ledger.server.slots import MANAGEMENT, PROBES, SLOT, Slot, SlotKind, Slots
 
 _HOST: Final = re.compile(rb"(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::[0-9]{1,5})?")
 _OVERRIDES: Final = frozenset({b"x-http-method-override", b"x-http-method", b"x-method-override"})
@@ -122,7 +122,7 @@ class Exchange:
         self._closing = False
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> SlotKind:
         """The kind of place that the request needs at first."""
         if self.scope["path"] in PROBES:
             return "probe"

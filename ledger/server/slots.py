@@ -12,7 +12,7 @@ from ledger.errors import RateLimited, Unavailable
 from ledger.server.notifier import MOST_LISTENERS
 from ledger.server.settings import ServiceSettings
 
-Kind: TypeAlias = Literal["probe", "arriving", "working", "stream"]
+SlotKind: TypeAlias = Literal["probe", "arriving", "working", "stream"]
 
 #: The key in a request's scope under which its `Slot` is found.
 SLOT: Final = "ledger.slot"
@@ -30,9 +30,9 @@ class Slots:
     def __init__(self, settings: ServiceSettings) -> None:
         most = settings.max_concurrency
         self._most = {"probe": MOST_PROBES, "arriving": most, "working": most, "stream": MOST_LISTENERS}
-        self._taken: Counter[tuple[Kind, str]] = Counter()
+        self._taken: Counter[tuple[SlotKind, str]] = Counter()
 
-    def take(self, kind: Kind, key: str = "") -> None:
+    def take(self, kind: SlotKind, key: str = "") -> None:
         """Take a place for a request of the caller *key*, or of nobody known yet.
 
         Raises:
@@ -45,7 +45,7 @@ class Slots:
             self.take_of(kind, key)
         self._taken[kind, ""] += 1
 
-    def take_of(self, kind: Kind, key: str) -> None:
+    def take_of(self, kind: SlotKind, key: str) -> None:
         """Count a place that was already taken for the caller *key*.
 
         Raises:
@@ -55,7 +55,7 @@ class Slots:
             raise RateLimited(1, f"{_WORDS[kind]} at once")
         self._taken[kind, key] += 1
 
-    def give_back(self, kind: Kind, key: str) -> None:
+    def give_back(self, kind: SlotKind, key: str) -> None:
         """Give back a place, of the caller *key* if it was known."""
         for each in {"", key}:
             self._taken[kind, each] -= 1
@@ -66,8 +66,8 @@ class Slots:
 class Slot:
     """The place of one request, while its context is open."""
 
-    def __init__(self, slots: Slots, kind: Kind) -> None:
-        self.kind: Kind = kind
+    def __init__(self, slots: Slots, kind: SlotKind) -> None:
+        self.kind: SlotKind = kind
         self._slots = slots
         self._key = ""
 
@@ -88,7 +88,7 @@ class Slot:
             self._slots.take_of(self.kind, key)
             self._key = key
 
-    def move(self, kind: Kind) -> None:
+    def move(self, kind: SlotKind) -> None:
         """Take a place of another kind instead; see `Slots.take`."""
         if kind != self.kind:
             self._slots.take(kind, self._key)
