@@ -211,7 +211,11 @@ class DriverConnections(Generic[T]):
         driver = (await pooled.get_raw_connection()).driver_connection
         assert isinstance(driver, psycopg.AsyncConnection)
         if self._settings and driver.prepare_threshold is not None:  # behind a pooler no setting would last
-            await driver.execute(self._settings)
+            try:
+                await driver.execute(self._settings)
+            except BaseException:
+                await self._discard(pooled)
+                raise
         return pooled, driver, self._wrap(driver)
 
     async def _discard(self, pooled: AsyncConnection) -> None:
