@@ -14,7 +14,8 @@ No message repeats the refused value, because messages end in logs.
     │       NamespaceExists, StreamClosed, StreamNameMismatch, CompactionInProgress, NotEnoughEntries, NothingGained
     └── Unavailable             the request is right; repair the cause, then try again
         ├── DatabaseUnavailable, StorageFull, RateLimited, UnsafeDatabase, MigrationNeeded,
-        │   CompactionNotCompleted, CompactionUnderWay, SummarizerFailed, EmbedderFailed, IndexBehind
+        │   CompactionNotCompleted, CompactionUnderWay, SummarizerFailed, EmbedderFailed, IndexBehind,
+        │   LogRolledBack
         └── Unreadable          a session is stored, but this release cannot fold it
             └── UnknownEvent, UnknownConfig, LogCorrupted
 """
@@ -312,6 +313,16 @@ class UnknownConfig(Unreadable, code="unknown_config"):
         super().__init__(f"event {version} has a memory config this release cannot read ({fault}); {hint}")
         self.field = fault.field
         self.version = version
+
+
+class LogRolledBack(Unavailable, code="log_rolled_back"):
+    """The database went back to an earlier state, as after a failover or from a backup."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the log went back: events that were read or written are no longer in it; read again, and compare what you"
+            " have with the log"
+        )
 
 
 class LogCorrupted(Unreadable, code="log_corrupted"):

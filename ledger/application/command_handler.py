@@ -290,10 +290,11 @@ class CommandHandler:
                 for event, new, receipt in zip(events, write.events, appended.receipts, strict=True)
             ]
         )
-        if decided_on is not None and self._states.queue(stream, recorded):
+        digest = appended.receipts[-1].hash
+        if decided_on is not None and self._states.queue(stream, recorded, digest, follows=appended.follows):
             return Written(decided_on, recorded, appended.receipts)
         try:
-            state = await self._states.advance(stream, recorded)
+            state = await self._states.advance(stream, recorded, digest, follows=appended.follows)
         except Unreadable as fault:  # another writer's events; ours are stored, so this must not fail
             log.warning("a session cannot be read after an append: %s", fault.code)
             state = SessionState(version=recorded[-1].version)

@@ -74,8 +74,8 @@ class JobIndex:
             recorded = [decode(event) for event in events]
             if recorded[-1].version - recorded[0].version >= len(recorded):
                 recorded = []  # one is missing: the log is read, and names it
-            state = await self._states.advance(stream, recorded)
-            backlog = await self._backlogs.advance(stream, recorded)
+            state = await self._states.advance(stream, recorded, events[-1].hash)
+            backlog = await self._backlogs.advance(stream, recorded, events[-1].hash)
             await self._states.save_due_snapshot(stream)  # the writer of the session may be gone
             await self._backlogs.save_due_snapshot(stream)
             jobs = await self._states.view(stream, state, lambda: due_jobs(state, backlog, self._plan))

@@ -53,10 +53,14 @@ class Receipt(msgspec.Struct, frozen=True, gc=False):
 
 
 class Appended(msgspec.Struct, frozen=True):
-    """The answer to a request: receipts in the order of its events; *replayed* if it was executed before."""
+    """The answer to a request: receipts in the order of its events; *replayed* if it was executed before.
+
+    *follows* is the hash of the event before the first one in its stream, if the store says it.
+    """
 
     receipts: tuple[Receipt, ...]
     replayed: bool = False
+    follows: bytes | None = None
 
 
 class EarlierRequest(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ import msgspec
 
 from ledger.chain import check_versions
 from ledger.codec import decode
-from ledger.errors import NotFound, SessionNotFound, VersionNotFound
+from ledger.errors import LogRolledBack, NotFound, SessionNotFound, VersionNotFound
 from ledger.events import Ranges, RecordedEvent, StoredEvent
 from ledger.ids import Stream
 from ledger.ports import Store
@@ -72,6 +72,8 @@ class _Cached(msgspec.Struct, Generic[S]):
     state: S
     snapshot_version: int
     queued: list[RecordedEvent] = []
+    #: The hash of the newest event, by which a read notices that the log went back; None if it is not known.
+    digest: bytes | None = None
 
     @property
     def version(self) -> int:
@@ -97,17 +99,22 @@ class States(Generic[S]):
         self._cache: OrderedDict[int, _Cached[S]] = OrderedDict()
 
     async def current(self, stream: Stream) -> S:
-        """Return the state of *stream* as it is in the log now, with all content; version 0 if it has no events."""
+        """Return the state of *stream* as it is in the log now, with all content; version 0 if it has no events.
+
+        Raises:
+            LogRolledBack: the log no longer has what was read of the session; the next read shows it as it is.
+        """
         return await self.whole(stream, await self.newest(stream))
 
     async def newest(self, stream: Stream) -> S:
         """Return the state as `current` does, but without content; read it in `reading` only."""
         cached = self._cache.get(stream.stream_id.int)
         if cached is None:
-            state, snapshot_version = await self._load(stream, None)
-            return self._keep(stream, state, snapshot_version)
-        state = await self._catch_up(stream, await self._fold(stream, cached.state, tuple(cached.queued)), None)
-        return self._keep(stream, state, cached.snapshot_version)
+            state, snapshot_version, digest = await self._load(stream, None)
+            return self._keep(stream, state, snapshot_version, digest)
+        queued, digest = tuple(cached.queued), cached.digest
+        state, digest = await self._catch_up(stream, await self._fold(stream, cached.state, queued), digest, None)
+        return self._keep(stream, state, cached.snapshot_version, digest)
 
     async def known(self, stream: Stream, version: int = 0) -> S | None:
         """Return the cached state, without content, if it is at *version* or later.
@@ -119,41 +126,53 @@ class States(Generic[S]):
             return None
         if not cached.queued:
             return cached.state
-        return self._keep(stream, await self._fold(stream, cached.state, tuple(cached.queued)), cached.snapshot_version)
+        queued, digest = tuple(cached.queued), cached.digest
+        return self._keep(stream, await self._fold(stream, cached.state, queued), cached.snapshot_version, digest)
 
     def folded(self, stream: Stream, version: int = 0) -> tuple[S, Sequence[RecordedEvent]] | None:
         """Return the cached state as it is, and the newer events that are queued, if they end at *version* or later."""
         cached = self._cache.get(stream.stream_id.int)
         return None if cached is None or cached.version < version else (cached.state, cached.queued)
 
-    def queue(self, stream: Stream, events: Sequence[RecordedEvent]) -> bool:
+    def queue(
+        self, stream: Stream, events: Sequence[RecordedEvent], digest: bytes, *, follows: bytes | None = None
+    ) -> bool:
         """Let *events*, just appended, wait for a reader; return False if they have to `advance` the state."""
         cached = self._cache.get(stream.stream_id.int)
         if cached is None:
             return False
-        if cached.version >= events[-1].version:  # it was read from the log meanwhile
-            return True
+        if cached.version >= events[-1].version:  # it was read from the log meanwhile, or the log went back
+            return cached.version > events[-1].version or _is_same(cached.digest, digest)
         if (
             events[0].version != cached.version + 1
+            or not _is_same(cached.digest, follows)
             or events[-1].version - cached.state.version > QUEUED_EVENTS
             or events[-1].version - cached.snapshot_version >= EVERY_EVENTS
             or not self._form.may_wait(cached.state, events)
         ):
             return False
         cached.queued.extend(events)
+        cached.digest = digest
         self._cache.move_to_end(stream.stream_id.int)
         return True
 
-    async def advance(self, stream: Stream, events: Sequence[RecordedEvent]) -> S:
-        """Return the state after *events*, which were just appended, without content.
+    async def advance(
+        self, stream: Stream, events: Sequence[RecordedEvent], digest: bytes, *, follows: bytes | None = None
+    ) -> S:
+        """Return the state after *events*, which are in the log, without content.
 
-        If there is a gap before them, read the log.
+        *digest* is the hash of the last of them, *follows* that of the event before the first, if it is known. If they
+        do not follow the cached state, read the log.
         """
         cached = self._cache.get(stream.stream_id.int) or _Cached(self._projection.initial, 0)
-        if not events or events[0].version != cached.version + 1:
-            return await self.newest(stream)
+        is_next = bool(events) and events[0].version == cached.version + 1
+        if not (is_next and _is_same(cached.digest, follows)):
+            try:
+                return await self.newest(stream)
+            except LogRolledBack:  # what was cached is forgotten now; the events are stored, so this must not fail
+                return await self.newest(stream)
         state = await self._fold(stream, cached.state, (*cached.queued, *events))
-        return self._keep(stream, state, cached.snapshot_version)
+        return self._keep(stream, state, cached.snapshot_version, digest)
 
     async def at(self, stream: Stream, *, version: int | None = None, moment: datetime | None = None) -> S:
         """Return the state as of *version*, or of the newest version recorded at or before *moment*, with all content.
@@ -176,7 +195,7 @@ class States(Generic[S]):
             cached = await self.known(stream)
             if cached is not None and cached.version == version:
                 return cached
-            state, _ = await self._load(stream, version)
+            state, _, _ = await self._load(stream, version)
         if not state.version or version not in {None, state.version}:
             raise await self.absence(stream, moment)
         return state
@@ -223,7 +242,7 @@ class States(Generic[S]):
         cached = self._cache.get(stream.stream_id.int)
         if cached is None or not self._is_due(cached.state, last=cached.snapshot_version):
             return None
-        self._keep(stream, cached.state, cached.state.version)
+        self._keep(stream, cached.state, cached.state.version, cached.digest)
         return cached.state
 
     async def save_due_snapshot(self, stream: Stream) -> None:
@@ -252,8 +271,8 @@ class States(Generic[S]):
         found = await self._store.snapshots.load(stream, fold.name, fold.version)
         return found if found is not None and found.code_digest == self._code_digest else None
 
-    async def _load(self, stream: Stream, version: int | None) -> tuple[S, int]:
-        """Return the state now or at *version*, and the version of the snapshot that it was read from, or 0."""
+    async def _load(self, stream: Stream, version: int | None) -> tuple[S, int, bytes | None]:
+        """Return the state now or at *version*, the version of the snapshot it was read from, or 0, and its hash."""
         fold = self._projection
         found, events = await self._store.snapshots.load_with_events(
             stream, fold.name, fold.version, at_most=version, before=self._form.before, limit=_PAGE
@@ -261,10 +280,15 @@ class States(Generic[S]):
         at = found.version if found is not None else 0
         state = await self._restored(stream, found, events or ())
         if events is None or (found is not None and not state.version):
-            return await self._catch_up(stream, state, version), state.version
+            at = state.version
+            state, digest = await self._catch_up(stream, state, None, version)
+            return state, at, digest
         tail = [stored for stored in events if stored.version > at]
         folded = await self._fold(stream, state, _in_order(tail, after=at))
-        return (folded if len(events) < _PAGE else await self._catch_up(stream, folded, version)), at
+        digest = events[-1].hash if events and events[-1].version == folded.version else None
+        if len(events) == _PAGE:
+            folded, digest = await self._catch_up(stream, folded, digest, version)
+        return folded, at, digest
 
     async def _restored(self, stream: Stream, found: Snapshot | None, events: Sequence[StoredEvent]) -> S:
         """Return the state of the snapshot *found*, the initial one if this release cannot use it.
@@ -286,15 +310,35 @@ class States(Generic[S]):
             page.fill({version: decode(near[version]) for version in wanted})
         return state
 
-    async def _catch_up(self, stream: Stream, state: S, until: int | None) -> S:
+    async def _catch_up(
+        self, stream: Stream, state: S, digest: bytes | None, until: int | None
+    ) -> tuple[S, bytes | None]:
+        """Return *state* after the events that follow it, and the hash of the newest; *digest* is that of *state*.
+
+        The newest event that *state* knows is read again, to notice that the log went back.
+        """
         while until is None or state.version < until:
-            page = await self._store.events.read_stream(stream, after=state.version, until=until, limit=_PAGE)
-            state = await self._fold(stream, state, _in_order(page, after=state.version))
-            if len(page) < _PAGE:
+            known = min(state.version, 1)
+            page = await self._store.events.read_stream(
+                stream, after=state.version - known, until=until, limit=_PAGE + known
+            )
+            if known:
+                newest = page[0] if page and page[0].version == state.version else None
+                if newest is None and digest is None:  # a snapshot of what the log does not have
+                    state = self._projection.initial
+                    continue
+                if newest is None or digest not in {None, newest.hash}:
+                    self._cache.pop(stream.stream_id.int, None)
+                    raise LogRolledBack
+                digest = newest.hash
+            following = page[known:]
+            state = await self._fold(stream, state, _in_order(following, after=state.version))
+            digest = following[-1].hash if following else digest
+            if len(following) < _PAGE:
                 break
             self._contents.hold(self._form.pages(state))
             self._contents.trim()
-        return state
+        return state, digest
 
     async def _fold(self, stream: Stream, state: S, events: Sequence[RecordedEvent]) -> S:
         if not events:
@@ -322,20 +366,28 @@ class States(Generic[S]):
         self._contents.hold(wanted.values())
         return list(wanted.values())
 
-    def _keep(self, stream: Stream, state: S, snapshot_version: int) -> S:
-        """Cache *state* unless a newer one came meanwhile; return the newest."""
+    def _keep(self, stream: Stream, state: S, snapshot_version: int, digest: bytes | None) -> S:
+        """Cache *state*, whose newest event has the hash *digest*, unless a newer one came; return the newest."""
         cached = self._cache.get(stream.stream_id.int)
+        queued: list[RecordedEvent] = []
         if cached is not None:
+            if cached.version > state.version or digest is None:
+                digest = cached.digest if cached.version >= state.version else None
             state = max(state, cached.state, key=lambda each: each.version)
             snapshot_version = max(snapshot_version, cached.snapshot_version)
+            queued = [event for event in cached.queued if event.version > state.version]
         if cached is None or self._form.pages(state) is not self._form.pages(cached.state):
             self._contents.hold(self._form.pages(state))
-        queued = [event for event in cached.queued if event.version > state.version] if cached else []
-        self._cache[stream.stream_id.int] = _Cached(state, snapshot_version, queued)
+        self._cache[stream.stream_id.int] = _Cached(state, snapshot_version, queued, digest)
         self._cache.move_to_end(stream.stream_id.int)
         while len(self._cache) > self._capacity:
             self._cache.popitem(last=False)
         return state
+
+
+def _is_same(known: bytes | None, before: bytes | None) -> bool:
+    """Tell whether two hashes are those of one event, as far as they are known."""
+    return known is None or before is None or known == before
 
 
 def _in_order(events: Sequence[StoredEvent], *, after: int) -> list[RecordedEvent]:

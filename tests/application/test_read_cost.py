@@ -87,7 +87,7 @@ async def cost(entries: int, read: Read) -> int:
 @pytest.mark.parametrize("name", READS)
 async def test_a_read_of_a_long_session_costs_no_more_than_of_a_short_one(name: str) -> None:
     short, long = await cost(100, READS[name]), await cost(2_000, READS[name])
-    assert 0 < long == short < 30
+    assert 0 < long == short <= 30
 
 
 async def test_a_read_of_everything_is_counted() -> None:

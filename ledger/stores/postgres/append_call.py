@@ -244,15 +244,17 @@ def _appended(
     for request in requests:
         receipts = []
         differs: int | None = None
+        follows: bytes | None = None
         for write in request.writes:
             stream = write.stream
             for event, (version, previous_hash, digest) in zip(write.events, places, strict=False):
                 if hash_at(event, stream, version, position, recorded_us, previous_hash) != digest:
                     differs = version
+                follows = follows or previous_hash
                 receipts.append(Receipt(stream.stream_id, version, position, event.event_id, recorded_us, digest))
                 position += 1
         if differs is None:
-            answers.append(Appended(tuple(receipts)))
+            answers.append(Appended(tuple(receipts), follows=follows))
         else:
             answers.append(LogCorrupted(f"the database hashed event {differs} differently; run `memory-ledger doctor`"))
     return answers
