@@ -232,7 +232,10 @@ class RecordChanges(RecordReads):
     async def _move(self, stored: StoredRecord, here: Stream, there: Stream, draft: RecordDraft, write_id: str) -> None:
         record_id = stored.record.record_id
         lookup = RecordLookup(record_ids=(record_id,))
-        before = replace(stored.record.fields, created_at=stored.record.created_at)
+        proved = (await self._writer.proved(here, {record_id: stored.record})).get(record_id)
+        if proved is None or not proved.live:
+            raise RecordNotFound(record_id)
+        before = replace(proved.fields, created_at=proved.created_at)
         fields = fields_of(draft, before, there)
 
         def moved(stream: Stream, known: KnownRecords) -> list[Any]:

@@ -1,25 +1,29 @@
 """Read, decide, append: a change of records becomes events, also while others write to the same stream."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from copy import copy
+from operator import attrgetter
 from typing import TypeAlias
 from uuid import UUID
 from weakref import WeakValueDictionary
 
 import msgspec
 
+from ledger.codec import decode
 from ledger.contention import until_uncontended
 from ledger.event_encoding import stream_write
 from ledger.events import RecordEvent
+from ledger.history.items import read_item_events
 from ledger.ids import Stream
 from ledger.long_term_memory.decisions import KnownRecords, Promotion, promote
 from ledger.long_term_memory.drafts import placed
 from ledger.long_term_memory.record_index import RecordIndexes
 from ledger.ports import AppendRequest, Clock, Store, StreamWrite
 from ledger.ports.records import RecordBuilds, RecordLookup, StoredRecord
-from projections.records import RECORDS, Record
+from projections.ranges import ranges_of
+from projections.records import RECORDS, Record, fold
 
 #: Returns the events for the stored records of a stream; called again if another writer was first.
 DecideRecords: TypeAlias = Callable[[Stream, KnownRecords], Sequence[RecordEvent]]
@@ -122,4 +126,20 @@ class RecordWriter:
         by_id = {stream.stream_id: stream for stream in streams}
         for stored in await self._indexes.read(namespaces, read):
             known[by_id[stored.stream_id]][stored.record.record_id] = stored.record
-        return known
+        return {stream: await self.proved(stream, found) for stream, found in known.items()}
+
+    async def proved(self, stream: Stream, found: Mapping[str, Record]) -> dict[str, Record]:
+        """Return the records as their own events say, because anybody who can write rows could have changed a row.
+
+        The rows only say which records there are, and which events merged them into others. Source: trust K-1.
+        """
+        if not found:
+            return {}
+        about = await read_item_events(self._store, stream, list(found))
+        known = {event.version for event in about}
+        merges = {version for record in found.values() for version in record.merges} - known
+        if merges:
+            about += await self._store.events.read_versions(stream, ranges_of(sorted(merges)))
+            about.sort(key=attrgetter("version"))
+        proved = fold(map(decode, about))
+        return {record_id: proved[record_id] for record_id in found if record_id in proved}
