@@ -347,7 +347,12 @@ class SyncMemoryLedger:
     ) -> Imported:
         """Record conversations read by `ledger.importers`, all in one transaction, and each entry once."""
     def verify(
-        self, session_id: str | None = None, *, user_id: str | None = None, progress: Callable[[int, int], None] = ...
+        self,
+        session_id: str | None = None,
+        *,
+        user_id: str | None = None,
+        caches: bool = False,
+        progress: Callable[[int, int], None] = ...,
     ) -> VerifyReport:
         """Verify a session, or the whole namespace: recompute every hash and place."""
     def matches_replay(self, session_id: str, *, user_id: str | None = None) -> bool:

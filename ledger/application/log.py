@@ -110,16 +110,19 @@ async def verify(
     session_id: str | None = None,
     *,
     user_id: str | None = None,
+    caches: bool = False,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> VerifyReport:
     """Verify a session, or the whole namespace: recompute every hash and place.
+
+    With *caches*, also compare the snapshots of the namespace's sessions with a replay, which takes longer.
 
     Raises:
         SessionNotFound: the session has no events. If only its head is missing, the report says so instead.
     """
     handle.services.check_open()
     if session_id is None:
-        return await verify_namespace(handle.services.store, handle.namespace, progress=progress)
+        return await verify_namespace(handle.services.store, handle.namespace, caches=caches, progress=progress)
     report = await verify_session(handle.services.store, handle.stream(session_id, user_id))
     if report.ok and not report.checked:
         raise SessionNotFound(session_id)

@@ -28,6 +28,9 @@ def verify(
         Literal["chained", "signed", "witnessed"], typer.Option(help="The weakest proof to accept.")
     ] = "chained",
     user: UserOption = None,
+    caches: Annotated[
+        bool, typer.Option("--caches", help="Compare the snapshots of all sessions with a replay, too.")
+    ] = False,
 ) -> None:
     """Recompute every hash and check every position; list what is not as it was written.
 
@@ -39,7 +42,7 @@ def verify(
     async def work() -> VerifyReport:
         async with opened(opts) as ledger:
             with opts.output.progress("Verifying", "events") as progress:
-                return await ledger.verify(session, user_id=user, progress=progress)
+                return await ledger.verify(session, user_id=user, caches=caches, progress=progress)
 
     report = run(work)
 

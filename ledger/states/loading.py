@@ -13,7 +13,7 @@ import msgspec
 
 from ledger.chain import check_versions
 from ledger.codec import decode
-from ledger.errors import LogRolledBack, NotFound, SessionNotFound, VersionNotFound
+from ledger.errors import LogRolledBack, NotFound, SessionNotFound, Unreadable, VersionNotFound
 from ledger.events import Ranges, RecordedEvent, StoredEvent
 from ledger.ids import Stream
 from ledger.ports import Store
@@ -299,9 +299,11 @@ class States(Generic[S]):
             return self._projection.initial
         try:
             needed, hydrate = self._form.load(found.state)
-        except msgspec.MsgspecError:
+            state = hydrate(map(decode, await self._store.events.read_versions(stream, needed) if needed else []))
+        except (Unreadable, msgspec.MsgspecError, LookupError, TypeError, ValueError, AttributeError, AssertionError):
+            return self._projection.initial  # however it was mangled, the log can be read without it
+        if state.version != found.version:
             return self._projection.initial
-        state = hydrate(map(decode, await self._store.events.read_versions(stream, needed) if needed else []))
         near = {event.version: event for event in events if event.version <= found.version}
         for page in reversed(self._form.pages(state)):
             wanted = list(versions(page.needed))

@@ -16,7 +16,7 @@ from ledger.fork_ranges import owner_of
 from ledger.ids import Stream
 from ledger.ports import NamespaceInfo, StreamHead
 from ledger.ports.event_store import LogBounds, SchemaDifference
-from ledger.verification.findings import Finding, Verdict, VerifyReport
+from ledger.verification.findings import Finding, LogVerdict, VerifyReport
 from ledger.verification.lives import Lives
 
 
@@ -180,7 +180,7 @@ class Auditor:
         """Return the verdict on everything checked."""
         beside = sum(finding.layer == 0 for finding in self.findings)
         if len(self.findings) > self._unreadable + beside:
-            verdict: Verdict = "TAMPERED"
+            verdict: LogVerdict = "TAMPERED"
         elif self._unreadable:
             verdict = "CANNOT VERIFY"
         elif beside:

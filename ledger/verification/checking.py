@@ -11,15 +11,21 @@ from ledger.paging import namespace_pages, stream_pages
 from ledger.ports import NamespaceInfo, Store, StreamHead
 from ledger.verification.auditor import Auditor
 from ledger.verification.findings import VerifyReport
+from ledger.verification.snapshots import check_snapshots
 
 _BELOW_ALL: Final = -(2**62)
 
 
 async def verify_namespace(
-    store: Store, namespace: str, *, progress: Callable[[int, int], None] = lambda done, total: None
+    store: Store,
+    namespace: str,
+    *,
+    caches: bool = False,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> VerifyReport:
     """Check a whole namespace: every event, every head, every position. *progress* gets (checked, all).
 
+    With *caches*, snapshots are compared with a replay, if nothing is wrong with the log itself.
     Events that are appended meanwhile are left to the next run.
     """
     namespace_uuid = namespace_id(namespace)
@@ -45,6 +51,8 @@ async def verify_namespace(
     below = await store.events.read_namespace(namespace_uuid, after=first - 1) if bounds.events and first < 1 else []
     auditor.check_bounds(bounds, [event for event in below if event.position < 1])
     auditor.check_schema(await store.events.schema_differences())
+    if caches and not auditor.findings:
+        auditor.findings += await check_snapshots(store, namespace, heads)
     return auditor.report()
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 #: *CACHES DIFFER*: the log is as it was written, what was built from it or lies beside it is not (layer 0).
 #: *EMPTY*: there is no event, so nothing was proved. A log that was emptied is not told from a new one.
-Verdict: TypeAlias = Literal["OK-CHAINED", "EMPTY", "CACHES DIFFER", "CANNOT VERIFY", "TAMPERED"]
+LogVerdict: TypeAlias = Literal["OK-CHAINED", "EMPTY", "CACHES DIFFER", "CANNOT VERIFY", "TAMPERED"]
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,7 +26,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict, the number of events checked, and the problems."""
 
-    verdict: Verdict
+    verdict: LogVerdict
     checked: int
     findings: tuple[Finding, ...] = ()
 
