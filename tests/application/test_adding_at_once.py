@@ -227,10 +227,13 @@ async def test_an_entry_whose_answer_was_lost_is_in_the_state() -> None:
 async def test_a_queue_with_a_gap_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control."""
 
-    def blind(states: States[SessionState], stream: Stream, events: Sequence[RecordedEvent]) -> bool:
+    def blind(
+        states: States[SessionState], stream: Stream, events: Sequence[RecordedEvent], digest: bytes, **_: object
+    ) -> bool:
         cached = states._cache.get(stream.stream_id.int)
         if cached is not None:
             cached.queued.extend(events)
+            cached.digest = digest
         return cached is not None
 
     monkeypatch.setattr(States, "queue", blind)
