@@ -181,13 +181,12 @@ async def _copy(output: Output, ledger: MemoryLedger) -> bool:
 
 def _tamper(output: Output, server: EmbeddedServer, facts: dict[str, Any]) -> None:
     """Copy the database and change one message in the copy, as only a superuser can."""
-    _step(output, "Tamper", "in a copy of the database, as superuser and without triggers, one message is rewritten")
+    _step(output, "Tamper", "in a copy of the database, as superuser and without its trigger, one message is rewritten")
     with psycopg.connect(server.url.replace(f"/{DATABASE}?", "/postgres?"), autocommit=True) as connection:
         statement = sql.SQL("CREATE DATABASE tampered TEMPLATE {}").format(sql.Identifier(DATABASE))
         connection.execute(statement)
     with psycopg.connect(server.url.replace(f"/{DATABASE}?", "/tampered?"), autocommit=True) as connection:
-        connection.execute("SET session_replication_role = replica")
-        connection.execute("ALTER TABLE ledger.events DISABLE TRIGGER ALL")
+        connection.execute("ALTER TABLE ledger.events DISABLE TRIGGER events_append_only")
         changed = connection.execute(
             """
             UPDATE ledger.events e SET payload = overlay(payload PLACING 'X'::bytea FROM octet_length(payload) / 2)
@@ -195,6 +194,7 @@ def _tamper(output: Output, server: EmbeddedServer, facts: dict[str, Any]) -> No
             """,
             (Stream.of(_NAMESPACE, _SESSION).stream_id,),
         )
+        connection.execute("ALTER TABLE ledger.events ENABLE ALWAYS TRIGGER events_append_only")
         output.tell(f"  {changed.rowcount} row changed: the payload of version 20")
     facts["tampered_version"] = 20
 

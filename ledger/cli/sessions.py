@@ -22,7 +22,7 @@ from ledger.stored_projections.session_rows import row_of
 def sessions(
     user: UserOption = None,
     at: Annotated[str | None, typer.Option("--at", metavar="TIMESTAMP", help="The sessions at that time.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="The largest number of sessions, newest first.")] = 1_000,
+    limit: Annotated[int, typer.Option(min=1, max=2**31, help="The largest number of sessions, newest first.")] = 1_000,
 ) -> None:
     """List the sessions with their versions, entries, summaries and tokens."""
     opts = options()

@@ -8,6 +8,7 @@ import pytest
 
 from ledger.stores.embedded import EmbeddedServer
 from tests.cli.conftest import Cli
+from tests.support.attacked_log import without_guards
 from tests.support.command_line_page import documented
 from tests.support.databases import Server, server_folder
 
@@ -100,8 +101,7 @@ def test_what_was_tampered_with_is_found(server: Server, fresh_database: str, ap
     cli = Cli(server.url_of(app_login, fresh_database), "default")
     cli("add", "s", "Deploy on Friday.")
     cli("add", "other", "hello")
-    with server.superuser(fresh_database) as connection:
-        connection.execute("ALTER TABLE ledger.events DISABLE TRIGGER ALL")
+    with server.superuser(fresh_database) as connection, without_guards(connection):
         changed = connection.execute("UPDATE ledger.events SET payload = payload || ' '::bytea WHERE position = 2")
     assert changed.rowcount == 1
     ran = cli.try_("verify", "--json")

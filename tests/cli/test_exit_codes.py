@@ -35,7 +35,7 @@ def test_the_exit_codes_are_those_of_the_page() -> None:
     assert "not available" in meaning[app.UNAVAILABLE]
     assert "refused" in meaning[app.REFUSED]
     assert "doctor" in meaning[3] == meaning[4]
-    assert "verify" in meaning[12] == meaning[20] == meaning[40]
+    assert "verify" in meaning[12] == meaning[13] == meaning[20] == meaning[40]
     assert (ledger.cli.INTERRUPTED, ledger.cli.TERMINATED) == (130, 143)
 
 
