@@ -1,9 +1,11 @@
 """The commands ``worker``, ``jobs list`` and ``jobs retry``."""
 
 import asyncio
+import os
 import signal
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from importlib.util import find_spec
 from typing import Annotated, Any
 
 import typer
@@ -11,8 +13,10 @@ import typer
 from ledger.application.services import open_services
 from ledger.cli.app import Options, app, command, jobs, options, run
 from ledger.cli.output import counted, moment, one_line, safe
+from ledger.errors import Unavailable
 from ledger.names import check_name
 from ledger.ports.jobs import Job
+from ledger.server import logs
 from ledger.stores.factory import open_embedded_server
 from ledger.worker import Worker, load_worker_settings
 
@@ -23,6 +27,19 @@ async def _worker(opts: Options, *, namespaces: list[str] | None = None) -> Asyn
     work = load_worker_settings()
     async with open_services(opts.settings, summarizer_model=work.generation_model) as services:
         yield Worker(services, settings=work, namespaces=namespaces)
+
+
+def _probes(worker: Worker) -> AbstractAsyncContextManager[None]:
+    """Answer on the management port, if there is one; write the log as JSON lines, as the service does."""
+    logs.configure(os.environ.get("MEMORY_LEDGER_LOG_LEVEL") or "INFO")
+    if not os.environ.get("MEMORY_LEDGER_MANAGEMENT_PORT"):
+        return nullcontext()
+    if find_spec("uvicorn") is None:
+        raise Unavailable("the management port needs more packages: pip install 'memory-ledger[server]'")
+    from ledger.server.settings import load_service_settings  # noqa: PLC0415 - loads the web framework
+    from ledger.server.worker_probes import probes  # noqa: PLC0415
+
+    return probes(worker, load_service_settings())
 
 
 @command(app)
@@ -48,7 +65,7 @@ def worker(
             stopped = asyncio.Event()
             for number in (signal.SIGINT, signal.SIGTERM):
                 asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-            async with open_embedded_server(opts.settings), worker:
+            async with open_embedded_server(opts.settings), worker, _probes(worker):
                 opts.output.tell("working; press Ctrl-C to stop")
                 await stopped.wait()
             return 0

@@ -66,6 +66,15 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         return "dead" if self.dead else "waiting"
 
 
+class JobBacklog(msgspec.Struct, frozen=True):
+    """The jobs of a kind: how many are due, how long the longest due one has been, in seconds, and the dead ones."""
+
+    kind: JobKind
+    due: int
+    oldest_s: float
+    dead: int
+
+
 class JobOutcome(msgspec.Struct, frozen=True):
     """The result of an attempt at a job that still exists.
 
@@ -100,6 +109,10 @@ class JobStore(Protocol):
 
     async def namespaces_due(self, namespace_ids: Sequence[UUID], *, kinds: Sequence[JobKind]) -> set[UUID]:
         """Return the namespaces in which a claim may get a job, of any build."""
+        ...
+
+    async def backlog(self, namespace_ids: Sequence[UUID]) -> list[JobBacklog]:
+        """Return the backlog of the namespaces together, for each kind of which there are jobs, of any build."""
         ...
 
     async def claim(

@@ -7,7 +7,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 import ledger
 from ledger.server import compat, health, native, redirects
 from ledger.server.authentication import authenticator_of
-from ledger.server.metrics import Metrics
 from ledger.server.route_table import RouteTable
 from ledger.server.routes import together
 from ledger.server.service import Service
@@ -39,6 +38,6 @@ def create_app(service: Service, settings: ServiceSettings) -> FastAPI:
     app.state.authenticator = authenticator_of(service, settings)
     app.state.namespace = service.namespace
     app.state.quotas = service.quotas
-    app.state.metrics = Metrics() if settings.metrics else None
+    app.state.metrics = service.metrics
     app.router.routes += together(health.router, compat.router, redirects.router, native.router).routes
     return app

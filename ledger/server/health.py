@@ -9,7 +9,7 @@ from starlette.responses import Response
 from ledger.errors import LedgerError, NotFound
 from ledger.server.callers import reader_or_manager
 from ledger.server.dependencies import ServiceOf
-from ledger.server.metrics import Metrics
+from ledger.server.metrics import TEXT, Metrics
 from ledger.server.routes import CompatRoute, NativeRoute, together
 from ledger.server.service import Service
 from ledger.stores.postgres import PostgresStore
@@ -60,7 +60,7 @@ async def metrics(request: Request) -> Response:
     collected = request.app.state.metrics
     if not isinstance(collected, Metrics):
         raise NotFound("metrics are off; set MEMORY_LEDGER_METRICS=true")
-    return Response(collected.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+    return Response(collected.text(), media_type=TEXT)
 
 
 async def _database(service: Service) -> dict[str, str]:

@@ -3,12 +3,24 @@
 import os
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+    multiprocess,
+)
 
+from ledger.server.gauges import Gauges
 from ledger.server.observers import ObservedRequest
 
 #: The variable by which prometheus_client learns where several processes count together.
 SHARED_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
+TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+disable_created_metrics()  # type: ignore[no-untyped-call]  # twice the series, and nobody reads them
 
 
 class Metrics:
@@ -16,6 +28,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
+        self.gauges = Gauges(self._registry)
         self._requests = Counter(
             "memory_ledger_requests", "Requests answered.", ["method", "route", "status"], registry=self._registry
         )

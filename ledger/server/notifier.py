@@ -48,6 +48,11 @@ class Notifier:
         self._listeners = 0
         self._signals: dict[UUID, Signal] = {}
 
+    @property
+    def listeners(self) -> int:
+        """The number of open streams."""
+        return self._listeners
+
     @asynccontextmanager
     async def listen(self, namespace_id: UUID) -> AsyncIterator[Signal]:
         """Yield the signal of a namespace.

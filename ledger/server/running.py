@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager, nullcontext
 
 import uvicorn
 
@@ -26,6 +26,7 @@ from ledger.server.service import Service
 from ledger.server.settings import ServiceSettings
 from ledger.settings import Settings
 from ledger.stores.factory import open_embedded_server, open_store
+from ledger.worker import Worker
 
 _KEEP_ALIVE_S = 5
 _POLL_S = 0.1
@@ -103,7 +104,8 @@ async def serve_from(
     """
     async with (
         Service.open(settings, service_settings, store=store) as service,
-        background(service),
+        background(service) as worker,
+        _numbers(service, worker),
         helper(settings, service_settings) as process,
     ):
         logs.configure(service_settings.log_level)
@@ -113,19 +115,30 @@ async def serve_from(
         await server.serve(sockets=list(listeners))
 
 
+def _numbers(service: Service, worker: Worker | None) -> AbstractAsyncContextManager[None]:
+    if service.metrics is None:
+        return nullcontext()
+    return service.metrics.gauges.following(service.store, notifier=service.notifier, worker=worker)
+
+
 @contextmanager
 def _listening(settings: ServiceSettings) -> Iterator[tuple[list[socket.socket], ServiceSettings]]:
     """Yield the listening sockets, the management port last, and the settings with the number of that port."""
     with ExitStack() as stack:
-        listeners = [stack.enter_context(_listener(settings.host, settings.port))]
+        listeners = [stack.enter_context(listener_on(settings.host, settings.port))]
         if settings.management_port is not None:
-            management = stack.enter_context(_listener(settings.management_host, settings.management_port))
+            management = stack.enter_context(listener_on(settings.management_host, settings.management_port))
             settings = settings.model_copy(update={"management_port": management.getsockname()[1]})
             listeners.append(management)
         yield listeners, settings
 
 
-def _listener(host: str, port: int) -> socket.socket:
+def listener_on(host: str, port: int) -> socket.socket:
+    """Return a listening socket.
+
+    Raises:
+        Unavailable: it cannot listen there.
+    """
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=2048)
@@ -142,8 +155,8 @@ def configuration(service: Service, settings: ServiceSettings, process: HelperPr
     """Return the configuration of uvicorn for *service*; *process* answers its heavy requests, if given."""
     app = create_app(service, settings)
     observers: list[RequestObserver] = [app.state.quotas, RequestLog()]
-    if app.state.metrics is not None:
-        observers.append(app.state.metrics)
+    if service.metrics is not None:
+        observers.append(service.metrics)
     if service.spans is not None:
         observers.append(tracing.Spans(service.spans))
     return uvicorn.Config(

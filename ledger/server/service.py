@@ -12,6 +12,7 @@ from ledger.application.services import Services, open_services
 from ledger.names import DEFAULT_NAMESPACE, check_name
 from ledger.ports import Clock, EventStore, Store, with_events
 from ledger.server import tracing
+from ledger.server.metrics import Metrics
 from ledger.server.notifier import Notifier, NotifyingEventStore
 from ledger.server.quotas import CountingEventStore, Quotas
 from ledger.server.settings import ServiceSettings
@@ -32,6 +33,8 @@ class Service:
     quotas: Quotas
     namespace: str = DEFAULT_NAMESPACE
     """The namespace of requests that name none."""
+    metrics: Metrics | None = None
+    """The metrics, if the settings turn them on."""
     spans: Any = None
     """The tracer provider, if the service is traced."""
     draining: asyncio.Event = field(default_factory=asyncio.Event)
@@ -78,7 +81,8 @@ class Service:
                 open_namespaces=service_settings.open_namespaces,
                 index_patience_s=INDEX_PATIENCE_S,
             ) as services:
-                yield cls(services, service_settings, notifier, quotas, namespace, spans)
+                metrics = Metrics() if service_settings.metrics else None
+                yield cls(services, service_settings, notifier, quotas, namespace, metrics, spans)
         finally:
             if store is None:
                 await own.close()

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Final
@@ -25,16 +26,19 @@ _TASKS: Final[Mapping[JobKind, Callable[[WorkedNamespace, Stream], Awaitable[End
     "promote": promote,
     "index": index,
 }
+#: The names of the outcomes that are no errors.
+_OUTCOMES: Final = {None: "late", "undone": "ok"}
 _LONGEST_WAIT_S: Final = 1_800.0
 
 
 class Attempts:
-    """Runs jobs; *succeeded* counts the attempts that ended well."""
+    """Runs jobs; *succeeded* counts the attempts that ended well, *ended* all of them by kind and outcome."""
 
     def __init__(self, store: Store, settings: WorkerSettings) -> None:
         self._jobs = store.jobs
         self._settings = settings
         self.succeeded = 0
+        self.ended: Counter[tuple[JobKind, str]] = Counter()
 
     async def run(self, worked: WorkedNamespace, job: Job) -> None:
         """Do *job* and store its outcome."""
@@ -44,6 +48,7 @@ class Attempts:
         try:
             outcome = await self._outcome(worked, stream, job)
         finally:
+            self.ended[job.kind, _OUTCOMES.get(outcome.error, outcome.error or "")] += 1
             renewing.cancel()
             with suppress(LedgerError):  # otherwise the lease runs out by itself
                 await asyncio.shield(self._jobs.release(job, outcome))

@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
+import math
 import os
 import socket
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Final, Self, TypeVar
@@ -15,8 +16,8 @@ from ledger.application.services import Services
 from ledger.errors import LedgerError, Unreadable
 from ledger.ids import namespace_id
 from ledger.jobs import BACKLOGS, WorkPlan
-from ledger.ports import NamespaceInfo
-from ledger.ports.jobs import Job
+from ledger.ports import NamespaceInfo, Store
+from ledger.ports.jobs import Job, JobBacklog, JobKind
 from ledger.states.loading import States
 from ledger.worker.attempts import Attempts
 from ledger.worker.namespace import ACTOR, WorkedNamespace
@@ -28,6 +29,7 @@ log = logging.getLogger("ledger")
 _MOST_NAMESPACES: Final = 64
 _CACHED_BACKLOGS: Final = 1_024
 _HOST_CHARACTERS: Final = 100
+_PATIENCE_S: Final = 30.0  # without having looked for work
 _NAMESPACES_PER_QUERY: Final = 500  # the cost of row security grows with the square of their number
 
 
@@ -69,6 +71,7 @@ class Worker:
         self._loop: asyncio.Task[None] | None = None
         self._attempts = Attempts(services.store, self._settings)
         self._turn = 0
+        self._looked_at_s = -math.inf
 
     async def __aenter__(self) -> Self:
         """Start to work."""
@@ -82,6 +85,11 @@ class Worker:
         await self.stop()
 
     @property
+    def store(self) -> Store:
+        """The store it works on."""
+        return self._services.store
+
+    @property
     def extracts(self) -> bool:
         """Whether it extracts memories from messages, which needs a model."""
         return "extract" in self._kinds
@@ -93,6 +101,28 @@ class Worker:
             return await self._services.store.jobs.page(namespace_id(namespace), build, dead=dead, limit=limit)
 
         return await self._read(self._worked(namespace), page) or []
+
+    async def backlog(self) -> list[JobBacklog]:
+        """Return the backlog of all namespaces together, by kind."""
+        total: dict[JobKind, JobBacklog] = {}
+        namespaces = await self._namespace_ids()
+        for start in range(0, len(namespaces), _NAMESPACES_PER_QUERY):
+            for each in await self._services.store.jobs.backlog(namespaces[start : start + _NAMESPACES_PER_QUERY]):
+                known = total.get(each.kind, JobBacklog(each.kind, 0, 0, 0))
+                oldest_s = max(known.oldest_s, each.oldest_s)
+                total[each.kind] = JobBacklog(each.kind, known.due + each.due, oldest_s, known.dead + each.dead)
+        return list(total.values())
+
+    @property
+    def ended(self) -> Mapping[tuple[JobKind, str], int]:
+        """How many attempts ended, by kind and outcome: ``ok`` or the code of an error."""
+        return self._attempts.ended
+
+    @property
+    def looks_for_work(self) -> bool:
+        """Whether it has lately looked for work and reached the database."""
+        patience_s = max(_PATIENCE_S, 3 * self._settings.poll_s)
+        return asyncio.get_running_loop().time() - self._looked_at_s < patience_s
 
     async def revive(self, namespace: str) -> int:
         """Make the dead letters of a namespace due again, and return how many there were."""
@@ -156,11 +186,7 @@ class Worker:
         infos: dict[UUID, NamespaceInfo] = {}
         due: set[UUID] = set()
         try:
-            namespaces = (
-                await store.events.namespace_ids()
-                if self._only is None
-                else [namespace_id(name) for name in self._only]
-            )
+            namespaces = await self._namespace_ids()
             for start in range(0, len(namespaces), _NAMESPACES_PER_QUERY):
                 chunk = namespaces[start : start + _NAMESPACES_PER_QUERY]
                 infos.update(await store.events.namespaces(chunk))
@@ -168,11 +194,17 @@ class Worker:
         except LedgerError as fault:
             log.warning("namespaces could not be listed: %s", fault.code)
             return []
+        self._looked_at_s = asyncio.get_running_loop().time()
         wanted = [info for namespace_id, info in infos.items() if namespace_id in due or not self._is_done(info)]
         wanted.sort(key=lambda info: info.namespace)
         first = self._turn % len(wanted) if wanted else 0
         self._turn += 1
         return [*wanted[first:], *wanted[:first]]
+
+    async def _namespace_ids(self) -> list[UUID]:
+        if self._only is None:
+            return await self._services.store.events.namespace_ids()
+        return [namespace_id(name) for name in self._only]
 
     def _is_done(self, info: NamespaceInfo) -> bool:
         return self._claimed_at.get(info.namespace, 0) == self._indexed_at.get(info.namespace, 0) == info.last_position

@@ -93,6 +93,15 @@ def test_every_container_is_confined(name: str) -> None:
     assert ("ports" in service) == (name == "api")
 
 
+@pytest.mark.parametrize("name", SERVICES)
+def test_no_container_takes_the_whole_machine(name: str) -> None:
+    service = SERVICES[name]
+    assert service["mem_limit"]
+    assert service["pids_limit"] <= 1024
+    assert service["logging"]["options"].keys() == {"max-size", "max-file"}
+    assert ("healthcheck" in service) == (name != "migrate")
+
+
 def test_the_service_is_published_on_this_machine_only_and_asks_for_tokens() -> None:
     """trust S-1, http W-74: unless .env says otherwise."""
     assert SERVICES["api"]["ports"] == ["${API_ADDRESS:-127.0.0.1}:${API_PORT:-8000}:8000"]

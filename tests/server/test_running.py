@@ -192,6 +192,7 @@ def test_metrics_count_by_route_and_hold_no_content() -> None:
     assert known in text
     assert 'memory_ledger_requests_total{method="GET",route="none",status="404"} 30.0' in text
     assert "geheim" not in text.lower()
+    assert "_created" not in text
     assert len(text.splitlines()) < 120
 
 

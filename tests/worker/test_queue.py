@@ -118,6 +118,23 @@ async def test_after_its_attempts_a_job_is_a_dead_letter_until_it_is_revived(que
     assert len(await queue.claim()) == 1
 
 
+async def test_the_backlog_counts_due_and_dead_jobs(store: Store, namespace: str) -> None:
+    late, dead, later = (Queue(store, f"{namespace}-{number}") for number in range(3))
+    await late.put(DueJob(kind="promote", work="w", due_at=PAST))
+    await later.put(DueJob(kind="promote", work="w", due_at=datetime(2999, 1, 1, tzinfo=UTC)))
+    await dead.put(DueJob(kind="promote", work="w", due_at=PAST))
+    for _ in range(MOST_ATTEMPTS):
+        (job,) = await dead.claim()
+        await store.jobs.release(job, JobOutcome("timeout"))
+    namespaces = [item.stream.namespace_id for item in (late, dead, later)]
+    (backlog,) = await store.jobs.backlog(namespaces)
+    assert (backlog.kind, backlog.due, backlog.dead) == ("promote", 1, 1)
+    assert backlog.oldest_s > 60
+    (only_later,) = await store.jobs.backlog(namespaces[2:])
+    assert (only_later.due, only_later.oldest_s, only_later.dead) == (0, 0, 0)
+    assert await store.jobs.backlog([]) == []
+
+
 async def test_of_two_workers_that_fold_the_same_events_one_writes(queue: Queue) -> None:
     await queue.put(a_job())
     namespace_id = queue.stream.namespace_id

@@ -7,7 +7,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from ledger.ports import Clock
-from ledger.ports.jobs import JOBS, MOST_ATTEMPTS, Job, JobKind, JobOutcome, SessionJobs
+from ledger.ports.jobs import JOBS, MOST_ATTEMPTS, Job, JobBacklog, JobKind, JobOutcome, SessionJobs
 from ledger.stores.in_memory.namespaces import StoredNamespace
 
 
@@ -59,6 +59,22 @@ class InMemoryJobs:
             for (namespace_id, _), jobs in self._jobs.items()
             if namespace_id in namespace_ids and any(_is_due(job, kinds, now) for job in jobs.values())
         }
+
+    async def backlog(self, namespace_ids: Sequence[UUID]) -> list[JobBacklog]:
+        now = self._clock.now()
+        found: dict[JobKind, list[Job]] = {}
+        for (namespace_id, _), jobs in self._jobs.items():
+            for job in jobs.values() if namespace_id in namespace_ids else ():
+                found.setdefault(job.kind, []).append(job)
+        return [
+            JobBacklog(
+                kind,
+                due=len(due := [job.due_at for job in jobs if job.status != "dead" and job.due_at <= now]),
+                oldest_s=(now - min(due, default=now)).total_seconds(),
+                dead=sum(job.status == "dead" for job in jobs),
+            )
+            for kind, jobs in sorted(found.items())
+        ]
 
     async def claim(
         self, namespace_id: UUID, build: int, *, by: str, kinds: Sequence[JobKind], lease_s: float, limit: int

@@ -71,6 +71,11 @@ class PostgresStore:
         """The login, as the newest connection found it."""
         return self._pool.connector.login
 
+    @property
+    def open_connections(self) -> int:
+        """The number of open connections to the database."""
+        return self._pool.open_connections
+
     async def revision(self) -> str | None:
         """Return the migration the database is at; None if it has no ledger schema."""
         try:

@@ -12,6 +12,7 @@ import psycopg
 from psycopg.pq import TransactionStatus
 from sqlalchemy import exc, text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import AsyncAdaptedQueuePool
 
 from ledger.errors import UnsafeDatabase, UnsafeRole
 from ledger.stores.postgres.faults import translated
@@ -260,6 +261,13 @@ class Pool:
                 if takes_time:
                     await connection.execute(_TAKE_TIME)
                 yield connection
+
+    @property
+    def open_connections(self) -> int:
+        """The number of open connections."""
+        pool = self.engine.pool
+        assert isinstance(pool, AsyncAdaptedQueuePool)
+        return pool.checkedin() + pool.checkedout()
 
     async def close(self) -> None:
         """Close all connections."""

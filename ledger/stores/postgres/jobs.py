@@ -8,7 +8,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from ledger.ports.jobs import JOBS, MOST_ATTEMPTS, Job, JobKind, JobOutcome, SessionJobs
+from ledger.ports.jobs import JOBS, MOST_ATTEMPTS, Job, JobBacklog, JobKind, JobOutcome, SessionJobs
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
 from ledger.stores.postgres.stored_projections import locked_position, moved_on, unused_rows
@@ -75,6 +75,26 @@ class PostgresJobs:
         )
         async with self._pool.transaction(*namespace_ids) as connection:
             return set(await connection.scalars(wanted))
+
+    async def backlog(self, namespace_ids: Sequence[UUID]) -> list[JobBacklog]:
+        now = sa.func.statement_timestamp()
+        dead = sa.and_(_JOBS.attempts >= MOST_ATTEMPTS, _JOBS.leased_by.is_(None))
+        due = sa.and_(sa.not_(dead), _JOBS.due_at <= now)
+        oldest_s = sa.func.extract("epoch", now - sa.func.min(_JOBS.due_at).filter(due))
+        counted = (
+            sa.select(
+                _JOBS.kind,
+                sa.func.count().filter(due),
+                sa.func.coalesce(oldest_s, 0),
+                sa.func.count().filter(dead),
+            )
+            .where(_JOBS.namespace_id.in_(namespace_ids))
+            .group_by(_JOBS.kind)
+            .order_by(_JOBS.kind)
+        )
+        async with self._pool.transaction(*namespace_ids) as connection:
+            rows = await connection.execute(counted)
+            return [JobBacklog(kind, due, float(oldest_s), dead) for kind, due, oldest_s, dead in rows]
 
     async def claim(
         self, namespace_id: UUID, build: int, *, by: str, kinds: Sequence[JobKind], lease_s: float, limit: int
