@@ -19,7 +19,7 @@ from ledger.server.tokens import hash_of, key_id_of
 from ledger.stores.postgres import PostgresStore
 
 #: How long a token stays in the cache: a revocation takes effect after this time at the latest.
-CACHED_S: Final = 4.0
+CACHED_S: Final = 2.5
 _MOST_CACHED: Final = 10_000
 _NO_HASH: Final = bytes(32)
 
