@@ -1,8 +1,9 @@
 """Settings from the environment, read once; the variable of a field is ``MEMORY_LEDGER_`` and its name."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar, get_args
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_core import PydanticCustomError
@@ -74,6 +75,8 @@ class Settings(BaseSettings):
 
 
 S = TypeVar("S", bound=BaseSettings)
+#: The end of a variable that names a file with the value, so that a secret need not be in the environment.
+FILE: Final = "_FILE"
 
 
 def load_settings(**overrides: object) -> Settings:
@@ -94,7 +97,8 @@ def load(kind: type[S], overrides: Mapping[str, object], *, otherwise: str = "")
     """
     fields = kind.model_fields
     given = {
-        str(fields[name].validation_alias or name): value for name, value in overrides.items() if value is not None
+        **_secrets_in_files(kind),
+        **{str(fields[name].validation_alias or name): value for name, value in overrides.items() if value is not None},
     }
     try:
         return kind(**given)  # type: ignore[arg-type]  # pydantic checks them
@@ -103,3 +107,28 @@ def load(kind: type[S], overrides: Mapping[str, object], *, otherwise: str = "")
         name = "_".join(str(part) for part in fault["loc"]) or otherwise
         variable = f"{kind.model_config.get('env_prefix', '')}{name}".upper()
         raise InvalidInput("bad_setting", refused_value(fault), field=name if name in given else variable) from None
+
+
+def secrets_of(kind: type[BaseSettings]) -> dict[str, str]:
+    """Return the variables of a *kind* of settings that hold a secret, and under which name the kind takes each."""
+    prefix = str(kind.model_config.get("env_prefix", ""))
+    return {
+        str(field.validation_alias or f"{prefix}{name}").upper(): str(field.validation_alias or name)
+        for name, field in kind.model_fields.items()
+        if not field.repr or SecretStr in get_args(field.annotation)
+    }
+
+
+def _secrets_in_files(kind: type[BaseSettings]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for variable, name in secrets_of(kind).items():
+        path = os.environ.get(f"{variable}{FILE}")
+        if not path:
+            continue
+        if os.environ.get(variable):
+            raise InvalidInput("bad_setting", f"must not be set beside {variable}", field=f"{variable}{FILE}")
+        try:
+            found[name] = Path(path).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            raise InvalidInput("bad_setting", "must be a file that can be read", field=f"{variable}{FILE}") from None
+    return found

@@ -11,7 +11,7 @@ from pydantic_settings import BaseSettings
 from ledger.cli.app import app, command, options, run
 from ledger.doctor import Check, examine
 from ledger.server.settings import ServiceSettings
-from ledger.settings import Settings
+from ledger.settings import FILE, Settings, secrets_of
 from ledger.stores.factory import ready_url
 from ledger.worker.settings import WorkerSettings
 
@@ -69,4 +69,5 @@ def known_variables() -> set[str]:
         for kind in kinds
         for name, field in kind.model_fields.items()
     }
+    names |= {f"{name}{FILE}" for kind in kinds for name in secrets_of(kind)}
     return {name for name in names if name.startswith(_PREFIX)} | _OF_ONE_COMMAND

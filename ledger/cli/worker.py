@@ -1,7 +1,6 @@
 """The commands ``worker``, ``jobs list`` and ``jobs retry``."""
 
 import asyncio
-import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
@@ -17,6 +16,7 @@ from ledger.errors import Unavailable
 from ledger.names import check_name
 from ledger.ports.jobs import Job
 from ledger.server import logs
+from ledger.server.settings import load_service_settings
 from ledger.stores.factory import open_embedded_server
 from ledger.worker import Worker, load_worker_settings
 
@@ -31,15 +31,15 @@ async def _worker(opts: Options, *, namespaces: list[str] | None = None) -> Asyn
 
 def _probes(worker: Worker) -> AbstractAsyncContextManager[None]:
     """Answer on the management port, if there is one; write the log as JSON lines, as the service does."""
-    logs.configure(os.environ.get("MEMORY_LEDGER_LOG_LEVEL") or "INFO")
-    if not os.environ.get("MEMORY_LEDGER_MANAGEMENT_PORT"):
+    settings = load_service_settings()
+    logs.configure(settings.log_level)
+    if settings.management_port is None:
         return nullcontext()
     if find_spec("uvicorn") is None:
         raise Unavailable("the management port needs more packages: pip install 'memory-ledger[server]'")
-    from ledger.server.settings import load_service_settings  # noqa: PLC0415 - loads the web framework
-    from ledger.server.worker_probes import probes  # noqa: PLC0415
+    from ledger.server.worker_probes import probes  # noqa: PLC0415 - loads the web framework
 
-    return probes(worker, load_service_settings())
+    return probes(worker, settings)
 
 
 @command(app)
