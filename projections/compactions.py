@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from ledger.events import (
     CompactionCompleted,
+    CompactionContinued,
     CompactionDiscarded,
     CompactionFailed,
     CompactionRequested,
@@ -120,6 +121,12 @@ def evolve(state: Compactions, event: RecordedEvent) -> Compactions:
         case ContextSet():
             # the summary that it continues has changed, or there is one now (R-004-9)
             return _spoil(state, lambda flight: None if flight.request.effect == "overlay" else "changed")
+        case CompactionContinued(continuation=counted):
+            failures = (
+                Failures(failed.key, failed.block, failed.count, state.entries - failed.entries_since)
+                for failed in counted.failures
+            )
+            return replace(state, failures=tuple(failures), watermarks=counted.watermarks)
         case SessionCleared():
             # a request outlives a clear, so that a late result can be discarded with a reason (R-CMP-3)
             return Compactions(in_flight=_spoil(state, lambda flight: "cleared").in_flight)

@@ -90,7 +90,8 @@ def _compact(state: History, event: RecordedEvent, payload: CompactionCompleted)
         index = entries.bisect(_version, first)
         while index < len(entries) and (past := entries[index]).version <= last:
             after = past.status if payload.effect == "overlay" else status
-            entries = entries.replace(index, replace(past, status=after, summary_ids=past.summary_ids + summary_ids))
+            fresh = tuple(name for name in summary_ids if name not in past.summary_ids)  # a restored one covers again
+            entries = entries.replace(index, replace(past, status=after, summary_ids=past.summary_ids + fresh))
             index += 1
     summaries = state.summaries
     if payload.summary_id:

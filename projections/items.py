@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from ledger.events import Ranges
+from ledger.events import CountedItems, Numbered, Ranges
 from projections import ranges
 from projections.entries import Entry
 from projections.packed_versions import Versions
@@ -118,6 +118,27 @@ class Items(msgspec.Struct, frozen=True):
 def end_batch(items: Items) -> Items:
     """Return *items* with the last interaction counted if the batch closed it."""
     return replace(items, counted=True) if items.closed and not items.counted else items
+
+
+def continued(counted: CountedItems, window: ActiveEntries) -> Items:
+    """Return the items that were counted elsewhere; their calls are those of *window*."""
+    calls = ((window.at(version), abandoned) for version, abandoned in counted.waiting)
+    return Items(
+        _numbering(counted.interactions),
+        _numbering(counted.messages),
+        tuple(
+            Call(call.version, call.tool_call_id, call.tool_name, abandoned)
+            for call, abandoned in calls
+            if call is not None
+        ),
+        counted.closed,
+        counted.counted,
+    )
+
+
+def _numbering(counted: Numbered) -> Numbering:
+    starts = sorted(start for start in counted.starts if start > 0)  # an event of another's file may claim anything
+    return Numbering(Versions.of(starts), max(0, counted.dropped), counted.strays)
 
 
 def add_entry(items: Items, entry: Entry, window: ActiveEntries) -> Items:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from ledger.errors import UnknownEvent
 from ledger.events import (
     CompactionCompleted,
+    CompactionContinued,
     CompactionDiscarded,
     CompactionFailed,
     CompactionRequested,
@@ -79,6 +80,7 @@ NothingDerived: TypeAlias = (
     | ExpirySet
     | DataChanged
     | ContextSet
+    | CompactionContinued
     | EntriesExtracted
     | EntriesIndexed
     | MemoryAdded

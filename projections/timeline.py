@@ -4,6 +4,7 @@ from typing import assert_never
 
 from ledger.events import (
     CompactionCompleted,
+    CompactionContinued,
     CompactionDiscarded,
     CompactionFailed,
     CompactionRequested,
@@ -44,6 +45,9 @@ def describe(event: Event | OpaqueEvent) -> str:
             return _entries(event)
         case CompactionRequested() | CompactionCompleted() | CompactionFailed() | CompactionDiscarded():
             return f"{event.key}: {_compaction(event)}"
+        case CompactionContinued(continuation=counted):
+            keys = {key for key, _ in counted.watermarks} | {str(each.config.get("key")) for each in counted.progress}
+            return f"strategies go on: {', '.join(sorted(keys)) or 'items only'}"
         case ContextSet():
             return f"{event.tokens} tokens: {event.text}" if event.summary_id else "withdrawn"
         case MemoryAdded() | MemoryEdited() | MemoryRemoved() | MemoryPromoted():

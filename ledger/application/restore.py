@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import groupby
 from typing import Unpack
 
 import msgspec
@@ -13,9 +14,9 @@ from ledger.errors import EntryCovered, EntryNotFound
 from ledger.history.items import entry_added_again, prior_items, read_item_events, status_of
 from ledger.names import check_entry_id
 from ledger.results import Guard, Version
-from ledger.session.commands import AddEntries, ChangeConfig, Command, EditEntry
-from ledger.session.merge.command import IfMatch, PutSession, TokenCount
-from ledger.session.merge.fields import body_of
+from ledger.session.commands import AddEntries, Command, EditEntry, RestoreState
+from ledger.session.merge.command import IfMatch, PutSession, ReturningMessage, TokenCount
+from ledger.session.merge.fields import body_of, context_text
 from ledger.session.state import SessionState
 from ledger.strict_json import check_integer
 from ledger.tokenizers import TOKENIZERS
@@ -26,8 +27,8 @@ from projections.item_versions import ItemVersion, item_versions
 async def restore(handle: NamespaceHandle, session_id: str, version: int, **guard: Unpack[Guard]) -> Version:
     """Restore by new events what the session was at *version*, also after its end; return the new version.
 
-    Messages with their order, ids and texts, the summary as a text, data, memories, config and expiry become what they
-    were. History is not rewritten.
+    Messages with their order, ids and texts, summaries, data, memories, config and expiry become what they were, and
+    strategies go on as they would have from there. History is not rewritten.
 
     Raises:
         SessionNotFound, VersionNotFound: there is no such state.
@@ -38,21 +39,28 @@ async def restore(handle: NamespaceHandle, session_id: str, version: int, **guar
     stream = handle.stream(session_id, guard.get("user_id"))
     past = await handle.services.states.at(stream, version=version)
     body = body_of(past)
+    batches = groupby(past.window.entries, key=lambda entry: entry.write_id)
+    returning = {
+        entry.entry_id: ReturningMessage(batch_id, TokenCount(entry.tokens, entry.tokenizer, entry.fallback))
+        for batch_id, batch in ((handle.services.clock.ulid(), batch) for _, batch in batches)
+        for entry in batch
+    }
 
     async def commands_for(state: SessionState) -> Sequence[Command]:
         new_life, write_id = starts_life(handle, state), handle.services.clock.ulid()
         put = PutSession(
             write_id=write_id,
-            body=body,
+            # summaries come back one by one, not as one text
+            body=msgspec.structs.replace(body, context="" if new_life else context_text(state)),
             evidence=IfMatch(),
             count=partial(count, past.config.tokenizer),
             new_ids=tuple(handle.services.clock.ulid() for _ in range(body.ids_needed)),
             prior=await prior_items(handle.services.store, stream, state, body),
             opening=session_opened(stream, past.config, write_id) if new_life else None,
             restoring=not new_life and state.has_expired(handle.services.clock.now()),
+            returning=returning,
         )
-        working = past.working
-        return [put, ChangeConfig(write_id, past.config, working.extraction, working.tokens)]
+        return [RestoreState(put, past)]
 
     written = await handle.change(stream, commands_for, "restore", {"version": version}, guard)
     return Version(written.version, replayed=written.replayed)

@@ -128,6 +128,60 @@ class CompactionDiscarded(Payload, frozen=True):
     reason: DiscardReason
 
 
+class Numbered(PayloadPart, frozen=True):
+    """Items of one unit: the version at which each starts, how many came before, entries that belong elsewhere."""
+
+    starts: tuple[int, ...] = ()
+    dropped: int = 0
+    strays: tuple[tuple[int, int], ...] = ()
+
+
+class CountedItems(PayloadPart, frozen=True):
+    """The items so far, by unit; ``waiting`` are calls without result, each with whether it was given up."""
+
+    interactions: Numbered = Numbered()
+    messages: Numbered = Numbered()
+    waiting: tuple[tuple[int, bool], ...] = ()
+    closed: bool = False
+    counted: bool = False
+
+
+class CountedFailures(PayloadPart, frozen=True):
+    """Failures of a key (or block) one after the other, and how many entries came after the last."""
+
+    key: str
+    block: int
+    count: int
+    entries_since: int
+
+
+class StrategyProgress(PayloadPart, frozen=True):
+    """What a strategy folded for itself, and the config under which it did."""
+
+    config: JsonObject
+    folded: JsonObject
+
+
+class Continuation(PayloadPart, frozen=True):
+    """What strategies had counted, beside entries and summaries: items, watermarks, failures, progress.
+
+    Without *items*, they are those of the entries. Numbers of entries are versions, in an exported state places
+    from 1.
+    """
+
+    items: CountedItems | None = None
+    watermarks: tuple[tuple[str, int], ...] = ()
+    failures: tuple[CountedFailures, ...] = ()
+    progress: tuple[StrategyProgress, ...] = ()
+
+
+class CompactionContinued(Payload, frozen=True):
+    """Strategies go on from what they had counted when the state was exported, or was what is restored."""
+
+    type = "compaction.continued"
+    continuation: Continuation
+
+
 class ContextSet(Payload, frozen=True):
     """A caller wrote the summary of what came before; it replaces those in *folds*. Without text, it removed them."""
 

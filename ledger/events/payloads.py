@@ -4,6 +4,7 @@ from typing import TypeAlias
 
 from ledger.events.compactions import (
     CompactionCompleted,
+    CompactionContinued,
     CompactionDiscarded,
     CompactionFailed,
     CompactionRequested,
@@ -31,6 +32,7 @@ Event: TypeAlias = (
     | CompactionCompleted
     | CompactionFailed
     | CompactionDiscarded
+    | CompactionContinued
     | EntryEdited
     | EntryRemoved
     | EntriesExtracted

@@ -7,7 +7,9 @@ import msgspec
 
 from ledger.errors import FailureReason
 from ledger.events import (
+    Block,
     ContextRendered,
+    Continuation,
     EntriesExtracted,
     EntriesIndexed,
     EntryAdded,
@@ -22,6 +24,7 @@ from ledger.events import (
     PlannedCall,
 )
 from ledger.session.merge.command import PutSession
+from ledger.session.state import SessionState
 from projections.config import MemoryConfig
 from projections.entries import Entry
 from projections.strategies.base import CompactionPlan
@@ -177,6 +180,10 @@ class FailCompaction(msgspec.Struct, frozen=True):
     detail: str = ""
 
 
+#: The key of an imported summary that names none.
+IMPORTED = "imported"
+
+
 class ImportedSummary(msgspec.Struct, frozen=True, kw_only=True):
     """A summary from an exported state; *entries* are indexes into the imported entries.
 
@@ -187,7 +194,7 @@ class ImportedSummary(msgspec.Struct, frozen=True, kw_only=True):
     entries: tuple[int, ...]
     hides: bool
     summary_id: str | None = None
-    key: str = "imported"
+    key: str = IMPORTED
     text: str = ""
     tokens: int = 0
     tokens_before: int = 0
@@ -195,14 +202,25 @@ class ImportedSummary(msgspec.Struct, frozen=True, kw_only=True):
     created_at: datetime | None = None
     starts_at: datetime | None = None
     ends_at: datetime | None = None
+    block: Block | None = None
+    #: Before which entry it is shown, as an index, if not before the first that it covers.
+    place: int | None = None
 
 
 class ReplaceState(msgspec.Struct, frozen=True):
-    """Replace the state by an exported one (R-000-15)."""
+    """Replace the state by an exported one (R-000-15); *continuation* numbers the entries from 1."""
 
     write_id: str
     entries: tuple[EntryAdded, ...]
     summaries: tuple[ImportedSummary, ...]
+    continuation: Continuation | None = None
+
+
+class RestoreState(msgspec.Struct, frozen=True):
+    """Make messages and fields what *put* says, and config, summaries and what was counted what they were."""
+
+    put: PutSession
+    past: SessionState
 
 
 class RecordContext(msgspec.Struct, frozen=True):
@@ -222,6 +240,7 @@ Command: TypeAlias = (
     | CompleteCompaction
     | FailCompaction
     | ReplaceState
+    | RestoreState
     | RecordContext
     | RestoreSession
     | ChangeData

@@ -11,7 +11,7 @@ from typing import assert_never
 from ledger.errors import DuplicateEntry, EntryNotFound
 from ledger.events import (
     CompactionCompleted,
-    ConfigChanged,
+    CompactionContinued,
     DataChanged,
     EntryAdded,
     EntryEdited,
@@ -41,11 +41,14 @@ from ledger.session.commands import (
     ReplaceState,
     RequestCompaction,
     RestoreSession,
+    RestoreState,
     SetExpiry,
 )
+from ledger.session.continuation import renumbered
 from ledger.session.merge.command import PutSession
 from ledger.session.merge.fields import members_to_set
 from ledger.session.merge.merging import merge
+from ledger.session.restoring import configure, restore
 from ledger.session.state import SessionState, end_of_batch
 from projections import config, ranges
 from projections.entries import Entry
@@ -77,7 +80,7 @@ def decide(state: SessionState, command: Command) -> list[Event]:
             unchanged = state.counts == Counts() and not state.summaries.live and not end
             return [] if unchanged or not state.opened else [SessionCleared(write_id=write_id, ended=end)]
         case ChangeConfig():
-            return _configure(state, command)
+            return configure(state, command)
         case RequestCompaction():
             return compactions.request(state, command)
         case CompleteCompaction():
@@ -86,8 +89,8 @@ def decide(state: SessionState, command: Command) -> list[Event]:
             return compactions.fail(state, command)
         case ReplaceState():
             return _replace(state, command)
-        case PutSession():
-            return merge(state, command)
+        case PutSession() | RestoreState():
+            return merge(state, command) if isinstance(command, PutSession) else restore(state, command)
         case _:
             return _decide_beside_window(state, command)
 
@@ -121,21 +124,6 @@ def _decide_beside_window(
             return [promoted] if state.opened and state.life == life else []
         case _:
             assert_never(command)
-
-
-def _configure(state: SessionState, command: ChangeConfig) -> list[Event]:
-    wanted = ConfigChanged(
-        write_id=command.write_id,
-        config=config.dump(command.config or state.config),
-        extraction=command.extraction or state.working.extraction,
-        tokens=state.working.tokens if command.tokens is None else command.tokens,
-    )
-    unchanged = (
-        config.load(wanted.config) == state.config
-        and wanted.extraction == state.working.extraction
-        and wanted.tokens == state.working.tokens
-    )
-    return [] if unchanged else [wanted]
 
 
 def _opened(command: OpenSession) -> SessionOpened:
@@ -223,10 +211,16 @@ def _replace(state: SessionState, command: ReplaceState) -> list[Event]:
                 tokenizer=summary.tokenizer,
                 method="imported",
                 # an overlay whose entries were all removed covers nothing (R-001-7)
-                first_version=covered[0][0] if covered else 0,
+                first_version=first + summary.place if summary.place is not None else covered[0][0] if covered else 0,
                 starts_at=summary.starts_at,
                 ends_at=summary.ends_at,
                 created_at=summary.created_at,
+                block=summary.block,
             )
         )
+    if command.continuation is not None:
+        counted = renumbered(
+            command.continuation, lambda place: first - 1 + place, among=range(1, len(command.entries) + 1)
+        )
+        events.append(CompactionContinued(write_id=command.write_id, continuation=counted))
     return events

@@ -13,8 +13,11 @@ from msgspec.structs import replace
 from ledger.errors import InvalidInput, UnknownConfig, UnknownEvent
 from ledger.events import (
     CompactionCompleted,
+    CompactionContinued,
     ConfigChanged,
     ContextRendered,
+    Continuation,
+    CountedItems,
     EntryAdded,
     EntryRemoved,
     Event,
@@ -22,6 +25,7 @@ from ledger.events import (
     RecordedEvent,
     SessionCleared,
     SessionOpened,
+    StrategyProgress,
     to_datetime,
 )
 from projections import compactions, config, items, stats, summaries, window, working_memory
@@ -31,7 +35,7 @@ from projections.items import Items
 from projections.projection import Projection
 from projections.stats import Counts
 from projections.strategies import COMPACTIONS, WINDOWS
-from projections.strategies.base import NO_HINTS
+from projections.strategies.base import NO_HINTS, CompactionConfig
 from projections.summaries import LiveSummaries
 from projections.window import ActiveEntries
 from projections.working_memory import EntryFlags, WorkingMemory
@@ -140,7 +144,7 @@ def evolve(state: SessionState, event: RecordedEvent) -> SessionState:
         _compactions(state, event),
         _items(state, payload, entries),
         stats.evolve(state.counts, event),
-        _progress(state, payload) if state.progress else (),
+        _progress(state, payload),
         _working(state.working, event, entries),
         state.writes,
     )
@@ -223,6 +227,8 @@ def _items(state: SessionState, payload: Event, entries: ActiveEntries) -> Items
         case EntryRemoved(entry_version=version):
             removed_range = ((version, version),)
             return items.forget(state.items, removed=removed_range, before=_oldest_needed(state, entries))
+        case CompactionContinued(continuation=Continuation(items=CountedItems() as counted)):
+            return items.continued(counted, state.window)
         case SessionCleared():
             return Items()
         case _:
@@ -246,8 +252,34 @@ def _oldest_needed(state: SessionState, entries: ActiveEntries) -> int:
     return oldest
 
 
+class ReadProgress(msgspec.Struct, frozen=True):
+    """What a strategy of this installation had folded, and under which config."""
+
+    config: CompactionConfig
+    folded: Any
+
+
+def progress_from(progress: StrategyProgress) -> ReadProgress | None:
+    """Return what *progress* says; None if its strategy is not installed, or reads it no more."""
+    try:
+        compaction = config.load({"window": {"type": "full"}, "compactions": [progress.config]}).compactions[0]
+        fold = COMPACTIONS[compaction.type].progress
+        return ReadProgress(compaction, msgspec.convert(progress.folded, fold.state)) if fold else None
+    except (InvalidInput, msgspec.ValidationError):
+        return None
+
+
+def _continued(state: SessionState, continuation: Continuation) -> tuple[tuple[str, Any], ...]:
+    """Return the progress of those strategies that go on under the config of *state*."""
+    read = [found for progress in continuation.progress if (found := progress_from(progress)) is not None]
+    before = state.config.model_copy(update={"compactions": tuple(found.config for found in read)})
+    return tuple((found.config.key, found.folded) for found in read if _goes_on(before, state.config, found.config.key))
+
+
 def _progress(state: SessionState, payload: Event) -> tuple[tuple[str, Any], ...]:
     match payload:
+        case CompactionContinued(continuation=continuation):
+            return _continued(state, continuation)
         case SessionCleared():
             return ()
         case CompactionCompleted(key=key) if (strategy := state.config.compaction(key)) is not None:

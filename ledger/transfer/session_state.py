@@ -3,15 +3,20 @@
 Unlike an export file it has no history and no proofs, only the current entries, summaries and totals.
 """
 
+import re
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from operator import eq
+from typing import Any, Final, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from ledger.errors import InvalidInput
-from ledger.events import EntryAdded, JsonObject
+from ledger.events import Block, Continuation, EntryAdded, JsonObject
 from ledger.names import check_entry_id
-from ledger.session.commands import ImportedSummary, ReplaceState
+from ledger.session.commands import IMPORTED, ImportedSummary, ReplaceState
+from ledger.session.continuation import continuation_of, renumbered
 from ledger.session.drafts import EntryDraft, check_content, check_filled, check_time, draft_entry
 from ledger.session.state import SessionState, end_of_batch
 from ledger.session.views import stats_of
@@ -20,7 +25,10 @@ from projections import ranges
 from projections.history import History, PastEntry
 from projections.summaries import Summary
 
-_STATE_FIELDS = {"sessionId", "entries", "summaries", "totalTokens"}
+T = TypeVar("T")
+
+_KEY: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+_STATE_FIELDS = {"sessionId", "entries", "summaries", "totalTokens", "continuation"}
 #: The fields of a draft, and their names in a state.
 _DRAFT_FIELDS = {
     "entry_id": "id",
@@ -36,7 +44,7 @@ _DRAFT_FIELDS = {
     "tool_status": "toolStatus",
     "arguments": "arguments",
 }
-_ENTRY_FIELDS = {*_DRAFT_FIELDS.values(), "tokenizer", "compressed", "summaryId"}
+_ENTRY_FIELDS = {*_DRAFT_FIELDS.values(), "tokenizer", "compressed", "summaryId", "sameBatch"}
 _SUMMARY_FIELDS = {
     "id",
     "content",
@@ -48,12 +56,18 @@ _SUMMARY_FIELDS = {
     "createdAt",
     "timeRange",
     "overlay",
+    "key",
+    "block",
+    "place",
 }
 _SPAN_FIELDS = {"start", "end"}
 
 
 def export_state(session_id: str, state: SessionState, history: History) -> JsonObject:
-    """Return the state as JSON: entries since the last clear, live summaries, total tokens; times in ISO 8601."""
+    """Return the state as JSON: entries since the last clear, live summaries, total tokens; times in ISO 8601.
+
+    A ``continuation``, if there is one, is what strategies had counted; give it back as it is.
+    """
     state = end_of_batch(state)
     present = [item for item in history.current() if item.status != "removed"]
     ids = {item.version: item.entry_id for item in present}
@@ -61,18 +75,30 @@ def export_state(session_id: str, state: SessionState, history: History) -> Json
         summary.summary_id: [version for version in _covered_versions(summary, history) if version in ids]
         for summary in state.summaries.live
     }
-    hiding = [summary.summary_id for summary in state.summaries.live if not summary.overlay]
+    left = {item.version for item in present if item.status == "covered"}
+    hiding = {
+        summary.summary_id
+        for summary in state.summaries.live
+        if not summary.overlay
+        or (summary.block is None and (own := covered[summary.summary_id]) and left.issuperset(own))  # restored
+    }
     owner = {version: summary_id for summary_id, versions in covered.items() for version in versions}
     owner.update((version, summary_id) for summary_id in hiding for version in covered[summary_id])
+    batches = [None, *(item.write_id for item in present)]
+    continuation = msgspec.json.decode(msgspec.json.encode(continuation_of(state, list(ids))))
     return {
         "sessionId": session_id,
-        "entries": [_entry(item, None if item.status == "erased" else owner.get(item.version)) for item in present],
+        "entries": [
+            _entry(item, None if item.status == "erased" else owner.get(item.version), same_batch=same)
+            for item, same in zip(present, map(eq, batches, batches[1:]), strict=True)
+        ],
         "summaries": [
-            _summary(summary, [ids[version] for version in covered[summary.summary_id]])
+            _summary(summary, covered[summary.summary_id], ids, hides=summary.summary_id in hiding)
             # a summary whose entries were removed comes first
             for summary in sorted(state.summaries.live, key=lambda summary: min(covered[summary.summary_id], default=0))
         ],
         "totalTokens": stats_of(state).total_tokens,
+        **({"continuation": continuation} if continuation else {}),
     }
 
 
@@ -87,13 +113,16 @@ def import_state(
         InvalidInput: a field is unknown or wrong, or an id is missing or occurs twice.
     """
     check_shape(raw)
-    entries, compressed = [], []
+    entries: list[EntryAdded] = []
+    compressed = []
     for index, item in enumerate(_list(raw, "entries")):
         field = f"entries[{index}]"
         _known(item, _ENTRY_FIELDS, field)
         entry = added(_draft(item, field))
         counted = _text(item, "tokenizer", field)  # the exported count belongs to this tokenizer
-        entries.append(replace(entry, tokenizer=counted) if counted else entry)
+        same_batch = check_flag(item.get("sameBatch", False), field=f"{field}.sameBatch") and entries
+        batch = entries[-1].write_id if same_batch else new_id()
+        entries.append(replace(entry, write_id=batch, tokenizer=counted or entry.tokenizer))
         compressed.append(check_flag(item.get("compressed", False), field=f"{field}.compressed"))
     places = {entry.entry_id: index for index, entry in enumerate(entries)}
     if len(places) != len(entries):
@@ -114,7 +143,8 @@ def import_state(
         summaries.append(ImportedSummary(compaction_id=new_id(), entries=unassigned, hides=True, tokens_before=tokens))
     _check_links(raw.get("entries", ()), {summary.summary_id for summary in summaries})
     total = None if raw.get("totalTokens") is None else _count(raw["totalTokens"], "totalTokens")
-    return ReplaceState(write_id, tuple(entries), tuple(summaries)), total
+    counted_so_far = _continuation(raw.get("continuation"), len(entries))
+    return ReplaceState(write_id, tuple(entries), tuple(summaries), counted_so_far), total
 
 
 def check_shape(raw: Any) -> None:
@@ -150,7 +180,7 @@ def _covered_versions(summary: Summary, history: History) -> list[int]:
     return sorted(versions)
 
 
-def _entry(entry: PastEntry, summary_id: str | None) -> JsonObject:
+def _entry(entry: PastEntry, summary_id: str | None, *, same_batch: bool) -> JsonObject:
     exported = {
         "id": entry.entry_id,
         "type": entry.kind,
@@ -167,22 +197,30 @@ def _entry(entry: PastEntry, summary_id: str | None) -> JsonObject:
         "toolCallId": entry.tool_call_id,
         "toolStatus": entry.tool_status,
         "arguments": entry.arguments,
+        "sameBatch": True if same_batch else None,
     }
     return {name: value for name, value in exported.items() if value is not None}
 
 
-def _summary(summary: Summary, entry_ids: Sequence[str]) -> JsonObject:
+def _summary(summary: Summary, covered: Sequence[int], ids: Mapping[int, str], *, hides: bool) -> JsonObject:
     exported: JsonObject = {
         "id": summary.summary_id,
         "content": summary.text,
-        "originalEntryIds": list(entry_ids),
+        "originalEntryIds": [ids[version] for version in covered],
         "tokenCount": summary.tokens,
         "tokenizer": summary.tokenizer,
         "originalTokenCount": summary.tokens_before,
         "compressionRatio": summary.compression_ratio,
         "createdAt": summary.created_at.isoformat(),
     }
-    if summary.overlay:
+    if summary.key != IMPORTED:
+        exported["key"] = summary.key
+    if summary.block is not None:
+        exported["block"] = msgspec.to_builtins(summary.block)
+    place = bisect_left(list(ids), summary.first_version)
+    if place != (bisect_left(list(ids), covered[0]) if covered else 0):
+        exported["place"] = place
+    if not hides:
         exported["overlay"] = True
     if summary.starts_at and summary.ends_at:
         exported["timeRange"] = {"start": summary.starts_at.isoformat(), "end": summary.ends_at.isoformat()}
@@ -221,6 +259,7 @@ def _imported(
     if len(set(covered)) != len(covered):
         raise InvalidInput("duplicate_id", "must not name an entry twice", field=f"{field}.originalEntryIds")
     overlay = check_flag(item.get("overlay", False), field=f"{field}.overlay")
+    key = _text(item, "key", field) or IMPORTED
     if not covered and not overlay:
         raise InvalidInput("dangling_id", "must name at least one entry", field=f"{field}.originalEntryIds")
     text = check_content(item.get("content"), field=f"{field}.content")
@@ -228,6 +267,9 @@ def _imported(
     hidden = [compressed[place] for place in covered]
     if any(hidden) and not all(hidden) and not overlay:
         raise InvalidInput("inconsistent", "must cover either only compressed entries or none", field=field)
+    if not _KEY.fullmatch(key):
+        raise InvalidInput("bad_value", "must have at most 128 letters, digits or . _ : -", field=f"{field}.key")
+    place = None if item.get("place") is None else min(_count(item["place"], f"{field}.place"), len(entries))
     span = item.get("timeRange") or {}
     _known(span, _SPAN_FIELDS, f"{field}.timeRange")
     return ImportedSummary(
@@ -235,6 +277,9 @@ def _imported(
         entries=tuple(sorted(covered)),
         hides=any(hidden) and not overlay,
         summary_id=check_entry_id(item.get("id"), field=f"{field}.id"),
+        key=key,
+        block=None if item.get("block") is None else _read(item["block"], Block, f"{field}.block"),
+        place=place,
         text=text,
         tokens=_count(item.get("tokenCount"), f"{field}.tokenCount"),
         tokens_before=_count(
@@ -246,6 +291,21 @@ def _imported(
         starts_at=check_time(span.get("start"), f"{field}.timeRange.start"),
         ends_at=check_time(span.get("end"), f"{field}.timeRange.end"),
     )
+
+
+def _continuation(raw: Any, entries: int) -> Continuation | None:
+    """Return what was counted, by places from 1 to one after the last of the *entries*; None if nothing was."""
+    if raw is None:
+        return None
+    counted = _read(raw, Continuation, "continuation")
+    return renumbered(counted, lambda place: max(1, min(place, entries + 1)), among=range(1, entries + 1))
+
+
+def _read(raw: Any, wanted: type[T], field: str) -> T:
+    try:
+        return msgspec.convert(raw, wanted)
+    except msgspec.ValidationError as fault:
+        raise InvalidInput("bad_value", f"must be what export_session returned: {fault}", field=field) from None
 
 
 def _text(item: Mapping[str, Any], name: str, field: str) -> str | None:

@@ -219,6 +219,8 @@ class ProgressFold(msgspec.Struct, frozen=True, kw_only=True):
     ``complete(progress, payload)`` runs when one of its compactions took effect. Summaries of blocks numbered below
     ``evicts_before(config, progress)`` are dropped. Items from version ``needs_from(config, progress, items)`` on
     stay in the state; ``goes_on(old_config, new_config)`` tells whether the fold continues after a change of config.
+    ``renumbered(progress, of)`` is *progress* after entries got other versions, as an import gives them: *of* maps
+    ranges of versions. Without it, a fold starts anew after an import.
     """
 
     state: StructType
@@ -227,6 +229,7 @@ class ProgressFold(msgspec.Struct, frozen=True, kw_only=True):
     evicts_before: Callable[[Any, Any], int]
     needs_from: Callable[[Any, Any, Items], int]
     goes_on: Callable[[Any, Any], bool]
+    renumbered: Callable[[Any, Callable[[Ranges], Ranges]], Any] | None = None
 
 
 class CompactionStrategy(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ of a block is an overlay: it hides nothing, and a block whose summary failed can
 """
 
 import sys
+from collections.abc import Callable
 from typing import Literal
 
 import msgspec
@@ -72,7 +73,8 @@ def advance(config: RollingBlocks, progress: Blocks | None, items: Items, window
     blocks = progress or Blocks()
     count = items.count(config.unit)
     edge, number, retained = blocks.edge, blocks.number, blocks.retained
-    for item in range(blocks.seen + 1, count + 1):
+    seen = max(blocks.seen, items.numbering(config.unit).dropped)  # a foreign event may claim any number
+    for item in range(seen + 1, count + 1):
         if item - edge >= config.size:
             first = 1 if config.include_first and number == 0 else edge + 1
             number += 1
@@ -81,7 +83,7 @@ def advance(config: RollingBlocks, progress: Blocks | None, items: Items, window
             retained = (*retained, DueBlock(Block(number=number, first_item=first, last_item=item), covered))
             edge = item
     retained_blocks = tuple(due for due in retained if due.block.number > number - config.max_summaries)
-    return Blocks(max(blocks.seen, count), edge, number, retained_blocks)
+    return Blocks(max(seen, count), edge, number, retained_blocks)
 
 
 def complete(progress: Blocks, payload: CompactionCompleted) -> Blocks:
@@ -99,6 +101,11 @@ def needs_from(config: RollingBlocks, progress: Blocks | None, items: Items) -> 
     """Return the first version of the block that is filling up."""
     first = (progress or Blocks()).edge + 1
     return items.numbering(config.unit).first_version(first) or sys.maxsize
+
+
+def renumbered(progress: Blocks, of: Callable[[Ranges], Ranges]) -> Blocks:
+    """Return *progress* whose blocks cover the entries that *of* says."""
+    return replace(progress, retained=tuple(replace(due, covered=of(due.covered)) for due in progress.retained))
 
 
 def plan(config: RollingBlocks, state: StateView, trigger: Trigger) -> CompactionPlan | None:
@@ -157,5 +164,6 @@ STRATEGY = CompactionStrategy(
         evicts_before=lambda config, progress: progress.number - config.max_summaries + 1,
         needs_from=needs_from,
         goes_on=lambda old, new: old.unit == new.unit,
+        renumbered=renumbered,
     ),
 )

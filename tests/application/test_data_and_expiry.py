@@ -211,15 +211,19 @@ async def test_a_clear_an_end_and_any_change_are_undone_exactly(store: Store, na
         await ledger.restore("unknown", 1)
 
 
-async def test_what_is_restored_is_one_write(store: Store, namespace: str) -> None:
-    """http W-44, R-GEN-2: also the opening of another life."""
+async def test_messages_are_restored_in_their_batches(store: Store, namespace: str) -> None:
+    """R-GEN-2, LAW-28: also where another life is opened."""
     ledger = opened(store, namespace)
-    await ledger.add_user_message("s", "hello", entry_id="m")
+    await ledger.add_user_message("s", "hello", entry_id="m1", tokens=3)
+    await ledger.add_entries("s", [{"kind": "message", "role": "user", "content": text} for text in ("and", "again")])
     then = (await ledger.get_state("s")).version
     end = await ledger.clear_session("s", end=True)
     await ledger.restore("s", then)
-    (write_id,) = {event.payload.write_id for event in await ledger.get_events("s", after_version=end)}
-    assert write_id
+    opening, first, second, third, *_ = await ledger.get_events("s", after_version=end)
+    batches = [event.payload.write_id for event in (opening, first, second, third)]
+    assert batches[2] == batches[3]
+    assert len(set(batches)) == 3
+    assert (first.payload.tokens, first.payload.tokenizer) == (3, "caller"), "a count is never computed again"
 
 
 async def same(ledger: MemoryLedger, version: int, then) -> None:

@@ -161,6 +161,63 @@ USER = {"id": "a", "type": "message", "role": "user", "content": "hello"}
 OTHER = {**USER, "id": "b"}
 SUMMARY = {"id": "s1", "content": "Short.", "originalEntryIds": ["a"], "tokenCount": 1}
 
+ROLLING = {
+    "window": {"type": "rolling", "size": 3, "unit": "entry"},
+    "compactions": [{"type": "rolling_blocks", "size": 3, "max_summaries": 3, "unit": "entry"}],
+}
+
+
+async def spoken(ledger: MemoryLedger, session: str) -> tuple[str, list[Any]]:
+    """Return the text for the model, and the blocks of its summaries."""
+    context = await ledger.get_context(session)
+    return context.text, [(summary.key, summary.block.number) for summary in context.summaries]
+
+
+async def test_memory_goes_on_after_an_import_and_a_restore__LAW_28(anywhere: MemoryLedger) -> None:
+    for session in ("s", "t"):
+        await anywhere.update_config(session, ROLLING)
+    for number in range(1, 14):
+        await talk(anywhere, 1, first=number)
+    await anywhere.import_session("t", json.loads(json.dumps(await anywhere.export_session("s"))))
+    then, before = await anywhere.get_state("s"), await spoken(anywhere, "s")
+    await anywhere.clear_session("s")
+    await talk(anywhere, 5, first=20)
+    restored = await anywhere.restore("s", then.version)
+    assert await spoken(anywhere, "s") == await spoken(anywhere, "t") == before
+    assert await anywhere.restore("s", then.version) == restored, "nothing to restore again"
+    for number in range(14, 28):
+        for session in ("s", "t"):
+            await talk(anywhere, 1, session=session, first=number)
+        assert (after := await spoken(anywhere, "s")) == await spoken(anywhere, "t")
+    assert after[1] == [("rolling_blocks", number) for number in (8, 7, 6)]
+    assert (await anywhere.verify()).ok
+
+
+@pytest.mark.parametrize("number", [-(2**63), -1, 0, 2**63 - 1])
+async def test_a_continuation_may_claim_any_number(ledger: MemoryLedger, number: int) -> None:
+    counted = {"starts": [number, 1, number], "dropped": number, "strays": [[number, number], [1, number]]}
+    block = {"number": number, "first_item": number, "last_item": number}
+    folded = {"seen": number, "edge": number, "number": number}
+    folded["retained"] = [{"block": block, "covered": [[1, number]]}]
+    failed = {"key": "rolling_blocks", "block": number, "count": number, "entries_since": number}
+    await ledger.update_config("s", ROLLING)
+    state = {
+        "entries": [
+            {"id": "a", "type": "message", "role": "user", "content": "x", "timestamp": "2024-01-01T00:00:00Z"}
+        ],
+        "continuation": {
+            "items": {"interactions": counted, "messages": counted, "waiting": [[number, True], [1, False]]},
+            "watermarks": [["rolling_blocks", number]],
+            "failures": [failed],
+            "progress": [{"config": ROLLING["compactions"][0], "folded": folded}],
+        },
+    }
+    await ledger.import_session("s", state)
+    await talk(ledger, 9)
+    assert "message 9" in (await ledger.get_context("s")).text
+    assert (await ledger.verify()).ok
+
+
 BAD: dict[str, tuple[Any, str, str]] = {
     "a list": ([USER], "wrong_type", "state"),
     "a text": ("{}", "wrong_type", "state"),
@@ -256,6 +313,17 @@ BAD: dict[str, tuple[Any, str, str]] = {
         "unknown_field",
         "summaries[0].timeRange.middle",
     ),
+    "a key with a space": (
+        {"entries": [USER], "summaries": [{**SUMMARY, "key": "a b"}]},
+        "bad_value",
+        "summaries[0].key",
+    ),
+    "a block without a number": (
+        {"entries": [USER], "summaries": [{**SUMMARY, "block": {"first_item": 1, "last_item": 2}}]},
+        "bad_value",
+        "summaries[0].block",
+    ),
+    "a continuation of another shape": ({"continuation": {"items": 5}}, "bad_value", "continuation"),
     "a total that is a text": ({"totalTokens": "15000"}, "wrong_type", "totalTokens"),
     "NUL": ({"entries": [{**USER, "content": "\0"}]}, "nul_not_allowed", "state"),
     "a name that is a number": ({"sessionId": 5}, "wrong_type", "state.sessionId"),

@@ -147,12 +147,20 @@ class TokenCount(msgspec.Struct, frozen=True):
     fallback: bool = False
 
 
+class ReturningMessage(msgspec.Struct, frozen=True):
+    """The batch in which a message comes back, and the tokens that it had: a count is never computed again."""
+
+    write_id: str
+    count: TokenCount
+
+
 class PutSession(msgspec.Struct, frozen=True, kw_only=True):
     """Make the session what *body* says, as far as *evidence* proves that the writer knew what it changes.
 
     *count* is a pure function: the tokens of a text with a role or, without role, of a summary. *new_ids* are given
     to items without an id, in order; `Body.ids_needed` is how many are needed. *opening* starts a life if there is
     none, *restoring* continues one that has expired. *config* is the new memory config, used if messages change.
+    *returning* are messages that come back as they were, by their ids.
     """
 
     write_id: str
@@ -165,3 +173,9 @@ class PutSession(msgspec.Struct, frozen=True, kw_only=True):
     opening: SessionOpened | None = None
     restoring: bool = False
     config: MemoryConfig | None = None
+    returning: Mapping[str, ReturningMessage] = {}
+
+    def count_of(self, message_id: str | None, role: str, content: str) -> TokenCount:
+        """Return the tokens of a message: those that it had if it comes back."""
+        returning = self.returning.get(message_id or "")
+        return returning.count if returning else self.count(role, content)

@@ -59,7 +59,7 @@ def message_events(
 
 def _edited(entry: Entry, match: Match[BodyMessage], put: PutSession) -> EntryEdited:
     role, content = match.value
-    counted = put.count(role, content)
+    counted = put.count_of(entry.entry_id, role, content)
     return EntryEdited(
         write_id=put.write_id,
         entry_id=entry.entry_id,
@@ -83,9 +83,10 @@ def _added(
 ) -> EntryAdded:
     """Return an entry that is new, comes back, or moves to the end; the last two change only their text (http W-47)."""
     role, content = match.value
-    counted = put.count(role, content)
+    counted = put.count_of(match.ours.id, role, content)
+    returning = put.returning.get(match.ours.id or "")
     added = EntryAdded(
-        write_id=put.write_id,
+        write_id=returning.write_id if returning else put.write_id,
         entry_id="",
         kind="message",
         role=role,

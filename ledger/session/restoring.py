@@ -1,0 +1,90 @@
+"""What a restore decides: the state of a version again, so that strategies go on as they would have from there."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from uuid import UUID
+
+from ledger.events import CompactionCompleted, CompactionContinued, ConfigChanged, ContextSet, Event, RecordedEvent
+from ledger.session.commands import ChangeConfig, RestoreState
+from ledger.session.continuation import continuation_of, renumbered
+from ledger.session.merge.merging import merge
+from ledger.session.state import SESSION, SessionState, end_of_batch
+from projections import config
+from projections.summaries import Summary
+
+
+def restore(state: SessionState, command: RestoreState) -> list[Event]:
+    """Return the events that bring back *past*: its messages and fields, config, summaries, and what was counted."""
+    put, past = command.put, end_of_batch(command.past)
+    events = merge(state, put)
+    after = _after(state, events)
+    working = past.working
+    events += configure(after, ChangeConfig(put.write_id, past.config, working.extraction, working.tokens))
+    after = end_of_batch(_after(state, events))
+    before = [entry.version for entry in past.window.entries]
+    now = [entry.version for entry in after.window.entries]
+    next_version = now[-1] + 1 if now else after.version + 1
+    at = [*now, next_version]
+    wanted = [(summary.summary_id, bisect_left(before, summary.first_version)) for summary in past.summaries.live]
+    if wanted != [(summary.summary_id, bisect_left(now, summary.first_version)) for summary in after.summaries.live]:
+        live = tuple(summary.summary_id for summary in after.summaries.live)
+        events += [ContextSet(write_id=put.write_id, folds=live)] if live else []
+        events += [
+            _restored(summary, put.write_id, f"{put.write_id}-{number}", at[place])
+            for number, (summary, (_, place)) in enumerate(zip(past.summaries.live, wanted, strict=True))
+        ]
+    counted = continuation_of(past, before)
+    if counted != continuation_of(after, now):
+        there = renumbered(counted, lambda place: at[place - 1], among=range(1, len(at)))
+        events.append(CompactionContinued(write_id=put.write_id, continuation=there))
+    return events
+
+
+def configure(state: SessionState, command: ChangeConfig) -> list[Event]:
+    """Return the change of the config; no event if it changes nothing."""
+    wanted = ConfigChanged(
+        write_id=command.write_id,
+        config=config.dump(command.config or state.config),
+        extraction=command.extraction or state.working.extraction,
+        tokens=state.working.tokens if command.tokens is None else command.tokens,
+    )
+    unchanged = (
+        config.load(wanted.config) == state.config
+        and wanted.extraction == state.working.extraction
+        and wanted.tokens == state.working.tokens
+    )
+    return [] if unchanged else [wanted]
+
+
+def _after(state: SessionState, events: Sequence[Event]) -> SessionState:
+    """Return *state* as it will be after *events*, before they have ids and times."""
+    numbered = enumerate(events, state.version + 1)
+    return SESSION.fold(
+        (RecordedEvent(version, 0, UUID(int=0), 0, state.updated_us, "", event) for version, event in numbered), state
+    )
+
+
+def _restored(summary: Summary, write_id: str, compaction_id: str, first_version: int) -> CompactionCompleted:
+    """Return the summary again: it hides nothing, because what it covers left in another way since."""
+    return CompactionCompleted(
+        write_id=write_id,
+        compaction_id=compaction_id,
+        key=summary.key,
+        strategy="imported",
+        effect="overlay",
+        covered=summary.covered,
+        tokens_before=summary.tokens_before,
+        folds=summary.folds,
+        summary_id=summary.summary_id,
+        text=summary.text,
+        tokens_after=summary.tokens,
+        tokenizer=summary.tokenizer,
+        method="imported",
+        model=summary.model,
+        trust=summary.trust,
+        first_version=first_version,
+        starts_at=summary.starts_at,
+        ends_at=summary.ends_at,
+        created_at=summary.created_at,
+        block=summary.block,
+    )
