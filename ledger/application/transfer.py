@@ -14,9 +14,10 @@ from ledger.importers import Conversation, TranscriptFile
 from ledger.results import ImportedState
 from ledger.session.state import SessionState
 from ledger.session.views import stats_of
-from ledger.transfer import session_state
 from ledger.transfer.exporting import export_lines
 from ledger.transfer.importing import FileImport, Imported, Lines
+from ledger.transfer.session_state import export_state
+from ledger.transfer.state_import import check_shape, import_state
 from ledger.transfer.transcripts import TranscriptImport
 
 
@@ -28,7 +29,7 @@ async def export_session(handle: NamespaceHandle, session_id: str, *, user_id: s
     """
     state = await get_state(handle, session_id, user_id=user_id)
     history = await get_history(handle, session_id, version=state.version, user_id=user_id)
-    return session_state.export_state(session_id, state, history)
+    return export_state(session_id, state, history)
 
 
 async def import_session(
@@ -50,7 +51,7 @@ async def import_session(
         state, name = session_id, session_id.get("sessionId")
     if state is None or name is None:
         raise InvalidInput("missing_field", "must have a sessionId, or give session_id and state", field="state")
-    session_state.check_shape(state)
+    check_shape(state)
     stream = handle.stream(name, user_id)
     current = await handle.services.states.current(stream)
     if current.version and _same(await export_session(handle, name, user_id=user_id), state):
@@ -59,7 +60,7 @@ async def import_session(
     async def decision_for(newest: SessionState) -> Decision[int | None]:
         write_id = handle.services.clock.ulid()
         tokenizer = (handle.services.config if starts_life(handle, newest) else newest.config).tokenizer
-        command, claimed = session_state.import_state(
+        command, claimed = import_state(
             state,
             write_id=write_id,
             added=lambda draft: new_entry(handle, draft, write_id, tokenizer),

@@ -138,8 +138,45 @@ async def test_what_the_seed_saves_is_enough(anywhere: MemoryLedger) -> None:
     assert await anywhere.get_context_for_llm("restored-session") == (
         "=== Previous Conversation Summaries ===\n[2024-01-01 - 2024-01-01]\nUser asked about auth.\n\n"
         '=== Recent Conversation ===\nTool Call (shell): shell({"command":"ls"})\n'
-        "Tool Result (unknown): main.py\nContext: a file"
+        "Tool Result (shell): main.py\nContext: a file"
     )
+
+
+async def test_calls_and_results_of_the_seed_pair_by_their_order(small: MemoryLedger) -> None:
+    """Seed 000 has neither tool names nor call ids; R-GEN-8: a result leaves only with its call."""
+    turns = [
+        ("message", "user", "one"),
+        ("tool_call", "assistant", 'shell({"command":"ls"})'),
+        ("tool_call", "assistant", 'read({"path":"a"})'),
+        ("tool_result", "tool", "a"),
+        ("tool_result", "tool", "text of a"),
+        ("tool_call", "assistant", 'shell({"command":"rm"})'),
+        ("message", "user", "two"),
+        ("tool_call", "assistant", 'shell({"command":"pwd"})'),
+        ("tool_result", "tool", "/home"),
+        ("message", "assistant", "done"),
+        ("message", "user", "three"),
+    ]
+    entries = [
+        {"type": kind, "role": role, "content": content, "timestamp": "2024-01-01T00:00:00Z", "tokenCount": 5}
+        for kind, role, content in turns
+    ]
+    await small.import_session("s", {"entries": entries})
+    active = await small.get_active_entries("s")
+    calls = [entry.tool_call_id for entry in active if entry.kind == "tool_call"]
+    assert len(set(calls)) == len(calls) == 4
+    results = [entry for entry in active if entry.kind == "tool_result"]
+    assert [entry.tool_call_id for entry in results] == [calls[0], calls[1], calls[3]]
+    assert [entry.tool_name for entry in results] == ["shell", "read", "shell"]
+    await small.compress("s")
+    assert await contents(small) == ["done", "three"], "the abandoned call left too"
+    assert await small.export_session("s") == await exported_again(small)
+
+
+async def exported_again(ledger: MemoryLedger) -> dict[str, Any]:
+    """Return the export of an import of the session's export."""
+    await ledger.import_session("t", {**await ledger.export_session("s"), "sessionId": "t"})
+    return {**await ledger.export_session("t"), "sessionId": "s"}
 
 
 async def test_a_compressed_entry_without_a_summary_is_not_in_the_window(anywhere: MemoryLedger) -> None:

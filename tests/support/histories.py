@@ -12,7 +12,8 @@ from ledger.session.commands import ClearSession, EditEntry, RemoveEntry
 from ledger.session.state import SESSION
 from ledger.session.views import plan_automatic
 from ledger.tokenizers import entry_event
-from ledger.transfer.session_state import export_state, import_state
+from ledger.transfer.session_state import export_state
+from ledger.transfer.state_import import import_state
 from projections.entries import Entry
 from projections.history import HISTORY
 from projections.prompts import SummaryRequest
