@@ -209,7 +209,7 @@ class SyncMemoryLedger:
         """Merge *patch* (RFC 7396) into the session's own JSON object and return that."""
     def update_config(
         self,
-        session_id: str,
+        session_id: str | None,
         config: ConfigLike,
         *,
         replace: bool = False,

@@ -83,10 +83,8 @@ class Compactor:
         """Use *summarizer*, or the heuristic, for one session, or for all that have no summarizer of their own."""
         if stream is None:
             self._default = summarizer or Heuristic()
-        elif summarizer is None:
-            self._of_session.pop(stream.stream_id, None)
         else:
-            self._of_session[stream.stream_id] = summarizer
+            self._of_session[stream.stream_id] = summarizer or Heuristic()
 
     @property
     def default_summarizer(self) -> Summarizer:

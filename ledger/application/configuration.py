@@ -17,7 +17,7 @@ from projections.config import MemoryConfig
 
 async def update_config(
     handle: NamespaceHandle,
-    session_id: str,
+    session_id: str | None,
     config: ConfigLike,
     *,
     replace: bool = False,
@@ -25,6 +25,9 @@ async def update_config(
     **guard: Unpack[Guard],
 ) -> Configured:
     """Merge *config* into the session's memory config, or *replace* all of it, from the next batch on.
+
+    Without a session it is the config of new sessions: this is not stored and lasts until the ledger is closed, and
+    the version is 0. Sessions that exist keep theirs.
 
     A session without events starts with it, unless *existing* is true: then the session must exist and be live.
     Entries that were covered or erased stay so: a new config does not reproduce what a what-if showed.
@@ -39,6 +42,12 @@ async def update_config(
     whole = check_usable(memory_config.load(config)) if replace else None
     given = whole or config
     changes = memory_config.dump(given) if isinstance(given, MemoryConfig) else given
+    if session_id is None:
+        _check_no_session(existing=existing, **guard)
+        services = handle.services
+        services.check_open()
+        services.config = whole or check_usable(memory_config.update(services.config, changes))
+        return Configured(version=0, config=services.config)
     if existing:
         stream = await handle.existing(session_id, guard.get("user_id"))
     else:
@@ -64,3 +73,10 @@ async def update_config(
     if written.replayed:
         state = await handle.services.states.past(stream, version=written.version)
     return Configured(version=written.version, config=whole or state.config, replayed=written.replayed)
+
+
+def _check_no_session(**options: object) -> None:
+    """Refuse options that are about one session."""
+    for name, value in options.items():
+        if value is not None and value is not False:
+            raise InvalidInput("needs_session", "is about one session; name the session, or leave it out", field=name)

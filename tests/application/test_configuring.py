@@ -61,6 +61,33 @@ async def test_sessions_begin_with_the_config_of_their_ledger(store: Store, name
         assert chosen == {"s": 5, "later": 9}
 
 
+async def test_the_config_of_new_sessions_may_change(anywhere: MemoryLedger) -> None:
+    """R-CFG-9: the defaults of seed 000's manager, as its `updateConfig` changes them."""
+    await talk(anywhere, 1, session="old")
+    changed = await anywhere.update_config(None, {"maxEntries": 7})
+    assert (changed.version, fields(changed.config)["max_entries"]) == (0, 7)
+    assert fields((await anywhere.update_config(None, {"autoCompress": False})).config)["max_entries"] == 7
+    await talk(anywhere, 1, session="new")
+    chosen = {name: fields((await anywhere.get_state(name)).config)["max_entries"] for name in ("old", "new")}
+    assert chosen == {"old": 100, "new": 7}
+    await anywhere.update_config(None, {"profile": "none"}, replace=True)
+    await talk(anywhere, 1, session="other")
+    assert (await anywhere.get_state("other")).config.compactions == ()
+    with pytest.raises(InvalidInput, match="max_entries"):
+        await anywhere.update_config(None, {"profile": "memory_manager", "maxEntries": 0}, replace=True)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"existing": True}, {"user_id": "mia"}, {"expected_version": 0}, {"idempotency_key": "k"}],
+    ids=lambda options: next(iter(options)),
+)
+async def test_the_config_of_new_sessions_belongs_to_no_session(small: MemoryLedger, options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        await small.update_config(None, {"maxEntries": 7}, **options)
+    assert (refused.value.code, refused.value.field) == ("needs_session", next(iter(options)))
+
+
 async def test_a_config_may_be_given_loaded(namespace: str) -> None:
     loaded = memory_config.load({"profile": "rolling", "size": 4})
     async with MemoryLedger.open(namespace=namespace, store=InMemoryStore(), config=loaded) as ledger:
@@ -105,7 +132,7 @@ async def test_a_session_may_have_a_summarizer_of_its_own(small: MemoryLedger) -
     small.set_summarizer("a", lambda prompt: "of the session")
     assert await texts(small, "a", "b") == ["of the session", "of the ledger"]
     small.set_summarizer("a", None)
-    assert await texts(small, "a", "b") == ["of the ledger", "of the ledger"]
+    assert await texts(small, "a", "b") == [heuristic, "of the ledger"]
     small.set_summarizer(None, None)
     assert await texts(small, "a", "b") == [heuristic, heuristic]
 
