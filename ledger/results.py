@@ -216,23 +216,30 @@ class Context(msgspec.Struct, frozen=True):
     @property
     def pieces(self) -> list[ShownText]:
         """The text in pieces, to be joined with line feeds, each with its entry or summary."""
-        newest_first = getattr(self.config.window, "order", None) == "newest_first"
-        return rendering.context_pieces(self.window, conversation_first=newest_first)
+        return rendering.context_pieces(self.window, conversation_first=self._newest_first)
 
     @property
     def messages(self) -> list[JsonObject]:
-        """The context as OpenAI chat messages."""
+        """The context as OpenAI chat messages, oldest first: the newest user message is the question."""
         return [shown.message for shown in self.shown_messages]
 
     @property
     def shown_messages(self) -> list[ShownMessage]:
         """The chat messages, each with its entries or summary."""
         role = "system" if self.config.profile == "memory_manager" else "user"
-        return rendering.shown_messages(self.window, summary_role=role)
+        return rendering.shown_messages(self._chat, summary_role=role)
 
     def formatted(self, formatter: Formatter | None = None) -> list[JsonObject]:
-        """Return the messages that *formatter*, or else the config's formatter, makes of the context."""
-        return (formatter or FORMATTERS[self.config.formatter]).format_messages(self.window.items)
+        """Return the messages that *formatter*, or else the config's formatter, makes of the context, oldest first."""
+        return (formatter or FORMATTERS[self.config.formatter]).format_messages(self._chat.items)
+
+    @property
+    def _newest_first(self) -> bool:
+        return getattr(self.config.window, "order", None) == "newest_first"
+
+    @property
+    def _chat(self) -> Window:
+        return self.window.oldest_first() if self._newest_first else self.window
 
     @property
     def rolling(self) -> JsonObject:

@@ -196,3 +196,10 @@ class Window(msgspec.Struct, frozen=True):
     def summaries(self) -> tuple[Summary, ...]:
         """The shown summaries, in shown order."""
         return tuple(item for item in self.items if isinstance(item, Summary))
+
+    def oldest_first(self) -> "Window":
+        """Return the window as a chat is read: pinned entries, summaries, conversation, each oldest first."""
+        pinned = (entry for entry in self.entries if entry.pinned)
+        summaries = sorted(self.summaries, key=lambda summary: (summary.first_version, summary.version))
+        spoken = sorted((entry for entry in self.entries if not entry.pinned), key=lambda entry: entry.version)
+        return replace(self, items=(*pinned, *summaries, *spoken))

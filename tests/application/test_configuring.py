@@ -166,3 +166,24 @@ async def test_a_summarizer_may_be_given_when_opening(namespace: str) -> None:
     )
     async with ledger as opened:
         assert await texts(opened, "s") == ["Mine."]
+
+
+@pytest.mark.parametrize("order", ["newest_first", "chronological"])
+async def test_chat_messages_are_oldest_first_in_either_order(anywhere: MemoryLedger, order: str) -> None:
+    """R-001-9, seed 001: newest first is the text; an endpoint answers the last message."""
+    blocks = {"type": "rolling_blocks", "size": 2, "max_summaries": 2}
+    config = {"window": {"type": "rolling", "size": 2, "order": order}, "compactions": [blocks]}
+    await anywhere.update_config("s", config, replace=True)
+    anywhere.set_summarizer("s", lambda prompt: "Of " + prompt.partition("User: ")[2].partition("\n")[0])
+    await anywhere.add_entries("s", [{"role": "system", "content": "Be brief."}])
+    for number in range(1, 7):
+        await anywhere.add_user_message("s", f"q{number}")
+        await anywhere.add_assistant_message("s", f"a{number}")
+        await anywhere.settle()
+    await anywhere.add_user_message("s", "now?")
+    context = await anywhere.get_context("s")
+    spoken = ["Be brief.", "Of q2", "Of q4", "q6", "a6", "now?"]
+    assert [message["content"].rpartition("\n")[2] for message in context.messages] == spoken
+    assert [message["content"].rpartition("\n")[2] for message in context.formatted()] == spoken
+    newest_first = context.text.index("now?") < context.text.index("q6") < context.text.index("Of q4")
+    assert newest_first == (order == "newest_first")
