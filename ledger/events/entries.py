@@ -97,7 +97,7 @@ class EntriesExtracted(Payload, frozen=True):
 
 
 class EntriesIndexed(Payload, frozen=True):
-    """Each entry at the versions *covered* became a record with the id of the entry."""
+    """Each entry at the versions *covered* became a record, with the id of the entry if no other session took it."""
 
     type = "entries.indexed"
     covered: Ranges

@@ -38,8 +38,8 @@ class Promotion(msgspec.Struct, frozen=True, kw_only=True):
     record_id: str
     fields: MemoryFields
     source: RecordSource | None = None
-    yields: bool = False
-    """Whether a record of another session keeps the id: an id of a message is chosen by its session alone."""
+    id_if_taken: str | None = None
+    """The id to use where a record of another session has its id, which a session chooses for itself alone."""
 
 
 def create(
@@ -72,16 +72,11 @@ def promote(known: KnownRecords, promotions: Iterable[Promotion], *, write_id: s
     now = {record.record_id: record.fields for record in known.values() if record.live}
     events: list[RecordEvent] = []
     for promotion in promotions:
-        if promotion.yields and _is_of_another(now.get(promotion.record_id), promotion.fields):
-            continue
-        events += _put(
-            promotion.record_id,
-            now.get(promotion.record_id),
-            promotion.fields,
-            write_id=write_id,
-            source=promotion.source,
-        )
-        now[promotion.record_id] = promotion.fields
+        record_id = promotion.record_id
+        if promotion.id_if_taken is not None and _is_of_another(now.get(record_id), promotion.fields):
+            record_id = promotion.id_if_taken
+        events += _put(record_id, now.get(record_id), promotion.fields, write_id=write_id, source=promotion.source)
+        now[record_id] = promotion.fields
     return events
 
 

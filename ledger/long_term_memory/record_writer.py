@@ -104,7 +104,8 @@ class RecordWriter:
             stream = records_stream(session.namespace, user_id)
             own = msgspec.structs.replace(promotion, fields=placed(promotion.fields, stream))
             by_stream.setdefault(stream, []).append(own)
-        lookup = RecordLookup(record_ids=tuple(promotion.record_id for promotion in promotions))
+        ids = [name for each in promotions for name in (each.record_id, each.id_if_taken) if name is not None]
+        lookup = RecordLookup(record_ids=tuple(dict.fromkeys(ids)))
         decided = await self.decided(
             list(by_stream), lookup, lambda stream, known: promote(known, by_stream[stream], write_id=write_id)
         )

@@ -4,6 +4,7 @@ Source: http W-49, W-50.
 """
 
 from typing import Final
+from uuid import uuid5
 
 from msgspec.structs import replace
 
@@ -108,4 +109,5 @@ def _of_message(entry: Entry, stream: Stream) -> Promotion:
         extraction_strategy=MESSAGE,
     )
     source = RecordSource(stream.session_id, ((entry.version, entry.version),), stream.user_id)
-    return Promotion(record_id=entry.entry_id, fields=fields, source=source, yields=True)
+    other_id = str(uuid5(stream.stream_id, entry.entry_id))
+    return Promotion(record_id=entry.entry_id, fields=fields, source=source, id_if_taken=other_id)
