@@ -24,7 +24,7 @@ from projections.strategies.preserving import TriggerLimit
 M = TypeVar("M", bound=BaseModel)
 
 TokenizerName = Literal["o200k_base", "approximate", "agentary", "cl100k_role"]
-Profile = Literal["memory_manager", "rolling", "workflow", "interactions", "working_memory", "none"]
+Profile = Literal["memory_manager", "rolling", "rolling_messages", "workflow", "interactions", "working_memory", "none"]
 
 
 class MemoryConfig(Config):

@@ -151,6 +151,11 @@ def _rolling(own: JsonObject) -> JsonObject:
     return {"window": {"type": "rolling", **window}, "compactions": [{"type": "rolling_blocks", **blocks}]}
 
 
+def _rolling_messages(own: JsonObject) -> JsonObject:
+    """Return the shape of seed 001 as its acceptance criteria count: an item is a message (R-001-1)."""
+    return _rolling({"unit": "entry", **own})
+
+
 def _workflow(own: JsonObject) -> JsonObject:
     """Return the shape of seed 002: without a compressor nothing is pruned, and only the limit is watched (R-002-7)."""
     _refuse_others(own, _WORKFLOW)
@@ -209,6 +214,7 @@ def _none(own: JsonObject) -> JsonObject:
 _PROFILES: dict[str, Callable[[JsonObject], JsonObject]] = {
     "memory_manager": _memory_manager,
     "rolling": _rolling,
+    "rolling_messages": _rolling_messages,
     "workflow": _workflow,
     "interactions": _interactions,
     "working_memory": _working_memory,

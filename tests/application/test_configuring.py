@@ -187,3 +187,23 @@ async def test_chat_messages_are_oldest_first_in_either_order(anywhere: MemoryLe
     assert [message["content"].rpartition("\n")[2] for message in context.formatted()] == spoken
     newest_first = context.text.index("now?") < context.text.index("q6") < context.text.index("Of q4")
     assert newest_first == (order == "newest_first")
+
+
+@pytest.mark.parametrize(
+    ("profile", "shown", "blocks"),
+    [("rolling_messages", 21, [(23, 43), (44, 64), (65, 85)]), ("rolling", 41, [(2, 22)])],
+)
+async def test_the_acceptance_criteria_of_seed_001_have_a_profile(
+    namespace: str, profile: str, shown: int, blocks: list[tuple[int, int]]
+) -> None:
+    """V-001-4 with 85 messages, as its page says."""
+    async with MemoryLedger.open(namespace=namespace, store=InMemoryStore(), config={"profile": profile}) as ledger:
+        for number in range(1, 86):
+            await (ledger.add_user_message if number % 2 else ledger.add_assistant_message)("s", f"message {number}")
+            await ledger.settle()
+        context = await ledger.get_context("s")
+        messages = [message["content"] for message in context.messages[len(context.summaries) :]]
+        assert messages == [f"message {number}" for number in range(86 - shown, 86)]
+        found = [(each.block.first_item, each.block.last_item) for each in reversed(context.summaries)]
+        assert found == blocks
+        assert (await ledger.get_state("s")).config.profile == profile
