@@ -20,7 +20,7 @@ from projections.summaries import Summary
 from projections.window import Window
 
 #: Names of the notifications (R-CMP-11).
-Notification: TypeAlias = Literal["entry:added", "compressed", "session:cleared"]
+Notification: TypeAlias = Literal["entry:added", "compressed", "compaction:failed", "session:cleared"]
 
 
 #: A memory config, loaded or in any accepted shape.

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 from msgspec.structs import replace
 
+from ledger.errors import FailureReason
 from ledger.events import (
     CompactionCompleted,
     CompactionContinued,
@@ -49,6 +50,8 @@ class Failures(msgspec.Struct, frozen=True):
     block: int
     count: int
     seen_entries: int
+    #: Why the last one failed.
+    reason: FailureReason = "error"
 
 
 class Compactions(msgspec.Struct, frozen=True):
@@ -110,8 +113,8 @@ def evolve(state: Compactions, event: RecordedEvent) -> Compactions:
         case CompactionFailed(compaction_id=compaction_id, reason="abandoned"):
             # not a failure of the model: the next worker tries again at once (R-CMP-10, trust M-2)
             return replace(state, in_flight=_without(state, compaction_id))
-        case CompactionFailed(compaction_id=compaction_id):
-            return _fail(state, compaction_id)
+        case CompactionFailed(compaction_id=compaction_id, reason=reason):
+            return _fail(state, compaction_id, reason)
         case CompactionCompleted() as payload:
             return _spoil(_complete(state, payload), lambda flight: _overtaken(flight, payload))
         case CompactionDiscarded(compaction_id=compaction_id):
@@ -123,7 +126,7 @@ def evolve(state: Compactions, event: RecordedEvent) -> Compactions:
             return _spoil(state, lambda flight: None if flight.request.effect == "overlay" else "changed")
         case CompactionContinued(continuation=counted):
             failures = (
-                Failures(failed.key, failed.block, failed.count, state.entries - failed.entries_since)
+                Failures(failed.key, failed.block, failed.count, state.entries - failed.entries_since, failed.reason)
                 for failed in counted.failures
             )
             return replace(state, failures=tuple(failures), watermarks=counted.watermarks)
@@ -150,7 +153,7 @@ def _overtaken(flight: InFlight, payload: CompactionCompleted) -> DiscardReason 
     return None
 
 
-def _fail(state: Compactions, compaction_id: str) -> Compactions:
+def _fail(state: Compactions, compaction_id: str, reason: FailureReason) -> Compactions:
     flight = state.find(compaction_id)
     if flight is None:
         return state
@@ -159,7 +162,7 @@ def _fail(state: Compactions, compaction_id: str) -> Compactions:
     return replace(
         state,
         in_flight=_without(state, compaction_id),
-        failures=(*_others(state, key, block), Failures(key, block, count, flight.seen_entries)),
+        failures=(*_others(state, key, block), Failures(key, block, count, flight.seen_entries, reason)),
     )
 
 

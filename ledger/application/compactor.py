@@ -65,6 +65,7 @@ class Compactor:
         *,
         lease_s: float,
         completed: Callable[[Stream, CompactionResult], None],
+        failed: Callable[[Stream, CompactionFailed], None],
         deadline_s: float = DEADLINE_S,
     ) -> None:
         self._store = store
@@ -74,6 +75,7 @@ class Compactor:
         self._clock = clock
         self._lease = timedelta(seconds=lease_s)
         self._completed = completed
+        self._failed = failed
         self._deadline_s = deadline_s
         self._default: Summarizer = Heuristic()
         self._of_session: dict[UUID, Summarizer] = {}
@@ -269,6 +271,10 @@ class Compactor:
         event = written.events[0]
         if isinstance(event.payload, CompactionCompleted):
             self._completed(job.stream, result_of(event, event.payload))
+        elif isinstance(event.payload, CompactionFailed) and event.payload.reason != "abandoned":
+            failed = event.payload
+            log.warning("the compaction %s failed: %s: %s", failed.key, failed.reason, failed.detail)
+            self._failed(job.stream, failed)
         if then_from is not None:
             queue = job.request.block is not None and isinstance(event.payload, CompactionCompleted)
             skip = then_from if queue else then_from + 1

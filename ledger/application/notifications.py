@@ -31,9 +31,8 @@ class Notifications:
             InvalidInput: there is no such event, or the handler is not callable.
         """
         if event not in get_args(Notification):
-            raise InvalidInput(
-                "unknown_notification", "must be entry:added, compressed or session:cleared", field="event"
-            )
+            known = ", ".join(get_args(Notification))
+            raise InvalidInput("unknown_notification", f"must be one of {known}", field="event")
         if not callable(handler):
             raise InvalidInput("wrong_type", "must be a function", field="handler")
         handlers = self._handlers.setdefault((namespace, event), [])
@@ -82,9 +81,10 @@ class Notifications:
 
 
 def on(handle: NamespaceHandle, event: Notification, handler: Callable[..., object]) -> Callable[[], None]:
-    """Call *handler* after each ``entry:added``, ``compressed`` or ``session:cleared`` of this process.
+    """Call *handler* after each ``entry:added``, ``compressed``, ``compaction:failed`` or ``session:cleared`` here.
 
-    Its arguments are the session id and, for the first two, the entry or the result. Its exceptions are logged. Return
+    Its arguments are the session id and, but for the last, the entry, the result, or the failure with ``key``,
+    ``reason`` and ``detail``. It hears only of what this process does. Its exceptions are logged. Return
     a function that removes it.
 
     Raises:

@@ -125,6 +125,9 @@ class Services:
             completed=lambda stream, result: self.notifications.notify(
                 stream.namespace, "compressed", stream.session_id, result
             ),
+            failed=lambda stream, failure: self.notifications.notify(
+                stream.namespace, "compaction:failed", stream.session_id, failure
+            ),
             deadline_s=summarizer_timeout_s,
         )
         if summarizer is not None:

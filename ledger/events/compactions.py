@@ -153,6 +153,7 @@ class CountedFailures(PayloadPart, frozen=True):
     block: int
     count: int
     entries_since: int
+    reason: FailureReason = "error"
 
 
 class StrategyProgress(PayloadPart, frozen=True):

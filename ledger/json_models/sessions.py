@@ -155,6 +155,8 @@ class StatsShape(Shape):
     near_limit: bool
     compactions: int
     compactions_in_flight: int
+    failed_compactions: int = Field(description="In a row, since the last success.")
+    last_failure: str | None = Field(description="Why the last of them failed.")
     model_calls: int
     model_tokens: int
     memories: int

@@ -40,6 +40,7 @@ def continuation_of(state: SessionState, versions: Sequence[int]) -> Continuatio
                         block=failed.block,
                         count=failed.count,
                         entries_since=counted.entries - failed.seen_entries,
+                        reason=failed.reason,
                     )
                     for failed in counted.failures
                     if failed.key in keys

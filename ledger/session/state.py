@@ -187,7 +187,7 @@ def end_of_batch(state: SessionState) -> SessionState:
 
 
 #: The state as a projection: snapshots have this name and version.
-SESSION: Projection[SessionState] = Projection("session", 2, SessionState(), evolve)
+SESSION: Projection[SessionState] = Projection("session", 3, SessionState(), evolve)
 
 
 def _config(payload: SessionOpened | ConfigChanged, version: int) -> MemoryConfig:

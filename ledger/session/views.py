@@ -26,6 +26,7 @@ def window_of(state: SessionState, hints: Hints = NO_HINTS) -> Window:
 def stats_of(state: SessionState) -> SessionStats:
     """Return the statistics; entries and tokens of a cleared session are zero. Source: R-000-2, R-000-14, R-000-16."""
     state = end_of_batch(state)
+    failures = state.compactions.failures
     limits = (strategy for strategy in state.config.compactions if isinstance(strategy, TokenThreshold))
     return SessionStats(
         total_entries=state.counts.added,
@@ -40,6 +41,8 @@ def stats_of(state: SessionState) -> SessionStats:
         near_limit=any(limit.is_near(state.window.tokens + state.summaries.tokens) for limit in _limits(state)),
         compactions=state.counts.compactions,
         compactions_in_flight=len(state.compactions.in_flight),
+        failed_compactions=sum(failed.count for failed in failures),
+        last_failure=failures[-1].reason if failures else None,
         model_calls=state.counts.model_calls,
         model_tokens=state.counts.model_tokens,
         memories=len(state.working.memories),

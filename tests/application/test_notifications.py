@@ -28,6 +28,34 @@ async def test_the_seeds_notifications_have_their_arguments(small: MemoryLedger)
     ]
 
 
+async def test_a_failing_summarizer_is_seen(small: MemoryLedger, caplog: pytest.LogCaptureFixture) -> None:
+    """R-CMP-11: in the log, by a handler, and in the statistics, until it works again."""
+    seen: list[tuple[str, str, str]] = []
+    small.on("compaction:failed", lambda session, failed: seen.append((session, failed.key, failed.reason)))
+    answers = iter([RuntimeError("down"), RuntimeError("down")])
+
+    def summarize(prompt: str) -> str:
+        if fault := next(answers, None):
+            raise fault
+        return "Short."
+
+    small.set_summarizer("s", summarize)
+    await talk(small, 6)
+    stats = await small.get_stats("s")
+    assert seen == [("s", "token_threshold", "error")]
+    assert (stats.compactions, stats.failed_compactions, stats.last_failure) == (0, 1, "error")
+    (record,) = [record for record in caplog.records if record.levelno == logging.WARNING]
+    assert "token_threshold" in record.getMessage()
+    assert "RuntimeError" in record.getMessage()
+    await talk(small, 1, first=7)
+    stats = await small.get_stats("s")
+    assert (stats.failed_compactions, stats.last_failure) == (2, "error")
+    await talk(small, 2, first=8)
+    stats = await small.get_stats("s")
+    assert (stats.compactions, stats.failed_compactions, stats.last_failure) == (1, 0, None)
+    assert len(seen) == 2
+
+
 async def test_a_notification_follows_the_append(anywhere: MemoryLedger) -> None:
     seen: list[bool] = []
 
