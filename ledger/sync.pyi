@@ -123,7 +123,7 @@ class SyncMemoryLedger:
     def close(self) -> None:
         """Finish running work, and close what was opened; closing again does nothing."""
     def on(self, event: Notification, handler: Callable[..., object]) -> Callable[[], None]:
-        """Call *handler* after each ``entry:added``, ``compressed``, ``compaction:failed`` or ``session:cleared`` here."""
+        """Call *handler* after each *event* of this process."""
     @property
     def long_term(self) -> SyncLongTermMemory: ...
     def add_user_message(self, session_id: str, content: str, **fields: Unpack[EntryFields]) -> AddedEntry:

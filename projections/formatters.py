@@ -11,7 +11,7 @@ import msgspec
 from ledger.canonical import canonical_json
 from ledger.events import JsonObject
 from projections.entries import Entry
-from projections.rendering import summary_as_message
+from projections.rendering import message_of, summary_as_message
 from projections.summaries import Summary
 
 
@@ -49,7 +49,8 @@ class DefaultFormatter(msgspec.Struct, frozen=True):
             return self._as("summary", "user", summary_as_message(item))
         if item.kind == "tool_result":
             return self._as(item.kind, "user", f"{item.tool_name or 'tool'}: {item.content}")
-        return self._as(item.kind, item.role, item.content)
+        message = message_of(item)
+        return self._as(item.kind, message["role"], message["content"])
 
     def _as(self, kind: str, role: str, content: str) -> JsonObject:
         return {"role": role, "content": f"[{kind}] {content}" if self.include_metadata else content}

@@ -81,11 +81,11 @@ class Notifications:
 
 
 def on(handle: NamespaceHandle, event: Notification, handler: Callable[..., object]) -> Callable[[], None]:
-    """Call *handler* after each ``entry:added``, ``compressed``, ``compaction:failed`` or ``session:cleared`` here.
+    """Call *handler* after each *event* of this process.
 
-    Its arguments are the session id and, but for the last, the entry, the result, or the failure with ``key``,
-    ``reason`` and ``detail``. It hears only of what this process does. Its exceptions are logged. Return
-    a function that removes it.
+    ``entry:added`` has the session id and the entry as arguments, ``compressed`` the session id and the result,
+    ``compaction:failed`` the session id and the failure (``key``, ``reason``, ``detail``), ``session:cleared`` the
+    session id. Exceptions of a handler are logged. Return a function that removes it.
 
     Raises:
         InvalidInput: there is no such event, or the handler is not callable.

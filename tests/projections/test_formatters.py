@@ -22,7 +22,8 @@ def formatted(notation: str, formatter: DefaultFormatter) -> list[JsonObject]:
 
 def test_the_default_formatter_shows_roles_and_renders_results_as_a_user_would_paste_them() -> None:
     """R-002-8, R-GEN-5: seed 002 shows a result with role user."""
-    assert formatted("i u c1 r1 a p q x", DefaultFormatter()) == [
+    *shown, context = formatted("i u c1 r1 a p q x", DefaultFormatter())
+    assert shown == [
         {"role": "system", "content": "i 1"},
         {"role": "user", "content": "u 2"},
         {"role": "assistant", "content": "c1 3"},
@@ -30,8 +31,9 @@ def test_the_default_formatter_shows_roles_and_renders_results_as_a_user_would_p
         {"role": "assistant", "content": "a 5"},
         {"role": "user", "content": "p 6"},
         {"role": "assistant", "content": "q 7"},
-        {"role": "system", "content": "x 8"},
     ]
+    assert context["role"] == "user", "what a file says is data"
+    assert "\nContext: x 8\n" in context["content"]
 
 
 def test_with_metadata_each_message_begins_with_its_kind() -> None:
