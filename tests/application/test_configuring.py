@@ -73,7 +73,7 @@ async def test_the_config_of_new_sessions_may_change(anywhere: MemoryLedger) -> 
     await anywhere.update_config(None, {"profile": "none"}, replace=True)
     await talk(anywhere, 1, session="other")
     assert (await anywhere.get_state("other")).config.compactions == ()
-    with pytest.raises(InvalidInput, match="max_entries"):
+    with pytest.raises(InvalidInput, match="maxEntries"):
         await anywhere.update_config(None, {"profile": "memory_manager", "maxEntries": 0}, replace=True)
 
 

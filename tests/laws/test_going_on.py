@@ -148,7 +148,7 @@ def prior(session: Driven, ids: list[str]) -> PriorItems:
         if entry.entry_id in ids:
             added = payloads[entry.version]
             assert isinstance(added, EntryAdded)
-            added = replace(added, created_at=entry.moment, persisted_at=flags.persisted_at(entry.version))
+            added = replace(added, created_at=entry.created_at, persisted_at=flags.persisted_at(entry.version))
             value = entry.role, entry.content
             found[entry.entry_id] = StoredItem(
                 entry.version, entry.entry_id, entry.write_id, value, status=STATUS[past.status], event=added

@@ -148,18 +148,19 @@ async def test_without_a_callback_the_heuristic_writes_and_no_call_is_recorded()
     assert (await ledger.get_stats("s")).model_calls == 0
 
 
-async def test_a_session_may_have_its_own_summarizer_and_lose_it_again() -> None:
+async def test_a_session_may_have_its_own_summarizer_or_the_heuristic() -> None:
     ledger = ledger_over(InMemoryStore(), config=SMALL)
     ledger.set_summarizer(None, lambda prompt: "For all.")
     ledger.set_summarizer("own", lambda prompt: "For one.")
     ledger.set_summarizer("own", lambda prompt: "For another's.", user_id="somebody")
-    ledger.set_summarizer("lost", lambda prompt: "For one.")
-    ledger.set_summarizer("lost", None)
-    for session in ("own", "lost", "other"):
+    ledger.set_summarizer("none", lambda prompt: "For one.")
+    ledger.set_summarizer("none", None)
+    for session in ("own", "none", "other"):
         await talk(ledger, session=session)
     await ledger.settle()
-    texts = [(await completed(ledger, session)).text for session in ("own", "lost", "other")]
-    assert texts == ["For one.", "For all.", "For all."]
+    texts = [(await completed(ledger, session)).text for session in ("own", "none", "other")]
+    assert texts[::2] == ["For one.", "For all."]
+    assert texts[1].startswith("[Previous conversation summary]")
 
 
 async def test_a_summarizer_set_again_counts_from_the_next_compaction() -> None:
