@@ -26,6 +26,8 @@ class Settings(BaseSettings):
     """The password that ``db login`` sets."""
     data_dir: Path | None = None
     """The folder of the embedded server's files."""
+    embedded_idle_s: float = Field(default=900.0, ge=0)
+    """After how many seconds without use the embedded server stops; 0 keeps it running."""
     namespace: str = DEFAULT_NAMESPACE
     """Isolates and orders sessions."""
     actor: str = ""

@@ -30,7 +30,7 @@ def start() -> None:
     """Start the embedded server, and create its database if there is none."""
     opts = options()
     server = _server(opts)
-    prepare(server)
+    prepare(server, idle_s=opts.settings.embedded_idle_s)
     status = server.status()
     opts.output.result(status, lambda: opts.output.say(f"running: {status.url}"))
 

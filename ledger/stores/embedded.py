@@ -1,6 +1,7 @@
 """The embedded PostgreSQL: a real server from a wheel, in the user's data directory, on a local socket.
 
-It is started on demand, keeps running so that the next command is quick, and is shared by any number of processes.
+It is started on demand, keeps running so that the next command is quick, and is shared by any number of processes. A
+server that nothing has used for a while is stopped by a process that was started with it (`embedded_idle`).
 It does not listen on the network: whoever can reach the socket owns the data (trust L-4).
 
 PostgreSQL refuses to run as root. For root the server runs as another user, for whom the folders above the data
@@ -84,6 +85,8 @@ class EmbeddedServer:
         self.binaries = binaries or bundled_binaries()
         self._cluster = self.data_dir / "postgres"
         self._log = self._cluster / "server.log"
+        self.used = self.data_dir / "server.used"  # changed when a process asks for the server
+        self.stopping = self.data_dir / "server.stopping"  # is there while an idle server is being stopped
 
     @property
     def url(self) -> str:
@@ -102,7 +105,7 @@ class EmbeddedServer:
     def status(self) -> ServerStatus:
         """Return whether the server runs, where, and its PostgreSQL version."""
         version = subprocess.run([self.binaries / "postgres", "--version"], capture_output=True, text=True, check=True)
-        return ServerStatus(self._postmaster() is not None, self.url, str(self.data_dir), version.stdout.split()[-1])
+        return ServerStatus(self.postmaster() is not None, self.url, str(self.data_dir), version.stdout.split()[-1])
 
     def start(self, *, timeout_s: float = 60.0) -> bool:
         """Start the server, create the data directory if needed, and return False if it ran already.
@@ -110,10 +113,14 @@ class EmbeddedServer:
         Raises:
             DatabaseUnavailable: the server did not start; the message ends with the last lines of its log.
         """
-        if self._postmaster() is not None and self._accepts():
+        with suppress(OSError):  # the lock below says what is wrong with the folder
+            self.used.touch()  # before looking at the mark, which `stop_if_idle` makes before it looks at this
+        if self.postmaster() is not None and self._accepts() and not self.stopping.exists():
             return False
-        with self._lock():
-            started = self._postmaster() is None
+        with self.lock():
+            self.stopping.unlink(missing_ok=True)
+            self.used.touch()
+            started = self.postmaster() is None
             if started:
                 self._initialise()
             self._await_ready(timeout_s, self._launch() if started else self._log_size())
@@ -125,16 +132,20 @@ class EmbeddedServer:
         Raises:
             DatabaseUnavailable: the server did not start.
         """
-        died = (self._cluster / "postmaster.pid").exists() and self._postmaster() is None
+        died = (self._cluster / "postmaster.pid").exists() and self.postmaster() is None
         return died and self.start()
 
     def stop(self) -> bool:
         """Stop the server, roll back open transactions, and return whether it ran."""
-        with self._lock():
-            if self._postmaster() is None:
+        with self.lock():
+            if self.postmaster() is None:
                 return False
-            self._run("pg_ctl", "-D", str(self._cluster), "-m", "fast", "-w", "-t", "60", "stop")
+            self.halt()
             return True
+
+    def halt(self) -> None:
+        """Stop the server, which runs; only within its `lock`."""
+        self._run("pg_ctl", "-D", str(self._cluster), "-m", "fast", "-w", "-t", "60", "stop")
 
     def _initialise(self) -> None:
         if (self._cluster / "PG_VERSION").exists():
@@ -176,7 +187,7 @@ class EmbeddedServer:
         while not self._accepts():
             if time.monotonic() > deadline:
                 break
-            if self._postmaster() is None:
+            if self.postmaster() is None:
                 if any(words in self._last_lines(log_size) for words in _TEMPORARY):
                     time.sleep(_PAUSE_S)
                     log_size, launched = self._launch(), time.monotonic()
@@ -215,7 +226,7 @@ class EmbeddedServer:
             return "none"
         return " | ".join(lines[-3:]) or "empty"
 
-    def _postmaster(self) -> psutil.Process | None:
+    def postmaster(self) -> psutil.Process | None:
         """Return the running server of this data directory; a pid file alone does not prove that it runs."""
         try:
             pid = int((self._cluster / "postmaster.pid").read_text().split("\n", 1)[0])
@@ -269,7 +280,7 @@ class EmbeddedServer:
         return pwd.getpwnam("memory-ledger")
 
     @contextmanager
-    def _lock(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Let one process at a time start or stop this server.
 
         Raises:

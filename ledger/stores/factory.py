@@ -13,6 +13,7 @@ from ledger.errors import DatabaseUnavailable, LedgerError
 from ledger.ports import Store
 from ledger.settings import Settings
 from ledger.stores.embedded import DATABASE, EmbeddedServer
+from ledger.stores.embedded_idle import stop_when_idle
 from ledger.stores.postgres import PostgresStore, Target
 
 log = logging.getLogger("ledger")
@@ -49,7 +50,7 @@ def ready_url(settings: Settings) -> str:
     if settings.database_url is not None:
         return settings.database_url
     server = EmbeddedServer(settings.data_dir)
-    prepare(server)
+    prepare(server, idle_s=settings.embedded_idle_s)
     return server.url
 
 
@@ -59,7 +60,7 @@ async def open_embedded_server(settings: Settings) -> AsyncIterator[None]:
     if settings.database_url is not None:
         yield
         return
-    watch = asyncio.create_task(_watch(EmbeddedServer(settings.data_dir)))
+    watch = asyncio.create_task(_watch(EmbeddedServer(settings.data_dir), settings.embedded_idle_s))
     try:
         yield
     finally:
@@ -68,22 +69,25 @@ async def open_embedded_server(settings: Settings) -> AsyncIterator[None]:
             await watch
 
 
-async def _watch(server: EmbeddedServer) -> None:
+async def _watch(server: EmbeddedServer, idle_s: float) -> None:
     while True:
         await asyncio.sleep(_CHECK_AGAIN_S)
         try:
             if await asyncio.to_thread(server.revive):
+                stop_when_idle(server, idle_s)
                 log.warning("the embedded PostgreSQL had died and was started again")
         except LedgerError as fault:
             log.error("the embedded PostgreSQL died: %s", fault)
 
 
-def prepare(server: EmbeddedServer) -> None:
+def prepare(server: EmbeddedServer, *, idle_s: float = 0) -> None:
     """Start the embedded server and, if its database is new, create the schema.
 
+    It stops after *idle_s* seconds without use; with 0 it keeps running.
     An older schema stays as it is: only ``memory-ledger db upgrade`` changes a schema that holds data.
     """
-    server.start()
+    if server.start():
+        stop_when_idle(server, idle_s)
     try:
         with psycopg.connect(server.url.replace(f"/{DATABASE}?", "/postgres?"), autocommit=True) as connection:
             known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,)).fetchone()

@@ -26,7 +26,7 @@ def refusal(*arguments: str) -> tuple[int, str]:
 def test_data_of_another_major_version_are_refused_and_untouched() -> None:
     with server_folder() as folder:
         older = EmbeddedServer(folder, binaries=POSTGRES_15)
-        with older._lock():
+        with older.lock():
             older._initialise()
         code, texts = refusal("--data-dir", str(folder), "sessions")
         assert code == 1

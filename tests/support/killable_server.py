@@ -87,7 +87,7 @@ class KillableServer:
             self._await(before)
 
     def _postmaster(self) -> psutil.Process:
-        postmaster = self._embedded._postmaster()
+        postmaster = self._embedded.postmaster()
         assert postmaster is not None, "the server does not run"
         return postmaster
 
