@@ -1,15 +1,14 @@
 """Write the table of routes in docs/http-api.md: ``python -m tools.routes_page``. A test compares the two."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from fastapi import APIRouter
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute, iter_route_contexts
 
 from ledger.server import callers, compat, health, native
+from ledger.server.openapi_security import required_scope
 from tools.rules import without_rules
 
 TARGET = Path(__file__).parents[1] / "docs" / "http-api.md"
@@ -49,19 +48,11 @@ def _table(router: APIRouter) -> str:
 
 
 def _scope(dependant: Dependant) -> str:
-    called = set(_calls(dependant))
-    scopes = [call.scope for call in called if isinstance(call, callers.Permission)]
-    if scopes:
-        return f"`{scopes[0]}`"
-    if callers.reader_or_manager in called:
-        return "`read`, or on the management port"
-    return "any" if callers.caller in called else "none"
-
-
-def _calls(dependant: Dependant) -> Iterator[Any]:
-    yield dependant.call
-    for each in dependant.dependencies:
-        yield from _calls(each)
+    scope = required_scope(dependant)
+    if scope is None:
+        managed = any(each.call is callers.reader_or_manager for each in dependant.dependencies)
+        return "`read`, or on the management port" if managed else "none"
+    return f"`{scope}`" if scope else "any"
 
 
 def _answers(route: APIRoute) -> list[str]:

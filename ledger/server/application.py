@@ -5,8 +5,10 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import ledger
-from ledger.server import compat, health, native, redirects
+from ledger.events import JsonObject
+from ledger.server import compat, health, native, openapi_security, redirects
 from ledger.server.authentication import authenticator_of
+from ledger.server.callers import NoAuthentication
 from ledger.server.route_table import RouteTable
 from ledger.server.routes import together
 from ledger.server.service import Service
@@ -19,6 +21,15 @@ class Application(FastAPI):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Carry out a request; without the telemetry of FastAPI, since `tracing` has ours."""
         await Starlette.__call__(self, scope, receive, send)
+
+    def openapi(self) -> JsonObject:
+        """Return the OpenAPI document, with the scopes of the routes."""
+        if self.openapi_schema is None:
+            document = super().openapi()
+            authenticated = not isinstance(self.state.authenticator, NoAuthentication)
+            openapi_security.complete(document, self.routes, authenticated=authenticated)
+            self.openapi_schema = document
+        return self.openapi_schema
 
     def build_middleware_stack(self) -> ASGIApp:
         """Return the routes."""

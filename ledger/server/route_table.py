@@ -59,7 +59,7 @@ class RouteTable:
             allowed += routes
         dialect = problems.dialect_of(scope["path"])
         if allowed:
-            response = problems.status_only(405, dialect, {"allow": ", ".join(sorted(allowed))})
+            response = problems.status_only(405, dialect, {"allow": ", ".join(sorted(set(allowed)))})
         else:
             response = problems.status_only(404, dialect)
         await response(scope, receive, send)

@@ -1,6 +1,8 @@
 """Every route requires a caller, except two open ones (trust S-4)."""
 
+import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from fastapi import APIRouter, FastAPI
@@ -11,6 +13,7 @@ from ledger.server import Service, create_app, load_service_settings
 from ledger.server.callers import caller, reader_or_manager
 from ledger.server.notifier import Notifier
 from ledger.server.quotas import Quotas
+from ledger.server.route_table import RouteTable
 from ledger.server.routes import native_router
 from ledger.stores.in_memory import InMemoryStore
 from tests.support import probe_routes as probe
@@ -55,6 +58,56 @@ def test_only_two_routes_are_open_on_the_management_port(app: FastAPI) -> None:
         if isinstance(context.original_route, APIRoute) and reader_or_manager in set(calls(context.dependant))
     }
     assert managed == MANAGED
+
+
+@pytest.mark.parametrize("mode", ["none", "oidc"])
+def test_the_openapi_document_has_scopes_path_parameters_and_operation_ids(mode: str) -> None:
+    settings = load_service_settings(
+        auth_mode=mode, oidc_issuer="https://i.example", oidc_audience="a", oidc_hmac_key="k" * 32
+    )
+    store = InMemoryStore()
+    document = create_app(
+        Service(Services(store), settings, Notifier(store.events), Quotas(settings)), settings
+    ).openapi()
+    assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+    ids = []
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            ids.append(operation["operationId"])
+            named = {each["name"]: each["required"] for each in operation.get("parameters", []) if each["in"] == "path"}
+            assert named == dict.fromkeys(re.findall(r"{(\w+)}", path), True), (method, path)
+            needed = [security for security in operation["security"] if security]
+            assert bool(needed) == (path not in OPEN | MANAGED), (method, path)
+            assert ({} in operation["security"]) == (mode == "none" and bool(needed))
+    assert len(ids) == len(set(ids)) > 50
+    shown, added = (
+        document["paths"]["/v1/sessions/{session_id}/entries/{entry_id}"][name] for name in ("get", "patch")
+    )
+    assert [each["security"][-1]["token"] for each in (shown, added)] == [["read"], ["write"]]
+
+
+async def test_a_method_that_a_path_does_not_take_is_answered_with_those_of_the_document(app: FastAPI) -> None:
+    paths = app.openapi()["paths"]
+    table = RouteTable(app.routes)
+    redirected = {"/v1/long-term-memory": {"POST"}, "/v1/working-memory": {"GET"}}  # to the path of the document
+    for path in paths:
+        parts = ["x" if part.startswith("{") else part for part in path.split("/")]
+        forms = [known for known in paths if fits(known.split("/"), parts)]
+        wanted = {method.upper() for known in forms for method in paths[known]} | redirected.get(path, set())
+        sent: list[Any] = []
+
+        async def send(message: Any, sent: list[Any] = sent) -> None:
+            sent.append(message)
+
+        await table({"type": "http", "path": "/".join(parts), "method": "TRACE", "headers": []}, None, send)  # type: ignore[arg-type]
+        assert sent[0]["status"] == 405
+        assert dict(sent[0]["headers"])[b"allow"].decode().split(", ") == sorted(wanted), path
+
+
+def fits(form: list[str], parts: list[str]) -> bool:
+    return len(form) == len(parts) and all(
+        (known.startswith("{") and part) or known == part for known, part in zip(form, parts, strict=True)
+    )
 
 
 def test_a_route_without_the_dependency_is_found(app: FastAPI) -> None:
