@@ -9,9 +9,7 @@ directory become traversable (not readable).
 """
 
 import os
-import pwd
 import shutil
-import stat
 import subprocess
 import tempfile
 import time
@@ -29,17 +27,20 @@ import platformdirs
 import psutil
 
 from ledger.errors import DatabaseUnavailable
+from ledger.stores.embedded_folders import own, server_user
 
 DATABASE: Final = "memory_ledger"
 SUPERUSER: Final = "postgres"
 PORT: Final = 5432
 _SOCKET_PATH_BYTES: Final = 100  # the limit of a socket's path is 107 bytes on Linux, 103 on macOS
+_SOCKET: Final = f".s.PGSQL.{PORT}"
+_DATA_PATH_BYTES: Final = 900  # PostgreSQL's paths have at most 1,023
+_SOCKET_S: Final = 3.0  # a server that has no socket after this time has lost it
 _GRACE_S: Final = 1.0  # a server that has no pid file after this time has died
 _PAUSE_S: Final = 0.1  # before a failed start is repeated
 #: Errors of a start right after a crash, while the dead server's backends are still ending.
 _TEMPORARY: Final = ("shared memory block", "already exists", "Address already in use")
 _REASONS: Final = ("error: ", "FATAL: ", "PANIC: ")  # they mark the line of the log that explains a failure
-_ROOT_RUNS_AS: Final = "postgres"
 _SETTINGS: Final = """
 # Memory Ledger: one machine, one user
 listen_addresses = ''
@@ -95,10 +96,12 @@ class EmbeddedServer:
 
     @property
     def socket_dir(self) -> Path:
-        """The folder of the socket: beside the data, unless that path is too long."""
+        """The folder of the socket: beside the data, unless that path is too long; then where the server made it."""
         beside = self.data_dir / "run"
-        if len(os.fsencode(beside)) <= _SOCKET_PATH_BYTES - len(f"/.s.PGSQL.{PORT}"):
+        if len(os.fsencode(beside / _SOCKET)) <= _SOCKET_PATH_BYTES:
             return beside
+        with suppress(OSError, IndexError):  # another process may have another folder for temporary files
+            return Path((self._cluster / "postmaster.pid").read_text().splitlines()[4])
         name = sha256(os.fsencode(self.data_dir)).hexdigest()[:16]
         return Path(tempfile.gettempdir()) / f"memory-ledger-{name}"
 
@@ -113,6 +116,7 @@ class EmbeddedServer:
         Raises:
             DatabaseUnavailable: the server did not start; the message ends with the last lines of its log.
         """
+        self._check_paths()
         with suppress(OSError):  # the lock below says what is wrong with the folder
             self.used.touch()  # before looking at the mark, which `stop_if_idle` makes before it looks at this
         if self.postmaster() is not None and self._accepts() and not self.stopping.exists():
@@ -147,34 +151,29 @@ class EmbeddedServer:
         """Stop the server, which runs; only within its `lock`."""
         self._run("pg_ctl", "-D", str(self._cluster), "-m", "fast", "-w", "-t", "60", "stop")
 
+    def _check_paths(self) -> None:
+        if len(os.fsencode(self.data_dir)) > _DATA_PATH_BYTES:
+            message = f"must have at most {_DATA_PATH_BYTES} bytes; choose another folder: {self.data_dir}"
+            raise DatabaseUnavailable(f"the path of the data directory is too long: it {message}")
+        if len(os.fsencode(self.socket_dir / _SOCKET)) > _SOCKET_PATH_BYTES:
+            raise DatabaseUnavailable(
+                f"the path of the socket folder is too long; set TMPDIR to a shorter one: {self.socket_dir}"
+            )
+
     def _initialise(self) -> None:
         if (self._cluster / "PG_VERSION").exists():
             return
         staging = self.data_dir / "postgres.new"
         shutil.rmtree(staging, ignore_errors=True)
-        self._own(staging)
+        own(staging, self.binaries)
         self._run("initdb", "-D", str(staging), "-U", SUPERUSER, "-A", "trust", "-E", "UTF8", "--locale=C", "-k")
         with (staging / "postgresql.conf").open("a") as settings:
             settings.write(_SETTINGS)
         staging.rename(self._cluster)
 
-    def _own(self, folder: Path) -> None:
-        """Create *folder* for the server only; as root, let the server's user reach it and the programs."""
-        folder.mkdir(parents=True, exist_ok=True)
-        folder.chmod(0o700)
-        user = self._server_user()
-        if user is None:
-            return
-        os.chown(folder, user.pw_uid, user.pw_gid)
-        for leaf in (folder, self.binaries.resolve()):
-            for parent in leaf.parents:
-                mode = parent.stat().st_mode
-                if parent.stat().st_uid != user.pw_uid and not mode & stat.S_IXOTH:
-                    parent.chmod(mode | stat.S_IXOTH)
-
     def _launch(self) -> int:
         """Start the server and return the size of its log before that."""
-        self._own(self.socket_dir)
+        own(self.socket_dir, self.binaries)
         self._remove_stale_locks()
         log_size = self._log_size()
         options = f"-k '{self.socket_dir}' -p {PORT}"
@@ -193,6 +192,11 @@ class EmbeddedServer:
                     log_size, launched = self._launch(), time.monotonic()
                 elif time.monotonic() - launched > _GRACE_S:
                     break
+            elif time.monotonic() - launched > _SOCKET_S and not (self.socket_dir / _SOCKET).exists():
+                raise DatabaseUnavailable(
+                    f"the embedded PostgreSQL runs, but its socket in {self.socket_dir} was removed; "
+                    "run `memory-ledger db stop`, then try again"
+                )
             time.sleep(0.02)
         else:
             return
@@ -209,7 +213,7 @@ class EmbeddedServer:
         Either another program has its process id now, or it is a zombie, as in a container whose first process does
         not wait for children. PostgreSQL itself handles every other stale file, and orphaned backends.
         """
-        for lock in (self._cluster / "postmaster.pid", self.socket_dir / f".s.PGSQL.{PORT}.lock"):
+        for lock in (self._cluster / "postmaster.pid", self.socket_dir / f"{_SOCKET}.lock"):
             with suppress(OSError, ValueError, psutil.Error):
                 process = psutil.Process(int(lock.read_text().split("\n", 1)[0]))
                 if not process.name().startswith("postgres") or process.status() == psutil.STATUS_ZOMBIE:
@@ -237,7 +241,7 @@ class EmbeddedServer:
         return process if ours and process.status() != psutil.STATUS_ZOMBIE else None
 
     def _run(self, program: str, *arguments: str, timeout_s: float = 120.0) -> None:
-        user = self._server_user()
+        user = server_user()
         identity: dict[str, Any] = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {}
         with tempfile.TemporaryFile() as output:  # the server would inherit a pipe and keep it open
             try:
@@ -260,24 +264,6 @@ class EmbeddedServer:
                 words = output.read().decode(errors="replace").strip().splitlines() or ["no message"]
                 reason = next((line for line in words if any(sign in line for sign in _REASONS)), words[-1])
                 raise DatabaseUnavailable(f"{program} failed: {reason}")
-
-    def _server_user(self) -> pwd.struct_passwd | None:
-        """Return the user to run the server as if this process is root; create one if there is none."""
-        if os.geteuid() != 0:
-            return None
-        for name in (_ROOT_RUNS_AS, "memory-ledger"):
-            try:
-                return pwd.getpwnam(name)
-            except KeyError:
-                continue
-        created = subprocess.run(
-            ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", "memory-ledger"],
-            check=False,
-            capture_output=True,
-        )
-        if created.returncode != 0:
-            raise DatabaseUnavailable("PostgreSQL cannot run as root; run as another user, or create a user postgres")
-        return pwd.getpwnam("memory-ledger")
 
     @contextmanager
     def lock(self) -> Iterator[None]:

@@ -1,6 +1,8 @@
 """Where the embedded server cannot run, a command says so at once, in one line. Source: trust N-13, R-7."""
 
+import shutil
 import time
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -49,3 +51,55 @@ def test_only_the_embedded_server_is_started_and_stopped(what: str) -> None:
     code, texts = refusal("--database-url", "postgresql://somewhere.else/none", "db", what)
     assert code == 2
     assert "--database-url" in texts
+
+
+def test_a_data_path_that_is_too_long_is_named(tmp_path: Path) -> None:
+    long = tmp_path.joinpath(*["x" * 200] * 5)
+    for arguments in (("sessions",), ("db", "start"), ("doctor",)):
+        code, texts = refusal("--data-dir", str(long), *arguments)
+        assert code == 1
+        assert "the path of the data directory is too long" in texts
+        assert str(long) in texts
+    assert not long.exists()
+
+
+def test_a_path_that_is_too_long_for_a_socket_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, temporary = tmp_path / ("x" * 100), tmp_path / ("t" * 100)
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    code, texts = refusal("--data-dir", str(data), "sessions")
+    assert (code, "set TMPDIR" in texts, str(temporary) in texts) == (1, True, True)
+
+
+def test_a_socket_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    with server_folder() as folder:
+        (folder / "run").write_text("no folder")
+        code, texts = refusal("--data-dir", str(folder), "sessions")
+        assert (code, f"{folder}/run" in texts, "it is not a folder" in texts) == (1, True, True)
+
+
+def test_a_socket_folder_that_was_removed_is_named_and_a_stop_repairs_it() -> None:
+    with server_folder() as folder:
+        server = EmbeddedServer(folder)
+        server.start()
+        shutil.rmtree(server.socket_dir)
+        code, texts = refusal("--data-dir", str(folder), "sessions")
+        assert code == 1
+        assert f"its socket in {folder}/run was removed; run `memory-ledger db stop`" in texts
+        assert server.stop()
+        assert server.start()
+        server.stop()
+
+
+def test_the_socket_is_where_the_server_made_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes may have different folders for temporary files, such as one that cron starts."""
+    with server_folder() as folder, server_folder() as other:
+        server = EmbeddedServer(folder / ("x" * 100))
+        server.start()
+        try:
+            before = server.socket_dir
+            monkeypatch.setattr("tempfile.tempdir", str(other))
+            assert server.socket_dir == before
+            assert server.start() is False
+        finally:
+            server.stop()

@@ -1,0 +1,58 @@
+"""The folders of the embedded server, and the user that it runs as if this process is root."""
+
+import os
+import pwd
+import stat
+import subprocess
+from pathlib import Path
+from typing import Final
+
+from ledger.errors import DatabaseUnavailable
+
+_ROOT_RUNS_AS: Final = "postgres"
+
+
+def own(folder: Path, binaries: Path) -> None:
+    """Create *folder* for the server only; as root, let the server's user reach it and the programs in *binaries*.
+
+    Raises:
+        DatabaseUnavailable: it cannot be created, or belongs to somebody else.
+    """
+    user = server_user()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o700)
+        if user is None:
+            return
+        os.chown(folder, user.pw_uid, user.pw_gid)
+        for leaf in (folder, binaries.resolve()):
+            for parent in leaf.parents:
+                mode = parent.stat().st_mode
+                if parent.stat().st_uid != user.pw_uid and not mode & stat.S_IXOTH:
+                    parent.chmod(mode | stat.S_IXOTH)
+    except OSError as fault:
+        words = "it is not a folder" if isinstance(fault, FileExistsError) else os.strerror(fault.errno or 0)
+        raise DatabaseUnavailable(f"the folder {folder} of the embedded PostgreSQL cannot be used: {words}") from None
+
+
+def server_user() -> pwd.struct_passwd | None:
+    """Return the user to run the server as if this process is root; create one if there is none.
+
+    Raises:
+        DatabaseUnavailable: no user can be created.
+    """
+    if os.geteuid() != 0:
+        return None
+    for name in (_ROOT_RUNS_AS, "memory-ledger"):
+        try:
+            return pwd.getpwnam(name)
+        except KeyError:
+            continue
+    created = subprocess.run(
+        ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", "memory-ledger"],
+        check=False,
+        capture_output=True,
+    )
+    if created.returncode != 0:
+        raise DatabaseUnavailable("PostgreSQL cannot run as root; run as another user, or create a user postgres")
+    return pwd.getpwnam("memory-ledger")
