@@ -152,7 +152,8 @@ def _cache_with(name: str) -> Path:
     file_name = sha1(_URL.format(name).encode(), usedforsecurity=False).hexdigest()
     given = os.environ.get(_CACHE_VARIABLE)
     ours = Path(platformdirs.user_cache_dir("memory-ledger")) / "tiktoken"
-    temporary = Path(tempfile.gettempdir()) / f"memory-ledger-{os.getuid()}" / "tiktoken"
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    temporary = Path(tempfile.gettempdir()) / f"memory-ledger-{user}" / "tiktoken"
     for folder in [*([Path(given)] if given else []), ours, temporary]:
         if _is_whole(folder / file_name, name):
             return folder

@@ -63,8 +63,12 @@ def worker(
                 finally:
                     await worker.stop()
             stopped = asyncio.Event()
+            loop = asyncio.get_running_loop()
             for number in (signal.SIGINT, signal.SIGTERM):
-                asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+                try:
+                    loop.add_signal_handler(number, stopped.set)
+                except NotImplementedError:  # this platform's loop takes none
+                    signal.signal(number, lambda *_: loop.call_soon_threadsafe(stopped.set))
             async with open_embedded_server(opts.settings), worker, _probes(worker):
                 opts.output.tell("working; press Ctrl-C to stop")
                 await stopped.wait()

@@ -27,7 +27,7 @@ import platformdirs
 import psutil
 
 from ledger.errors import DatabaseUnavailable
-from ledger.stores.embedded_folders import own, server_user
+from ledger.stores.embedded_folders import is_root, own, server_user
 
 DATABASE: Final = "memory_ledger"
 SUPERUSER: Final = "postgres"
@@ -65,7 +65,7 @@ class ServerStatus(msgspec.Struct, frozen=True):
 
 def default_data_dir() -> Path:
     """Return where the embedded server stores its files by default."""
-    if os.geteuid() == 0:
+    if is_root():
         return Path("/var/lib/memory-ledger")
     return Path(platformdirs.user_data_dir("memory-ledger"))
 

@@ -1,13 +1,15 @@
 """The folders of the embedded server, and the user that it runs as if this process is root."""
 
 import os
-import pwd
 import stat
 import subprocess
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ledger.errors import DatabaseUnavailable
+
+if TYPE_CHECKING:
+    import pwd
 
 _ROOT_RUNS_AS: Final = "postgres"
 
@@ -35,14 +37,21 @@ def own(folder: Path, binaries: Path) -> None:
         raise DatabaseUnavailable(f"the folder {folder} of the embedded PostgreSQL cannot be used: {words}") from None
 
 
-def server_user() -> pwd.struct_passwd | None:
+def is_root() -> bool:
+    """Tell whether this process is root; nobody is where there are no such users."""
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def server_user() -> "pwd.struct_passwd | None":
     """Return the user to run the server as if this process is root; create one if there is none.
 
     Raises:
         DatabaseUnavailable: no user can be created.
     """
-    if os.geteuid() != 0:
+    if not is_root():
         return None
+    import pwd  # noqa: PLC0415 - is not on every platform
+
     for name in (_ROOT_RUNS_AS, "memory-ledger"):
         try:
             return pwd.getpwnam(name)
