@@ -3,40 +3,71 @@
 FastAPI itself examines the declarations again for every request, which takes longer than an append.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import iscoroutinefunction
 from typing import Any, Final, Self, TypeAlias, cast
+from urllib.parse import parse_qsl
 
 from fastapi._compat import ModelField, field_annotation_is_sequence, get_missing_field_error
 from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from starlette.datastructures import Headers, QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 
 #: The value of a body that was not sent; null is a value.
 NOT_SENT: Final = object()
 
-_Sources: TypeAlias = tuple[Mapping[str, str], QueryParams, Headers]
+#: The query parameters of a request, in order.
+QueryPairs: TypeAlias = Sequence[tuple[str, str]]
+
+_Headers: TypeAlias = Sequence[tuple[bytes, bytes]]
+_Sources: TypeAlias = tuple[Mapping[str, str], QueryPairs, _Headers]
 _PLACES: Final = ("path", "query", "header")
+_UNCHANGEABLE: Final = (str, int, float, type(None))
 
 
 @dataclass(frozen=True, slots=True)
 class _Parameter:
-    """A parameter, found in one of the sources of a request; *several* if it may come more than once."""
+    """A parameter, found in one of the sources of a request; *several* if it may come more than once.
+
+    *absent* is its value if it was not sent; `NOT_SENT` if it is required, or its default must be made each time.
+    """
 
     source: int
     alias: str
+    header: bytes
     several: bool
     field: ModelField
+    absent: object
+
+    @classmethod
+    def of(cls, source: int, field: ModelField) -> Self:
+        """Return the parameter that *field* declares."""
+        alias, info = field.validation_alias or field.alias, field.field_info
+        constant = not info.is_required() and info.default_factory is None and isinstance(info.default, _UNCHANGEABLE)
+        return cls(
+            source,
+            alias,
+            alias.lower().encode("latin-1"),
+            field_annotation_is_sequence(info.annotation),
+            field,
+            info.default if constant else NOT_SENT,
+        )
 
     def value(self, sources: _Sources) -> object:
-        source = sources[self.source]
-        if self.several and isinstance(source, QueryParams | Headers):
-            return source.getlist(self.alias) or NOT_SENT
-        return source.get(self.alias, NOT_SENT)
+        """Return what was sent; of several query parameters the last, and of several headers the first."""
+        path, query, headers = sources
+        if self.source == 0:
+            return path.get(self.alias, NOT_SENT)
+        if self.source == 1:
+            found = [value for name, value in query if name == self.alias]
+        else:
+            found = [value.decode("latin-1") for name, value in headers if name == self.header]
+        if not found:
+            return NOT_SENT
+        return found if self.several else found[-1 if self.source == 1 else 0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +88,12 @@ class _PreparedCall:
         """Return the arguments except the request and the response; add to *faults* what is not valid."""
         values = {name: results.get(number) for name, number in self.given}
         for parameter in self.parameters:
+            value = parameter.value(sources)
+            if value is NOT_SENT and parameter.absent is not NOT_SENT:
+                values[parameter.field.name] = parameter.absent
+                continue
             place = (_PLACES[parameter.source], parameter.alias)
-            values[parameter.field.name] = _checked(parameter.field, parameter.value(sources), place, faults)
+            values[parameter.field.name] = _checked(parameter.field, value, place, faults)
         if self.body is not None:
             values[self.body.name] = _checked(self.body, body, ("body",), faults)
         return values
@@ -91,15 +126,16 @@ class Arguments:
         }
         return cls(tuple(calls), query)
 
-    async def call(self, request: Request, response: Response | None, body: object) -> object:
+    async def call(self, request: Request, query: QueryPairs, response: Response | None, body: object) -> object:
         """Call the dependencies, then the function; return its result.
 
-        *response* is for functions that set headers or a status; *body* is the JSON value, or `NOT_SENT`.
+        *query* is that of *request*; *response* is for functions that set headers or a status; *body* is the JSON
+        value, or `NOT_SENT`.
 
         Raises:
             RequestValidationError: parameters or the body are not valid; the function was not called.
         """
-        sources = (request.path_params, request.query_params, request.headers)
+        sources = (request.scope["path_params"], query, request.scope["headers"])
         results: dict[int, object] = {}
         faults: list[Any] = []
         last = len(self.calls) - 1
@@ -116,6 +152,18 @@ class Arguments:
         if faults:
             raise RequestValidationError(faults)
         return results[last]
+
+
+def query_of(request: Request) -> QueryPairs:
+    """Return the query parameters of *request*."""
+    sent: bytes = request.scope["query_string"]
+    if not sent:
+        return ()
+    text = sent.decode("latin-1")
+    if "%" in text or "+" in text:
+        return parse_qsl(text, keep_blank_values=True)
+    parts = [part.partition("=") for part in text.split("&") if part]
+    return [(name, value) for name, _, value in parts]
 
 
 def _add_calls(dependant: Dependant, calls: list[_PreparedCall], numbers: dict[object, int]) -> int:
@@ -145,16 +193,7 @@ def _own_call(dependant: Dependant, given: tuple[tuple[str, int], ...], needed: 
     ):
         raise TypeError(f"{function}: a function of a route is async, and takes only path, query, headers and a body")
     declared = (dependant.path_params, dependant.query_params, dependant.header_params)
-    parameters = tuple(
-        _Parameter(
-            source,
-            field.validation_alias or field.alias,
-            field_annotation_is_sequence(field.field_info.annotation),
-            field,
-        )
-        for source, fields in enumerate(declared)
-        for field in fields
-    )
+    parameters = tuple(_Parameter.of(source, field) for source, fields in enumerate(declared) for field in fields)
     return _PreparedCall(
         function=cast(Callable[..., Awaitable[object]], function),
         parameters=parameters,

@@ -58,5 +58,7 @@ def configure(level: str, stream: TextIO | None = None) -> logging.Handler:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
+    # a line shows none of these, and asking for them takes as long as writing it
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     logging.getLogger("uvicorn").setLevel(logging.WARNING)  # start and stop are announced elsewhere
     return handler

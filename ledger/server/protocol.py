@@ -68,6 +68,7 @@ class GuardedProtocol(HttpToolsProtocol):
         super().__init__(*args, **kwargs)
         self._arrival: asyncio.TimerHandle | None = None
         self._in_head = True
+        self._complete = False
         self._head_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -92,11 +93,12 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Feed the parser; refuse a head that is over its limit (trust I-21)."""
-        if self._arrival is None:  # the first bytes of a further request
-            self._expect()
+        self._complete = False
         if self._in_head:
             self._head_bytes += len(data)
         super().data_received(data)
+        if not self._complete and self._arrival is None:  # a part of a further request; most come whole
+            self._expect()
         if self._in_head and self._head_bytes > self.settings.max_header_bytes + self.settings.max_path_bytes:
             self._refuse(self._head_refusal())
 
@@ -104,6 +106,7 @@ class GuardedProtocol(HttpToolsProtocol):
         """Start a request."""
         super().on_message_begin()
         self._in_head = True
+        self._complete = False
 
     def on_headers_complete(self) -> None:
         """Give the request to the application, which decodes the path from its bytes."""
@@ -116,6 +119,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self.scope[ARRIVED] = True  # type: ignore[typeddict-unknown-key]
         self._arrived()
         self._in_head = True
+        self._complete = True
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:

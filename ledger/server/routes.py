@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from ledger.errors import LedgerError
 from ledger.server import openapi_responses, problems
-from ledger.server.arguments import NOT_SENT, Arguments
+from ledger.server.arguments import NOT_SENT, Arguments, QueryPairs, query_of
 from ledger.server.callers import caller
 from ledger.server.strict_body import check_parameters, parse_body
 from ledger.strict_json import BODY, JsonLimits
@@ -45,28 +45,30 @@ class NativeRoute(APIRoute):
 
     async def answer(self, request: Request) -> Response:
         """Return the answer to *request*: find the caller before the body is read, and parse the body strictly."""
-        request.state.route = self.path_format
+        state = request.scope.setdefault("state", {})
+        state["route"] = self.path_format
+        query = query_of(request)
         try:
             if self._guarded:
                 await caller(request)
-            self.check(request)
+            self.check(query)
             body = NOT_SENT
             if self.body_field is not None:
                 body = await parse_body(request, self.limits, self.media_types)
-            return _unless_known(request, await self._carry_out(request, body))
+            return _unless_known(request, await self._carry_out(request, query, body))
         except LedgerError as fault:
-            request.state.code = fault.code
+            state["code"] = fault.code
             return problems.answer(fault, self.dialect)
         except RequestValidationError as refused:
             return problems.refusal(refused, self.dialect)
 
-    async def _carry_out(self, request: Request, body: object) -> Response:
+    async def _carry_out(self, request: Request, query: QueryPairs, body: object) -> Response:
         """Call the route's function, and serialise its result once."""
         settings = Response() if self._sets_headers else None
         if settings is not None:
             settings.raw_headers.clear()
             settings.status_code = 0
-        result = await self._arguments.call(request, settings, body)
+        result = await self._arguments.call(request, query, settings, body)
         if isinstance(result, Response):
             return result
         status = (settings.status_code if settings is not None else 0) or self.status_code or 200
@@ -85,9 +87,9 @@ class NativeRoute(APIRoute):
             raise ResponseValidationError(wrong)
         return field.serialize_json(checked)
 
-    def check(self, request: Request) -> None:
+    def check(self, query: QueryPairs) -> None:
         """Refuse parameters that the route does not know."""
-        check_parameters(request, self._arguments.query)
+        check_parameters(query, self._arguments.query)
 
 
 class PatchRoute(NativeRoute):
@@ -101,7 +103,7 @@ class CompatRoute(NativeRoute):
 
     dialect = "compat"
 
-    def check(self, request: Request) -> None:
+    def check(self, query: QueryPairs) -> None:
         """Allow unknown parameters (http W-3)."""
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 from starlette.requests import ClientDisconnect
 
 from ledger.errors import InvalidInput
-from ledger.server.arguments import NOT_SENT
+from ledger.server.arguments import NOT_SENT, QueryPairs
 from ledger.strict_json import INT_MAX, JsonLimits, parse
 
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,20}")
@@ -82,7 +82,7 @@ async def parse_body(request: Request, limits: JsonLimits, media_types: frozense
     return parse(body, limits) if body else NOT_SENT
 
 
-def check_parameters(request: Request, known: Mapping[str, bool]) -> None:
+def check_parameters(query: QueryPairs, known: Mapping[str, bool]) -> None:
     """Refuse query parameters that are not *known*, or that are sent twice (trust I-41, http W-3).
 
     *known* says of each name whether it may come more than once.
@@ -91,7 +91,7 @@ def check_parameters(request: Request, known: Mapping[str, bool]) -> None:
         InvalidInput: ``unknown_field``, or ``bad_<name>``.
     """
     seen: set[str] = set()
-    for name, _ in request.query_params.multi_items():
+    for name, _ in query:
         if name not in known:
             raise InvalidInput(
                 "unknown_field", f"this route takes {', '.join(sorted(known)) or 'no parameters'}", field="query"

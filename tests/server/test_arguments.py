@@ -17,7 +17,7 @@ from pydantic_core import PydanticUndefined
 
 from ledger.errors import InvalidInput
 from ledger.server import compat, health, native, redirects
-from ledger.server.arguments import NOT_SENT, Arguments
+from ledger.server.arguments import NOT_SENT, Arguments, query_of
 from ledger.server.routes import native_router, together
 from tests.support import probe_routes as probe
 
@@ -93,7 +93,7 @@ async def by_fastapi(dependant: Dependant, request: Request, body: object) -> ob
 
 
 async def by_us(arguments: Arguments, request: Request, body: object) -> object:
-    return await arguments.call(request, None, body)
+    return await arguments.call(request, query_of(request), None, body)
 
 
 async def outcome(called: Any) -> tuple[str, object]:
