@@ -101,6 +101,16 @@ def test_slow_headers_are_closed_in_time(hasty: Running) -> None:
     assert time.monotonic() - began < 3
 
 
+def test_a_part_of_a_request_behind_a_whole_one_has_its_own_time(hasty: Running) -> None:
+    """trust I-20; without its own timer it has the time of an idle connection."""
+    with connected(hasty) as sock:
+        sock.sendall(head("GET", STATS) + head("GET", STATS)[:20])
+        began = time.monotonic()
+        while sock.recv(4096):
+            pass
+    assert time.monotonic() - began < 3
+
+
 def test_a_silent_connection_is_closed(hasty: Running) -> None:
     """trust I-20."""
     with connected(hasty) as sock:
