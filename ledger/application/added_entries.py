@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from ledger.application.command_handler import Written
 from ledger.application.handle import NamespaceHandle
+from ledger.application.writes import Written
 from ledger.codec import decode
 from ledger.events import EntryAdded, RecordedEvent
 from ledger.history.items import read_item_events

@@ -2,13 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Generic, TypeAlias, TypedDict, TypeVar, Unpack
-from uuid import UUID
-
-import msgspec
+from collections.abc import Sequence
+from typing import TypeVar, Unpack
 
 from ledger.application.session_turns import SessionTurns
+from ledger.application.writes import CommandsFor, Decision, DecisionFor, Idempotency, WriteOptions, Written
 from ledger.codec import decode
 from ledger.contention import until_uncontended
 from ledger.errors import IdempotencyMismatch, LedgerError, Unreadable, VersionConflict
@@ -16,7 +14,7 @@ from ledger.event_encoding import stream_write
 from ledger.events import Event, RecordedEvent, SessionOpened, SessionRestored, to_microseconds
 from ledger.ids import Stream
 from ledger.ports import AppendRequest, Clock, Receipt, Store, StreamWrite
-from ledger.session.commands import Command, OpenSession
+from ledger.session.commands import OpenSession
 from ledger.session.decisions import decide
 from ledger.session.state import SessionState
 from ledger.states.loading import States
@@ -24,61 +22,7 @@ from projections.ranges import ranges_of
 from projections.working_memory import NOT_FROM_CLIENTS
 
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 log = logging.getLogger("ledger")
-
-
-class Decision(msgspec.Struct, Generic[T_co], frozen=True):
-    """Commands for a session in one state, and a *note* about that state for the caller.
-
-    With *exact* they are appended only at that state's version, although they commute. With *items_after* they are
-    refused if the session has an event about one of their items after that version; then the next attempt decides.
-    """
-
-    commands: Sequence[Command]
-    note: T_co
-    exact: bool = False
-    items_after: int | None = None
-
-
-#: Returns the commands for a state; called again with a newer state if another writer was first, or with the same
-#: one when content that it needs was loaded.
-CommandsFor: TypeAlias = Callable[[SessionState], Awaitable[Sequence[Command]]]
-DecisionFor: TypeAlias = Callable[[SessionState], Awaitable[Decision[T]]]
-
-
-class Written(msgspec.Struct, frozen=True):
-    """The result of a write: the state after it, its events and their receipts; or, *replayed*, the first answer.
-
-    The state may lack content; to read its entries, use `States.reading`. Of commands that commute it may be the one
-    that they were decided on; `States.known` has the one after them.
-    """
-
-    state: SessionState
-    events: tuple[RecordedEvent, ...] = ()
-    receipts: tuple[Receipt, ...] = ()
-    replayed: bool = False
-
-    @property
-    def version(self) -> int:
-        """The version after the write's own events; the state's version if it wrote none."""
-        return self.receipts[-1].version if self.receipts else self.state.version
-
-
-class Idempotency(msgspec.Struct, frozen=True):
-    """An idempotency key as the store needs it."""
-
-    request_id: UUID
-    request_hash: bytes
-
-
-class WriteOptions(TypedDict, total=False):
-    """The options of `CommandHandler.write_with_note`."""
-
-    commutes: bool
-    expected_version: int | None
-    idempotency: Idempotency | None
-    state: SessionState | None
 
 
 class CommandHandler:

@@ -5,7 +5,8 @@ from functools import partial
 
 import msgspec
 
-from ledger.application.command_handler import CommandHandler, Decision, WriteOptions
+from ledger.application.command_handler import CommandHandler
+from ledger.application.writes import Decision, WriteOptions
 from ledger.codec import decode
 from ledger.compaction.dialogue import Dialogue, dialogue_of
 from ledger.compaction.result import CompactionResult, result_of

@@ -15,8 +15,9 @@ from uuid import UUID
 
 import msgspec
 
-from ledger.application.command_handler import CommandHandler, Idempotency, WriteOptions
+from ledger.application.command_handler import CommandHandler
 from ledger.application.compaction_requests import CompactionJob, CompactionRequests, RequestOutcome
+from ledger.application.writes import Idempotency, WriteOptions
 from ledger.codec import decode
 from ledger.compaction.result import CompactionResult, result_of, result_of_event
 from ledger.compaction.summarizing import DEADLINE_S, execute

@@ -7,9 +7,9 @@ from typing import Any, Unpack
 import msgspec
 
 from ledger.application.added_entries import added_entries, in_draft_order, known_entries
-from ledger.application.command_handler import CommandsFor, Decision, Written
 from ledger.application.handle import NamespaceHandle
 from ledger.application.session_start import new_entry, opening_commands, resuming_commands, starts_life
+from ledger.application.writes import CommandsFor, Decision, Written
 from ledger.errors import EntryCovered, EntryNotFound, InvalidInput
 from ledger.events import EntryAdded, JsonObject, KnownToWriter, ToolStatus
 from ledger.history.log import read_entry

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Unpack
 from uuid import UUID
 
-from ledger.application.command_handler import CommandsFor, Idempotency, WriteOptions, Written
+from ledger.application.writes import CommandsFor, Idempotency, WriteOptions, Written
 from ledger.canonical import canonical_json
 from ledger.chain import request_hash
 from ledger.codec import decode

@@ -3,10 +3,10 @@
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
-from ledger.application.command_handler import Decision
 from ledger.application.handle import NamespaceHandle
 from ledger.application.reading import get_history, get_state
 from ledger.application.session_start import new_entry, opening_commands, starts_life
+from ledger.application.writes import Decision
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.ids import Stream
