@@ -93,6 +93,7 @@ class _Examination:
             self.functions,
             self.grants,
             self.cascades,
+            self.projections,
         ]
 
     async def version(self) -> list[Check]:
@@ -263,6 +264,24 @@ class _Examination:
         )
         weakness = f"a change of another table could change the log by {', '.join(row['name'] for row in rows)}"
         return [_guard("cascades", "none changes the log", weakness if rows else "")]
+
+    async def projections(self) -> list[Check]:
+        try:
+            async with self._connection.transaction():
+                await self._one("""
+                    SELECT set_config('ledger.namespace', coalesce(string_agg(id::text, ','), ''), true)
+                    FROM ledger.namespace_ids() AS id
+                """)
+                rows = await self._all("""
+                    SELECT format('%s of %s behind position %s (%s)', b.projection, n.namespace, b."position",
+                        b.last_error) AS stuck
+                    FROM ledger.projection_checkpoints b JOIN ledger.namespaces n USING (namespace_id)
+                    WHERE b.last_error IS NOT NULL
+                    ORDER BY b.updated_at LIMIT 10
+                """)
+        except (psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedFunction, psycopg.errors.UndefinedColumn):
+            return []  # the check of the schema says so
+        return [_guard("indexes", "none is stuck", f"stuck: {', '.join(row['stuck'] for row in rows)}" if rows else "")]
 
     async def _one(self, query: str, *values: object) -> dict[str, Any]:
         return (await self._all(query, *values))[0]

@@ -1297,6 +1297,7 @@ CREATE TABLE ledger.projection_checkpoints (
     updated_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     claimed_by text,
     claimed_until timestamp with time zone,
+    last_error text,
     CONSTRAINT projection_checkpoints_status_check CHECK ((status = ANY (ARRAY['building'::text, 'live'::text])))
 )
 WITH (fillfactor='50');

@@ -61,6 +61,9 @@ def status() -> None:
             for build in found
         ]
         opts.output.table(columns, rows)
+        for build in found:
+            if build.last_error:
+                opts.output.say(f"{build.name} is stuck behind position {build.position:,}: {build.last_error}", "red")
         if any(build.current and not build.same_code for build in found):
             opts.output.say("Other code built some rows: run memory-ledger projections rebuild", "yellow")
 

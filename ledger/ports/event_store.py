@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 import msgspec
 
 from ledger.events import NewEvent, Ranges, StoredEvent
 from ledger.ids import Stream
+
+ANY_SIZE: Final = 2**62
 
 
 class StreamWrite(msgspec.Struct, frozen=True, kw_only=True):
@@ -215,8 +217,13 @@ class EventStore(Appender, Protocol):
         """Return the sessions with this id in these namespaces, also those that have ended or expired."""
         ...
 
-    async def read_namespace(self, namespace_id: UUID, *, after: int = 0, limit: int = 1_000) -> list[StoredEvent]:
-        """Return up to *limit* events after position *after*, in position order."""
+    async def read_namespace(
+        self, namespace_id: UUID, *, after: int = 0, limit: int = 1_000, most_bytes: int = ANY_SIZE
+    ) -> list[StoredEvent]:
+        """Return up to *limit* events after position *after*, in position order.
+
+        The page ends with the event whose payload brings it to *most_bytes*, so it has an event if there is one.
+        """
         ...
 
     async def namespace(self, namespace_id: UUID) -> NamespaceInfo | None:

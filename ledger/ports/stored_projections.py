@@ -15,7 +15,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     """How far one build of a stored projection has folded its namespace (design §6).
 
     *build* is the number its rows are stored under, see `builds.Build`; *code_digest* (32 bytes) identifies the
-    code that started it.
+    code that started it. *last_error* says why the event after *position* cannot be folded, None if nobody found that.
     """
 
     projection: str
@@ -24,6 +24,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     status: Literal["building", "live"]
     code_digest: bytes
     updated_at: datetime
+    last_error: str | None = None
 
 
 class ProjectionStore(Protocol):
@@ -62,6 +63,10 @@ class ProjectionStore(Protocol):
         The claim saves work; it protects nothing, since `advance` writes no page twice. A build that does not exist
         cannot be claimed.
         """
+        ...
+
+    async def note_failure(self, namespace_id: UUID, projection: str, build: int, *, position: int, error: str) -> None:
+        """Record why *build* does not go on after *position*, until it does; do nothing if it went on."""
         ...
 
     async def go_live(self, namespace_id: UUID, projection: str, build: int, *, replaces: Sequence[int] = ()) -> None:

@@ -27,6 +27,7 @@ from ledger.states.batched_reads import BatchedReads
 from ledger.states.fold_results import fold_digest
 from ledger.stored_projections.build_choice import live_build
 from ledger.stored_projections.builds import Builds
+from ledger.stored_projections.log_pages import PAGE_BYTES
 from projections import search
 from projections.ranking import fuse
 from projections.search import Piece
@@ -37,6 +38,7 @@ log = logging.getLogger("ledger")
 
 VERSION: Final = 1  # raise it when a row's meaning changes: a new build is then made beside the old one
 _PAGE: Final = 1_000  # events indexed in one transaction
+_INHERITED: Final = 2_000  # versions that the forks of one transaction inherit, more only if it has one fork
 _EMBED_BATCH: Final = 64
 _FUSED: Final = 50  # hits of each ranking, at least
 _NEAR: Final = 200  # most compactions complete within so many events after their request
@@ -90,8 +92,11 @@ class SearchIndex:
 
     async def advance(self, build: int, *, after: int, limit: int) -> int | None:
         """See `builds.StoredProjection.advance`."""
-        events = await self._store.events.read_namespace(self._namespace_id, after=after, limit=min(limit, _PAGE))
-        check_positions(events, after=after)
+        page = await self._store.events.read_namespace(
+            self._namespace_id, after=after, limit=min(limit, _PAGE), most_bytes=PAGE_BYTES
+        )
+        check_positions(page, after=after)
+        events = until_prefixes(page)
         read = [(stored.stream_id, event) for stored in events if (event := _readable(stored)) is not None]
         requests = {
             event.payload.compaction_id: event.payload
@@ -184,8 +189,14 @@ class SearchIndex:
         is not repeated.
         """
         stream = Stream(self._namespace, "", "", self._namespace_id, stream_id)
-        prefix = await self._store.events.read_stream(stream, until=version - 1)
-        readable = [_readable(stored) for stored in prefix if stored.stream_id != stream_id]  # not a copy
+        readable = [
+            _readable(stored)
+            for first in range(0, version - 1, _PAGE)
+            for stored in await self._store.events.read_stream(
+                stream, after=first, until=min(first + _PAGE, version - 1)
+            )
+            if stored.stream_id != stream_id  # not a copy
+        ]
         return [
             StreamChange(stream_id, change)
             for event in readable
@@ -239,6 +250,17 @@ class SearchIndex:
                     return payload
             until, span = first - 1, span * 4
         return None
+
+
+def until_prefixes(events: Sequence[StoredEvent]) -> Sequence[StoredEvent]:
+    """Return the first of *events*, until forks among them inherit too much to index in one transaction."""
+    inherited = 0
+    for at, event in enumerate(events):
+        if event.type == SessionOpened.type:
+            inherited += event.version - 1  # of a fork; a later life of a session inherits nothing
+            if inherited > _INHERITED and at:
+                return events[:at]
+    return events
 
 
 def _readable(stored: StoredEvent) -> RecordedEvent | None:

@@ -39,6 +39,8 @@ PAGE: Final = 5_000
 #: wait for it look.
 _CLAIM_S: Final = 10.0
 _POLL_S: Final = 0.1
+#: A page that failed is tried again with so many times fewer events.
+_SHORTER: Final = 8
 #: Namespaces that are caught up at the same time for one reader.
 _AT_ONCE: Final = 4
 
@@ -171,18 +173,27 @@ class Builds:
         """Fold *build* from *at* up to *last* and return the position reached; None if it was removed meanwhile.
 
         Before each page but the last, this process claims the build, and waits while another one has it: that folds
-        the same. A claim ends by itself, so the work of a process that was killed goes on.
+        the same. A claim ends by itself, so the work of a process that was killed goes on. A page that fails is tried
+        again with fewer events, so what cannot be folded delays nothing before it.
         """
         claim = partial(
             self._store.projections.claim, self._namespace_id, projection.name, build, by=self._clock.ulid()
         )
-        reached, claimed = at, False
+        reached, claimed, limit = at, False, page
         try:
             while reached < last:
-                is_last = last - reached <= page
+                is_last = reached == at and last - reached <= page
                 claimed = claimed if is_last else await claim(lease_s=_CLAIM_S)
                 if claimed or is_last:
-                    new = await projection.advance(build, after=reached, limit=page)
+                    try:
+                        new = await projection.advance(build, after=reached, limit=limit)
+                    except LedgerError as fault:
+                        if limit == 1:
+                            await self._report(projection, build, reached, fault)
+                            raise
+                        limit = max(1, limit // _SHORTER)
+                        continue
+                    limit = min(page, limit * _SHORTER)
                 else:
                     await asyncio.sleep(_POLL_S)
                     new = position_of(projection, build, (await self.checkpoints())[1])
@@ -195,6 +206,14 @@ class Builds:
             if claimed:
                 with suppress(LedgerError):
                     await claim(lease_s=0.0)
+
+    async def _report(self, projection: StoredProjection, build: int, position: int, fault: LedgerError) -> None:
+        """Tell operators that one event keeps *build* from going on, in the log and in the build's checkpoint."""
+        log.error("%s is stuck behind position %d and what needs it fails: %s", projection.name, position, fault)
+        with suppress(LedgerError):
+            await self._store.projections.note_failure(
+                self._namespace_id, projection.name, build, position=position, error=f"{fault.code}: {fault}"[:500]
+            )
 
 
 class Rebuilt(NamedTuple):

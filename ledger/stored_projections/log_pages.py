@@ -1,11 +1,15 @@
 """Pages of the log as stored projections fold them: the events of sessions, in position order."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ledger.chain import check_positions
 from ledger.events import StoredEvent
 from ledger.ids import Stream, namespace_id
 from ledger.ports import Store
+
+#: A page of the log ends with the event that brings its payloads to so many bytes: a page costs memory and time by the
+#: size of its texts too.
+PAGE_BYTES: Final = 4 * 1024 * 1024
 
 
 class PageOfSessions(NamedTuple):
@@ -16,9 +20,9 @@ class PageOfSessions(NamedTuple):
 
 
 async def read_page(store: Store, namespace: str, *, after: int, limit: int) -> PageOfSessions:
-    """Return the page of up to *limit* events after position *after*, in two reads, however many sessions it has."""
+    """Return a page of up to *limit* events after position *after*, in two reads, however many sessions it has."""
     own = namespace_id(namespace)
-    events = await store.events.read_namespace(own, after=after, limit=limit)
+    events = await store.events.read_namespace(own, after=after, limit=limit, most_bytes=PAGE_BYTES)
     check_positions(events, after=after)
     if not events:
         return PageOfSessions(after, {})

@@ -18,7 +18,8 @@ class BuildStatus(msgspec.Struct, frozen=True, kw_only=True):
     """One build of a stored projection in this namespace.
 
     It is folded up to *position*, the log ends at *last_position*. Readers of this release use it if *current*; this
-    release's code made it if *same_code*. A build with neither may be removed at any time.
+    release's code made it if *same_code*. A build with neither may be removed at any time. *last_error* says
+    why the event after *position* cannot be folded, if that was found.
     """
 
     name: str
@@ -30,6 +31,7 @@ class BuildStatus(msgspec.Struct, frozen=True, kw_only=True):
     current: bool
     same_code: bool
     updated_at: datetime
+    last_error: str | None
 
 
 class StoredProjectionInfo(msgspec.Struct, frozen=True):
@@ -84,6 +86,7 @@ class StoredProjections:
                 current=checkpoint.status == "live" and Build.of(checkpoint.build).version == projection.version,
                 same_code=checkpoint.code_digest == projection.code_digest,
                 updated_at=checkpoint.updated_at,
+                last_error=checkpoint.last_error,
             )
             for projection, checkpoint in known
         ]

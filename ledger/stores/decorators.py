@@ -7,6 +7,7 @@ from uuid import UUID
 from ledger.events import Ranges, StoredEvent
 from ledger.ids import Stream
 from ledger.ports.event_store import (
+    ANY_SIZE,
     Appended,
     AppendRequest,
     EarlierRequest,
@@ -81,8 +82,10 @@ class EventStoreDecorator:
     ) -> list[SessionLocation]:
         return await self._events.find_sessions(namespace_ids, session_id, user_id=user_id)
 
-    async def read_namespace(self, namespace_id: UUID, *, after: int = 0, limit: int = 1_000) -> list[StoredEvent]:
-        return await self._events.read_namespace(namespace_id, after=after, limit=limit)
+    async def read_namespace(
+        self, namespace_id: UUID, *, after: int = 0, limit: int = 1_000, most_bytes: int = ANY_SIZE
+    ) -> list[StoredEvent]:
+        return await self._events.read_namespace(namespace_id, after=after, limit=limit, most_bytes=most_bytes)
 
     async def namespace(self, namespace_id: UUID) -> NamespaceInfo | None:
         return await self._events.namespace(namespace_id)

@@ -10,5 +10,7 @@ CREATE TABLE ledger.projection_checkpoints (
     -- the process that folds it, so that others wait instead of folding the same
     claimed_by text,
     claimed_until timestamptz,
+    -- why the next event cannot be folded, for operators
+    last_error text,
     PRIMARY KEY (namespace_id, projection, projection_version)
 ) WITH (fillfactor = 50);

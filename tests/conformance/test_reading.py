@@ -119,6 +119,20 @@ async def test_a_namespace_is_read_in_pages_by_position(store: Store, stream: St
     assert seen == ids_of(events)
 
 
+async def test_a_page_ends_with_the_event_that_brings_it_to_a_size(store: Store, stream: Stream) -> None:
+    await append(store, stream, *some_events(6))
+    sizes = [len(event.payload or b"") for event in await store.events.read_namespace(stream.namespace_id)]
+
+    async def page(most_bytes: int) -> list[int]:
+        found = await store.events.read_namespace(stream.namespace_id, after=1, most_bytes=most_bytes)
+        return [event.position for event in found]
+
+    assert await page(1) == [2]
+    assert await page(sizes[1]) == [2]
+    assert await page(sizes[1] + 1) == [2, 3]
+    assert await page(sum(sizes)) == [2, 3, 4, 5, 6]
+
+
 async def test_the_overview_has_the_counter_and_every_head(store: Store, stream: Stream, other: Stream) -> None:
     await store.events.append(a_request(a_write(stream, *some_events(3)), a_write(other, *some_events(2))))
     info, heads = await store.events.overview(stream.namespace_id) or pytest.fail("the namespace is unknown")

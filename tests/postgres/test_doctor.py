@@ -51,6 +51,14 @@ def test_where_all_holds_nothing_is_named(url: str) -> None:
     assert set(checks) >= {"PostgreSQL", "fsync", "schema", "role", "row security", "functions", "grants", "cascades"}
 
 
+def test_an_index_that_is_stuck_is_named(url: str, server: Server, fresh_database: str) -> None:
+    assert CliRunner().invoke(app, ["--database-url", url, "add", "s", "hello"]).exit_code == 0
+    assert CliRunner().invoke(app, ["--database-url", url, "search", "hello"]).exit_code == 0
+    with server.superuser(fresh_database) as mighty:
+        mighty.execute("UPDATE ledger.projection_checkpoints SET last_error = 'too large' WHERE projection = 'search'")
+    assert weak(doctor(url)[1]) == {"indexes": ("weaker", "stuck: search of default behind position 2 (too large)")}
+
+
 @pytest.mark.parametrize("weakening", WEAKENINGS, ids=[each.name for each in WEAKENINGS])
 def test_what_is_weaker_is_named(weakening: Weakening, url: str, server: Server, fresh_database: str) -> None:
     with server.superuser(fresh_database) as mighty:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import accumulate
 from uuid import UUID
 
 import msgspec
@@ -27,7 +28,7 @@ from ledger.events import (
 from ledger.ids import Stream, stream_id
 from ledger.limits import EVENTS_PER_APPEND
 from ledger.ports import Appended, AppendRequest, Clock, EarlierRequest, NamespaceInfo, Receipt, StreamHead, StreamWrite
-from ledger.ports.event_store import LogBounds, SchemaDifference, SessionLocation
+from ledger.ports.event_store import ANY_SIZE, LogBounds, SchemaDifference, SessionLocation
 from ledger.stores.in_memory.namespaces import StoredNamespace
 
 #: Types of events that start, end, resume or limit the life of a session.
@@ -226,9 +227,13 @@ class InMemoryEventStore:
             if stream.session_id == session_id and (user_id is None or stream.user_id == user_id)
         ]
 
-    async def read_namespace(self, namespace_id: UUID, *, after: int = 0, limit: int = 1_000) -> list[StoredEvent]:
+    async def read_namespace(
+        self, namespace_id: UUID, *, after: int = 0, limit: int = 1_000, most_bytes: int = ANY_SIZE
+    ) -> list[StoredEvent]:
         namespace = self._namespaces.get(namespace_id)
-        return namespace.log[after : after + limit] if namespace else []
+        page = namespace.log[after : after + limit] if namespace else []
+        before = accumulate((len(event.payload or b"") for event in page), initial=0)
+        return [event for event, size in zip(page, before, strict=False) if size < most_bytes]
 
     async def namespace(self, namespace_id: UUID) -> NamespaceInfo | None:
         namespace = self._namespaces.get(namespace_id)

@@ -43,7 +43,9 @@ class InMemoryJobs:
                 old = before.get((session_jobs.stream.stream_id, due.kind))
                 jobs[session_jobs.stream.stream_id, due.kind] = new if old is None else _anew(old, new)
         if position > built.position:
-            namespace.checkpoints[JOBS, build] = replace(built, position=position, updated_at=self._clock.now())
+            namespace.checkpoints[JOBS, build] = replace(
+                built, position=position, updated_at=self._clock.now(), last_error=None
+            )
         return position
 
     async def prune(self, namespace_id: UUID) -> int:

@@ -77,7 +77,7 @@ class InMemoryRecords:
                 removed = (namespace_id, stream_id, record.record_id)
                 for key in [key for key in self._embeddings if key[1] == removed]:
                     del self._embeddings[key]
-        moved = replace(built, position=position, updated_at=self._clock.now())
+        moved = replace(built, position=position, updated_at=self._clock.now(), last_error=None)
         namespace.checkpoints[RECORDS_PROJECTION, build] = moved
         return position
 

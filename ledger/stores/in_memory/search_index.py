@@ -162,7 +162,9 @@ class InMemorySearchIndex:
             for removed in index.apply(stream_change.change, namespace.names[stream_change.stream_id]):
                 for key in [key for key in self._vectors if (key[0], key[2]) == (namespace_id, removed)]:
                     del self._vectors[key]
-        namespace.checkpoints[SEARCH, build] = replace(built, position=position, updated_at=self._clock.now())
+        namespace.checkpoints[SEARCH, build] = replace(
+            built, position=position, updated_at=self._clock.now(), last_error=None
+        )
         return position
 
     async def prune(self, namespace_id: UUID) -> int:

@@ -39,7 +39,7 @@ class InMemorySessionIndex:
                 if row.stream_id not in index or index[row.stream_id].version <= row.version
             }
         )
-        moved = msgspec.structs.replace(built, position=position, updated_at=self._clock.now())
+        moved = msgspec.structs.replace(built, position=position, updated_at=self._clock.now(), last_error=None)
         namespace.checkpoints[SESSION_INDEX, build] = moved
         return position
 

@@ -70,6 +70,12 @@ class InMemoryProjections:
         self._claims[namespace_id, projection, build] = by, now + timedelta(seconds=lease_s)
         return True
 
+    async def note_failure(self, namespace_id: UUID, projection: str, build: int, *, position: int, error: str) -> None:
+        namespace = self._namespaces.get(namespace_id)
+        built = namespace.checkpoints.get((projection, build)) if namespace else None
+        if namespace is not None and built is not None and built.position == position:
+            namespace.checkpoints[projection, build] = msgspec.structs.replace(built, last_error=error)
+
     async def go_live(self, namespace_id: UUID, projection: str, build: int, *, replaces: Sequence[int] = ()) -> None:
         checkpoints = self._namespaces[namespace_id].checkpoints
         built = checkpoints.get((projection, build))

@@ -21,6 +21,7 @@ from ledger.events.base import Payload
 from ledger.fork_ranges import StreamRange, parts_of, placed
 from ledger.ids import Stream
 from ledger.ports.event_store import (
+    ANY_SIZE,
     EarlierRequest,
     LogBounds,
     NamespaceInfo,
@@ -190,8 +191,12 @@ class EventReader:
         async with self._pool.transaction(*namespace_ids) as connection:
             return [SessionLocation(*row) for row in await connection.execute(wanted)]
 
-    async def read_namespace(self, namespace_id: UUID, *, after: int = 0, limit: int = 1_000) -> list[StoredEvent]:
-        return await self._events("read_namespace", namespace_id, {"after": after, "limit": limit})
+    async def read_namespace(
+        self, namespace_id: UUID, *, after: int = 0, limit: int = 1_000, most_bytes: int = ANY_SIZE
+    ) -> list[StoredEvent]:
+        return await self._events(
+            "read_namespace", namespace_id, {"after": after, "limit": limit, "most_bytes": most_bytes}
+        )
 
     async def namespace(self, namespace_id: UUID) -> NamespaceInfo | None:
         async with self._pool.transaction(namespace_id) as connection:

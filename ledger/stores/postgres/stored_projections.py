@@ -23,7 +23,10 @@ _CHECKPOINTS = sa.select(
     _BUILDS.c.status,
     _BUILDS.c.code_digest,
     _BUILDS.c.updated_at,
+    _BUILDS.c.last_error,
 ).order_by(_BUILDS.c.projection, _BUILDS.c.projection_version)
+
+_WAIT = sa.text("SELECT set_config('lock_timeout', '60s', true)")
 
 
 class PostgresProjections:
@@ -111,6 +114,11 @@ class PostgresProjections:
         async with self._pool.transaction(namespace_id) as connection:
             return (await connection.execute(claimed)).rowcount > 0
 
+    async def note_failure(self, namespace_id: UUID, projection: str, build: int, *, position: int, error: str) -> None:
+        failed = sa.update(_BUILDS).where(the_build(namespace_id, projection, build), _BUILDS.c.position == position)
+        async with self._pool.transaction(namespace_id) as connection:
+            await connection.execute(failed.values(last_error=error))
+
     async def go_live(self, namespace_id: UUID, projection: str, build: int, *, replaces: Sequence[int] = ()) -> None:
         built = (
             sa.update(_BUILDS)
@@ -135,6 +143,7 @@ def _checkpoint(row: sa.RowMapping) -> Checkpoint:
         status=row["status"],
         code_digest=bytes(row["code_digest"]),
         updated_at=row["updated_at"],
+        last_error=row["last_error"],
     )
 
 
@@ -155,8 +164,10 @@ def the_build(namespace_id: UUID, projection: str, build: int) -> sa.ColumnEleme
 async def locked_position(connection: AsyncConnection, namespace_id: UUID, projection: str, build: int) -> int | None:
     """Return the position that *build* is folded up to, None if it does not exist; it is locked until the commit.
 
-    So of two processes that fold the same page only one writes it.
+    So of two processes that fold the same page only one writes it. The other waits longer than a service does
+    elsewhere: a page of long texts takes its time, and an error would make its reader try again for nothing.
     """
+    await connection.execute(_WAIT)
     at = sa.select(_BUILDS.c.position).where(the_build(namespace_id, projection, build))
     found: int | None = await connection.scalar(at.with_for_update())
     return found
@@ -167,7 +178,7 @@ def moved_on(namespace_id: UUID, projection: str, build: int, position: int) -> 
     return (
         sa.update(_BUILDS)
         .where(the_build(namespace_id, projection, build))
-        .values(position=position, updated_at=sa.func.statement_timestamp())
+        .values(position=position, updated_at=sa.func.statement_timestamp(), last_error=None)
     )
 
 

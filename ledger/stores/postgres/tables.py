@@ -110,6 +110,7 @@ projection_checkpoints = sa.Table(
     sa.Column("updated_at", TIMESTAMP(timezone=True), nullable=False),
     sa.Column("claimed_by", sa.Text),
     sa.Column("claimed_until", TIMESTAMP(timezone=True)),
+    sa.Column("last_error", sa.Text),
 )
 
 session_index = sa.Table(

@@ -1,0 +1,107 @@
+"""A page that fails is folded in shorter ones, and an event that cannot be folded is reported (design §6)."""
+
+import logging
+
+import pytest
+
+from ledger.errors import DatabaseUnavailable
+from ledger.events import StoredEvent
+from ledger.ids import namespace_id
+from ledger.memory import MemoryLedger
+from ledger.ports import Store
+from ledger.search import index
+from ledger.stored_projections import log_pages
+from tests.support.counting_store import CountingStore
+from tests.support.ledgers import ledger_over
+
+POISON = 30
+EVENTS = 41  # a session is opened by an event of its own
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Let a page of the search index fail if it is longer than the first number, or has the position of another."""
+    limits = [10_000]
+    advance = index.SearchIndex.advance
+
+    async def limited(self: index.SearchIndex, build: int, *, after: int, limit: int) -> int | None:
+        if limit > limits[0] or any(after < position <= after + limit for position in limits[1:]):
+            raise DatabaseUnavailable("the database does not answer (57014); try again")
+        return await advance(self, build, after=after, limit=limit)
+
+    monkeypatch.setattr(index.SearchIndex, "advance", limited)
+    return limits
+
+
+async def written(store: Store, namespace: str) -> MemoryLedger:
+    ledger = ledger_over(store, namespace=namespace)
+    for number in range(EVENTS - 1):
+        await ledger.add_user_message("s", f"apple {number}")
+    return ledger
+
+
+async def test_a_page_that_takes_too_long_is_folded_in_shorter_ones(
+    store: Store, namespace: str, failing: list[int]
+) -> None:
+    ledger = await written(store, namespace)
+    failing[0] = 3
+    assert len(await ledger.search("apple", top_k=100)) == EVENTS - 1
+
+
+async def test_an_event_that_cannot_be_folded_is_named_until_it_can(
+    store: Store, namespace: str, failing: list[int], caplog: pytest.LogCaptureFixture
+) -> None:
+    ledger = await written(store, namespace)
+    failing.append(POISON)
+    with caplog.at_level(logging.ERROR, "ledger"), pytest.raises(DatabaseUnavailable):
+        await ledger.search("apple")
+    assert f"search is stuck behind position {POISON - 1}" in caplog.text
+    (status,) = await ledger.projection_builds()
+    assert (status.position, status.last_error) == (
+        POISON - 1,
+        "database_unavailable: the database does not answer (57014); try again",
+    )
+    failing.pop()
+    assert len(await ledger.search("apple", top_k=100)) == EVENTS - 1
+    (status,) = await ledger.projection_builds()
+    assert status.last_error is None
+
+
+@pytest.mark.parametrize("reader", ["search", "list_sessions"])
+async def test_a_page_is_bounded_by_the_size_of_its_texts(
+    store: Store, namespace: str, monkeypatch: pytest.MonkeyPatch, reader: str
+) -> None:
+    ledger = await written(store, namespace)
+    monkeypatch.setattr(index, "PAGE_BYTES", 1_000)
+    monkeypatch.setattr(log_pages, "PAGE_BYTES", 1_000)
+    counting = CountingStore(store)
+    anew = ledger_over(counting, namespace=namespace)
+    await (anew.search("apple") if reader == "search" else anew.list_sessions())
+    assert counting.calls.count("read_namespace") > 3
+    assert await ledger.search("apple", top_k=100, catch_up=False) or reader != "search"
+
+
+async def test_forks_that_inherit_much_are_indexed_one_by_one(
+    store: Store, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "_INHERITED", EVENTS)
+    ledger = await written(store, namespace)
+    for number in range(4):
+        await ledger.fork("s", new_session_id=f"f{number}")
+    counting = CountingStore(store)
+    anew = ledger_over(counting, namespace=namespace)
+    assert len(await anew.search("apple", session_id="f3", top_k=100)) == EVENTS - 1
+    assert counting.calls.count("read_namespace") == 4
+
+
+async def test_a_page_ends_before_the_fork_that_would_be_too_much(store: Store, namespace: str) -> None:
+    ledger = await written(store, namespace)
+    await ledger.fork("s", new_session_id="f")
+    (*before, fork) = await store.events.read_namespace(namespace_id(namespace))
+
+    def cut(*events: StoredEvent) -> int:
+        return len(index.until_prefixes(events))
+
+    many = index._INHERITED // fork.version + 1
+    assert cut(*before, fork) == len(before) + 1
+    assert cut(*[fork] * (2 * many)) < 2 * many
