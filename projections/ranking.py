@@ -1,6 +1,7 @@
-"""Fusion of several rankings of the same items into one. Pure."""
+"""What words are, for every search, and the fusion of several rankings into one. Pure."""
 
 import re
+import unicodedata
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Final, TypeVar
 
@@ -8,12 +9,38 @@ T = TypeVar("T", bound=Hashable)
 
 #: Damps the lead of the first ranks: the value of the paper (Cormack, Clarke and Büttcher, 2009).
 RRF_K: Final = 60
-_WORD: Final = re.compile(r"\w+")
+#: Of the characters beyond ASCII, `searchable` leaves only those of words.
+_WORD: Final = re.compile(r"(?:[a-z0-9_]|[^\x00-\x7f])+")
+
+
+class _Characters(dict[int, int]):
+    """What becomes of each character: letters, marks and ASCII stay, digits become ASCII, and the rest blanks."""
+
+    def __missing__(self, character: int) -> int:
+        sign = chr(character)
+        is_kept = character < 128 or unicodedata.category(sign)[0] in "LM"
+        digit = unicodedata.decimal(sign, None)
+        self[character] = character if is_kept else ord(" ") if digit is None else ord(str(digit))
+        return self[character]
+
+
+_CHARACTERS: Final = _Characters()
+
+
+def searchable(text: str) -> str:
+    """Return *text* as it is indexed and searched for: without case, composed, no signs beyond ASCII.
+
+    What PostgreSQL takes for a letter or for its small form depends on the locale of a database, and so would what
+    search finds (R-REC-4).
+    """
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFC", text.casefold()).translate(_CHARACTERS)
 
 
 def words(text: str) -> list[str]:
-    """Return the words of *text* in lower case, in order, as the text search configuration ``simple`` does."""
-    return _WORD.findall(text.lower())
+    """Return the words of *text* without case, in order, as the text search configuration ``simple`` does."""
+    return _WORD.findall(searchable(text))
 
 
 def fuse(rankings: Iterable[Sequence[T]], *, k: int = RRF_K) -> list[tuple[T, float]]:

@@ -106,6 +106,26 @@ async def test_odd_words_are_found_again(ledger: MemoryLedger) -> None:
         assert len(await ledger.search(query)) == 1, query
 
 
+LANGUAGES = [
+    ("der Ärger im Straßenverkehr", "ärger", "ÄRGER", "STRASSENVERKEHR"),
+    ("Привет из Москвы", "привет", "ПРИВЕТ", "москвы"),
+    ("ΣΟΦΌΣ ΆΝΘΡΩΠΟΣ", "σοφός", "άνθρωπος"),
+    ("٣٤ رسالة", "34", "رسالة"),
+    ("the “café”—at noon…", "CAFE\u0301", "cafe\u0301", "noon", "at"),
+    ("हिन्दी में लिखा", "हिन्दी"),
+    ("今日は 良い天気", "良い天気"),
+    ("İstanbul IŞIK", "i\u0307stanbul", "iŞik"),
+]
+
+
+@pytest.mark.parametrize(("text", "queries"), [(text, queries) for text, *queries in LANGUAGES])
+async def test_case_does_not_matter_in_any_script(ledger: MemoryLedger, text: str, queries: list[str]) -> None:
+    """Whatever the locale of the database: that of the embedded one knows only ASCII."""
+    await ledger.add_user_message("s", text)
+    for query in queries:
+        assert texts(await ledger.search(query)) == [text], query
+
+
 async def test_removed_and_cleared_entries_are_not_found_covered_and_edited_ones_are(
     store: Store, namespace: str
 ) -> None:

@@ -38,6 +38,12 @@ async def test_words_rank_by_their_rarity_and_any_of_them_finds(memory: LongTerm
     assert all(memory.dist == pytest.approx(1 - (memory.score or 0)) for memory in page.memories)
 
 
+@pytest.mark.parametrize(("text", "query"), [("viel Ärger", "ärger"), ("Привет", "ПРИВЕТ"), ("«ΣΟΦΌΣ»", "σοφός")])
+async def test_case_does_not_matter_in_any_script(memory: LongTermMemory, text: str, query: str) -> None:
+    await memory.create([{"id": "r", "text": text}])
+    assert ids_of(await memory.search({"text": query, "search_mode": "keyword"})) == ["r"]
+
+
 async def test_without_a_text_it_is_a_list_newest_first(memory: LongTermMemory) -> None:
     """http W-32; `dist` 0, `score` null."""
     days = ("2026-05-02", "2026-05-03", "2026-05-01")

@@ -1,11 +1,15 @@
 """The language of full text: words are compared as they are, or by their stems. Source: R-KB-1."""
 
+import secrets
+from collections.abc import Iterator
+
 import pytest
 
 from ledger.errors import InvalidInput
 from ledger.memory import MemoryLedger
 from ledger.ports.search_index import LANGUAGES
 from ledger.stores.postgres import PostgresStore
+from projections.ranking import searchable
 from tests.support.databases import Server
 
 pytestmark = pytest.mark.postgres
@@ -30,6 +34,46 @@ async def test_an_unknown_language_is_refused(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(InvalidInput, match="MEMORY_LEDGER_SEARCH_LANGUAGE"):
         async with MemoryLedger.open():
             pass
+
+
+LOCALES = {
+    "C": "LOCALE 'C'",
+    "C.utf8": "LOCALE 'C.utf8'",
+    "Turkish": "LOCALE 'C' LOCALE_PROVIDER icu ICU_LOCALE 'tr'",
+}
+TEXTS = [
+    "Ärger—“groß”",
+    "ПРИВЕТ, мир",
+    "ΣΟΦΌΣ",
+    "INDIGO Istanbul İ",
+    "x²+½ ①",
+    "हिन्दी में",
+    "cafe\u0301",
+    "日本語テキスト",
+]
+
+
+@pytest.mark.parametrize("language", ["simple", "german", "russian", "turkish"])
+def test_words_do_not_depend_on_the_locale_of_the_database(server_15: Server, language: str) -> None:
+    one, *others = vectors(server_15, [searchable(text) for text in TEXTS], language)
+    assert others == [one, one]
+    assert len(set(vectors(server_15, TEXTS, language))) > 1, "the control: as they are written they do"
+
+
+def vectors(server: Server, texts: list[str], language: str) -> Iterator[str]:
+    """Yield what *texts* are in a database of each locale."""
+    for options in LOCALES.values():
+        name = f"test_{secrets.token_hex(6)}"
+        with server.superuser("postgres") as admin:
+            admin.execute(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8' {options}".encode())
+            try:
+                with server.superuser(name) as mighty:
+                    found = mighty.execute(
+                        "SELECT to_tsvector(%s::regconfig, t) FROM unnest(%s::text[]) AS t", (language, texts)
+                    )
+                    yield str(found.fetchall())
+            finally:
+                admin.execute(f"DROP DATABASE {name}".encode())
 
 
 def test_every_language_is_on_the_oldest_server(server_15: Server) -> None:

@@ -23,6 +23,7 @@ from ledger.stores.postgres.connections import Pool
 from ledger.stores.postgres.event_reader import EventCursor, EventReader, stored_event
 from ledger.stores.postgres.record_conditions import LAST_ACCESSED, where
 from ledger.stores.postgres.vectors import vector_text
+from projections.ranking import searchable
 from projections.recency import DAY_S, MOST_HALVINGS, Recency
 from projections.records import RECORDS, Record
 
@@ -165,7 +166,7 @@ def _its_meaning(builds: RecordBuilds, model: str) -> list[sa.ColumnElement[bool
 
 def _scored(builds: RecordBuilds, query: RecordQuery) -> tuple[sa.FromClause, sa.ColumnElement[Any]]:
     """Return the joined tables of a query and its score, null for records that are not hits."""
-    text = (query.text or "").replace("\x00", " ").encode(errors="replace").decode()
+    text = searchable((query.text or "").replace("\x00", " ").encode(errors="replace").decode())
     words = sa.func.ledger.search_records(
         sa.cast(list(builds), ARRAY(sa.Uuid)),
         sa.cast(list(builds.values()), ARRAY(sa.Integer)),

@@ -19,6 +19,7 @@ from ledger.stores.postgres.event_reader import EventReader
 from ledger.stores.postgres.record_reader import RecordReader
 from ledger.stores.postgres.stored_projections import locked_position, moved_on, unused_rows
 from ledger.stores.postgres.vectors import EmbeddingTable, vector_text
+from projections.ranking import searchable
 from projections.record_filters import folded
 from projections.records import Record, identity
 from projections.search import PIECE_CHARACTERS
@@ -132,7 +133,7 @@ def _columns(stream_id: UUID, user_id: str, record: Record) -> dict[str, object]
         "identity": identity(fields),
         "text_digest": _digest(fields.text),
         "record": canonical_json(record),
-        "body": fields.text[:PIECE_CHARACTERS],  # a tsvector has a limited size
+        "body": searchable(fields.text[:PIECE_CHARACTERS]),  # a tsvector has a limited size
     }
 
 

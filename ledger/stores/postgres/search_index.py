@@ -17,6 +17,7 @@ from ledger.stores.postgres.faults import translated
 from ledger.stores.postgres.search_changes import NetChanges, net_changes
 from ledger.stores.postgres.stored_projections import locked_position, moved_on, unused_rows
 from ledger.stores.postgres.vectors import EmbeddingTable, vector_text
+from projections.ranking import searchable
 from projections.search import Piece
 
 _QUERIES: Final = {path.stem: path.read_text() for path in (Path(__file__).parent / "search_queries").glob("*.sql")}
@@ -130,7 +131,7 @@ class PostgresSearchIndex:
 
 def _parameters(query: SearchQuery) -> dict[str, Any]:
     """Return *query* as parameters, with blanks for characters that PostgreSQL cannot store."""
-    text = query.text.replace("\x00", " ").encode(errors="replace").decode()
+    text = searchable(query.text.replace("\x00", " ").encode(errors="replace").decode())
     return {
         "text": text,
         "language": query.language,
@@ -154,7 +155,8 @@ def _columns(added: Sequence[tuple[UUID, Piece, bool]]) -> dict[str, list[Any]]:
         "firsts": [piece.first_character for _, piece, _ in added],
         "items": [piece.item_id for _, piece, _ in added],
         "collections": [piece.collection for _, piece, _ in added],
-        "texts": [piece.text for _, piece, _ in added],
+        "sizes": [len(piece.text) for _, piece, _ in added],
+        "texts": [searchable(piece.text) for _, piece, _ in added],
         "erased": [is_erased for _, _, is_erased in added],
     }
 

@@ -3,9 +3,9 @@ WITH given AS MATERIALIZED (
     SELECT g.*, to_tsvector(CAST(:language AS regconfig), g.body) AS vector
     FROM unnest(
         CAST(:streams AS uuid[]), CAST(:versions AS bigint[]), CAST(:kinds AS text[]), CAST(:numbers AS integer[]),
-        CAST(:positions AS bigint[]), CAST(:firsts AS integer[]), CAST(:items AS text[]),
+        CAST(:positions AS bigint[]), CAST(:firsts AS integer[]), CAST(:sizes AS integer[]), CAST(:items AS text[]),
         CAST(:collections AS text[]), CAST(:texts AS text[]), CAST(:erased AS boolean[])
-    ) AS g (stream_id, version, kind, piece, "position", first_character, item_id, collection, body, erased)
+    ) AS g (stream_id, version, kind, piece, "position", first_character, characters, item_id, collection, body, erased)
 ), kept AS (
     INSERT INTO ledger.search_entries (
         namespace_id, projection_version, stream_id, version, kind, piece, "position", first_character, characters,
@@ -13,7 +13,7 @@ WITH given AS MATERIALIZED (
     )
     SELECT
         s.namespace_id, :build, g.stream_id, g.version, g.kind, g.piece, g."position",
-        g.first_character, char_length(g.body), length(g.vector), s.user_id, s.session_id, g.collection, g.item_id,
+        g.first_character, g.characters, length(g.vector), s.user_id, s.session_id, g.collection, g.item_id,
         g.erased, g.vector
     FROM given g
     JOIN ledger.streams s ON s.namespace_id = :namespace AND s.stream_id = g.stream_id
