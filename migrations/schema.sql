@@ -1722,6 +1722,13 @@ CREATE INDEX search_entries_vector ON ledger.search_entries USING gin (vector);
 
 
 --
+-- Name: served_views_served_at; Type: INDEX; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE INDEX served_views_served_at ON ledger.served_views USING btree (namespace_id, served_at);
+
+
+--
 -- Name: session_index_updated_at; Type: INDEX; Schema: ledger; Owner: ledger_owner
 --
 

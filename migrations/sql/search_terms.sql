@@ -1,5 +1,5 @@
 -- The number of pieces that contain each word of a namespace, so that search can weigh rare words more and start with
--- them. The row of the empty word counts all pieces and their words. Deleted pieces are still counted.
+-- them. The row of the empty word counts all pieces and their words.
 CREATE TABLE ledger.search_terms (
     namespace_id uuid NOT NULL,
     projection_version integer NOT NULL,

@@ -10,3 +10,4 @@ CREATE TABLE ledger.served_views (
     served_at timestamptz NOT NULL,
     PRIMARY KEY (namespace_id, stream_id, view)
 );
+CREATE INDEX served_views_served_at ON ledger.served_views (namespace_id, served_at);

@@ -189,6 +189,7 @@ async def _change_earlier(
     entries, embeddings = tables.search_entries, tables.search_embeddings
     here = (entries.c.namespace_id == namespace_id, entries.c.projection_version == build)
     for given, matches in _removals(net):
+        await connection.execute(_uncounted(namespace_id, build, given, matches))
         removal = entries.delete().where(*here, entries.c.stream_id == given.c.stream_id, matches)
         if embeds:
             key = ("stream_id", "version", "kind", "piece")
@@ -196,9 +197,38 @@ async def _change_earlier(
             same = (embeddings.c[name] == removed.c[name] for name in key)
             removal = embeddings.delete().where(embeddings.c.namespace_id == namespace_id, *same)
         await connection.execute(removal)
+    if any((net.withdrawn, net.folded, net.forgotten)):
+        terms = tables.search_terms
+        empty = terms.delete().where(
+            terms.c.namespace_id == namespace_id, terms.c.projection_version == build, terms.c.pieces <= 0
+        )
+        await connection.execute(empty)
     if net.erased:
         given = _given(net.erased, sa.column("first", sa.BigInteger), sa.column("last", sa.BigInteger))
         within = entries.c.version.between(given.c.first, given.c.last)
         same_stream = entries.c.stream_id == given.c.stream_id
         erasure = entries.update().where(*here, same_stream, entries.c.kind == "entry", within).values(erased=True)
         await connection.execute(erasure)
+
+
+def _uncounted(
+    namespace_id: UUID, build: int, given: sa.TableValuedAlias, matches: sa.ColumnElement[bool]
+) -> sa.Update:
+    """Return the statement that counts the words of the pieces that *matches* no more; then they can be deleted."""
+    entries, terms = tables.search_entries.c, tables.search_terms
+    named = sa.exists().select_from(given).where(entries.stream_id == given.c.stream_id, matches)
+    removed = (
+        sa.select(entries.vector, entries.words)
+        .where(entries.namespace_id == namespace_id, entries.projection_version == build, named)
+        .cte("removed")
+    )
+    word = sa.func.unnest(removed.c.vector).table_valued("lexeme", "positions", "weights", joins_implicitly=True)
+    words = sa.select(word.c.lexeme, sa.func.count().label("pieces"), sa.literal(0).label("words"))
+    all_pieces = sa.select(sa.literal(""), sa.func.count(), sa.func.coalesce(sa.func.sum(removed.c.words), 0))
+    lost = sa.union_all(words.select_from(removed, word).group_by(word.c.lexeme), all_pieces).subquery("lost")
+    return (
+        terms.update()
+        .where(terms.c.namespace_id == namespace_id, terms.c.projection_version == build)
+        .where(terms.c.lexeme == lost.c.lexeme)
+        .values(pieces=terms.c.pieces - lost.c.pieces, words=terms.c.words - lost.c.words)
+    )

@@ -17,6 +17,8 @@ STORED_FOR: Final = timedelta(days=7)  # http W-55
 #: A view that is served again this soon is not written again.
 _FRESH: Final = timedelta(hours=1)
 _MOST_SAVED: Final = 4_096
+#: Old views that a new one removes: more than one, so that a backlog ends.
+_PRUNED_AT_ONCE: Final = 100
 
 
 class PostgresServedViews:
@@ -50,7 +52,16 @@ class PostgresServedViews:
                 where=table.c.served_at < now - timedelta(days=1),
             )
         )
-        old = sa.delete(table).where(_of(stream), table.c.served_at < now - STORED_FOR)
+        # of any session: one that nobody opens again prunes nothing itself
+        key_columns = table.c.stream_id, table.c.view
+        oldest = (
+            sa.select(*key_columns)
+            .where(table.c.namespace_id == stream.namespace_id, table.c.served_at < now - STORED_FOR)
+            .order_by(table.c.served_at)
+            .limit(_PRUNED_AT_ONCE)
+            .with_for_update(skip_locked=True)
+        )
+        old = sa.delete(table).where(table.c.namespace_id == stream.namespace_id, sa.tuple_(*key_columns).in_(oldest))
         async with self._pool.transaction(stream.namespace_id) as connection:
             if (await connection.execute(upsert)).rowcount:
                 await connection.execute(old)
