@@ -6,7 +6,7 @@ from hashlib import sha256
 from uuid import UUID
 
 from ledger.errors import LogCorrupted
-from ledger.events import NewEvent, StoredEvent
+from ledger.events import NewEvent, StoredEvent, UndecodedEvent
 from ledger.ids import Stream
 
 TAG = b"mledger/event/1\n"  # trust H-17: a changed frame gets a new tag
@@ -128,7 +128,7 @@ def check_positions(events: Iterable[StoredEvent], *, after: int) -> None:
             raise LogCorrupted(f"position {position} is missing; run `memory-ledger verify`")
 
 
-def check_versions(events: Iterable[StoredEvent], *, after: int) -> None:
+def check_versions(events: Iterable[StoredEvent | UndecodedEvent], *, after: int) -> None:
     """Check that *events* follow version *after* of their session one by one.
 
     Raises:

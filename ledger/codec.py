@@ -10,7 +10,7 @@ import msgspec
 
 from ledger.canonical import canonical_json
 from ledger.errors import LogCorrupted
-from ledger.events import EVENT_TYPES, Event, JsonObject, OpaqueEvent, RecordedEvent, StoredEvent
+from ledger.events import EVENT_TYPES, Event, JsonObject, OpaqueEvent, RecordedEvent, StoredEvent, UndecodedEvent
 from ledger.upcasts import reads_as, upcast
 
 PLAIN, SALTED, SEALED = 0, 1, 2  # trust H-18: JSON; salt + JSON; encrypted (second stage)
@@ -42,7 +42,7 @@ def stored_json(codec: int, payload: bytes) -> bytes:
     raise LogCorrupted(f"payload codec {codec} cannot be read without its key; run `memory-ledger doctor`")
 
 
-def decode(stored: StoredEvent) -> RecordedEvent:
+def decode(stored: StoredEvent | UndecodedEvent) -> RecordedEvent:
     """Return *stored* with its payload as a struct, upcast to the newest schema.
 
     An event type or schema version of a newer release comes back as `OpaqueEvent`.

@@ -1,7 +1,7 @@
 """The events: one frozen struct for each event type, and the forms of an event on its way.
 
-A writer gives a store a `NewEvent`; the store returns a `StoredEvent` (exact bytes); folds read a `RecordedEvent`
-(decoded payload). Type names are literals that never change; a payload that changes gets a new `schema_version` and
+A writer gives a store a `NewEvent`; the store returns a `StoredEvent` (exact bytes) or, for a fold, an
+`UndecodedEvent`, which has only what a fold needs of it; folds read a `RecordedEvent` (decoded payload). Type names are literals that never change; a payload that changes gets a new `schema_version` and
 a step in `upcasts`.
 """
 
@@ -40,7 +40,7 @@ from ledger.events.contexts import ContextRendered, KnowledgeSource
 from ledger.events.entries import EntriesExtracted, EntriesIndexed, EntryAdded, EntryEdited, EntryRemoved, KnownToWriter
 from ledger.events.memories import MemoryAdded, MemoryEdited, MemoryFields, MemoryPromoted, MemoryRemoved
 from ledger.events.payloads import EVENT_TYPES, Event, RecordEvent
-from ledger.events.recorded import NewEvent, OpaqueEvent, RecordedEvent, StoredEvent
+from ledger.events.recorded import NewEvent, OpaqueEvent, RecordedEvent, StoredEvent, UndecodedEvent
 from ledger.events.records import RecordCreated, RecordDeleted, RecordEdited, RecordMerged, RecordRestored, RecordSource
 from ledger.events.session import (
     LONGEST_TTL_SECONDS,
@@ -117,6 +117,7 @@ __all__ = [
     "StoredEvent",
     "StrategyProgress",
     "ToolStatus",
+    "UndecodedEvent",
     "to_datetime",
     "to_microseconds",
 ]

@@ -59,6 +59,27 @@ class StoredEvent(msgspec.Struct, frozen=True, gc=False):
     key_commitment: bytes | None = None
 
 
+class UndecodedEvent(msgspec.Struct, frozen=True, gc=False):
+    """What a fold needs of a stored event: its place, the bytes of its payload, and its hash, which tells histories apart."""
+
+    version: int
+    position: int
+    event_id: UUID
+    type: str
+    schema_version: int
+    codec: int
+    occurred_us: int
+    recorded_us: int
+    actor: str
+    hash: bytes
+    payload: bytes | None
+
+    @classmethod
+    def of(cls, stored: StoredEvent) -> "UndecodedEvent":
+        """Return *stored* without its other fields."""
+        return cls(*(getattr(stored, name) for name in cls.__struct_fields__))
+
+
 class RecordedEvent(msgspec.Struct, frozen=True, gc=False):
     """An event with its place in the log and its decoded payload."""
 

@@ -5,7 +5,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from ledger.events import StoredEvent
+from ledger.events import UndecodedEvent
 from ledger.ids import Stream
 
 NO_OTHERS: Final = 2**62
@@ -39,7 +39,7 @@ class SnapshotStore(Protocol):
         at_most: int | None = None,
         before: int = 0,
         limit: int,
-    ) -> tuple[Snapshot | None, Sequence[StoredEvent] | None]:
+    ) -> tuple[Snapshot | None, Sequence[UndecodedEvent] | None]:
         """Return the snapshot as `load` does and, in the same round trip, the events around it, oldest first.
 
         These are the *limit* oldest events of the *before* newest versions that the snapshot covers and of the

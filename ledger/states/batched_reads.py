@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping, Se
 from copy import copy
 from typing import Any, Final, TypeVar, cast
 
-from ledger.events import Ranges, StoredEvent
+from ledger.events import Ranges, StoredEvent, UndecodedEvent
 from ledger.ids import Stream
 from ledger.ports import EventStore, Store
 from ledger.ports.snapshots import NO_OTHERS, Snapshot
@@ -105,7 +105,7 @@ class _Snapshots:
 
     async def load_with_events(
         self, stream: Stream, projection: str, projection_version: int, *, at_most: int | None = None, **how: Any
-    ) -> tuple[Snapshot | None, Sequence[StoredEvent] | None]:
+    ) -> tuple[Snapshot | None, Sequence[UndecodedEvent] | None]:
         if at_most is not None or not self._reads.is_gathering:
             one = self._origin.snapshots.load_with_events
             return await one(stream, projection, projection_version, at_most=at_most, **how)

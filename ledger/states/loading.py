@@ -14,7 +14,7 @@ import msgspec
 from ledger.chain import check_versions
 from ledger.codec import decode
 from ledger.errors import LogRolledBack, NotFound, SessionNotFound, Unreadable, VersionNotFound
-from ledger.events import Ranges, RecordedEvent, StoredEvent
+from ledger.events import Ranges, RecordedEvent, StoredEvent, UndecodedEvent
 from ledger.ids import Stream
 from ledger.ports import Store
 from ledger.ports.snapshots import Snapshot
@@ -290,7 +290,7 @@ class States(Generic[S]):
             folded, digest = await self._catch_up(stream, folded, digest, version)
         return folded, at, digest
 
-    async def _restored(self, stream: Stream, found: Snapshot | None, events: Sequence[StoredEvent]) -> S:
+    async def _restored(self, stream: Stream, found: Snapshot | None, events: Sequence[UndecodedEvent]) -> S:
         """Return the state of the snapshot *found*, the initial one if this release cannot use it.
 
         Its newest pages have content, as far as *events* hold it.
@@ -392,7 +392,7 @@ def _is_same(known: bytes | None, before: bytes | None) -> bool:
     return known is None or before is None or known == before
 
 
-def _in_order(events: Sequence[StoredEvent], *, after: int) -> list[RecordedEvent]:
+def _in_order(events: Sequence[StoredEvent | UndecodedEvent], *, after: int) -> list[RecordedEvent]:
     """Decode *events*.
 
     Raises:

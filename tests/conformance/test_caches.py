@@ -3,6 +3,7 @@
 import asyncio
 from datetime import datetime, timedelta
 
+from ledger.events import UndecodedEvent
 from ledger.ids import Stream
 from ledger.ports import Store
 from ledger.ports.session_index import IndexedSession
@@ -55,7 +56,7 @@ async def test_a_snapshot_is_loaded_with_the_events_around_it(store: Store, stre
     async def loaded(**bounds: int) -> tuple[int, list[int]]:
         snapshot, events = await store.snapshots.load_with_events(stream, "session", 1, **{"limit": 99, **bounds})
         assert events is not None
-        assert all(event == all_events[event.version - 1] for event in events)
+        assert all(event == UndecodedEvent.of(all_events[event.version - 1]) for event in events)
         return snapshot.version if snapshot else 0, [event.version for event in events]
 
     assert await loaded() == (0, [*range(1, 31)])

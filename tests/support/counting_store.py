@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from ledger.events import StoredEvent
+from ledger.events import StoredEvent, UndecodedEvent
 from tests.faults.intercepted_store import InterceptedStore
 
 
@@ -26,5 +26,5 @@ class CountingStore(InterceptedStore):
         found = await method(*args, **options)
         for part in found if isinstance(found, tuple) else (found,):
             if isinstance(part, list):
-                self.events_read += sum(isinstance(each, StoredEvent) for each in part)
+                self.events_read += sum(isinstance(each, StoredEvent | UndecodedEvent) for each in part)
         return found

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from ledger.events import StoredEvent
+from ledger.events import UndecodedEvent
 from ledger.ids import Stream
 from ledger.ports.event_store import EventStore
 from ledger.ports.snapshots import NO_OTHERS, Snapshot
@@ -38,13 +38,14 @@ class InMemorySnapshots:
         at_most: int | None = None,
         before: int = 0,
         limit: int,
-    ) -> tuple[Snapshot | None, Sequence[StoredEvent] | None]:
+    ) -> tuple[Snapshot | None, Sequence[UndecodedEvent] | None]:
         snapshot = await self.load(stream, projection, projection_version, at_most=at_most)
         namespace = self._namespaces.get(stream.namespace_id)
         if namespace is not None and stream.stream_id in namespace.parents:
             return snapshot, None
         first = max(0, (snapshot.version if snapshot else 0) - before)
-        return snapshot, (await self._events.read_stream(stream, after=first, until=at_most, limit=limit))
+        events = await self._events.read_stream(stream, after=first, until=at_most, limit=limit)
+        return snapshot, [UndecodedEvent.of(event) for event in events]
 
     async def save(self, stream: Stream, snapshot: Snapshot, *, since: int = NO_OTHERS) -> None:
         key = (stream.stream_id, snapshot.projection, snapshot.projection_version)

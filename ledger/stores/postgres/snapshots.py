@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from ledger.events import StoredEvent
+from ledger.events import UndecodedEvent
 from ledger.ids import Stream
 from ledger.ports.snapshots import NO_OTHERS, Snapshot
-from ledger.stores.postgres.event_reader import UNLIMITED, EventCursor, EventReader, stored_event
+from ledger.stores.postgres.arrays import POSTGRES_EPOCH_US
+from ledger.stores.postgres.event_reader import UNLIMITED, EventCursor, EventReader
 
 
 class PostgresSnapshots:
@@ -31,7 +32,7 @@ class PostgresSnapshots:
         at_most: int | None = None,
         before: int = 0,
         limit: int,
-    ) -> tuple[Snapshot | None, Sequence[StoredEvent] | None]:
+    ) -> tuple[Snapshot | None, Sequence[UndecodedEvent] | None]:
         last = UNLIMITED if at_most is None else at_most
         wanted = {"projection": projection, "projection_version": projection_version}
 
@@ -48,7 +49,7 @@ class PostgresSnapshots:
         snapshot = None if first[0] is None else Snapshot(projection, projection_version, *first[:3])
         if is_fork:
             return snapshot, None
-        return snapshot, [stored_event(stream.namespace_id, row[4:]) for row in found if row[4] is not None]
+        return snapshot, [_event(row) for row in found if row[4] is not None]
 
     async def save(self, stream: Stream, snapshot: Snapshot, *, since: int = NO_OTHERS) -> None:
         row = {
@@ -61,3 +62,19 @@ class PostgresSnapshots:
             "since": since,
         }
         await self._events.rows("save_snapshot", stream.namespace_id, row)
+
+
+def _event(row: tuple[Any, ...]) -> UndecodedEvent:
+    _, _, _, _, version, position, event_id, type_, schema_version, codec, occurred, recorded, actor, *content = row
+    return UndecodedEvent(
+        version,
+        position,
+        event_id,
+        type_,
+        schema_version,
+        codec,
+        occurred + POSTGRES_EPOCH_US,
+        recorded + POSTGRES_EPOCH_US,
+        actor,
+        *content,
+    )
