@@ -1,8 +1,8 @@
 """The events: one frozen struct for each event type, and the forms of an event on its way.
 
 A writer gives a store a `NewEvent`; the store returns a `StoredEvent` (exact bytes) or, for a fold, an
-`UndecodedEvent`, which has only what a fold needs of it; folds read a `RecordedEvent` (decoded payload). Type names are literals that never change; a payload that changes gets a new `schema_version` and
-a step in `upcasts`.
+`UndecodedEvent`, which has only what a fold needs of it; folds read a `RecordedEvent` (decoded payload). Type names are
+literals that never change; a payload that changes gets a new `schema_version` and a step in `upcasts`.
 """
 
 from ledger.errors import FailureReason

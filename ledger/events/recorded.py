@@ -60,7 +60,7 @@ class StoredEvent(msgspec.Struct, frozen=True, gc=False):
 
 
 class UndecodedEvent(msgspec.Struct, frozen=True, gc=False):
-    """What a fold needs of a stored event: its place, the bytes of its payload, and its hash, which tells histories apart."""
+    """What a fold needs of a stored event: its place, its payload as bytes, and its hash."""
 
     version: int
     position: int
