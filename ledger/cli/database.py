@@ -58,12 +58,16 @@ def status() -> None:
 
 
 @command(db)
-def upgrade() -> None:
+def upgrade(
+    existing: Annotated[
+        bool, typer.Option("--existing", help="Refuse a database without a ledger instead of beginning one.")
+    ] = False,
+) -> None:
     """Bring the schema to the newest revision; needs a login that may act as its owner."""
     from ledger.stores.postgres.migration import upgrade as migrate  # noqa: PLC0415 - Alembic, needed once
 
     opts = options()
-    before, after = migrate(ready_url(opts.settings))
+    before, after = migrate(ready_url(opts.settings), existing=existing)
     text = f"revision {after}, as before" if before == after else f"revision {before or 'none'} → {after}"
     opts.output.result({"before": before, "after": after}, lambda: opts.output.say(text))
 

@@ -1,8 +1,11 @@
 """docker-compose.yml, .env.example and the Dockerfile as they are written; no engine is needed."""
 
+import os
 import re
+import subprocess
 import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -107,6 +110,48 @@ def test_the_service_is_published_on_this_machine_only_and_asks_for_tokens() -> 
     """trust S-1, http W-74: unless .env says otherwise."""
     assert SERVICES["api"]["ports"] == ["${API_ADDRESS:-127.0.0.1}:${API_PORT:-8000}:8000"]
     assert SERVICES["api"]["environment"]["AUTH_MODE"] == "${AUTH_MODE:-token}"
+
+
+def start_postgres(data: Path) -> tuple[int, str]:
+    """Run the start of the database with its cluster at *data*; return its exit code and what it said."""
+    images = data.parents[1] / "images"
+    images.mkdir()
+    (images / "docker-entrypoint.sh").write_text('#!/bin/sh\necho "started $*"\n')
+    (images / "docker-entrypoint.sh").chmod(0o755)
+    start = [word.replace("$$", "$") for word in SERVICES["postgres"]["entrypoint"]]
+    environment = {"PATH": f"{images}:{os.environ['PATH']}", "PGDATA": str(data)}
+    done = subprocess.run(start, env=environment, capture_output=True, text=True, check=False, timeout=20)
+    return done.returncode, (done.stdout + done.stderr).strip()
+
+
+def test_the_cluster_lies_in_the_volume() -> None:
+    """Images before 18 have it elsewhere, in a volume that is lost with the container."""
+    (volume,) = SERVICES["postgres"]["volumes"]
+    assert SERVICES["postgres"]["environment"]["PGDATA"].startswith(f"{volume.partition(':')[2]}/")
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_the_database_starts_on_an_empty_volume_and_on_its_own_cluster(known: bool, tmp_path: Path) -> None:
+    data = tmp_path / "volume" / "cluster"
+    data.mkdir(parents=True)
+    if known:
+        (data / "PG_VERSION").write_text("18")
+    assert start_postgres(data) == (0, "started postgres")
+
+
+@pytest.mark.parametrize("other", [".", "data", "17/docker"])
+def test_the_database_does_not_start_beside_another_cluster(other: str, tmp_path: Path) -> None:
+    volume = tmp_path / "volume"
+    (volume / other).mkdir(parents=True)
+    (volume / other / "PG_VERSION").write_text("17")
+    code, message = start_postgres(volume / "cluster")
+    assert code == 1
+    assert message.startswith("the volume holds another database")
+    assert not (volume / "cluster").exists()
+
+
+def test_an_empty_database_is_not_taken_for_the_ledger() -> None:
+    assert "memory-ledger db upgrade --existing &&" in SERVICES["migrate"]["command"]
 
 
 def test_only_the_owners_parts_have_its_password() -> None:

@@ -28,6 +28,7 @@ TOKEN = "memory-ledger token add tester --allow demo --json"
 def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Composed]:
     """The project, up and healthy."""
     with composed(tmp_path_factory.mktemp("compose") / "environment") as item:
+        item.begin()
         item.up()
         yield item
 
@@ -108,8 +109,12 @@ def test_the_image_has_no_tools_to_build_with(project: Composed) -> None:
 
 
 async def test_without_its_volume_nothing_is_left(project: Composed, token: str) -> None:
-    """The control of the first: the data came from the volume."""
+    """The control of the first: the data came from the volume. An empty one is refused until a ledger is begun."""
     project("down", "--volumes")
+    with pytest.raises(AssertionError, match="migrate"):
+        project("up", "--detach")
+    assert "has no ledger, but one was expected" in project("logs", "migrate")
+    project.begin()
     project.up()
     with pytest.raises(MemoryServerError, match="valid token"):
         await contents(project, token)

@@ -100,6 +100,17 @@ def test_an_upgrade_waits_for_the_one_under_way(server: Server, empty: str) -> N
         assert waiting.result() == (None, newest_revision())
 
 
+def test_where_a_ledger_is_expected_none_is_begun(server: Server, empty: str) -> None:
+    url = server.database(empty)
+    code, message = said("--database-url", url, "db", "upgrade", "--existing")
+    assert code
+    assert "has no ledger, but one was expected" in message
+    with server.superuser(empty) as mighty:
+        assert mighty.execute("SELECT to_regnamespace('ledger')").fetchone() == (None,)
+    upgrade(url)
+    assert said("--database-url", url, "db", "upgrade", "--existing")[0] == 0
+
+
 def test_an_upgrade_without_the_right_changes_nothing(server: Server, empty: str, app_login: str) -> None:
     with pytest.raises(NotAllowed):
         upgrade(server.url_of(app_login, empty))

@@ -60,6 +60,10 @@ class Composed:
         """Run a command of compose and return its output."""
         return _run([*self._start, *arguments])
 
+    def begin(self) -> None:
+        """Begin an empty ledger, as the page says to do once."""
+        self("run", "--rm", "-T", "migrate", "memory-ledger", "db", "upgrade")
+
     def up(self) -> None:
         """Start everything and wait until the service is healthy."""
         self("up", "--detach")

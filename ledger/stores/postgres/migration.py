@@ -8,7 +8,7 @@ from alembic import command, op
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 
-from ledger.errors import InvalidInput
+from ledger.errors import InvalidInput, MigrationNeeded
 from ledger.stores.postgres.faults import translated
 from ledger.stores.postgres.revisions import migrations_dir, newest_revision, refuse_newer
 
@@ -16,15 +16,15 @@ ADVISORY_LOCK: Final = 0x4D4C4544  # "MLED": one migration of a database at a ti
 _ONE_IN_THIS_PROCESS: Final = threading.Lock()  # … and one in this process: Alembic's context is global
 
 
-def upgrade(url: str) -> tuple[str | None, str]:
+def upgrade(url: str, *, existing: bool = False) -> tuple[str | None, str]:
     """Bring the database at *url* to the newest revision, in one transaction; return the old and the new one.
 
-    The login must be the owner, a superuser, or a role that may create roles.
+    The login must be the owner, a superuser, or a role that may create roles. With *existing* no ledger is begun.
 
     Raises:
         DatabaseUnavailable: the server cannot be reached.
         InvalidInput: *url* is not a PostgreSQL URL.
-        MigrationNeeded: the database is at the revision of a newer release.
+        MigrationNeeded: the database is at the revision of a newer release; or it has no ledger, with *existing*.
         NotAllowed: the login may not act as the owner.
     """
     engine = sa.create_engine(sqlalchemy_url(url), poolclass=sa.NullPool)
@@ -35,6 +35,11 @@ def upgrade(url: str) -> tuple[str | None, str]:
             context = MigrationContext.configure(connection, opts={"version_table_schema": "ledger"})
             before = context.get_current_revision()
             refuse_newer(before)
+            if existing and before is None:
+                raise MigrationNeeded(
+                    "the database has no ledger, but one was expected; check that it is the right database and volume, "
+                    "or begin a new ledger with `memory-ledger db upgrade`, without --existing"
+                )
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
             connection.commit()
