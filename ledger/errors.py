@@ -13,8 +13,8 @@ No message repeats the refused value, because messages end in logs.
     │   └── VersionConflict, PreconditionFailed, SeveralSessions, DuplicateEntry, EntryCovered, SessionExists,
     │       NamespaceExists, StreamClosed, StreamNameMismatch, CompactionInProgress, NotEnoughEntries, NothingGained
     └── Unavailable             the request is right; repair the cause, then try again
-        ├── DatabaseUnavailable, StorageFull, RateLimited, UnsafeDatabase, MigrationNeeded,
-        │   CompactionNotCompleted, CompactionUnderWay, SummarizerFailed, EmbedderFailed, IndexBehind,
+        ├── DatabaseUnavailable (and DatabaseRefused, ReadOnlyDatabase), StorageFull, RateLimited, UnsafeDatabase,
+        │   MigrationNeeded, CompactionNotCompleted, CompactionUnderWay, SummarizerFailed, EmbedderFailed, IndexBehind,
         │   LogRolledBack
         └── Unreadable          a session is stored, but this release cannot fold it
             └── UnknownEvent, UnknownConfig, LogCorrupted
@@ -223,6 +223,14 @@ class Unavailable(LedgerError, code="unavailable"):
 
 class DatabaseUnavailable(Unavailable, code="database_unavailable"):
     """The database does not answer, or refuses for a reason that will pass."""
+
+
+class DatabaseRefused(DatabaseUnavailable, code="database_refused"):
+    """The database server refuses the connection: the password, the login, the name of the database, or TLS."""
+
+
+class ReadOnlyDatabase(DatabaseUnavailable, code="read_only_database"):
+    """The database server takes no writes, like a standby; reading works, and nothing was written."""
 
 
 class StorageFull(Unavailable, code="storage_full"):

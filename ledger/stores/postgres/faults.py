@@ -8,15 +8,18 @@ import psycopg
 from sqlalchemy import exc
 
 from ledger.errors import (
+    DatabaseRefused,
     DatabaseUnavailable,
     InvalidInput,
     LedgerError,
     LogCorrupted,
     MigrationNeeded,
     NotAllowed,
+    ReadOnlyDatabase,
     StorageFull,
     UnsafeDatabase,
 )
+from ledger.stores.postgres.connecting import reason, refusal
 
 #: A statement of ours that the server does not know how to run, as a distributed PostgreSQL may not: sent again, it
 #: would be refused again.
@@ -51,7 +54,12 @@ def ledger_error(fault: BaseException | None) -> LedgerError:
             return LogCorrupted("the log already holds what comes next; run `memory-ledger verify`")
         case "42501":
             return NotAllowed("the database login lacks a privilege; run `memory-ledger doctor` to see which")
-        case "3D000" | "3F000" | "42P01" | "42883":
+        case "25006":
+            return ReadOnlyDatabase(
+                "the database is read-only: a standby, a primary that was demoted, or `default_transaction_read_only`; "
+                "use the URL of the server that takes writes"
+            )
+        case "3F000" | "42P01" | "42883":
             return MigrationNeeded("the database has no ledger schema, or an old one; run `memory-ledger db upgrade`")
         case "53100":
             return StorageFull("the database has no space left and nothing was written; free space and try again")
@@ -64,17 +72,10 @@ def ledger_error(fault: BaseException | None) -> LedgerError:
         case "" if isinstance(fault, psycopg.ProgrammingError):  # the driver's own, before anything was sent
             message = "must be a PostgreSQL URL such as postgresql://user:password@host/database"
             return InvalidInput("bad_database_url", message, field="database_url")
+        case "" if isinstance(fault, psycopg.OperationalError) and (refused := refusal(fault)):
+            return DatabaseRefused(refused)
         case _:
-            return DatabaseUnavailable(f"the database does not answer ({state or _reason(fault)}); try again")
-
-
-def _reason(fault: BaseException | None) -> str:
-    """Return why there is no connection; not the host, because of a password with ``@`` it may hold a part."""
-    words = str(fault)
-    if words.startswith("failed to resolve host"):
-        return "its host has no address"
-    attempts = [line for line in words.splitlines() if " failed: " in line]
-    return attempts[-1].rpartition(" failed: ")[2] if attempts else type(fault).__name__
+            return DatabaseUnavailable(f"the database does not answer ({state or reason(fault)}); try again")
 
 
 def _is_of_the_log(fault: BaseException | None) -> bool:
@@ -93,8 +94,8 @@ def outcome_unknown(fault: psycopg.Error) -> bool:
 
 
 def is_passing(fault: psycopg.Error) -> bool:
-    """Return whether the server is only busy for now: full, read-only or locked (trust R-7)."""
-    return fault.sqlstate in {"25006", "53300", "55P03"}
+    """Return whether the server is only busy for now: full or locked (trust R-7)."""
+    return fault.sqlstate in {"53300", "55P03"}
 
 
 def is_unsupported(fault: psycopg.Error) -> bool:
