@@ -1,7 +1,7 @@
 """Check whether the promises of trust §1 hold on a database: its version, the login, what protects the log.
 
-A check *fails* if the ledger would not start; it is *weaker* if the ledger starts, but a promise has less protection
-than it should. Source: trust V-9.
+A check *fails* if the ledger would not start, or could not write; it is *weaker* if the ledger starts, but a promise
+has less protection than it should. Source: trust V-9.
 """
 
 from typing import Any, Final, Literal, TypeAlias
@@ -85,6 +85,7 @@ class _Examination:
     def parts(self) -> list[Any]:
         return [
             self.version,
+            self.writes,
             self.durability,
             self.login,
             self.schema,
@@ -106,6 +107,16 @@ class _Examination:
         found = row["text"].split(",")[0]
         return [
             Check("PostgreSQL", "ok" if fixed else "weaker", found if fixed else f"{found}; update to its newest minor")
+        ]
+
+    async def writes(self) -> list[Check]:
+        row = await self._one("""
+            SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS refused
+        """)
+        why = "a standby" if row["standby"] else "by its setting default_transaction_read_only"
+        refused = f"the server is read-only, {why}: reading works, nothing can be written"
+        return [
+            Check("writes", "fails" if row["refused"] else "ok", refused if row["refused"] else "the server takes them")
         ]
 
     async def durability(self) -> list[Check]:

@@ -64,7 +64,7 @@ async def metrics(request: Request) -> Response:
 
 
 async def _database(service: Service) -> dict[str, str]:
-    """Return the codes of the checks of the database: reaching it, its schema, its settings."""
+    """Return the codes of the checks of the database: reaching it, its schema, its settings, writes."""
     store = service.store
     if not isinstance(store, PostgresStore):
         return {"database": "ok"}
@@ -76,8 +76,13 @@ async def _database(service: Service) -> dict[str, str]:
         require_newest(revision)
     except LedgerError as fault:
         return {"database": "ok", "migrations": fault.code}
-    unsafe = store.login.unsafe_settings
-    return {"database": "ok", "migrations": "ok", "settings": "unsafe_database" if unsafe else "ok"}
+    try:
+        await store.require_writable()
+        writes = "ok"
+    except LedgerError as fault:
+        writes = fault.code
+    settings = "unsafe_database" if store.login.unsafe_settings else "ok"
+    return {"database": "ok", "migrations": "ok", "settings": settings, "writes": writes}
 
 
 router = together(_open, _near)

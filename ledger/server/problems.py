@@ -94,6 +94,7 @@ _DETAILS: Final[dict[type, str]] = {
     errors.DatabaseUnavailable: "the database does not answer; try again",
     errors.UnsafeDatabase: "the service may not use its database; see its log",
     errors.UnsafeRole: "the service may not use its database; see its log",
+    errors.ReadOnlyDatabase: "the database is read-only for now; nothing was written",
     errors.MigrationNeeded: "the database does not have the schema of this release; see /readyz",
 }
 

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Final, NamedTuple, TypeVar
 from uuid import UUID
 
-from ledger.errors import Conflict, LedgerError
+from ledger.errors import Conflict, LedgerError, ReadOnlyDatabase
 from ledger.ports import Clock, Store
 from ledger.ports.stored_projections import Checkpoint
 from ledger.stored_projections.build_choice import (
@@ -93,8 +93,11 @@ class Builds:
     async def catch_up(self, projection: StoredProjection, *, progress: BuildProgress = silent) -> int | None:
         """Return the live build, folded up to the namespace's newest event; None if the namespace has no events.
 
+        Where nothing can be written, the live build is returned as it is.
+
         Raises:
             IndexBehind: the build was not caught up in time.
+            ReadOnlyDatabase: nothing can be written, and there is no live build.
         """
         wanted = 0
         while True:
@@ -103,12 +106,17 @@ class Builds:
             live = live_build(projection, builds)
             if not last or (live is not None and live.position >= wanted):
                 return live.build if live else None
-            done = await self._catch_ups.join(
-                (self._namespace_id, projection.name, projection.version),
-                partial(self._caught_up, projection, live, last, builds),
-                progress=progress,
-                patience_s=self._patience_s,
-            )
+            try:
+                done = await self._catch_ups.join(
+                    (self._namespace_id, projection.name, projection.version),
+                    partial(self._caught_up, projection, live, last, builds),
+                    progress=progress,
+                    patience_s=self._patience_s,
+                )
+            except ReadOnlyDatabase:
+                if live is None:
+                    raise
+                return live.build
             if done is not None and done[1] >= wanted:
                 return done[0]
 

@@ -2,7 +2,7 @@
 
 import logging
 
-from ledger.errors import MigrationNeeded
+from ledger.errors import MigrationNeeded, ReadOnlyDatabase
 from ledger.ports.event_store import EventStore
 from ledger.ports.jobs import JobStore
 from ledger.ports.records import RecordStore
@@ -14,7 +14,7 @@ from ledger.ports.stored_projections import ProjectionStore
 from ledger.ports.tokens import TokenFinder
 from ledger.stores.postgres.connections import Connector, Login, Pool, Target
 from ledger.stores.postgres.event_store import PostgresEventStore
-from ledger.stores.postgres.faults import translated
+from ledger.stores.postgres.faults import READ_ONLY, translated
 from ledger.stores.postgres.jobs import PostgresJobs
 from ledger.stores.postgres.records import PostgresRecords
 from ledger.stores.postgres.revisions import require_newest
@@ -85,6 +85,18 @@ class PostgresStore:
                     return None if row is None else str(row[0])
         except MigrationNeeded:
             return None
+
+    async def require_writable(self) -> None:
+        """Refuse a server that takes no writes.
+
+        Raises:
+            ReadOnlyDatabase: it is a standby, or its transactions are read-only.
+        """
+        with translated():
+            async with self._pool.readers.use() as driver:
+                row = await (await driver.execute("SELECT current_setting('transaction_read_only')")).fetchone()
+        if row is not None and row[0] == "on":
+            raise ReadOnlyDatabase(READ_ONLY)
 
     async def close(self) -> None:
         await self._events.close()

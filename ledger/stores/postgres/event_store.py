@@ -108,7 +108,8 @@ class PostgresEventStore(EventReader):
                     if clock() > min(started, self._away_since) + self._patience_s:
                         return [faults.ledger_error(cause)] * len(requests)
                     await asyncio.sleep(_PAUSE_S)
-                elif len(requests) > 1 and not faults.is_unsupported(cause):  # one is the cause: let it fail alone
+                elif len(requests) > 1 and not (faults.is_unsupported(cause) or faults.is_read_only(cause)):
+                    # one is the cause: let it fail alone
                     return [(await self._append_batch([request]))[0] for request in requests]
                 else:
                     return [faults.ledger_error(cause)] * len(requests)

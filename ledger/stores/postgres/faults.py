@@ -28,6 +28,11 @@ _UNSUPPORTED: Final = frozenset({"0A000", "42702"})
 #: The tables that only `append` writes.
 _LOG: Final = frozenset({"namespaces", "streams", "events", "append_requests"})
 
+READ_ONLY: Final = (
+    "the database is read-only: a standby, a primary that was demoted, or `default_transaction_read_only`; nothing was "
+    "written; use the URL of the server that takes writes"
+)
+
 
 @contextmanager
 def translated() -> Iterator[None]:
@@ -55,10 +60,7 @@ def ledger_error(fault: BaseException | None) -> LedgerError:
         case "42501":
             return NotAllowed("the database login lacks a privilege; run `memory-ledger doctor` to see which")
         case "25006":
-            return ReadOnlyDatabase(
-                "the database is read-only: a standby, a primary that was demoted, or `default_transaction_read_only`; "
-                "use the URL of the server that takes writes"
-            )
+            return ReadOnlyDatabase(READ_ONLY)
         case "3F000" | "42P01" | "42883":
             return MigrationNeeded("the database has no ledger schema, or an old one; run `memory-ledger db upgrade`")
         case "53100":
@@ -96,6 +98,11 @@ def outcome_unknown(fault: psycopg.Error) -> bool:
 def is_passing(fault: psycopg.Error) -> bool:
     """Return whether the server is only busy for now: full or locked (trust R-7)."""
     return fault.sqlstate in {"53300", "55P03"}
+
+
+def is_read_only(fault: psycopg.Error) -> bool:
+    """Return whether the server takes no writes (trust R-7)."""
+    return fault.sqlstate == "25006"
 
 
 def is_unsupported(fault: psycopg.Error) -> bool:

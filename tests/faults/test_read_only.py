@@ -1,0 +1,77 @@
+"""A database that takes no writes, as a standby: reading works, writing fails at once. Source: trust F-6, R-7."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from psycopg import sql
+
+from ledger.doctor import examine
+from ledger.errors import ReadOnlyDatabase
+from ledger.memory import MemoryLedger
+from ledger.stores.postgres import Target
+from tests.server.conftest import running
+from tests.support import http_client
+from tests.support.databases import Server
+
+pytestmark = pytest.mark.postgres
+
+AT_ONCE_S = 2.0
+
+
+def set_read_only(server: Server, database: str, value: str) -> None:
+    """Make new transactions of new connections read-only, or no longer."""
+    with server.superuser("postgres") as mighty:
+        name = sql.Identifier(database)
+        mighty.execute(sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = {}").format(name, value))
+
+
+@pytest.fixture
+def url(server: Server, fresh_database: str) -> Iterator[str]:
+    """How a plain login enters a database of this test's own."""
+    with server.login("ledger_app") as login:
+        yield server.url_of(login, fresh_database)
+
+
+async def fill(url: str) -> None:
+    """Write two sessions; a reader has seen only the first, so that the indexes are behind."""
+    async with MemoryLedger.open(url) as ledger:
+        await ledger.add_user_message("first", "a week in Lisbon")
+        assert len(await ledger.list_sessions()) == 1
+        assert len(await ledger.search("Lisbon")) == 1
+        await ledger.add_user_message("second", "a week in Oslo")
+
+
+async def test_a_read_only_database_is_read_and_not_written(server: Server, fresh_database: str, url: str) -> None:
+    await fill(url)
+    set_read_only(server, fresh_database, "on")
+    async with MemoryLedger.open(url) as ledger:
+        assert len(await ledger.get_active_entries("second")) == 1
+        assert [each.session_id for each in await ledger.list_sessions()] == ["first"]
+        assert len(await ledger.search("week")) == 1
+        for session in ("second", "third"):
+            began = time.monotonic()
+            with pytest.raises(ReadOnlyDatabase, match="use the URL of the server that takes writes"):
+                await ledger.add_user_message(session, "never stored")
+            assert time.monotonic() - began < AT_ONCE_S
+    found = {check.name: check for check in await examine(url, embedded=False)}
+    assert found["writes"].level == "fails"
+    set_read_only(server, fresh_database, "off")
+    async with MemoryLedger.open(url) as ledger:
+        await ledger.add_user_message("second", "stored")
+        assert {each.session_id for each in await ledger.list_sessions()} == {"first", "second"}
+        assert len(await ledger.search("week")) == 2
+    assert {check.name: check.level for check in await examine(url, embedded=False)}["writes"] == "ok"
+
+
+async def test_a_service_says_that_it_cannot_write(server: Server, fresh_database: str, url: str) -> None:
+    await fill(url)
+    entry = {"entries": [{"role": "user", "content": "hello"}]}
+    set_read_only(server, fresh_database, "on")
+    with running(Target(url)) as service:
+        for path in ("/v1/sessions", "/v1/working-memory/", "/v1/sessions/second/stats"):
+            assert http_client.get(f"{service.url}{path}").status_code == 200, path
+        answer = http_client.post(f"{service.url}/v1/sessions/second/entries", json=entry)
+        assert (answer.status_code, answer.json()["code"]) == (503, "read_only_database")
+        ready = http_client.get(f"{service.url}/readyz")
+        assert (ready.status_code, ready.json()["checks"]["writes"]) == (503, "read_only_database")
