@@ -9,7 +9,7 @@ from ledger.doctor import examine
 from ledger.errors import DatabaseRefused, DatabaseUnavailable, LedgerError
 from ledger.stores.postgres import PostgresStore, Target
 from ledger.stores.postgres.faults import ledger_error
-from tests.support.standby import Cluster, cluster
+from tests.support.own_cluster import Cluster, cluster
 
 pytestmark = pytest.mark.postgres
 

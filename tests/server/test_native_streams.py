@@ -91,6 +91,26 @@ def test_a_bad_last_event_id_is_refused(api: httpx.Client, session: str) -> None
     assert api.get("/v1/events/stream", params={"after": "-1"}).status_code == 422
 
 
+def test_a_reader_learns_that_the_log_went_back(api: httpx.Client, session: str) -> None:
+    """An id that arrived, but is no longer in the log, as after a restore from a backup; a parameter may be ahead."""
+    say(api, session)
+    for path in (f"/v1/sessions/{session}/events/stream", "/v1/events/stream"):
+        for ahead in ("4", "1000"):
+            answer = api.get(path, headers={"Last-Event-ID": ahead})
+            assert (answer.status_code, answer.json()["code"]) == (422, "last_event_id_ahead")
+
+
+async def test_a_reader_that_has_all_waits_for_the_next(
+    service: Running, api: httpx.Client, namespace: str, session: str
+) -> None:
+    """Negative control: the last event of the log is not ahead of it."""
+    say(api, session)
+    path = f"/v1/sessions/{session}/events/stream"
+    async with following(service.url, path, {"namespace": namespace}, 3) as stream:
+        await asyncio.to_thread(api.patch, f"/v1/sessions/{session}/data", json={"k": 1})
+        assert (await anext(stream))[0] == 4
+
+
 async def cut_reader(url: str, namespace: str, until: int, cuts: int, chance: random.Random) -> list[int]:
     """Follow a namespace up to position *until*, being cut off *cuts* times; return the positions that came."""
     came: list[int] = []

@@ -36,6 +36,8 @@ COMMENT_S: Final = 15.0
 CHECK_S: Final = 2.5
 _PAGE: Final = 100
 _PLACE: Final = re.compile(r"[0-9]{1,19}")
+#: The code of the error that tells a reader that the log went back.
+_AHEAD: Final = "last_event_id_ahead"
 
 #: Reads the events after a place, which is a version or a position.
 Read: TypeAlias = Callable[[int], Awaitable[Sequence[LoggedEvent]]]
@@ -84,7 +86,8 @@ async def of_session(
     async def read(place: int) -> Sequence[LoggedEvent]:
         return (await session.ledger.get_log(after_version=place, limit=_PAGE, **session.names)).events
 
-    return await _follow(request, service, caller.namespace(namespace), read, "version", after)
+    arrived = last_event_id is not None
+    return await _follow(request, service, caller.namespace(namespace), read, "version", after, arrived=arrived)
 
 
 @router.get("/v1/events/stream", responses=_STREAMS, response_class=EventStream, operation_id="stream_namespace_events")
@@ -102,7 +105,8 @@ async def of_namespace(
     async def read(place: int) -> Sequence[LoggedEvent]:
         return await ledger.get_feed(after=place, limit=_PAGE)
 
-    return await _follow(request, service, caller.namespace(namespace), read, "position", _place(last_event_id, after))
+    after, arrived = _place(last_event_id, after), last_event_id is not None
+    return await _follow(request, service, caller.namespace(namespace), read, "position", after, arrived=arrived)
 
 
 def _place(last_event_id: str | None, after: int) -> int:
@@ -114,13 +118,14 @@ def _place(last_event_id: str | None, after: int) -> int:
 
 
 async def _follow(
-    request: Request, service: Service, namespace: str, read: Read, place: str, after: int
+    request: Request, service: Service, namespace: str, read: Read, place: str, after: int, *, arrived: bool
 ) -> EventStream:
     """Return a stream of the events that *read* returns after *after*; the id of each is its field *place*.
 
-    It ends when the credential is no longer valid.
+    It ends when the credential is no longer valid. If the event *after* itself *arrived* before, it must still exist.
 
     Raises:
+        InvalidInput: it does not exist: the log went back, and what the reader has is no longer its history.
         RateLimited: too many streams are open.
         Unavailable: the first events cannot be read. A later error ends the stream, and its reader reconnects.
     """
@@ -129,7 +134,16 @@ async def _follow(
     signal = await open_streams.enter_async_context(service.notifier.listen(namespace_id(namespace)))
     try:
         notified = signal.next
-        first = await read(after)
+        first = await read(after - 1 if arrived and after else after)
+        if arrived and after:
+            if not first:
+                raise InvalidInput(
+                    _AHEAD,
+                    "is after the last event: the log went back, as after a restore from a "
+                    "backup; forget what you read, and read from the start",
+                    field="last-event-id",
+                )
+            first = [event for event in first if getattr(event, place) > after]
     except BaseException:
         await open_streams.aclose()
         raise

@@ -1,4 +1,4 @@
-"""Plain servers of Debian's PostgreSQL 15 on loopback ports: a primary, a standby of it, a copy at an earlier time."""
+"""A plain server of Debian's PostgreSQL 15 on a loopback port, which asks for passwords."""
 
 import os
 import pwd
@@ -35,11 +35,6 @@ class Cluster:
         done = subprocess.run(command, user=user, capture_output=True, text=True, check=False, cwd="/", timeout=60)
         assert done.returncode == 0, done.stdout + done.stderr
 
-    def set(self, **settings: str) -> None:
-        """Add *settings* to its configuration."""
-        with (self.data / "postgresql.auto.conf").open("a") as file:
-            file.writelines(f"{name} = '{value}'\n" for name, value in settings.items())
-
     def permit(self, *lines: str) -> None:
         """Put *lines* before those of its pg_hba.conf."""
         rules = self.data / "pg_hba.conf"
@@ -61,22 +56,6 @@ class Cluster:
     def stop(self, mode: str = "fast") -> None:
         """Stop it, as an administrator does or, *immediate*, as a crash."""
         self.run("pg_ctl", "-D", str(self.data), "-m", mode, "-w", "stop")
-
-    def promote(self) -> None:
-        """Make a standby the primary."""
-        self.run("pg_ctl", "-D", str(self.data), "-w", "promote")
-
-    @contextmanager
-    def standby(self) -> Iterator["Cluster"]:
-        """Yield a running standby of this primary."""
-        copy = Cluster(self.data.parent / "standby")
-        source = f"host={self.data.parent} port={self.port} user=postgres"
-        self.run("pg_basebackup", "-d", source, "-D", str(copy.data), "-R", "-X", "stream", "-c", "fast")
-        copy.start()
-        try:
-            yield copy
-        finally:
-            copy.stop("immediate")
 
 
 @contextmanager
