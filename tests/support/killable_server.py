@@ -11,6 +11,7 @@ import psycopg
 from psycopg import sql
 
 from ledger.stores.embedded import EmbeddedServer
+from ledger.stores.embedded_folders import server_user
 from ledger.stores.postgres import Target
 from tests.support.databases import Server, embedded, server_folder
 
@@ -48,7 +49,7 @@ class KillableServer:
 
     def zombie_postmaster(self) -> subprocess.Popen[bytes]:
         """Write the id of a zombie process into its lock files, as if nobody had waited for its killed postmaster."""
-        user = self._embedded._server_user()
+        user = server_user()
         zombie = subprocess.Popen(
             [self._embedded.binaries / "postgres", "--version"],
             stdout=subprocess.DEVNULL,
