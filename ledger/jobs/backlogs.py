@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from ledger.events import Ranges, RecordedEvent
-from ledger.states.loading import SnapshotForm
+from ledger.states.snapshot_form import SnapshotForm
 from projections.backlog import BACKLOG, Backlog
 
 _decode = msgspec.json.Decoder(Backlog).decode

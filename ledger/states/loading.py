@@ -5,23 +5,23 @@ cost does not grow with the session (design §2, §6).
 """
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, TypeVar
 
 import msgspec
 
 from ledger.chain import check_versions
 from ledger.codec import decode
 from ledger.errors import LogRolledBack, NotFound, SessionNotFound, Unreadable, VersionNotFound
-from ledger.events import Ranges, RecordedEvent, StoredEvent, UndecodedEvent
+from ledger.events import RecordedEvent, StoredEvent, UndecodedEvent
 from ledger.ids import Stream
 from ledger.ports import Store
 from ledger.ports.snapshots import Snapshot
 from ledger.states.fold_results import fold_digest
 from ledger.states.page_cache import PageCache
+from ledger.states.snapshot_form import SnapshotForm, Versioned
 from projections.entry_page import EntryPage, PagesMissing
-from projections.projection import Projection
 from projections.ranges import union, versions
 
 _PAGE: Final = 5_000
@@ -32,38 +32,8 @@ QUEUED_EVENTS: Final = 32  # that wait for a reader of a session
 CONTENT_B: Final = 16_000_000  # bytes of content in memory
 
 
-class Versioned(Protocol):
-    """A state that knows the version of its newest event."""
-
-    @property
-    def version(self) -> int:
-        """The version; 0 without events."""
-        ...
-
-
 S = TypeVar("S", bound=Versioned)
 T = TypeVar("T")
-
-
-class SnapshotForm(msgspec.Struct, Generic[S], frozen=True):
-    """How the states of a projection are stored in snapshots.
-
-    ``load(dump(state))`` returns the versions of the events that the stored state needs, and a function from these
-    events to the state; it raises `msgspec.MsgspecError` if the bytes have another shape, and all events are then
-    folded again. ``pages(state)`` are those whose content may be absent; ``whole(state)`` is the state with pages of
-    its own, and reads them all. ``may_wait(state, events)`` tells whether the next write of commands that commute is
-    decided in the same way before and after *events*.
-    With a snapshot come the events of the *before* newest versions that it covers, from
-    which its newest pages are filled.
-    """
-
-    projection: Projection[S]
-    dump: Callable[[S], bytes]
-    load: Callable[[bytes], tuple[Ranges, Callable[[Iterable[RecordedEvent]], S]]]
-    pages: Callable[[S], Sequence[EntryPage]] = lambda _: ()
-    whole: Callable[[S], S] = lambda state: state
-    may_wait: Callable[[S, Sequence[RecordedEvent]], bool] = lambda _, events: not events
-    before: int = 0
 
 
 class _Cached(msgspec.Struct, Generic[S]):

@@ -28,7 +28,7 @@ from ledger.events import (
 from ledger.session.fast_fold import SESSION_IN_RUNS
 from ledger.session.state import SessionState
 from ledger.session.views import adding_may_wait
-from ledger.states.loading import SnapshotForm
+from ledger.states.snapshot_form import SnapshotForm
 from projections import config, ranges, window
 from projections.compactions import Compactions, Failures, InFlight
 from projections.entry_page import SMALL, EntryPage, PageFacts

@@ -17,7 +17,8 @@ from ledger.memory import MemoryLedger
 from ledger.ports import Appended, AppendRequest, Store
 from ledger.results import AddedEntry
 from ledger.session.state import SESSION, SessionState
-from ledger.states.loading import SnapshotForm, States
+from ledger.states.loading import States
+from ledger.states.snapshot_form import SnapshotForm
 from ledger.states.snapshots import SESSIONS
 from ledger.stores import group_commit
 from ledger.stores.decorators import EventStoreDecorator

@@ -1,0 +1,42 @@
+"""How the states of a projection are stored."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Generic, Protocol, TypeVar
+
+import msgspec
+
+from ledger.events import Ranges, RecordedEvent
+from projections.entry_page import EntryPage
+from projections.projection import Projection
+
+
+class Versioned(Protocol):
+    """A state that knows the version of its newest event."""
+
+    @property
+    def version(self) -> int:
+        """The version; 0 without events."""
+        ...
+
+
+S = TypeVar("S", bound=Versioned)
+
+
+class SnapshotForm(msgspec.Struct, Generic[S], frozen=True):
+    """How the states of a projection are stored in snapshots.
+
+    ``load(dump(state))`` returns the versions of the events that the stored state needs, and a function from these
+    events to the state; it raises `msgspec.MsgspecError` if the bytes have another shape, and all events are then
+    folded again. ``pages(state)`` are those whose content may be absent; ``whole(state)`` is the state with pages of
+    its own, and reads them all. ``may_wait(state, events)`` tells whether the next write of commands that commute is
+    decided in the same way before and after *events*. With a snapshot come the events of the *before* newest versions
+    that it covers, from which its newest pages are filled.
+    """
+
+    projection: Projection[S]
+    dump: Callable[[S], bytes]
+    load: Callable[[bytes], tuple[Ranges, Callable[[Iterable[RecordedEvent]], S]]]
+    pages: Callable[[S], Sequence[EntryPage]] = lambda _: ()
+    whole: Callable[[S], S] = lambda state: state
+    may_wait: Callable[[S, Sequence[RecordedEvent]], bool] = lambda _, events: not events
+    before: int = 0
