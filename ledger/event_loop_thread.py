@@ -142,7 +142,8 @@ class _Loop(Generic[T]):
             await asyncio.wait(running)
 
     def _start(self, call: _Call) -> None:
-        call.task = self._loop.create_task(self._execute(call))
+        if not self._main.done():  # or `_run` ends the call: a task would never begin
+            call.task = self._loop.create_task(self._execute(call))
 
     async def _execute(self, call: _Call) -> None:
         keeps_nobody_waiting.set(self._has_one_call)

@@ -1,6 +1,7 @@
 """The same memory without await: the same methods, inside and outside of an event loop, from many threads."""
 
 import asyncio
+import gc
 import inspect
 import pydoc
 import signal
@@ -286,8 +287,12 @@ def test_what_runs_on_the_event_loop_cannot_wait_for_it() -> None:
     assert [refusal.code for refusal in refused] == ["wrong_thread"]
 
 
-def test_an_interrupted_call_ends_alone() -> None:
+def test_an_interrupted_call_ends_alone(request: pytest.FixtureRequest) -> None:
     """As with Ctrl-C: the waiting thread gets the exception, and the ledger goes on."""
+    before = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # in the background it is ignored
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     started, go_on, waiting = threading.Event(), threading.Event(), threading.get_ident()
 
     def slow(prompt: str) -> str:
@@ -327,6 +332,7 @@ def test_closing_while_threads_call_leaves_none_of_them_waiting() -> None:
                 time.sleep(pause_s)
             for writer in writers:
                 writer.result(timeout=10)
+        gc.collect()  # a task that was never begun fails the test
 
 
 def test_a_call_that_comes_too_late_to_start_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
