@@ -187,7 +187,7 @@ class EmbeddedServer:
             if time.monotonic() > deadline:
                 break
             if self.postmaster() is None:
-                if any(words in self._last_lines(log_size) for words in _TEMPORARY):
+                if any(words in self._logged(log_size) for words in _TEMPORARY):
                     time.sleep(_PAUSE_S)
                     log_size, launched = self._launch(), time.monotonic()
                 elif time.monotonic() - launched > _GRACE_S:
@@ -222,13 +222,15 @@ class EmbeddedServer:
     def _log_size(self) -> int:
         return self._log.stat().st_size if self._log.exists() else 0
 
-    def _last_lines(self, after: int = 0) -> str:
-        """Return the last lines of the server's log, without its first *after* bytes."""
+    def _logged(self, after: int = 0) -> str:
+        """Return the server's log without its first *after* bytes, or nothing if there is none."""
         try:
-            lines = self._log.read_bytes()[after:].decode(errors="replace").strip().splitlines()
+            return self._log.read_bytes()[after:].decode(errors="replace")
         except OSError:
-            return "none"
-        return " | ".join(lines[-3:]) or "empty"
+            return ""
+
+    def _last_lines(self) -> str:
+        return " | ".join(self._logged().strip().splitlines()[-3:]) or "empty"
 
     def postmaster(self) -> psutil.Process | None:
         """Return the running server of this data directory; a pid file alone does not prove that it runs."""
