@@ -289,9 +289,7 @@ def test_what_runs_on_the_event_loop_cannot_wait_for_it() -> None:
 
 def test_an_interrupted_call_ends_alone(request: pytest.FixtureRequest) -> None:
     """As with Ctrl-C: the waiting thread gets the exception, and the ledger goes on."""
-    before = signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # in the background it is ignored
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored
     request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     started, go_on, waiting = threading.Event(), threading.Event(), threading.get_ident()
 
