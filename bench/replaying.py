@@ -5,7 +5,7 @@ from typing import Any, Final
 from bench.filling import fill
 from bench.measure import Work, latencies, ratio
 from bench.rows import Figures
-from bench.setting import TOKENIZER, Setting, fresh_namespace, ledger_over, plain_rows, plain_session, request
+from bench.setting import TOKENIZER, Setting, fresh_namespace, ledger_over, plain_rows, plain_session
 from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.session.fast_fold import SESSION_IN_RUNS
@@ -73,19 +73,19 @@ async def verifying(setting: Setting) -> Figures:
     async with setting.store() as store, setting.plain() as plain:
         namespace = fresh_namespace()
         ledger = ledger_over(store, namespace)
-        for number in range(sessions):
-            events = [setting.new_event() for _ in range(each)]
-            await store.events.append(request(Stream.of(namespace, f"s-{number}"), events))
-            session = plain_session(f"s-{number}")
-            await plain.copy([(session, seq, event.payload) for seq, event in enumerate(events)])
+        for name in (f"s-{number}" for number in range(sessions)):
+            await fill(setting, ledger, name, each)
+            stored = await store.events.read_stream(Stream.of(namespace, name), limit=each + 1)
+            session = plain_session(name)
+            await plain.copy([(session, event.version, event.payload or b"") for event in stored])
 
         async def ours() -> None:
             report = await ledger.verify()
             assert report.ok, report
-            assert report.checked == sessions * each
+            assert report.checked == sessions * (each + 1)
 
         async def peer() -> None:
-            assert await plain.copy_and_hash() == sessions * each
+            assert await plain.copy_and_hash() == sessions * (each + 1)
 
         taken = await latencies({"ours": ours, "plain": peer}, rounds=setting.times(3), each=1)
         await ledger.close()
