@@ -47,8 +47,9 @@ class History(msgspec.Struct, frozen=True):
     cleared_version: int = 0
 
     def current(self) -> tuple[PastEntry, ...]:
-        """Return the entries since the last clear."""
-        return tuple(past for past in self.entries if past.status != "cleared")
+        """Return the entries since the last clear; of one that a restore brought back, only the newest."""
+        newest = {past.entry_id: past.version for past in self.entries if past.status != "cleared"}
+        return tuple(past for past in self.entries if newest.get(past.entry_id) == past.version)
 
     def within(self, covered: Ranges) -> tuple[PastEntry, ...]:
         """Return the entries whose versions are in *covered*, oldest first."""

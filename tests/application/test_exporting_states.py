@@ -94,6 +94,22 @@ async def test_another_state_takes_the_place_of_the_first_and_history_keeps_both
     assert await contents(anywhere, "t") == []
 
 
+async def test_entries_that_came_back_by_a_restore_are_exported_once(small: MemoryLedger) -> None:
+    small.set_summarizer("s", lambda prompt: "They counted.")
+    await talk(small, 4)
+    before = (await small.get_state("s")).version
+    await small.compress("s", force=True)
+    await small.restore("s", before)
+    exported = await small.export_session("s")
+    assert [(entry["content"], entry["compressed"]) for entry in exported["entries"]] == [
+        (f"message {number}", False) for number in range(1, 5)
+    ]
+    await small.import_session("other", exported)
+    assert await contents(small, "other") == await contents(small, "s")
+    await small.remove_entry("s", exported["entries"][0]["id"])
+    assert len((await small.export_session("s"))["entries"]) == 3
+
+
 async def test_what_the_seed_saves_is_enough(anywhere: MemoryLedger) -> None:
     """`importSession({ sessionId, entries, summaries, totalTokens })` with the fields of its interfaces."""
     state = {
