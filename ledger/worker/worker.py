@@ -17,7 +17,7 @@ from ledger.errors import LedgerError, Unreadable
 from ledger.ids import namespace_id
 from ledger.jobs import BACKLOGS, WorkPlan
 from ledger.ports import NamespaceInfo, Store
-from ledger.ports.jobs import Job, JobBacklog, JobKind
+from ledger.ports.jobs import KINDS, Job, JobBacklog, JobKind
 from ledger.states.loading import States
 from ledger.worker.attempts import Attempts
 from ledger.worker.namespace import ACTOR, WorkedNamespace
@@ -103,12 +103,12 @@ class Worker:
         return await self._read(self._worked(namespace), page) or []
 
     async def backlog(self) -> list[JobBacklog]:
-        """Return the backlog of all namespaces together, by kind."""
-        total: dict[JobKind, JobBacklog] = {}
+        """Return the backlog of all namespaces together, for each kind, also one of which there are no jobs."""
+        total: dict[JobKind, JobBacklog] = {kind: JobBacklog(kind, 0, 0, 0) for kind in KINDS}
         namespaces = await self._namespace_ids()
         for start in range(0, len(namespaces), _NAMESPACES_PER_QUERY):
             for each in await self._services.store.jobs.backlog(namespaces[start : start + _NAMESPACES_PER_QUERY]):
-                known = total.get(each.kind, JobBacklog(each.kind, 0, 0, 0))
+                known = total[each.kind]
                 oldest_s = max(known.oldest_s, each.oldest_s)
                 total[each.kind] = JobBacklog(each.kind, known.due + each.due, oldest_s, known.dead + each.dead)
         return list(total.values())

@@ -18,7 +18,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from ledger.application.services import open_services
 from ledger.errors import DatabaseUnavailable
 from ledger.ids import namespace_id
-from ledger.ports.jobs import JobBacklog
+from ledger.ports.jobs import KINDS, JobBacklog
 from ledger.server.gauges import Gauges
 from ledger.server.notifier import Notifier
 from ledger.settings import Settings
@@ -38,6 +38,11 @@ async def a_worker(store: InMemoryStore | None = None) -> AsyncIterator[Worker]:
 def numbers(registry: CollectorRegistry) -> dict[str, float]:
     lines = [line.rsplit(" ", 1) for line in generate_latest(registry).decode().splitlines() if line[0] != "#"]
     return {name.removeprefix("memory_ledger_"): float(number) for name, number in lines}
+
+
+async def test_a_backlog_names_every_kind_so_that_a_gauge_returns_to_zero() -> None:
+    async with a_worker() as worker:
+        assert [(each.kind, each.due) for each in await worker.backlog()] == [(kind, 0) for kind in KINDS]
 
 
 async def test_jobs_are_counted_by_kind_and_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
