@@ -18,6 +18,7 @@ from ledger.server.settings import ServiceSettings, load_service_settings
 from ledger.settings import Settings
 from ledger.stores.postgres import PostgresStore, Target
 from tests.support.databases import Server
+from tests.support.http_client import JSON
 from tests.support.probe_routes import ROUTERS
 
 
@@ -113,7 +114,7 @@ def service(server: Server, shared_database: str) -> Iterator[Running]:
 @pytest.fixture
 def api(service: Running, namespace: str) -> Iterator[httpx.Client]:
     """A client of the service whose requests name this test's namespace."""
-    with httpx.Client(base_url=service.url, params={"namespace": namespace}, timeout=30) as client:
+    with httpx.Client(base_url=service.url, params={"namespace": namespace}, timeout=30, headers=JSON) as client:
         yield client
 
 

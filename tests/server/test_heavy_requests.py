@@ -22,6 +22,7 @@ from ledger.server.heavy_requests import LARGE_B, MOST_WAITING, HeavyRequests
 from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import Running, running
 from tests.support.databases import Server
+from tests.support.http_client import JSON
 from tests.support.service_process import ServiceProcess
 
 
@@ -89,11 +90,11 @@ def test_requests_that_need_much_of_the_processor_go_to_the_helper() -> None:
         assert client.get("/v1/sessions/s/stats").status_code == 200
         path = "/v1/sessions/s"
         assert client.post(f"{path}/diff", json={"before": {"version": 1}, "after": {}}).status_code == 200
-        assert client.post(f"{path}/verify").status_code == 200
+        assert client.post(f"{path}/verify", headers=JSON).status_code == 200
         exported = client.get(f"{path}/export")
         assert client.post("/v1/sessions/t/import", content=exported.content).status_code == 415
         assert client.post(f"{path}/restore", json={"version": 2}).status_code == 200
-        assert client.post("/v1/sessions/none/verify").status_code == 404
+        assert client.post("/v1/sessions/none/verify", headers=JSON).status_code == 404
         assert inline.paths[2:] == [
             f"{path}/diff", f"{path}/verify", f"{path}/export", "/v1/sessions/t/import", f"{path}/restore",
             "/v1/sessions/none/verify",
@@ -105,7 +106,7 @@ def test_a_caller_has_one_heavy_request_at_a_time_and_few_that_wait() -> None:
         inline.open.clear()
 
         def verify(_: int) -> int:
-            return httpx.post(f"{item.url}/v1/sessions/s/verify", timeout=30).status_code
+            return httpx.post(f"{item.url}/v1/sessions/s/verify", timeout=30, headers=JSON).status_code
 
         with ThreadPoolExecutor(MOST_WAITING + 8) as pool:
             asked = [pool.submit(verify, number) for number in range(MOST_WAITING + 4)]
@@ -120,7 +121,7 @@ def test_a_caller_has_one_heavy_request_at_a_time_and_few_that_wait() -> None:
 
 def test_a_heavy_request_without_a_credential_does_not_reach_the_helper(server: Server, shared_database: str) -> None:
     with helped(auth_mode="oidc", oidc_issuer="a", oidc_audience="b", oidc_hmac_key="k" * 32) as (item, inline):
-        assert httpx.post(f"{item.url}/v1/sessions/s/verify").status_code == 401
+        assert httpx.post(f"{item.url}/v1/sessions/s/verify", headers=JSON).status_code == 401
         assert httpx.put(f"{item.url}/v1/working-memory/s", json=messages(3_000)).status_code == 401
         assert inline.paths == []
 

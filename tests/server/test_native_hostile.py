@@ -8,6 +8,7 @@ import pytest
 
 from tests.server.conftest import Running
 from tests.server.test_native_sessions import SAID, say
+from tests.support.http_client import JSON
 
 FUTURE: Final = "2999-01-01T00:00:00Z"
 
@@ -113,7 +114,7 @@ HOSTILE: Final = [
     Hostile("I-51 key", 422, "no_compaction", path="/compact", body={"key": "nothing"}, field="key"),
     Hostile("I-25", 415, "unsupported_encoding", body=b"{}", headers={"Content-Encoding": "gzip"}),
     Hostile("I-28", 415, "unsupported_media_type", body=b"{}", headers={"Content-Type": "text/plain"}),
-    Hostile("if-match", 422, "bad_if_match", path="/clear", headers={"If-Match": "5"}),
+    Hostile("if-match", 422, "bad_if_match", path="/clear", headers={**JSON, "If-Match": "5"}),
     Hostile("import", 415, "unsupported_media_type", path="/import", body={"format": "x"}),
     Hostile(
         "import zip", 422, "bad_line", path="/import", body=b"PK\x03\x04", headers={"Content-Type": "application/jsonl"}
@@ -213,7 +214,7 @@ def test_a_session_of_another_namespace_answers_like_a_missing_one(
     """trust I-81: the same words, whatever other namespaces and users hold."""
     say(api, session)
     answers = []
-    with httpx.Client(base_url=service.url, timeout=10) as other:
+    with httpx.Client(base_url=service.url, timeout=10, headers=JSON) as other:
         for params in ({"namespace": "not-" + session}, {**dict(api.params), "user_id": "mallory"}):
             answer = other.request(method, f"/v1/sessions/{session}{path}", params=params, json=body)
             answers.append((answer.status_code, answer.json()))

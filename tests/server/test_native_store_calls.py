@@ -10,6 +10,7 @@ import pytest
 from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import running
 from tests.support.counting_store import CountingStore
+from tests.support.http_client import JSON
 from tests.support.ledgers import ledger_over
 
 LENGTHS = 200, 1_200
@@ -87,7 +88,7 @@ PARTS: dict[str, Callable[[httpx.Client, str], httpx.Response]] = {
     "new config": lambda api, s: api.put(f"/v1/sessions/{s}/config", json={"config": ROLLING}),
     "data": lambda api, s: api.patch(f"/v1/sessions/{s}/data", json={"a": 1}, headers=PATCH),
     "fork": lambda api, s: api.post(f"/v1/sessions/{s}/fork", json={"session_id": f"{s}-fork"}),
-    "clearing": lambda api, s: api.post(f"/v1/sessions/{s}/clear"),
+    "clearing": lambda api, s: api.post(f"/v1/sessions/{s}/clear", headers=JSON),
     "newest messages": lambda api, s: api.get(f"/v1/working-memory/{s}", params={"recent_messages_limit": 5}),
     "messages that fit": lambda api, s: api.get(f"/v1/working-memory/{s}", params={"context_window_max": 100}),
     "prompt": lambda api, s: api.post(

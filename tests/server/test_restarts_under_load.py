@@ -12,6 +12,7 @@ import pytest
 from ledger.stores.postgres.connections import DriverConnections
 from tests.faults.test_restarts import SERVES_WITHIN_S, use_and_keep
 from tests.server.conftest import Running, running
+from tests.support.http_client import JSON
 from tests.support.killable_server import KillableServer, killable_server
 from tests.support.patience import within
 
@@ -131,7 +132,7 @@ def assert_nothing_lost(service: Running, clients: list[Client]) -> None:
                 for name, proof in client.acknowledged.items():
                     assert name in dict(stored), "something that was acknowledged is lost"
                     assert proof in {"", dict(stored)[name]}
-            assert http.post(f"/v1/sessions/{session}/verify").json()["verdict"].startswith("OK")
+            assert http.post(f"/v1/sessions/{session}/verify", headers=JSON).json()["verdict"].startswith("OK")
 
 
 async def restarted(place: tuple[KillableServer, str], seed: int, *, times: int) -> None:

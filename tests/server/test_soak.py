@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from tests.support.databases import Server
+from tests.support.http_client import JSON
 from tests.support.model_endpoint import Endpoint, says
 from tests.support.model_endpoint import serving as model_endpoint
 from tests.support.patience import within
@@ -120,7 +121,7 @@ async def soak(folder: Path, server: Server, database: str, seed: int, *, agents
                 for record in agent.acknowledged.records:
                     assert client.get(f"/v1/long-term-memory/{record}").status_code == 200, record
                 last = list(agent.acknowledged.entries)[-1]
-                assert client.post(f"/v1/sessions/{last}/verify").json()["verdict"].startswith("OK")
+                assert client.post(f"/v1/sessions/{last}/verify", headers=JSON).json()["verdict"].startswith("OK")
 
 
 async def test_six_agents_lose_nothing_in_nine_seconds(

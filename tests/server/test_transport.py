@@ -178,6 +178,18 @@ def test_without_authentication_no_other_page_writes(service: Running, line: str
         assert asked(guarded, line, method="POST", path="/v1/probe").status == 401
 
 
+@pytest.mark.parametrize(
+    "line", ["Accept: */*", "Content-Type: text/plain", "Content-Type: application/x-www-form-urlencoded"]
+)
+def test_without_authentication_a_post_says_that_it_is_json_also_without_a_body(service: Running, line: str) -> None:
+    """A form of another page cannot: a browser would ask first."""
+    answer = asked(service, line, method="POST", path="/v1/sessions/s/clear")
+    assert (answer.status, answer.code) == (415, "unsupported_media_type")
+    assert asked(service, JSON, method="POST", path="/v1/sessions/s/clear").status == 404
+    with running(InMemoryStore(), **OIDC) as guarded:
+        assert asked(guarded, line, method="POST", path="/v1/probe").status == 401
+
+
 def test_the_own_page_may_write(service: Running) -> None:
     own = ("Origin: http://localhost", "Sec-Fetch-Site: same-origin", "Content-Length: 2", JSON)
     assert exchange(service, head("POST", "/v1/probe", *own), b"{}").status == 200
@@ -230,7 +242,7 @@ def test_the_other_slash_form_is_redirected(service: Running) -> None:
     """http W-1, C24."""
     answer = asked(service, path="/v1/working-memory?limit=5&namespace=a")
     assert (answer.status, answer.headers["location"]) == (307, "/v1/working-memory/?limit=5&namespace=a")
-    answer = asked(service, "Content-Length: 0", path="/v1/long-term-memory", method="POST")
+    answer = asked(service, JSON, "Content-Length: 0", path="/v1/long-term-memory", method="POST")
     assert (answer.status, answer.headers["location"]) == (307, "/v1/long-term-memory/")
 
 

@@ -12,3 +12,6 @@ get, post, put, patch, request, stream = (
     _CLIENT.request,
     _CLIENT.stream,
 )
+
+#: What a POST needs without authentication, also without a body.
+JSON = {"content-type": "application/json"}
