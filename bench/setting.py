@@ -25,6 +25,8 @@ from ledger.tokenizers import entry_event
 
 EXAMPLE: Final = Path(__file__).parents[1] / "examples" / "coding_agent.jsonl"
 TOKENIZER: Final = "approximate"  # token counting is not compared
+#: With it, one process uses the snapshots of another.
+_KEY: Final = b"the key of the benchmarks"
 #: Compacts nothing and shows everything.
 FULL: Final[dict[str, Any]] = {"profile": "none", "tokenizer": TOKENIZER}
 SHOWN: Final = 21
@@ -84,7 +86,7 @@ class Setting:
     @asynccontextmanager
     async def store(self, *, group_commit: bool = True) -> AsyncIterator[Store]:
         """Open our store."""
-        store = await PostgresStore.open(Target(self.app_url), group_commit=group_commit)
+        store = await PostgresStore.open(Target(self.app_url), group_commit=group_commit, key=_KEY)
         try:
             yield store
         finally:

@@ -14,6 +14,8 @@ from ledger.field_messages import refused_value
 from ledger.names import DEFAULT_NAMESPACE
 from ledger.ports.search_index import SearchLanguage
 
+_KEY_CHARACTERS: Final = 32
+
 
 class Settings(BaseSettings):
     """Settings from the environment; arguments and command line options override them."""
@@ -26,6 +28,8 @@ class Settings(BaseSettings):
     """The password that ``db login`` sets."""
     data_dir: Path | None = None
     """The folder of the embedded server's files."""
+    key: SecretStr | None = None
+    """Proves to a process that another one wrote a snapshot; at least 32 characters, the same for all processes."""
     embedded_idle_s: float = Field(default=900.0, ge=0)
     """After how many seconds without use the embedded server stops; 0 keeps it running."""
     namespace: str = DEFAULT_NAMESPACE
@@ -59,6 +63,13 @@ class Settings(BaseSettings):
         if folder == "":  # as a path this would be the current folder
             raise PydanticCustomError("empty", "must not be empty")
         return folder
+
+    @field_validator("key")
+    @classmethod
+    def _is_long(cls, key: SecretStr | None) -> SecretStr | None:
+        if key is not None and len(key.get_secret_value()) < _KEY_CHARACTERS:
+            raise PydanticCustomError("too_short", f"must have at least {_KEY_CHARACTERS} characters")
+        return key
 
     @field_validator("database_url")
     @classmethod

@@ -1499,6 +1499,8 @@ CREATE TABLE ledger.snapshots (
     projection_version integer NOT NULL,
     version ledger.ordinal NOT NULL,
     code_digest ledger.hash NOT NULL,
+    head_hash ledger.hash NOT NULL,
+    mac ledger.hash NOT NULL,
     state bytea NOT NULL
 );
 

@@ -263,15 +263,15 @@ class CommandHandler:
 
     def _save_snapshot_if_due(self, stream: Stream) -> None:
         """Save a snapshot in the background if one is due; without it reads are slower but correct."""
-        state = self._states.snapshot_due(stream)
-        if state is not None:
-            task = asyncio.create_task(self._save(stream, state))
+        due = self._states.snapshot_due(stream)
+        if due is not None:
+            task = asyncio.create_task(self._save(stream, *due))
             self._saving.add(task)
             task.add_done_callback(self._saving.discard)
 
-    async def _save(self, stream: Stream, state: SessionState) -> None:
+    async def _save(self, stream: Stream, state: SessionState, digest: bytes) -> None:
         try:
-            await self._states.save_snapshot(stream, state)
+            await self._states.save_snapshot(stream, state, digest)
         except LedgerError as fault:
             log.warning("a snapshot was not saved: %s", fault.code)
 

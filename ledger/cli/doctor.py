@@ -13,6 +13,7 @@ from ledger.doctor import Check, examine
 from ledger.server.settings import ServiceSettings
 from ledger.settings import FILE, Settings, secrets_of
 from ledger.stores.factory import ready_url
+from ledger.stores.snapshot_key import key_file
 from ledger.worker.settings import WorkerSettings
 
 _PREFIX: Final = "MEMORY_LEDGER_"
@@ -34,7 +35,7 @@ def doctor() -> None:
     async def work() -> list[Check]:
         return await examine(url, embedded=embedded)
 
-    checks = [*run(work), check_environment(os.environ)]
+    checks = [*run(work), check_key(settings), check_environment(os.environ)]
     worst = max((check.level for check in checks), key=("ok", "weaker", "fails").index, default="ok")
 
     def show() -> None:
@@ -45,6 +46,26 @@ def doctor() -> None:
     opts.output.result({"verdict": worst, "checks": checks}, show)
     if worst != "ok":
         raise typer.Exit(_WEAKER if worst == "weaker" else _WILL_NOT_START)
+
+
+def check_key(settings: Settings) -> Check:
+    """Return whether there is a key that proves snapshots, and whether others can read its file."""
+    if settings.key is not None:
+        return Check("snapshot key", "ok", "set")
+    path = key_file(settings)
+    if path is None:
+        return Check(
+            "snapshot key",
+            "ok",
+            f"none, so each new process reads long sessions from their first event; set {_PREFIX}KEY{FILE}",
+        )
+    try:
+        others = path.stat().st_mode & 0o077 if os.name == "posix" else 0
+    except OSError:
+        return Check("snapshot key", "ok", f"none yet; {path} is created when the ledger is opened")
+    if others:
+        return Check("snapshot key", "weaker", f"others may read {path}; run `chmod 600` on it")
+    return Check("snapshot key", "ok", str(path))
 
 
 def check_environment(names: Iterable[str]) -> Check:

@@ -8,7 +8,6 @@ from uuid import UUID
 import msgspec
 
 from ledger.events import StoredEvent
-from ledger.ports.snapshots import Snapshot
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,12 +35,6 @@ class ProjectionStore(Protocol):
 
     async def progress_of_all(self, namespace_ids: Sequence[UUID]) -> dict[UUID, tuple[int, list[Checkpoint]]]:
         """Return the progress of each namespace that has events."""
-        ...
-
-    async def newest_snapshots(
-        self, namespace_id: UUID, stream_ids: Sequence[UUID], projection: str, projection_version: int
-    ) -> dict[UUID, Snapshot | None]:
-        """Return the newest snapshot of each stream, or None; forks, which may use a parent's, are left out."""
         ...
 
     async def read_ranges(

@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any, Final, TypeVar, cast
+from uuid import UUID
 
 from ledger.events import Ranges, StoredEvent, UndecodedEvent
 from ledger.ids import Stream
@@ -94,14 +95,17 @@ class _Snapshots:
 
         async def answer(streams: Sequence[Stream]) -> list[tuple[bool, Snapshot | None]]:
             ids = [each.stream_id for each in streams]
-            found = await self._origin.projections.newest_snapshots(
-                stream.namespace_id, ids, projection, projection_version
-            )
+            found = await self._origin.snapshots.newest(stream.namespace_id, ids, projection, projection_version)
             return [(stream_id in found, found.get(stream_id)) for stream_id in ids]
 
         key = ("snapshots", stream.namespace_id, projection, projection_version)
         is_known, snapshot = await self._reads.ask(key, stream, answer)
         return snapshot if is_known else await one(stream, projection, projection_version)
+
+    async def newest(
+        self, namespace_id: UUID, stream_ids: Sequence[UUID], projection: str, projection_version: int
+    ) -> dict[UUID, Snapshot | None]:
+        return await self._origin.snapshots.newest(namespace_id, stream_ids, projection, projection_version)
 
     async def load_with_events(
         self, stream: Stream, projection: str, projection_version: int, *, at_most: int | None = None, **how: Any

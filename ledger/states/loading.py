@@ -207,27 +207,30 @@ class States(Generic[S]):
             return VersionNotFound("the session had no events at that moment")
         return VersionNotFound(f"the session has versions 1 to {head}")
 
-    def snapshot_due(self, stream: Stream) -> S | None:
-        """Return the cached state if a snapshot of it is due, else None; only the first call returns it."""
+    def snapshot_due(self, stream: Stream) -> tuple[S, bytes] | None:
+        """Return the cached state and the hash of its newest event if a snapshot is due; only the first call does."""
         cached = self._cache.get(stream.stream_id.int)
         if cached is None or not self._is_due(cached.state, last=cached.snapshot_version):
             return None
+        if cached.digest is None or cached.queued:  # the hash is not known, or that of a queued event
+            return None
         self._keep(stream, cached.state, cached.state.version, cached.digest)
-        return cached.state
+        return cached.state, cached.digest
 
     async def save_due_snapshot(self, stream: Stream) -> None:
         """Store a snapshot of the cached state if one is due and no other process has stored one."""
-        state = self.snapshot_due(stream)
-        if state is None:
+        due = self.snapshot_due(stream)
+        if due is None:
             return
         found = await self._newest_snapshot(stream)
-        if self._is_due(state, last=found.version if found else 0):
-            await self.save_snapshot(stream, state)
+        if self._is_due(due[0], last=found.version if found else 0):
+            await self.save_snapshot(stream, *due)
 
-    async def save_snapshot(self, stream: Stream, state: S) -> None:
-        """Store *state* as a snapshot."""
+    async def save_snapshot(self, stream: Stream, state: S, digest: bytes) -> None:
+        """Store *state* as a snapshot; *digest* is the hash of its newest event."""
         fold = self._projection
-        snapshot = Snapshot(fold.name, fold.version, state.version, self._code_digest, self._form.dump(state))
+        dumped = self._form.dump(state)
+        snapshot = Snapshot(fold.name, fold.version, state.version, self._code_digest, digest, dumped)
         since = state.version - state.version % LASTING_EVENTS
         await self._store.snapshots.save(stream, snapshot, since=since)
 
@@ -245,13 +248,14 @@ class States(Generic[S]):
         """Return the state now or at *version*, the version of the snapshot it was read from, or 0, and its hash."""
         fold = self._projection
         found, events = await self._store.snapshots.load_with_events(
-            stream, fold.name, fold.version, at_most=version, before=self._form.before, limit=_PAGE
+            stream, fold.name, fold.version, at_most=version, before=max(1, self._form.before), limit=_PAGE
         )
         at = found.version if found is not None else 0
         state = await self._restored(stream, found, events or ())
         if events is None or (found is not None and not state.version):
             at = state.version
-            state, digest = await self._catch_up(stream, state, None, version)
+            known = found.head_hash if found is not None and state.version else None
+            state, digest = await self._catch_up(stream, state, known, version)
             return state, at, digest
         tail = [stored for stored in events if stored.version > at]
         folded = await self._fold(stream, state, _in_order(tail, after=at))
@@ -261,20 +265,28 @@ class States(Generic[S]):
         return folded, at, digest
 
     async def _restored(self, stream: Stream, found: Snapshot | None, events: Sequence[UndecodedEvent]) -> S:
-        """Return the state of the snapshot *found*, the initial one if this release cannot use it.
+        """Return the state of the snapshot *found*, the initial one if it is of another release or another log.
 
         Its newest pages have content, as far as *events* hold it.
         """
         if found is None or found.code_digest != self._code_digest:
             return self._projection.initial
+        near = {event.version: event for event in events if event.version <= found.version}
+        newest: UndecodedEvent | StoredEvent | None = near.get(found.version)
         try:
             needed, hydrate = self._form.load(found.state)
-            state = hydrate(map(decode, await self._store.events.read_versions(stream, needed) if needed else []))
+            if newest is None:
+                needed = union([needed, ((found.version, found.version),)])
+            read = await self._store.events.read_versions(stream, needed) if needed else []
+            if newest is None:
+                newest = next((event for event in reversed(read) if event.version == found.version), None)
+            if newest is None or newest.hash != found.head_hash:  # the log does not have what was folded
+                return self._projection.initial
+            state = hydrate(map(decode, read))
         except (Unreadable, msgspec.MsgspecError, LookupError, TypeError, ValueError, AttributeError, AssertionError):
             return self._projection.initial  # however it was mangled, the log can be read without it
         if state.version != found.version:
             return self._projection.initial
-        near = {event.version: event for event in events if event.version <= found.version}
         for page in reversed(self._form.pages(state)):
             wanted = list(versions(page.needed))
             if not near.keys() >= set(wanted):
@@ -296,9 +308,6 @@ class States(Generic[S]):
             )
             if known:
                 newest = page[0] if page and page[0].version == state.version else None
-                if newest is None and digest is None:  # a snapshot of what the log does not have
-                    state = self._projection.initial
-                    continue
                 if newest is None or digest not in {None, newest.hash}:
                     self._cache.pop(stream.stream_id.int, None)
                     raise LogRolledBack

@@ -15,6 +15,7 @@ from ledger.settings import Settings
 from ledger.stores.embedded import DATABASE, EmbeddedServer
 from ledger.stores.embedded_idle import stop_when_idle
 from ledger.stores.postgres import PostgresStore, Target
+from ledger.stores.snapshot_key import snapshot_key
 
 log = logging.getLogger("ledger")
 
@@ -42,7 +43,8 @@ async def open_store(
         url = settings.database_url or EmbeddedServer(settings.data_dir).url
     embedded = settings.database_url is None
     target = Target(url, embedded=embedded, allow_unsafe=allow_unsafe, served=served)
-    return await PostgresStore.open(target, group_commit=group_commit)
+    key = await asyncio.to_thread(snapshot_key, settings)
+    return await PostgresStore.open(target, group_commit=group_commit, key=key)
 
 
 def ready_url(settings: Settings) -> str:

@@ -73,7 +73,7 @@ async def cost(entries: int, read: Read) -> int:
     await writer.compress("s")
     stream = Stream.of("default", "s")
     states = writer._handle.services.states
-    await states.save_snapshot(stream, await states.current(stream))
+    await states.save_snapshot(stream, await states.current(stream), (await store.events.head(stream))[1])
     for number in range(TAIL):
         await writer.add_user_message("s", f"tail {number}", entry_id=f"tail-{number}")
     await writer.get_context("s", record=True)

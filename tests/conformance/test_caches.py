@@ -15,7 +15,7 @@ DIGEST = bytes(range(32))
 
 
 def a_snapshot(version: int, state: bytes = b"state", *, projection: str = "session", of: int = 1) -> Snapshot:
-    return Snapshot(projection, of, version, DIGEST, state)
+    return Snapshot(projection, of, version, DIGEST, DIGEST, state)
 
 
 async def test_the_newest_snapshot_at_or_before_a_version_is_loaded(store: Store, stream: Stream) -> None:
@@ -137,7 +137,7 @@ async def test_what_many_streams_have_is_read_at_once(store: Store, stream: Stre
     for version in (1, 3):
         await store.snapshots.save(stream, a_snapshot(version, b"at %d" % version))
     ids = [stream.stream_id, other.stream_id, child.stream_id]
-    newest = await store.projections.newest_snapshots(namespace_id, ids, "session", 1)
+    newest = await store.snapshots.newest(namespace_id, ids, "session", 1)
     assert newest == {stream.stream_id: a_snapshot(3, b"at 3"), other.stream_id: None}
     ranges = [(other.stream_id, 2, 9), (stream.stream_id, 1, 2), (stream.stream_id, 5, 5), (child.stream_id, 1, 9)]
     found = await store.projections.read_ranges(namespace_id, ranges, each=9)

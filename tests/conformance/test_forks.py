@@ -251,9 +251,9 @@ async def test_snapshots_of_a_parent_serve_its_fork_up_to_the_fork_point(store: 
 
     assert await newest(child) is None
     for version in (1, 3, 5):
-        await store.snapshots.save(stream, Snapshot("p", 1, version, bytes(32), b"{}"))
+        await store.snapshots.save(stream, Snapshot("p", 1, version, bytes(32), bytes(32), b"{}"))
     assert (await newest(child), await newest(child, 2), await newest(stream)) == (3, 1, 5)
-    await store.snapshots.save(child, Snapshot("p", 1, 4, bytes(32), b"{}"))
+    await store.snapshots.save(child, Snapshot("p", 1, 4, bytes(32), bytes(32), b"{}"))
     assert (await newest(child), await newest(child, 3), await newest(stream, 4)) == (4, 3, 3)
     found, events = await store.snapshots.load_with_events(child, "p", 1, limit=9)
     assert found is not None

@@ -65,8 +65,8 @@ async def test_connections_keep_nothing_of_their_transactions(postgres_store: Po
     await postgres_store.events.read_stream(stream)
     await postgres_store.events.find_items(stream, ["x"])
     await postgres_store.events.overview(namespace_id)
-    await postgres_store.snapshots.save(stream, Snapshot("session", 1, 1, bytes(32), b"state"))
-    await postgres_store.projections.newest_snapshots(namespace_id, [stream.stream_id], "session", 1)
+    await postgres_store.snapshots.save(stream, Snapshot("session", 1, 1, bytes(32), bytes(32), b"state"))
+    await postgres_store.snapshots.newest(namespace_id, [stream.stream_id], "session", 1)
     await postgres_store.projections.read_ranges(namespace_id, [(stream.stream_id, 1, 1)], each=9)
     await postgres_store.events.prune_requests(namespace_id, days=7)
     with pytest.raises(sa.exc.DBAPIError):

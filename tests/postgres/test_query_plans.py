@@ -45,7 +45,7 @@ def reads(length: int) -> list[Read]:
     recorded = {"types": ["context.rendered", "config.changed"], "item_types": []}
     noted = {"types": [], "item_types": ["note.made"]}
     session, snapshot = {"projection": "session", "projection_version": 1}, {"snapshots": 1, "streams": 1}
-    saved = {"code_digest": bytes(32), "state": b"state"}
+    saved = {**dict.fromkeys(("code_digest", "head_hash", "mac"), bytes(32)), "state": b"state"}
     return [
         Read("read_stream", {"after": end, "until": 2**62, "limit": 2**62}, {"events": 10}),
         Read("read_stream", {"after": middle, "until": middle + 100, "limit": 5_000}, {"events": 100}),
@@ -258,10 +258,10 @@ async def test_nothing_the_store_does_scans_the_log(server: Server, database: st
         await store.events.append(request)
         await store.events.append(request)
         await store.events.append_all([a_request(a_write(Stream.of("plans", "new"), an_event()))])
-        await store.snapshots.save(stream, Snapshot("session", 1, 5, bytes(32), b"state"))
+        await store.snapshots.save(stream, Snapshot("session", 1, 5, bytes(32), bytes(32), b"state"))
         await store.projections.begin_build(stream.namespace_id, "session_index", 1, bytes(32))
         ids = [stream.stream_id, Stream.of("plans", "new").stream_id]
-        await store.projections.newest_snapshots(stream.namespace_id, ids, "session", 1)
+        await store.snapshots.newest(stream.namespace_id, ids, "session", 1)
         assert await store.projections.read_ranges(stream.namespace_id, [(each, 1, 5) for each in ids], each=9) != []
         await store.session_index.save(stream.namespace_id, 1, [], after=0, position=EVENTS)
         await store.session_index.rows(stream.namespace_id, 1, ids)

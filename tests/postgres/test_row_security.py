@@ -53,7 +53,7 @@ def database(server: Server, quiet_database: str) -> str:
         store = await PostgresStore.open(server.target(quiet_database))
         for stream in (OURS, THEIRS):
             await store.events.append(a_request(a_write(stream, *some_events(3)), key="k"))
-            await store.snapshots.save(stream, Snapshot("session", 1, 3, bytes(32), b"state"))
+            await store.snapshots.save(stream, Snapshot("session", 1, 3, bytes(32), bytes(32), b"state"))
             await store.projections.begin_build(stream.namespace_id, "session_index", 1, bytes(32))
             await store.session_index.save(stream.namespace_id, 1, [a_row(stream)], after=0, position=3)
             await index_a_word(store, stream)

@@ -22,9 +22,9 @@ async def streams(store: Store, namespace: str) -> list[Stream]:
     forks = [Stream.of(namespace, "fork 1"), Stream.of(namespace, "fork 2")]
     for number, child in enumerate(forks):
         await fork(store, made[12], 5 + number, child, an_event())
-    await store.snapshots.save(made[7], Snapshot("session", 1, 3, bytes(32), b"three"))
-    await store.snapshots.save(made[7], Snapshot("session", 1, 6, bytes(32), b"six"))
-    await store.snapshots.save(made[12], Snapshot("session", 1, 4, bytes(32), b"four"))
+    await store.snapshots.save(made[7], Snapshot("session", 1, 3, bytes(32), bytes(32), b"three"))
+    await store.snapshots.save(made[7], Snapshot("session", 1, 6, bytes(32), bytes(32), b"six"))
+    await store.snapshots.save(made[12], Snapshot("session", 1, 4, bytes(32), bytes(32), b"four"))
     return [*made, *forks]
 
 

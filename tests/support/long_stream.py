@@ -37,7 +37,7 @@ _FILL = """
             %(beginning)s::timestamptz + version * interval '1 second', 'filler', sha256(''), sha256(''),
             CASE WHEN version %% 10 = 0 THEN 'item ' || version END, convert_to('{"text": "hello"}', 'UTF8')
         FROM filling;
-    INSERT INTO ledger.snapshots SELECT %(ns)s, %(long)s, 'session', 1, v * 10, sha256(''), '{}'
+    INSERT INTO ledger.snapshots SELECT %(ns)s, %(long)s, 'session', 1, v * 10, sha256(''), sha256(''), sha256(''), '{}'
         FROM generate_series(1, %(length)s / 20) AS v;
     INSERT INTO ledger.append_requests
         (namespace_id, stream_id, request_id, request_hash, first_position, event_count, recorded_at)

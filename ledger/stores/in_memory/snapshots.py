@@ -29,6 +29,17 @@ class InMemorySnapshots:
         last = version if at_most is None else min(version, at_most)
         return await self.load(namespace.names[parent_id], projection, projection_version, at_most=last)
 
+    async def newest(
+        self, namespace_id: UUID, stream_ids: Sequence[UUID], projection: str, projection_version: int
+    ) -> dict[UUID, Snapshot | None]:
+        namespace = self._namespaces[namespace_id]
+        newest: dict[UUID, Snapshot | None] = {}
+        for stream_id in stream_ids:
+            if stream_id not in namespace.parents:
+                found = namespace.snapshots.get((stream_id, projection, projection_version), {})
+                newest[stream_id] = found[max(found)] if found else None
+        return newest
+
     async def load_with_events(
         self,
         stream: Stream,

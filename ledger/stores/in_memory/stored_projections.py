@@ -8,7 +8,6 @@ import msgspec
 
 from ledger.events import StoredEvent
 from ledger.ports import Clock
-from ledger.ports.snapshots import Snapshot
 from ledger.ports.stored_projections import Checkpoint
 from ledger.stores.in_memory.namespaces import StoredNamespace
 
@@ -29,17 +28,6 @@ class InMemoryProjections:
 
     async def progress_of_all(self, namespace_ids: Sequence[UUID]) -> dict[UUID, tuple[int, list[Checkpoint]]]:
         return {each: await self.progress(each) for each in namespace_ids if each in self._namespaces}
-
-    async def newest_snapshots(
-        self, namespace_id: UUID, stream_ids: Sequence[UUID], projection: str, projection_version: int
-    ) -> dict[UUID, Snapshot | None]:
-        namespace = self._namespaces[namespace_id]
-        newest: dict[UUID, Snapshot | None] = {}
-        for stream_id in stream_ids:
-            if stream_id not in namespace.parents:
-                found = namespace.snapshots.get((stream_id, projection, projection_version), {})
-                newest[stream_id] = found[max(found)] if found else None
-        return newest
 
     async def read_ranges(
         self, namespace_id: UUID, ranges: Sequence[tuple[UUID, int, int]], *, each: int

@@ -33,11 +33,13 @@ log = logging.getLogger("ledger")
 class PostgresStore:
     """A `Store` on a migrated PostgreSQL database; see `open`."""
 
-    def __init__(self, target: Target, *, group_commit: bool = True, patience_s: float = 8.0) -> None:
+    def __init__(
+        self, target: Target, *, group_commit: bool = True, patience_s: float = 8.0, key: bytes | None = None
+    ) -> None:
         self._pool = Pool(Connector(target))
         self._events = PostgresEventStore(self._pool, group_commit=group_commit, patience_s=patience_s)
         self.events: EventStore = self._events
-        self.snapshots: SnapshotStore = PostgresSnapshots(self._events)
+        self.snapshots: SnapshotStore = PostgresSnapshots(self._pool, self._events, key)
         self.projections: ProjectionStore = PostgresProjections(self._pool, self._events)
         self.session_index: SessionIndexStore = PostgresSessionIndex(self._pool)
         self.search: SearchIndexStore = PostgresSearchIndex(self._pool)
@@ -47,8 +49,12 @@ class PostgresStore:
         self.tokens: TokenFinder = PostgresTokens(self._pool)
 
     @classmethod
-    async def open(cls, target: Target, *, group_commit: bool = True, patience_s: float = 8.0) -> "PostgresStore":
+    async def open(
+        cls, target: Target, *, group_commit: bool = True, patience_s: float = 8.0, key: bytes | None = None
+    ) -> "PostgresStore":
         """Return a store after checking the server, the login and the schema.
+
+        *key* proves its snapshots to other processes with the same key.
 
         Raises:
             DatabaseUnavailable: the server cannot be reached.
@@ -56,7 +62,7 @@ class PostgresStore:
             UnsafeDatabase, UnsafeRole: the settings or the login could break a promise (trust P-2, D-10). Settings
                 that the target allows are logged as warnings.
         """
-        store = cls(target, group_commit=group_commit, patience_s=patience_s)
+        store = cls(target, group_commit=group_commit, patience_s=patience_s, key=key)
         try:
             require_newest(await store.revision())
         except BaseException:

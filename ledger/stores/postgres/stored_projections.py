@@ -5,11 +5,10 @@ from datetime import timedelta
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import ARRAY, distinct_on, insert
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ledger.events import StoredEvent
-from ledger.ports.snapshots import Snapshot
 from ledger.ports.stored_projections import Checkpoint
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
@@ -55,34 +54,6 @@ class PostgresProjections:
             for row in (await connection.execute(wanted)).mappings():
                 if row["namespace_id"] in found:
                     found[row["namespace_id"]][1].append(_checkpoint(row))
-            return found
-
-    async def newest_snapshots(
-        self, namespace_id: UUID, stream_ids: Sequence[UUID], projection: str, projection_version: int
-    ) -> dict[UUID, Snapshot | None]:
-        stored, streams = tables.snapshots.c, tables.streams.c
-        ids = sa.cast(list(stream_ids), ARRAY(sa.Uuid))
-        newest = (
-            sa.select(stored.stream_id, stored.version, stored.code_digest, stored.state)
-            .ext(distinct_on(stored.stream_id))
-            .where(
-                stored.namespace_id == namespace_id,
-                stored.stream_id == sa.any_(ids),
-                stored.projection == projection,
-                stored.projection_version == projection_version,
-            )
-            .order_by(stored.stream_id, stored.version.desc())
-        )
-        forks = sa.select(streams.stream_id).where(
-            streams.namespace_id == namespace_id, streams.stream_id == sa.any_(ids), streams.parent_id.is_not(None)
-        )
-        async with self._pool.transaction(namespace_id) as connection:
-            found: dict[UUID, Snapshot | None] = dict.fromkeys(stream_ids)
-            for row in await connection.execute(newest):
-                code_digest, state = bytes(row.code_digest), bytes(row.state)
-                found[row.stream_id] = Snapshot(projection, projection_version, row.version, code_digest, state)
-            for stream_id in await connection.scalars(forks):
-                del found[stream_id]
             return found
 
     async def read_ranges(

@@ -95,6 +95,8 @@ snapshots = sa.Table(
     sa.Column("projection_version", sa.Integer, primary_key=True),
     sa.Column("version", sa.BigInteger, primary_key=True),
     sa.Column("code_digest", BYTEA, nullable=False),
+    sa.Column("head_hash", BYTEA, nullable=False),
+    sa.Column("mac", BYTEA, nullable=False),
     sa.Column("state", BYTEA, nullable=False),
 )
 

@@ -1,14 +1,14 @@
--- In the first row the snapshot, if there is one, and whether the stream is a fork, which can use a snapshot of a parent.
+-- In the first row the snapshot, if there is one; in each row its version and whether the stream is a fork, which can use a snapshot of a parent.
 -- In each row an event, if there is one: of the `before` newest versions that the snapshot covers, and of those after it. A
 -- subtraction can fail, so a policy would not let the index use it: it has a subquery of its own. Columns that only proofs
 -- need are left out: each costs time. See read_stream.sql for the rest of the shape.
 SELECT
-    s.version, s.code_digest, CASE WHEN coalesce(e.place, 1) = 1 THEN s.state END, p.is_fork,
+    s.version, p.is_fork, f.code_digest, f.head_hash, f.mac, f.state,
     e.version, e."position", e.event_id, e.type, e.schema_version, e.codec, e.occurred_at, e.recorded_at, e.actor,
     e.hash, e.payload
 FROM (SELECT) AS one
 LEFT JOIN LATERAL (
-    SELECT s.version, s.code_digest, s.state
+    SELECT s.version, s.code_digest, s.head_hash, s.mac, s.state
     FROM ledger.snapshots s
     WHERE (SELECT set_config('ledger.namespace', %(namespace)s::uuid::text, true)) IS NOT NULL
         AND s.namespace_id = %(namespace)s AND s.stream_id = %(stream)s AND s.projection = %(projection)s
@@ -36,4 +36,7 @@ LEFT JOIN LATERAL (
     ORDER BY e.version
     LIMIT %(limit)s
 ) AS e ON true
+LEFT JOIN LATERAL (
+    SELECT s.code_digest, s.head_hash, s.mac, s.state WHERE coalesce(e.place, 1) = 1
+) AS f ON true
 ORDER BY e.version

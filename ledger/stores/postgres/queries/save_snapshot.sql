@@ -7,12 +7,13 @@ WITH superseded AS (
         AND s.projection_version = %(projection_version)s AND s.version >= %(since)s AND s.version < %(version)s
 )
 INSERT INTO ledger.snapshots AS s
-    (namespace_id, stream_id, projection, projection_version, version, code_digest, state)
+    (namespace_id, stream_id, projection, projection_version, version, code_digest, head_hash, mac, state)
 SELECT
-    %(namespace)s, %(stream)s, %(projection)s, %(projection_version)s, %(version)s, %(code_digest)s, %(state)s
+    %(namespace)s, %(stream)s, %(projection)s, %(projection_version)s, %(version)s, %(code_digest)s, %(head_hash)s, %(mac)s,
+    %(state)s
 WHERE (
     SELECT set_config('ledger.namespace', %(namespace)s::uuid::text, true) || set_config('synchronous_commit', 'off', true)
 ) IS NOT NULL
 ON CONFLICT (namespace_id, stream_id, projection, projection_version, version) DO UPDATE
-SET code_digest = excluded.code_digest, state = excluded.state
+SET code_digest = excluded.code_digest, head_hash = excluded.head_hash, mac = excluded.mac, state = excluded.state
 RETURNING s.version
