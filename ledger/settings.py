@@ -68,7 +68,7 @@ class Settings(BaseSettings):
     @classmethod
     def _is_long(cls, key: SecretStr | None) -> SecretStr | None:
         if key is not None and len(key.get_secret_value()) < _KEY_CHARACTERS:
-            raise PydanticCustomError("too_short", f"must have at least {_KEY_CHARACTERS} characters")
+            raise PydanticCustomError("short_key", f"must have at least {_KEY_CHARACTERS} characters")
         return key
 
     @field_validator("database_url")

@@ -115,7 +115,8 @@ async def verify(
 ) -> VerifyReport:
     """Verify a session, or the whole namespace: recompute every hash and place.
 
-    With *caches*, also compare the snapshots of the namespace's sessions with a replay, which takes longer.
+    With *caches*, also compare what is stored beside the log (snapshots, the session index, search, jobs, records)
+    with a replay, which takes longer.
 
     Raises:
         SessionNotFound: the session has no events. If only its head is missing, the report says so instead.
@@ -123,7 +124,7 @@ async def verify(
     handle.services.check_open()
     if session_id is None:
         return await verify_namespace(handle.services.store, handle.namespace, caches=caches, progress=progress)
-    report = await verify_session(handle.services.store, handle.stream(session_id, user_id))
+    report = await verify_session(handle.services.store, handle.stream(session_id, user_id), caches=caches)
     if report.ok and not report.checked:
         raise SessionNotFound(session_id)
     return report

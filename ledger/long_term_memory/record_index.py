@@ -66,7 +66,7 @@ class RecordIndex:
             changed += [
                 (stream_id, user_id, folded[item_id])
                 for item_id in sorted(ids & folded.keys())
-                if _fits(folded[item_id])
+                if fits(folded[item_id])
             ]
         return await self._store.records.save(
             self._namespace_id, build, changed, after=after, position=page.position, language=self._language
@@ -89,7 +89,7 @@ class RecordIndex:
         return await self._store.records.prune(self._namespace_id)
 
 
-def _fits(record: Record) -> bool:
+def fits(record: Record) -> bool:
     """Tell whether a row can hold *record*: an edited export file may have values that the API refuses (trust E-12)."""
     fields = record.fields
     names = (record.record_id, fields.session_id or "", fields.extraction_strategy)

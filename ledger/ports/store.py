@@ -3,6 +3,7 @@
 from copy import copy
 from typing import Protocol, TypeVar, runtime_checkable
 
+from ledger.ports.derived_rows import DerivedRows
 from ledger.ports.event_store import EventStore
 from ledger.ports.jobs import JobStore
 from ledger.ports.records import RecordStore
@@ -25,6 +26,7 @@ class Store(Protocol):
     records: RecordStore
     jobs: JobStore
     served_views: ServedViewStore
+    derived: DerivedRows
 
     async def close(self) -> None:
         """Finish the appends in progress, then close the connections."""

@@ -176,6 +176,11 @@ class Auditor:
         if info.namespace != self._namespace:
             self._found_at("the name of the namespace is not the one that gives its id", 3, None, None)
 
+    @property
+    def found_no_tampering(self) -> bool:
+        """Whether nothing was found that is about the log itself."""
+        return all(finding.layer == 0 for finding in self.findings)
+
     def report(self) -> VerifyReport:
         """Return the verdict on everything checked."""
         beside = sum(finding.layer == 0 for finding in self.findings)

@@ -10,8 +10,8 @@ from ledger.ids import Stream, namespace_id
 from ledger.paging import namespace_pages, stream_pages
 from ledger.ports import NamespaceInfo, Store, StreamHead
 from ledger.verification.auditor import Auditor
+from ledger.verification.caches import check_caches
 from ledger.verification.findings import VerifyReport
-from ledger.verification.snapshots import check_snapshots
 
 _BELOW_ALL: Final = -(2**62)
 
@@ -25,7 +25,7 @@ async def verify_namespace(
 ) -> VerifyReport:
     """Check a whole namespace: every event, every head, every position. *progress* gets (checked, all).
 
-    With *caches*, snapshots are compared with a replay, if nothing is wrong with the log itself.
+    With *caches*, what is stored beside the log is compared with a replay, if nothing is wrong with the log itself.
     Events that are appended meanwhile are left to the next run.
     """
     namespace_uuid = namespace_id(namespace)
@@ -51,13 +51,16 @@ async def verify_namespace(
     below = await store.events.read_namespace(namespace_uuid, after=first - 1) if bounds.events and first < 1 else []
     auditor.check_bounds(bounds, [event for event in below if event.position < 1])
     auditor.check_schema(await store.events.schema_differences())
-    if caches and not auditor.findings:
-        auditor.findings += await check_snapshots(store, namespace, heads)
+    if caches and auditor.found_no_tampering:
+        auditor.findings += await check_caches(store, namespace, heads, whole=True)
     return auditor.report()
 
 
-async def verify_session(store: Store, stream: Stream) -> VerifyReport:
-    """Check one session: its chain, the chain of its parents up to where it was forked, and its head."""
+async def verify_session(store: Store, stream: Stream, *, caches: bool = False) -> VerifyReport:
+    """Check one session: its chain, the chain of its parents up to where it was forked, and its head.
+
+    With *caches*, what is stored of it beside the log is compared with a replay, if nothing is wrong with the log.
+    """
     own, *parents = await store.events.lineage(stream) or [StreamHead(stream.stream_id, "", "", 0, ZERO_HASH)]
     head = replace(own, user_id=stream.user_id, session_id=stream.session_id)
     auditor = Auditor(stream.namespace, [head, *parents], in_part={parent.stream_id for parent in parents})
@@ -69,4 +72,6 @@ async def verify_session(store: Store, stream: Stream) -> VerifyReport:
         for event in page:
             auditor.check(event)
     auditor.check_heads()
+    if caches and auditor.found_no_tampering:
+        auditor.findings += await check_caches(store, stream.namespace, [head], whole=False)
     return auditor.report()

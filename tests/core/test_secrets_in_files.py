@@ -16,6 +16,7 @@ def test_the_secrets_of_the_settings_are_known() -> None:
     assert secrets_of(Settings).keys() == {
         "MEMORY_LEDGER_DATABASE_URL",
         "MEMORY_LEDGER_LOGIN_PASSWORD",
+        "MEMORY_LEDGER_KEY",
         "MEMORY_LEDGER_SUMMARIZER_API_KEY",
     }
     assert secrets_of(ServiceSettings).keys() == {"MEMORY_LEDGER_OIDC_HMAC_KEY"}

@@ -4,6 +4,7 @@ from uuid import UUID
 
 from ledger.clock import SystemClock
 from ledger.ports.clock import Clock
+from ledger.ports.derived_rows import DerivedRows
 from ledger.ports.event_store import EventStore
 from ledger.ports.jobs import JobStore
 from ledger.ports.records import RecordStore
@@ -12,6 +13,7 @@ from ledger.ports.served_views import ServedViewStore
 from ledger.ports.session_index import SessionIndexStore
 from ledger.ports.snapshots import SnapshotStore
 from ledger.ports.stored_projections import ProjectionStore
+from ledger.stores.in_memory.derived_rows import InMemoryDerivedRows
 from ledger.stores.in_memory.event_store import InMemoryEventStore
 from ledger.stores.in_memory.jobs import InMemoryJobs
 from ledger.stores.in_memory.namespaces import StoredNamespace
@@ -39,6 +41,7 @@ class InMemoryStore:
         self.records: RecordStore = InMemoryRecords(namespaces, time)
         self.jobs: JobStore = InMemoryJobs(namespaces, time)
         self.served_views: ServedViewStore = InMemoryServedViews(namespaces)
+        self.derived: DerivedRows = InMemoryDerivedRows()
 
     async def close(self) -> None:
         """See `ports.Store.close`."""

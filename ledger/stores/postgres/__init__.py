@@ -3,6 +3,7 @@
 import logging
 
 from ledger.errors import MigrationNeeded, ReadOnlyDatabase
+from ledger.ports.derived_rows import DerivedRows
 from ledger.ports.event_store import EventStore
 from ledger.ports.jobs import JobStore
 from ledger.ports.records import RecordStore
@@ -13,6 +14,7 @@ from ledger.ports.snapshots import SnapshotStore
 from ledger.ports.stored_projections import ProjectionStore
 from ledger.ports.tokens import TokenFinder
 from ledger.stores.postgres.connections import Connector, Login, Pool, Target
+from ledger.stores.postgres.derived_rows import PostgresDerivedRows
 from ledger.stores.postgres.event_store import PostgresEventStore
 from ledger.stores.postgres.faults import READ_ONLY, translated
 from ledger.stores.postgres.jobs import PostgresJobs
@@ -46,6 +48,7 @@ class PostgresStore:
         self.records: RecordStore = PostgresRecords(self._pool, self._events)
         self.jobs: JobStore = PostgresJobs(self._pool)
         self.served_views: ServedViewStore = PostgresServedViews(self._pool)
+        self.derived: DerivedRows = PostgresDerivedRows(self._pool)
         self.tokens: TokenFinder = PostgresTokens(self._pool)
 
     @classmethod

@@ -48,7 +48,7 @@ class PostgresJobs:
             reached = await locked_position(connection, namespace_id, JOBS, build)
             if reached != after:
                 return reached
-            columns = {"namespace_id": namespace_id, "build": build, **_columns(sessions)}
+            columns = {"namespace_id": namespace_id, "build": build, **columns_of_jobs(sessions)}
             if columns["changed"]:
                 await connection.execute(_DROP, columns)
             if columns["streams"]:
@@ -161,7 +161,8 @@ class PostgresJobs:
             return (await connection.execute(statement)).rowcount
 
 
-def _columns(sessions: Sequence[SessionJobs]) -> dict[str, Any]:
+def columns_of_jobs(sessions: Sequence[SessionJobs]) -> dict[str, Any]:
+    """Return the jobs of *sessions*, a list for each column, and the streams of all sessions as ``changed``."""
     wanted = [(session_jobs.stream, job) for session_jobs in sessions for job in session_jobs.jobs]
     return {
         "changed": [session_jobs.stream.stream_id for session_jobs in sessions],

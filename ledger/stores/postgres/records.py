@@ -54,7 +54,7 @@ class PostgresRecords(RecordReader):
                 return reached
             if records:
                 target = {"namespace": namespace_id, "build": build, "language": language}
-                rows = [_columns(*record) for record in records]
+                rows = [record_columns(*record) for record in records]
                 await connection.execute(_PUT, {**target, **{name: [row[name] for row in rows] for name in rows[0]}})
             if embeds:
                 await _delete_embeddings(connection, namespace_id, records)
@@ -114,7 +114,7 @@ class PostgresRecords(RecordReader):
             await connection.execute(_PUT_EMBEDDINGS, rows)
 
 
-def _columns(stream_id: UUID, user_id: str, record: Record) -> dict[str, object]:
+def record_columns(stream_id: UUID, user_id: str, record: Record) -> dict[str, object]:
     """Return the row of *record* without namespace and build."""
     fields = record.fields
     return {

@@ -1,0 +1,46 @@
+"""What is stored beside the log, as `verify` compares it with a replay (trust K-4)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+from uuid import UUID
+
+from ledger.ids import Stream
+from ledger.ports.jobs import SessionJobs
+from projections.records import Record
+from projections.search import Piece
+
+
+class DerivedRows(Protocol):
+    """Finds rows of stored projections that are not as they should be; it changes nothing.
+
+    *build* is as in `stored_projections.Checkpoint`, *language* a text search configuration.
+    """
+
+    async def strays(self, namespace_id: UUID, builds: Mapping[str, Sequence[int]]) -> list[tuple[str, UUID]]:
+        """Return the projections and streams of rows whose stream has no head; *builds* are by projection."""
+        ...
+
+    async def wrong_jobs(self, namespace_id: UUID, build: int, sessions: Sequence[SessionJobs]) -> set[UUID]:
+        """Return the streams that have other jobs than *sessions* says; due times and attempts are not compared."""
+        ...
+
+    async def wrong_pieces(
+        self, stream: Stream, build: int, pieces: Sequence[tuple[Piece, bool]], *, after: int, until: int, language: str
+    ) -> list[int]:
+        """Return the versions after *after*, up to *until*, at which a session has other pieces than *pieces*.
+
+        Each piece comes with whether it is erased. Those of knowledge are not compared.
+        """
+        ...
+
+    async def wrong_terms(self, namespace_id: UUID, build: int) -> int:
+        """Return how many words have another count than the pieces of the build give."""
+        ...
+
+    async def wrong_records(self, stream: Stream, build: int, records: Sequence[Record], *, language: str) -> list[str]:
+        """Return the ids of those *records* whose row is missing or says something else."""
+        ...
+
+    async def other_records(self, stream: Stream, build: int, known: Sequence[str]) -> list[str]:
+        """Return the ids of records of *stream* that are not *known*."""
+        ...

@@ -1,0 +1,82 @@
+"""Compare rows of stored projections with what they should be; the words of a text are made by the database."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from ledger.ids import Stream
+from ledger.ports.jobs import JOBS, SessionJobs
+from ledger.ports.records import RECORDS_PROJECTION
+from ledger.ports.search_index import SEARCH
+from ledger.ports.session_index import SESSION_INDEX
+from ledger.stores.postgres.connections import Pool
+from ledger.stores.postgres.jobs import columns_of_jobs
+from ledger.stores.postgres.records import record_columns
+from projections.ranking import searchable
+from projections.records import Record
+from projections.search import Piece
+
+_QUERIES: Final = {
+    path.stem: sa.text(path.read_text()) for path in (Path(__file__).parent / "derived_queries").glob("*.sql")
+}
+
+
+class PostgresDerivedRows:
+    """See `ports.derived_rows.DerivedRows`."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def strays(self, namespace_id: UUID, builds: Mapping[str, Sequence[int]]) -> list[tuple[str, UUID]]:
+        own = {name: list(builds.get(name, ())) for name in (SESSION_INDEX, JOBS, SEARCH, RECORDS_PROJECTION)}
+        return [(row[0], row[1]) for row in await self._rows("strays", namespace_id, own)]
+
+    async def wrong_jobs(self, namespace_id: UUID, build: int, sessions: Sequence[SessionJobs]) -> set[UUID]:
+        columns = columns_of_jobs(sessions)
+        del columns["dues"]
+        return {row[0] for row in await self._rows("wrong_jobs", namespace_id, {"build": build, **columns})}
+
+    async def wrong_pieces(
+        self, stream: Stream, build: int, pieces: Sequence[tuple[Piece, bool]], *, after: int, until: int, language: str
+    ) -> list[int]:
+        values = {
+            "stream": stream.stream_id,
+            "build": build,
+            "after": after,
+            "until": until,
+            "language": language,
+            "versions": [piece.version for piece, _ in pieces],
+            "kinds": [piece.kind for piece, _ in pieces],
+            "numbers": [piece.number for piece, _ in pieces],
+            "positions": [piece.position for piece, _ in pieces],
+            "firsts": [piece.first_character for piece, _ in pieces],
+            "sizes": [len(piece.text) for piece, _ in pieces],
+            "items": [piece.item_id for piece, _ in pieces],
+            "texts": [searchable(piece.text) for piece, _ in pieces],
+            "erased": [erased for _, erased in pieces],
+        }
+        return [row[0] for row in await self._rows("wrong_pieces", stream.namespace_id, values)]
+
+    async def wrong_terms(self, namespace_id: UUID, build: int) -> int:
+        ((count,),) = await self._rows("wrong_terms", namespace_id, {"build": build})
+        return int(count)
+
+    async def wrong_records(self, stream: Stream, build: int, records: Sequence[Record], *, language: str) -> list[str]:
+        if not records:
+            return []
+        rows = [record_columns(stream.stream_id, stream.user_id, record) for record in records]
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        values = {"build": build, "language": language, **columns}
+        return [row[0] for row in await self._rows("wrong_records", stream.namespace_id, values)]
+
+    async def other_records(self, stream: Stream, build: int, known: Sequence[str]) -> list[str]:
+        values = {"build": build, "stream": stream.stream_id, "known": list(known)}
+        return [row[0] for row in await self._rows("other_records", stream.namespace_id, values)]
+
+    async def _rows(self, query: str, namespace_id: UUID, values: Mapping[str, Any]) -> Sequence[Any]:
+        async with self._pool.transaction(namespace_id, takes_time=True) as connection:
+            found = await connection.execute(_QUERIES[query], {"namespace": namespace_id, **values})
+            return found.all()

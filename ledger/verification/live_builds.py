@@ -1,0 +1,49 @@
+"""The builds of stored projections that readers of this release use."""
+
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from ledger.jobs import index as jobs
+from ledger.long_term_memory import record_index as records
+from ledger.ports import Store
+from ledger.ports.jobs import JOBS
+from ledger.ports.records import RECORDS_PROJECTION
+from ledger.ports.search_index import LANGUAGES, SEARCH
+from ledger.ports.session_index import SESSION_INDEX
+from ledger.search import index as search
+from ledger.stored_projections import session_index
+from ledger.stored_projections.build_choice import Build
+
+_VERSIONS: Final = {
+    SESSION_INDEX: range(session_index.VERSION, session_index.VERSION + 1),
+    JOBS: range(jobs.VERSION * 10, jobs.VERSION * 10 + 2),
+    SEARCH: range(search.VERSION * 100, search.VERSION * 100 + len(LANGUAGES)),
+    RECORDS_PROJECTION: range(records.VERSION * 100, records.VERSION * 100 + len(LANGUAGES)),
+}
+
+
+class LiveBuild(NamedTuple):
+    """A live build, folded up to *position*; *variant* is what its version says besides the meaning of its rows."""
+
+    projection: str
+    key: int
+    position: int
+    variant: int
+
+    @property
+    def language(self) -> str:
+        """The language of an index of texts."""
+        return LANGUAGES[self.variant]
+
+
+async def live_builds(store: Store, namespace_id: UUID) -> list[LiveBuild]:
+    """Return the live builds of each projection that readers of this release use, in any language."""
+    _, checkpoints = await store.projections.progress(namespace_id)
+    found = []
+    for checkpoint in checkpoints:
+        versions = _VERSIONS.get(checkpoint.projection, range(0))
+        version = Build.of(checkpoint.build).version
+        if checkpoint.status == "live" and version in versions:
+            variant = version - versions.start
+            found.append(LiveBuild(checkpoint.projection, checkpoint.build, checkpoint.position, variant))
+    return found

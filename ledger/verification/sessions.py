@@ -1,0 +1,154 @@
+"""Replay a session, and compare with what is stored of it: snapshots, its row in the index, jobs, searchable pieces."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from ledger.codec import decode
+from ledger.errors import LedgerError
+from ledger.events import StoredEvent
+from ledger.ids import Stream
+from ledger.jobs.backlogs import BACKLOGS
+from ledger.jobs.due import WorkPlan, due_jobs
+from ledger.ports import Store, StreamHead
+from ledger.ports.jobs import SessionJobs
+from ledger.ports.search_index import StreamChange
+from ledger.ports.session_index import IndexedSession
+from ledger.session.fast_fold import SESSION_IN_RUNS
+from ledger.session.state import SessionState, end_of_batch
+from ledger.states.loading import States
+from ledger.states.snapshots import SESSIONS
+from ledger.stored_projections.session_rows import row_of
+from ledger.stores.postgres.search_changes import net_changes
+from ledger.verification.live_builds import LiveBuild
+from projections import search
+from projections.backlog import BACKLOG, Backlog
+from projections.search import Piece
+
+_PAGE: Final = 1_000  # events
+_CHARACTERS: Final = 4_000_000  # of pieces that are compared in one statement
+
+
+class Replay(NamedTuple):
+    """A session folded from its first event, and the changes that its own events make to what search finds."""
+
+    head: StreamHead
+    stream: Stream
+    position: int
+    state: SessionState
+    backlog: Backlog
+    changes: list[StreamChange]
+
+
+class Difference(NamedTuple):
+    """A session of which the rows of *build*, or its snapshots, are not what the replay gives at *version*."""
+
+    head: StreamHead
+    build: LiveBuild | None
+    version: int
+
+
+async def replayed(store: Store, namespace: str, head: StreamHead) -> tuple[Replay | None, list[Difference]]:
+    """Return the replay of a session, None if this release cannot read it, and its wrong snapshots."""
+    stream = Stream.of(namespace, head.session_id, head.user_id)
+    forms = (SESSIONS.projection, BACKLOGS.projection)
+    newest = [await store.snapshots.load(stream, form.name, form.version) for form in forms]
+    stops = sorted({head.version, *(found.version for found in newest if found and found.version <= head.version)})
+    replay = Replay(head, stream, 0, SESSION_IN_RUNS.initial, BACKLOG.initial, [])
+    wrong: list[Difference] = []
+    try:
+        for stop in stops:
+            while replay.state.version < stop:
+                page = await store.events.read_stream(stream, after=replay.state.version, limit=_PAGE)
+                events = [event for event in page if event.version <= stop]
+                if not events:
+                    return None, wrong  # written and rolled back meanwhile
+                replay = _after(replay, events)
+            if any(found and found.version == stop for found in newest) and not await _is_read(store, replay):
+                wrong.append(Difference(head, None, stop))
+    except LedgerError:  # of a newer release
+        return None, wrong
+    return replay, wrong
+
+
+def _after(replay: Replay, stored: Sequence[StoredEvent]) -> Replay:
+    events = [decode(event) for event in stored]
+    own = [event for event, of in zip(events, stored, strict=True) if of.stream_id == replay.head.stream_id]
+    stream_id = replay.head.stream_id
+    replay.changes.extend(StreamChange(stream_id, change) for event in own for change in search.changes(event))
+    return replay._replace(
+        position=own[-1].position if own else replay.position,
+        state=SESSION_IN_RUNS.fold(events, replay.state),
+        backlog=BACKLOG.fold(events, replay.backlog),
+    )
+
+
+async def _is_read(store: Store, replay: Replay) -> bool:
+    """Tell whether readers of the session at this version, who use its snapshots, get the same states."""
+    version = replay.state.version
+    session = await States(store, SESSIONS, capacity=1).at(replay.stream, version=version)
+    backlog = await States(store, BACKLOGS, capacity=1).at(replay.stream, version=version)
+    return end_of_batch(session) == end_of_batch(replay.state) and backlog == replay.backlog
+
+
+async def differences(store: Store, builds: Sequence[LiveBuild], replays: Sequence[Replay]) -> list[Difference]:
+    """Return where the rows of *builds* are not those of *replays*, as far as they are folded into the builds."""
+    found: list[Difference] = []
+    for build in builds:
+        folded = [replay for replay in replays if replay.position <= build.position]
+        if folded:
+            wrong = await _wrong(store, build, folded)
+            found += [
+                Difference(each.head, build, each.head.version) for each in folded if each.head.stream_id in wrong
+            ]
+    return found
+
+
+async def _wrong(store: Store, build: LiveBuild, replays: Sequence[Replay]) -> set[UUID]:
+    own = replays[0].stream.namespace_id
+    match build.projection:
+        case "session_index":
+            rows = await store.session_index.rows(own, build.key, [replay.head.stream_id for replay in replays])
+            return {replay.head.stream_id for replay in replays if not _has_row(replay, rows)}
+        case "jobs":
+            plan = WorkPlan(index_all=bool(build.variant))
+            jobs = [SessionJobs(each.stream, due_jobs(each.state, each.backlog, plan)) for each in replays]
+            return await store.derived.wrong_jobs(own, build.key, jobs)
+        case "search":
+            return {replay.head.stream_id for replay in replays if await _lacks_pieces(store, build, replay)}
+        case _:
+            return set()
+
+
+def _has_row(replay: Replay, rows: Mapping[UUID, IndexedSession]) -> bool:
+    row = rows.get(replay.head.stream_id)
+    if row is not None and row.status == "unreadable":  # an older release could not read it; readers read it again
+        return True
+    return row == row_of(replay.stream, replay.state)
+
+
+async def _lacks_pieces(store: Store, build: LiveBuild, replay: Replay) -> bool:
+    first = replay.head.parent_version or 0  # what a fork inherits belongs to its parents
+    net = sorted(net_changes(replay.changes).added, key=lambda added: added[1].version)
+    pieces = [(piece, erased) for _, piece, erased in net if piece.version > first]
+    for after, until, some in _parts(pieces, first, replay.head.version):
+        if await store.derived.wrong_pieces(
+            replay.stream, build.key, some, after=after, until=until, language=build.language
+        ):
+            return True
+    return False
+
+
+def _parts(
+    pieces: Sequence[tuple[Piece, bool]], after: int, last: int
+) -> Iterator[tuple[int, int, list[tuple[Piece, bool]]]]:
+    """Yield ranges of versions, each with its *pieces*, which have not too many characters together."""
+    some: list[tuple[Piece, bool]] = []
+    characters = 0
+    for piece, erased in pieces:
+        if characters > _CHARACTERS and piece.version > some[-1][0].version:
+            yield after, some[-1][0].version, some
+            after, some, characters = some[-1][0].version, [], 0
+        some.append((piece, erased))
+        characters += len(piece.text)
+    yield after, last, some
