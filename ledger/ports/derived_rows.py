@@ -4,10 +4,21 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 from uuid import UUID
 
+import msgspec
+
 from ledger.ids import Stream
 from ledger.ports.jobs import SessionJobs
 from projections.records import Record
 from projections.search import Piece
+
+
+class IndexedPart(msgspec.Struct, frozen=True):
+    """The pieces that search should have of the versions of a stream after *after*, up to *until*; some are erased."""
+
+    stream_id: UUID
+    after: int
+    until: int
+    pieces: tuple[tuple[Piece, bool], ...]
 
 
 class DerivedRows(Protocol):
@@ -25,12 +36,9 @@ class DerivedRows(Protocol):
         ...
 
     async def wrong_pieces(
-        self, stream: Stream, build: int, pieces: Sequence[tuple[Piece, bool]], *, after: int, until: int, language: str
-    ) -> list[int]:
-        """Return the versions after *after*, up to *until*, at which a session has other pieces than *pieces*.
-
-        Each piece comes with whether it is erased. Those of knowledge are not compared.
-        """
+        self, namespace_id: UUID, build: int, parts: Sequence[IndexedPart], *, language: str
+    ) -> set[UUID]:
+        """Return the streams that have other pieces than *parts* say; those of knowledge are not compared."""
         ...
 
     async def wrong_terms(self, namespace_id: UUID, build: int) -> int:

@@ -11,6 +11,7 @@ from ledger.ids import Stream
 from ledger.jobs.backlogs import BACKLOGS
 from ledger.jobs.due import WorkPlan, due_jobs
 from ledger.ports import Store, StreamHead
+from ledger.ports.derived_rows import IndexedPart
 from ledger.ports.jobs import SessionJobs
 from ledger.ports.search_index import StreamChange
 from ledger.ports.session_index import IndexedSession
@@ -115,7 +116,7 @@ async def _wrong(store: Store, build: LiveBuild, replays: Sequence[Replay]) -> s
             jobs = [SessionJobs(each.stream, due_jobs(each.state, each.backlog, plan)) for each in replays]
             return await store.derived.wrong_jobs(own, build.key, jobs)
         case "search":
-            return {replay.head.stream_id for replay in replays if await _lacks_pieces(store, build, replay)}
+            return await _wrong_pieces(store, build, replays)
         case _:
             return set()
 
@@ -127,28 +128,32 @@ def _has_row(replay: Replay, rows: Mapping[UUID, IndexedSession]) -> bool:
     return row == row_of(replay.stream, replay.state)
 
 
-async def _lacks_pieces(store: Store, build: LiveBuild, replay: Replay) -> bool:
-    first = replay.head.parent_version or 0  # what a fork inherits belongs to its parents
-    net = sorted(net_changes(replay.changes).added, key=lambda added: added[1].version)
-    pieces = [(piece, erased) for _, piece, erased in net if piece.version > first]
-    for after, until, some in _parts(pieces, first, replay.head.version):
-        if await store.derived.wrong_pieces(
-            replay.stream, build.key, some, after=after, until=until, language=build.language
-        ):
-            return True
-    return False
+async def _wrong_pieces(store: Store, build: LiveBuild, replays: Sequence[Replay]) -> set[UUID]:
+    namespace_id = replays[0].stream.namespace_id
+    wrong: set[UUID] = set()
+    some: list[IndexedPart] = []
+    characters = 0
+    for replay in replays:
+        for part in _parts(replay):
+            some.append(part)
+            characters += sum(len(piece.text) for piece, _ in part.pieces)
+            if characters > _CHARACTERS:
+                wrong |= await store.derived.wrong_pieces(namespace_id, build.key, some, language=build.language)
+                some, characters = [], 0
+    return wrong | await store.derived.wrong_pieces(namespace_id, build.key, some, language=build.language)
 
 
-def _parts(
-    pieces: Sequence[tuple[Piece, bool]], after: int, last: int
-) -> Iterator[tuple[int, int, list[tuple[Piece, bool]]]]:
-    """Yield ranges of versions, each with its *pieces*, which have not too many characters together."""
+def _parts(replay: Replay) -> Iterator[IndexedPart]:
+    """Yield what search should have of a session's own events, in parts that have not too many characters."""
+    stream_id, after = replay.head.stream_id, replay.head.parent_version or 0  # what a fork inherits is its parent's
     some: list[tuple[Piece, bool]] = []
     characters = 0
-    for piece, erased in pieces:
+    for _, piece, erased in sorted(net_changes(replay.changes).added, key=lambda added: added[1].version):
+        if piece.version <= after:
+            continue
         if characters > _CHARACTERS and piece.version > some[-1][0].version:
-            yield after, some[-1][0].version, some
+            yield IndexedPart(stream_id, after, some[-1][0].version, tuple(some))
             after, some, characters = some[-1][0].version, [], 0
         some.append((piece, erased))
         characters += len(piece.text)
-    yield after, last, some
+    yield IndexedPart(stream_id, after, replay.head.version, tuple(some))

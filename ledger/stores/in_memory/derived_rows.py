@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from ledger.ids import Stream
+from ledger.ports.derived_rows import IndexedPart
 from ledger.ports.jobs import SessionJobs
 from projections.records import Record
-from projections.search import Piece
 
 
 class InMemoryDerivedRows:
@@ -19,9 +19,9 @@ class InMemoryDerivedRows:
         return set()
 
     async def wrong_pieces(
-        self, stream: Stream, build: int, pieces: Sequence[tuple[Piece, bool]], *, after: int, until: int, language: str
-    ) -> list[int]:
-        return []
+        self, namespace_id: UUID, build: int, parts: Sequence[IndexedPart], *, language: str
+    ) -> set[UUID]:
+        return set()
 
     async def wrong_terms(self, namespace_id: UUID, build: int) -> int:
         return 0

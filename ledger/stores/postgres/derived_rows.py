@@ -8,6 +8,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from ledger.ids import Stream
+from ledger.ports.derived_rows import IndexedPart
 from ledger.ports.jobs import JOBS, SessionJobs
 from ledger.ports.records import RECORDS_PROJECTION
 from ledger.ports.search_index import SEARCH
@@ -15,9 +16,8 @@ from ledger.ports.session_index import SESSION_INDEX
 from ledger.stores.postgres.connections import Pool
 from ledger.stores.postgres.jobs import columns_of_jobs
 from ledger.stores.postgres.records import record_columns
-from projections.ranking import searchable
+from ledger.stores.postgres.search_index import columns_of_pieces
 from projections.records import Record
-from projections.search import Piece
 
 _QUERIES: Final = {
     path.stem: sa.text(path.read_text()) for path in (Path(__file__).parent / "derived_queries").glob("*.sql")
@@ -40,25 +40,20 @@ class PostgresDerivedRows:
         return {row[0] for row in await self._rows("wrong_jobs", namespace_id, {"build": build, **columns})}
 
     async def wrong_pieces(
-        self, stream: Stream, build: int, pieces: Sequence[tuple[Piece, bool]], *, after: int, until: int, language: str
-    ) -> list[int]:
+        self, namespace_id: UUID, build: int, parts: Sequence[IndexedPart], *, language: str
+    ) -> set[UUID]:
+        pieces = [(part.stream_id, piece, erased) for part in parts for piece, erased in part.pieces]
+        columns = columns_of_pieces(pieces)
+        del columns["collections"]
         values = {
-            "stream": stream.stream_id,
             "build": build,
-            "after": after,
-            "until": until,
             "language": language,
-            "versions": [piece.version for piece, _ in pieces],
-            "kinds": [piece.kind for piece, _ in pieces],
-            "numbers": [piece.number for piece, _ in pieces],
-            "positions": [piece.position for piece, _ in pieces],
-            "firsts": [piece.first_character for piece, _ in pieces],
-            "sizes": [len(piece.text) for piece, _ in pieces],
-            "items": [piece.item_id for piece, _ in pieces],
-            "texts": [searchable(piece.text) for piece, _ in pieces],
-            "erased": [erased for _, erased in pieces],
+            "parts": [part.stream_id for part in parts],
+            "afters": [part.after for part in parts],
+            "untils": [part.until for part in parts],
+            **columns,
         }
-        return [row[0] for row in await self._rows("wrong_pieces", stream.namespace_id, values)]
+        return {row[0] for row in await self._rows("wrong_pieces", namespace_id, values)}
 
     async def wrong_terms(self, namespace_id: UUID, build: int) -> int:
         ((count,),) = await self._rows("wrong_terms", namespace_id, {"build": build})

@@ -51,7 +51,7 @@ class PostgresSearchIndex:
             await _change_earlier(connection, namespace_id, build, net, embeds=embeds)
             if net.added:
                 target = {"namespace": namespace_id, "build": build, "language": language}
-                await connection.execute(_PUT, {**target, **_columns(net.added)})
+                await connection.execute(_PUT, {**target, **columns_of_pieces(net.added)})
             await connection.execute(moved_on(namespace_id, SEARCH, build, position))
             return position
 
@@ -144,7 +144,7 @@ def _parameters(query: SearchQuery) -> dict[str, Any]:
     }
 
 
-def _columns(added: Sequence[tuple[UUID, Piece, bool]]) -> dict[str, list[Any]]:
+def columns_of_pieces(added: Sequence[tuple[UUID, Piece, bool]]) -> dict[str, list[Any]]:
     """Return the pieces to add, a list for each column."""
     return {
         "streams": [stream_id for stream_id, _, _ in added],

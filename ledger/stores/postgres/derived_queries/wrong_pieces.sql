@@ -1,21 +1,21 @@
--- Versions of a stream whose pieces are not those given. Those of knowledge are left out: a splitter makes them.
-SELECT DISTINCT coalesce(g.version, e.version)
+-- Streams that have other pieces in the given versions than those given. Pieces of knowledge are left out: a splitter makes
+-- them.
+SELECT DISTINCT coalesce(g.stream_id, e.stream_id)
 FROM (
     SELECT g.*, to_tsvector(CAST(:language AS regconfig), g.body) AS vector, s.user_id, s.session_id
     FROM unnest(
-        CAST(:versions AS bigint[]), CAST(:kinds AS text[]), CAST(:numbers AS integer[]), CAST(:positions AS bigint[]),
-        CAST(:firsts AS integer[]), CAST(:sizes AS integer[]), CAST(:items AS text[]), CAST(:texts AS text[]),
-        CAST(:erased AS boolean[])
-    ) AS g (version, kind, piece, "position", first_character, characters, item_id, body, erased)
-    CROSS JOIN ledger.streams s
-    WHERE s.namespace_id = :namespace AND s.stream_id = :stream
+        CAST(:streams AS uuid[]), CAST(:versions AS bigint[]), CAST(:kinds AS text[]), CAST(:numbers AS integer[]),
+        CAST(:positions AS bigint[]), CAST(:firsts AS integer[]), CAST(:sizes AS integer[]), CAST(:items AS text[]),
+        CAST(:texts AS text[]), CAST(:erased AS boolean[])
+    ) AS g (stream_id, version, kind, piece, "position", first_character, characters, item_id, body, erased)
+    JOIN ledger.streams s ON s.namespace_id = :namespace AND s.stream_id = g.stream_id
 ) AS g
 FULL JOIN (
-    SELECT *
-    FROM ledger.search_entries
-    WHERE namespace_id = :namespace AND projection_version = :build AND stream_id = :stream
-        AND version > :after AND version <= :until AND kind <> 'knowledge'
-) AS e ON e.version = g.version AND e.kind = g.kind AND e.piece = g.piece
+    SELECT e.*
+    FROM unnest(CAST(:parts AS uuid[]), CAST(:afters AS bigint[]), CAST(:untils AS bigint[])) AS p (stream_id, after, until)
+    JOIN ledger.search_entries e ON e.namespace_id = :namespace AND e.projection_version = :build
+        AND e.stream_id = p.stream_id AND e.version > p.after AND e.version <= p.until AND e.kind <> 'knowledge'
+) AS e ON e.stream_id = g.stream_id AND e.version = g.version AND e.kind = g.kind AND e.piece = g.piece
 WHERE (
     g."position", g.first_character, g.characters, length(g.vector), g.item_id, g.erased, g.user_id, g.session_id,
     NULL::text, g.vector
@@ -23,4 +23,3 @@ WHERE (
     e."position", e.first_character, e.characters, e.words, e.item_id, e.erased, e.user_id, e.session_id,
     e.collection::text, e.vector
 )
-ORDER BY 1
