@@ -42,6 +42,9 @@ _CALLED_BY_THE_APPLICATION = (
     "search",
     "search_records",
 )
+#: Failures in a row from which on a failing summarizer is more than a passing fault.
+_REPEATED: Final = 3
+_SUMMARIZER: Final = "Check MEMORY_LEDGER_SUMMARIZER_MODEL, its endpoint and its key, or the function of your program"
 #: The condition of the policies (trust D-7), as every PostgreSQL from 15 on prints it.
 _NAMESPACE_IS_SET = (
     "(array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), "
@@ -95,6 +98,7 @@ class _Examination:
             self.grants,
             self.cascades,
             self.projections,
+            self.summaries,
         ]
 
     async def version(self) -> list[Check]:
@@ -277,22 +281,50 @@ class _Examination:
         return [_guard("cascades", "none changes the log", weakness if rows else "")]
 
     async def projections(self) -> list[Check]:
+        rows = await self._in_all_namespaces("""
+            SELECT format('%s of %s behind position %s (%s)', b.projection, n.namespace, b."position",
+                b.last_error) AS stuck
+            FROM ledger.projection_checkpoints b JOIN ledger.namespaces n USING (namespace_id)
+            WHERE b.last_error IS NOT NULL
+            ORDER BY b.updated_at LIMIT 10
+        """)
+        if rows is None:
+            return []
+        return [_guard("indexes", "none is stuck", f"stuck: {', '.join(row['stuck'] for row in rows)}" if rows else "")]
+
+    async def summaries(self) -> list[Check]:
+        rows = await self._in_all_namespaces(
+            """
+            SELECT format('%%s of %%s, %%s in a row since %%s, %%s: %%s', i.session_id, n.namespace,
+                i.failed_compactions, to_char(i.failing_since AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI UTC'),
+                coalesce('model ' || i.failing_model, 'no model named'), i.last_failure) AS failing
+            FROM (
+                SELECT DISTINCT ON (namespace_id, stream_id) *
+                FROM ledger.session_index ORDER BY namespace_id, stream_id, projection_version DESC
+            ) i JOIN ledger.namespaces n USING (namespace_id)
+            WHERE i.failed_compactions >= %s
+            ORDER BY i.failing_since LIMIT 10
+            """,
+            _REPEATED,
+        )
+        if rows is None:
+            return []
+        failing = (
+            f"fail: {'; '.join(row['failing'] for row in rows)}. What they cover stays in the window. {_SUMMARIZER}"
+        )
+        return [_guard("summaries", "no session fails repeatedly to get one", failing if rows else "")]
+
+    async def _in_all_namespaces(self, query: str, *values: object) -> list[dict[str, Any]] | None:
+        """Return the rows of *query*; None if the schema lacks something, which its own check says."""
         try:
             async with self._connection.transaction():
                 await self._one("""
                     SELECT set_config('ledger.namespace', coalesce(string_agg(id::text, ','), ''), true)
                     FROM ledger.namespace_ids() AS id
                 """)
-                rows = await self._all("""
-                    SELECT format('%s of %s behind position %s (%s)', b.projection, n.namespace, b."position",
-                        b.last_error) AS stuck
-                    FROM ledger.projection_checkpoints b JOIN ledger.namespaces n USING (namespace_id)
-                    WHERE b.last_error IS NOT NULL
-                    ORDER BY b.updated_at LIMIT 10
-                """)
+                return await self._all(query, *values)
         except (psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedFunction, psycopg.errors.UndefinedColumn):
-            return []  # the check of the schema says so
-        return [_guard("indexes", "none is stuck", f"stuck: {', '.join(row['stuck'] for row in rows)}" if rows else "")]
+            return None
 
     async def _one(self, query: str, *values: object) -> dict[str, Any]:
         return (await self._all(query, *values))[0]

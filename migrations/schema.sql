@@ -1476,9 +1476,13 @@ CREATE TABLE ledger.session_index (
     summaries bigint NOT NULL,
     total_tokens bigint NOT NULL,
     active_tokens bigint NOT NULL,
+    failed_compactions bigint NOT NULL,
+    failing_since timestamp with time zone,
     status text NOT NULL,
     user_id ledger.short_text NOT NULL,
     session_id ledger.short_text NOT NULL,
+    last_failure text,
+    failing_model text,
     CONSTRAINT session_index_status_check CHECK ((status = ANY (ARRAY['live'::text, 'ended'::text, 'unreadable'::text])))
 )
 WITH (fillfactor='80');

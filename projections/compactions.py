@@ -42,16 +42,25 @@ class InFlight(msgspec.Struct, frozen=True):
         """What failures are counted by: the key, and the block of a rolling key."""
         return self.request.key, self.request.block.number if self.request.block else 0
 
+    @property
+    def asked_model(self) -> str | None:
+        """The model that its first call asks; None without a call, or if its summarizer names none."""
+        return self.request.calls[0].model if self.request.calls else None
+
 
 class Failures(msgspec.Struct, frozen=True):
-    """Consecutive failures of one key (or block)."""
+    """Consecutive failures of one key (or block): since when, and what the last one was."""
 
     key: str
     block: int
     count: int
     seen_entries: int
-    #: Why the last one failed.
     reason: FailureReason = "error"
+    error: str = ""
+    since_us: int = 0
+    model: str | None = None
+    #: Whether the heuristic wrote the summary in place of the model: then nothing waits for a next attempt.
+    replaced: bool = False
 
 
 class Compactions(msgspec.Struct, frozen=True):
@@ -96,7 +105,10 @@ class Compactions(msgspec.Struct, frozen=True):
     def backs_off(self, key: str, block: int = 0) -> bool:
         """Tell whether too few entries were added since the last failure to try again."""
         found = self._failures(key, block)
-        return found is not None and self.entries - found.seen_entries < 2 ** min(found.count - 1, 6)
+        if found is None or found.replaced:
+            return False
+        pause: int = 2 ** min(found.count - 1, 6)
+        return self.entries - found.seen_entries < pause
 
     def _failures(self, key: str, block: int) -> Failures | None:
         return next((found for found in self.failures if (found.key, found.block) == (key, block)), None)
@@ -113,10 +125,10 @@ def evolve(state: Compactions, event: RecordedEvent) -> Compactions:
         case CompactionFailed(compaction_id=compaction_id, reason="abandoned"):
             # not a failure of the model: the next worker tries again at once (R-CMP-10, trust M-2)
             return replace(state, in_flight=_without(state, compaction_id))
-        case CompactionFailed(compaction_id=compaction_id, reason=reason):
-            return _fail(state, compaction_id, reason)
+        case CompactionFailed() as payload:
+            return _fail(state, payload, event.recorded_us)
         case CompactionCompleted() as payload:
-            return _spoil(_complete(state, payload), lambda flight: _overtaken(flight, payload))
+            return _spoil(_complete(state, payload, event.recorded_us), lambda flight: _overtaken(flight, payload))
         case CompactionDiscarded(compaction_id=compaction_id):
             return replace(state, in_flight=_without(state, compaction_id))
         case EntryEdited(entry_version=version) | EntryRemoved(entry_version=version):
@@ -126,7 +138,14 @@ def evolve(state: Compactions, event: RecordedEvent) -> Compactions:
             return _spoil(state, lambda flight: None if flight.request.effect == "overlay" else "changed")
         case CompactionContinued(continuation=counted):
             failures = (
-                Failures(failed.key, failed.block, failed.count, state.entries - failed.entries_since, failed.reason)
+                Failures(
+                    failed.key,
+                    failed.block,
+                    failed.count,
+                    state.entries - failed.entries_since,
+                    failed.reason,
+                    since_us=event.recorded_us,
+                )
                 for failed in counted.failures
             )
             return replace(state, failures=tuple(failures), watermarks=counted.watermarks)
@@ -153,35 +172,46 @@ def _overtaken(flight: InFlight, payload: CompactionCompleted) -> DiscardReason 
     return None
 
 
-def _fail(state: Compactions, compaction_id: str, reason: FailureReason) -> Compactions:
-    flight = state.find(compaction_id)
+def _fail(state: Compactions, payload: CompactionFailed, moment_us: int) -> Compactions:
+    flight = state.find(payload.compaction_id)
     if flight is None:
         return state
-    key, block = flight.failure_key
-    count = state.failed(key, block) + 1
+    error = f"{payload.reason}: {payload.detail}" if payload.detail else payload.reason
+    failure = Failures(
+        *flight.failure_key, 1, flight.seen_entries, payload.reason, error, moment_us, flight.asked_model
+    )
     return replace(
-        state,
-        in_flight=_without(state, compaction_id),
-        failures=(*_others(state, key, block), Failures(key, block, count, flight.seen_entries, reason)),
+        state, in_flight=_without(state, payload.compaction_id), failures=_with_failure(state.failures, failure)
     )
 
 
-def _complete(state: Compactions, payload: CompactionCompleted) -> Compactions:
+def _complete(state: Compactions, payload: CompactionCompleted, moment_us: int) -> Compactions:
     flight = state.find(payload.compaction_id)
     if flight is None:
         return state
     marks = tuple(mark for mark in state.watermarks if mark[0] != payload.key)
+    failures, over = state.failures, {flight.failure_key, (payload.key, 0)}
+    if payload.error:  # the heuristic wrote the summary; the failure of the model is counted for the key
+        failure = Failures(
+            payload.key, 0, 1, flight.seen_entries, "error", payload.error, moment_us, flight.asked_model, replaced=True
+        )
+        failures = _with_failure(failures, failure)
+        over.remove((payload.key, 0))
     return replace(
         state,
         in_flight=_without(state, payload.compaction_id),
-        failures=_others(state, *flight.failure_key),
+        failures=tuple(found for found in failures if (found.key, found.block) not in over),
         watermarks=(*marks, (payload.key, flight.request.seen_version)),
     )
 
 
+def _with_failure(failures: tuple[Failures, ...], failure: Failures) -> tuple[Failures, ...]:
+    """Return *failures* with one more, which goes on those of the same key and block."""
+    same = next((found for found in failures if (found.key, found.block) == (failure.key, failure.block)), None)
+    if same is not None:
+        failure = replace(failure, count=same.count + 1, since_us=same.since_us)
+    return (*(found for found in failures if found is not same), failure)
+
+
 def _without(state: Compactions, compaction_id: str) -> tuple[InFlight, ...]:
     return tuple(flight for flight in state.in_flight if flight.request.compaction_id != compaction_id)
-
-
-def _others(state: Compactions, key: str, block: int) -> tuple[Failures, ...]:
-    return tuple(found for found in state.failures if (found.key, found.block) != (key, block))

@@ -5,7 +5,6 @@ from datetime import datetime
 import msgspec
 from msgspec.structs import replace
 
-from ledger.errors import FailureReason
 from ledger.events import CompactionCompleted, EntryAdded, EntryRemoved, RecordedEvent, SessionCleared
 from projections import ranges
 
@@ -42,9 +41,12 @@ class SessionStats(msgspec.Struct, frozen=True, kw_only=True):
     near_limit: bool = False
     compactions: int = 0
     compactions_in_flight: int = 0
-    #: Failures in a row, of all compactions, since each last succeeded; and why the last one failed.
+    #: Failures in a row, of all compactions, since each last succeeded, also where the heuristic wrote the summary.
     failed_compactions: int = 0
-    last_failure: FailureReason | None = None
+    #: Of these failures: what the last one was, when the first one was, and which model was asked last.
+    last_failure: str | None = None
+    failing_since: datetime | None = None
+    failing_model: str | None = None
     model_calls: int = 0
     model_tokens: int = 0
     memories: int = 0

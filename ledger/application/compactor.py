@@ -271,6 +271,8 @@ class Compactor:
             return None
         event = written.events[0]
         if isinstance(event.payload, CompactionCompleted):
+            if event.payload.error:
+                log.warning("the heuristic wrote the summary %s: %s", event.payload.key, event.payload.error)
             self._completed(job.stream, result_of(event, event.payload))
         elif isinstance(event.payload, CompactionFailed) and event.payload.reason != "abandoned":
             failed = event.payload

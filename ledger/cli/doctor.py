@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from difflib import get_close_matches
 from typing import Final
 
@@ -9,7 +10,9 @@ import typer
 from pydantic_settings import BaseSettings
 
 from ledger.cli.app import app, command, options, run
+from ledger.cli.arguments import opened
 from ledger.doctor import Check, examine
+from ledger.errors import LedgerError
 from ledger.server.settings import ServiceSettings
 from ledger.settings import FILE, Settings, secrets_of
 from ledger.stores.factory import ready_url
@@ -33,6 +36,9 @@ def doctor() -> None:
     url, embedded = ready_url(settings), settings.database_url is None
 
     async def work() -> list[Check]:
+        with suppress(LedgerError):  # the checks below say what is wrong
+            async with opened(opts) as ledger:
+                await ledger.list_sessions(limit=1)  # brings the list up to date, which knows the failing sessions
         return await examine(url, embedded=embedded)
 
     checks = [*run(work), check_key(settings), check_environment(os.environ)]

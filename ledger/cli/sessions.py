@@ -56,11 +56,20 @@ def sessions(
             for row in shown
         ]
         opts.output.table(columns, lines)
+        for row in shown:
+            if row.failed_compactions:
+                opts.output.say(_failing(row), "yellow")
         if more:
             these = "this" if limit == 1 else "these"
             opts.output.say(f"There are more than {these} {counted(limit, 'session')}; --limit shows more.", "dim")
 
     opts.output.result({"sessions": shown, "more": more}, show_table)
+
+
+def _failing(row: SessionShape) -> str:
+    assert row.failing_since is not None
+    often = counted(row.failed_compactions, "compaction")
+    return f"{row.session_id}: {often} failed in a row since {moment(row.failing_since)}; the last: {row.last_failure}"
 
 
 async def _listed(

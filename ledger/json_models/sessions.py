@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Set
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -15,6 +15,9 @@ from ledger.ports.session_index import IndexedSession, LifeStatus
 from ledger.session.state import SessionState
 from projections.history import PastEntry
 from projections.ranges import contains
+
+_FAILED: Final = "In a row, since the last success; also those where the heuristic wrote the summary."
+_LAST_FAILURE: Final = "What the last of them was."
 
 
 class SessionShape(Shape):
@@ -33,6 +36,10 @@ class SessionShape(Shape):
     created_at: Time
     updated_at: Time
     expires_at: Time | None
+    failed_compactions: int = Field(description=_FAILED)
+    last_failure: str | None = Field(description=_LAST_FAILURE)
+    failing_since: Time | None
+    failing_model: str | None
 
     @classmethod
     def of(cls, row: IndexedSession, *, namespace: str, now: datetime) -> "SessionShape":
@@ -155,8 +162,10 @@ class StatsShape(Shape):
     near_limit: bool
     compactions: int
     compactions_in_flight: int
-    failed_compactions: int = Field(description="In a row, since the last success.")
-    last_failure: str | None = Field(description="Why the last of them failed.")
+    failed_compactions: int = Field(description=_FAILED)
+    last_failure: str | None = Field(description=_LAST_FAILURE)
+    failing_since: Time | None
+    failing_model: str | None
     model_calls: int
     model_tokens: int
     memories: int

@@ -27,6 +27,10 @@ class IndexedSession(msgspec.Struct, frozen=True, kw_only=True):
     summaries: int
     total_tokens: int
     active_tokens: int
+    failed_compactions: int = 0
+    last_failure: str | None = None
+    failing_since: datetime | None = None
+    failing_model: str | None = None
 
 
 LifeStatus: TypeAlias = Literal["live", "expired", "ended"]

@@ -43,7 +43,7 @@ def continuation_of(state: SessionState, versions: Sequence[int]) -> Continuatio
                         reason=failed.reason,
                     )
                     for failed in counted.failures
-                    if failed.key in keys
+                    if failed.key in keys and not failed.replaced
                 ),
                 key=lambda failed: (failed.key, failed.block),
             )

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from ledger.errors import InvalidInput
 from ledger.events import (
     CompactionDiscarded,
-    CompactionFailed,
     CompactionRequested,
     ContextRendered,
     DataChanged,
@@ -40,7 +39,6 @@ from projections import config
 #: Events that change no number of a row.
 _UNCOUNTED: Final = (
     CompactionDiscarded,
-    CompactionFailed,
     CompactionRequested,
     DataChanged,
     EntriesExtracted,
@@ -69,6 +67,10 @@ def row_of(stream: Stream, state: SessionState) -> IndexedSession:
         summaries=stats.summaries,
         total_tokens=stats.total_tokens,
         active_tokens=stats.active_tokens,
+        failed_compactions=stats.failed_compactions,
+        last_failure=stats.last_failure,
+        failing_since=stats.failing_since,
+        failing_model=stats.failing_model,
     )
 
 
@@ -110,7 +112,9 @@ def next_row(stream: Stream, before: IndexedSession | None, events: Iterable[Rec
             total_tokens=0,
             active_tokens=0,
         )
-    elif before.status == "unreadable" or before.summaries or before.expires_at is not None:
+    elif (
+        before.status == "unreadable" or before.summaries or before.failed_compactions or before.expires_at is not None
+    ):
         return None
     version, status, created_at = before.version, before.status, before.created_at
     updated_us: int | None = None

@@ -12,9 +12,13 @@ CREATE TABLE ledger.session_index (
     summaries bigint NOT NULL,
     total_tokens bigint NOT NULL,
     active_tokens bigint NOT NULL,
+    failed_compactions bigint NOT NULL,
+    failing_since timestamptz,
     status text NOT NULL CHECK (status IN ('live', 'ended', 'unreadable')),
     user_id ledger.short_text NOT NULL,
     session_id ledger.short_text NOT NULL,
+    last_failure text,
+    failing_model text,
     PRIMARY KEY (namespace_id, projection_version, stream_id)
 ) WITH (fillfactor = 80);
 CREATE INDEX session_index_updated_at

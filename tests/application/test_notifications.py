@@ -43,17 +43,46 @@ async def test_a_failing_summarizer_is_seen(small: MemoryLedger, caplog: pytest.
     await talk(small, 6)
     stats = await small.get_stats("s")
     assert seen == [("s", "token_threshold", "error")]
-    assert (stats.compactions, stats.failed_compactions, stats.last_failure) == (0, 1, "error")
+    raised = "error: the summarizer raised RuntimeError"
+    assert (stats.compactions, stats.failed_compactions, stats.last_failure) == (0, 1, raised)
+    since = stats.failing_since
+    assert since is not None
     (record,) = [record for record in caplog.records if record.levelno == logging.WARNING]
     assert "token_threshold" in record.getMessage()
     assert "RuntimeError" in record.getMessage()
     await talk(small, 1, first=7)
     stats = await small.get_stats("s")
-    assert (stats.failed_compactions, stats.last_failure) == (2, "error")
+    assert (stats.failed_compactions, stats.last_failure, stats.failing_since) == (2, raised, since)
     await talk(small, 2, first=8)
     stats = await small.get_stats("s")
     assert (stats.compactions, stats.failed_compactions, stats.last_failure) == (1, 0, None)
+    assert stats.failing_since is None
     assert len(seen) == 2
+
+
+async def test_a_model_in_whose_place_the_heuristic_writes_is_seen_to_fail(
+    namespace: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """R-CMP-11: its failures are counted until it works again, and no next attempt waits for them."""
+    answers = iter([RuntimeError("down"), RuntimeError("down")])
+
+    def summarize(prompt: str) -> str:
+        if fault := next(answers, None):
+            raise fault
+        return "Short."
+
+    config = {**SMALL, "onFailure": "heuristic"}
+    async with MemoryLedger.open(
+        namespace=namespace, store=InMemoryStore(), config=config, summarizer=summarize
+    ) as ledger:
+        seen = []
+        for first in (1, 7, 13):
+            await talk(ledger, 6, first=first)
+            stats = await ledger.get_stats("s")
+            seen.append((stats.compactions, stats.failed_compactions, stats.last_failure))
+    raised = "error: the summarizer raised RuntimeError"
+    assert seen == [(1, 1, raised), (2, 2, raised), (3, 0, None)]
+    assert [record.levelno for record in caplog.records if raised in record.getMessage()] == [logging.WARNING] * 2
 
 
 async def test_a_notification_follows_the_append(anywhere: MemoryLedger) -> None:

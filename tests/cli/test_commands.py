@@ -15,6 +15,7 @@ from ledger.json_models.events import EventShape
 from ledger.json_models.searching import HitsShape
 from ledger.json_models.sessions import SessionShape, ShownStateShape, StatsShape
 from tests.cli.conftest import Cli
+from tests.support import model_endpoint
 from tests.support.command_line_page import documented
 
 File = Callable[..., str]
@@ -101,6 +102,26 @@ def test_sessions(trip: Cli) -> None:
     assert "judith" in table[1]
     assert [row["user_id"] for row in trip.json("sessions", "--user", "judith")["sessions"]] == ["judith"]
     assert len(trip.json("sessions", "--limit", "1")["sessions"]) == 1
+
+
+def test_sessions_names_those_whose_summaries_fail(cli: Cli, file: File, monkeypatch: pytest.MonkeyPatch) -> None:
+    with model_endpoint.serving() as endpoint:
+        endpoint.answers(model_endpoint.status(401))
+        monkeypatch.setenv("MEMORY_LEDGER_SUMMARIZER_BASE_URL", endpoint.url)
+        monkeypatch.setenv("MEMORY_LEDGER_SUMMARIZER_MODEL", "gpt-none")
+        cli.json("config", "s", "--file", file({"maxEntries": 2, "recentWindow": 1, "minEntriesToCompress": 1}))
+        cli("add", "other", "hello")
+        for number in range(3):
+            cli.try_("add", "s", f"message {number}")
+    ran = cli("sessions")
+    assert [line.split()[0] for line in ran.lines] == ["session", "s", "other", "s:"]
+    assert "s: 1 compaction failed in a row since 20" in ran.out
+    assert "the last: error: the endpoint answered 401" in ran.out
+    failing, fine = cli.json("sessions")["sessions"]
+    names = ("failed_compactions", "last_failure", "failing_model")
+    assert [failing[name] for name in names] == [1, "error: the endpoint answered 401", "gpt-none"]
+    assert failing["failing_since"].startswith("20")
+    assert [fine[name] for name in names] == [0, None, None]
 
 
 def test_an_empty_namespace_shows_what_to_do(cli: Cli) -> None:

@@ -11,8 +11,11 @@ from typer.testing import CliRunner
 
 from ledger.cli import commands  # noqa: F401 - registers them
 from ledger.cli.app import app
-from ledger.errors import LedgerError
-from ledger.stores.postgres import Target
+from ledger.errors import LedgerError, SummarizerFailed
+from ledger.memory import MemoryLedger
+from ledger.ports import SummaryText
+from ledger.stores.postgres import PostgresStore, Target
+from projections.prompts import SummaryRequest
 from tests.postgres.conftest import opened
 from tests.postgres.test_connections import DURABILITY, unsafe
 from tests.support.databases import Server
@@ -57,6 +60,35 @@ def test_an_index_that_is_stuck_is_named(url: str, server: Server, fresh_databas
     with server.superuser(fresh_database) as mighty:
         mighty.execute("UPDATE ledger.projection_checkpoints SET last_error = 'too large' WHERE projection = 'search'")
     assert weak(doctor(url)[1]) == {"indexes": ("weaker", "stuck: search of default behind position 2 (too large)")}
+
+
+@pytest.mark.parametrize(("failures", "level"), [(2, "ok"), (3, "weaker")])
+def test_a_session_whose_model_fails_repeatedly_is_named(failures: int, level: str, url: str) -> None:
+    """Also one that nobody has listed. Twice is not yet repeatedly."""
+    asyncio.run(failing_summaries(url, failures))
+    code, checks = doctor(url)
+    assert (checks["summaries"][0], code) == (level, WEAKER if level == "weaker" else ALL_HOLD)
+    if level == "weaker":
+        found = checks["summaries"][1]
+        assert "s of default, 3 in a row since 20" in found
+        assert "model gpt-none: error: the endpoint answered 401" in found
+        assert "MEMORY_LEDGER_SUMMARIZER_MODEL" in found
+
+
+async def failing_summaries(url: str, failures: int) -> None:
+    class Refused:
+        method, model = "llm", "gpt-none"
+
+        async def summarize(self, request: SummaryRequest) -> SummaryText:
+            raise SummarizerFailed("error", "the endpoint answered 401")
+
+    store = await PostgresStore.open(Target(url))
+    config = {"maxEntries": 2, "recentWindow": 1, "minEntriesToCompress": 1}
+    async with MemoryLedger.open(store=store, config=config, summarizer=Refused()) as ledger:
+        for number in range(failures * 2):
+            await ledger.add_user_message("s", f"message {number}")
+            await ledger.settle()
+    await store.close()
 
 
 @pytest.mark.parametrize("weakening", WEAKENINGS, ids=[each.name for each in WEAKENINGS])

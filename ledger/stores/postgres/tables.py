@@ -130,9 +130,13 @@ session_index = sa.Table(
     sa.Column("summaries", sa.BigInteger, nullable=False),
     sa.Column("total_tokens", sa.BigInteger, nullable=False),
     sa.Column("active_tokens", sa.BigInteger, nullable=False),
+    sa.Column("failed_compactions", sa.BigInteger, nullable=False),
+    sa.Column("failing_since", TIMESTAMP(timezone=True)),
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("user_id", sa.Text, nullable=False),
     sa.Column("session_id", sa.Text, nullable=False),
+    sa.Column("last_failure", sa.Text),
+    sa.Column("failing_model", sa.Text),
 )
 
 jobs = sa.Table(
