@@ -250,11 +250,13 @@ class Context(msgspec.Struct, frozen=True):
 class Precondition(msgspec.Struct, frozen=True, kw_only=True):
     """The condition of a write: the session is at *version*, or is live (*strict* without version), or *absent*.
 
-    *view* is the key of a view that was served with messages left out.
+    *event* is the beginning of the hash of the event at *version*, in hexadecimal digits, and *view* the key of a view
+    that was served with messages left out.
     """
 
     strict: bool = False
     version: int | None = None
+    event: str = ""
     view: str | None = None
     absent: bool = False
 

@@ -99,6 +99,19 @@ async def record_view(
     )
 
 
+async def require_version(handle: NamespaceHandle, stream: Stream, state: SessionState, when: Precondition) -> None:
+    """Refuse to write unless *state* is at the version of *when*, with the same event there.
+
+    Raises:
+        PreconditionFailed: it is not; after a restore from a backup the version may be the same and the event another.
+    """
+    if when.version != state.version:
+        raise PreconditionFailed(f"the session is at version {state.version}; read it again")
+    digest = await handle.services.states.digest(stream, state.version)
+    if not digest.hex().startswith(when.event):
+        raise PreconditionFailed("the log went back, and the session has another history now; read it again")
+
+
 async def current_state(handle: NamespaceHandle, session_id: str, *, user_id: str | None = None) -> SessionState:
     """Return the session's current state without content; version 0 if it has no events."""
     stream, states = handle.stream(session_id, user_id), handle.services.states
@@ -169,8 +182,8 @@ async def _evidence(
     if when.strict:
         if not live:
             raise PreconditionFailed("there is no live session; send it without If-Match to start one")
-        if when.version is not None and when.version != state.version:
-            raise PreconditionFailed(f"the session is at version {state.version}; read it again")
+        if when.version is not None:
+            await require_version(handle, stream, state, when)
         return IfMatch(await _omitted(handle, stream, state, when))
     base = await _base(handle, stream, state, last_accessed)
     return Blind() if base is None else ThreeWay(base)

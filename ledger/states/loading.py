@@ -11,7 +11,7 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
-from ledger.chain import check_versions
+from ledger.chain import ZERO_HASH, check_versions
 from ledger.codec import decode
 from ledger.errors import LogRolledBack, NotFound, SessionNotFound, Unreadable, VersionNotFound
 from ledger.events import RecordedEvent, StoredEvent, UndecodedEvent
@@ -143,6 +143,22 @@ class States(Generic[S]):
                 return await self.newest(stream)
         state = await self._fold(stream, cached.state, (*cached.queued, *events))
         return self._keep(stream, state, cached.snapshot_version, digest)
+
+    async def digest(self, stream: Stream, version: int) -> bytes:
+        """Return the hash of the event at *version* of *stream*; that of no event is zero.
+
+        Raises:
+            LogRolledBack: the log no longer has that version.
+        """
+        if not version:
+            return ZERO_HASH
+        cached = self._cache.get(stream.stream_id.int)
+        if cached is not None and cached.version == version and cached.digest is not None:
+            return cached.digest
+        found = await self._store.events.read_versions(stream, ((version, version),))
+        if not found:
+            raise LogRolledBack
+        return found[0].hash
 
     async def at(self, stream: Stream, *, version: int | None = None, moment: datetime | None = None) -> S:
         """Return the state as of *version*, or of the newest version recorded at or before *moment*, with all content.

@@ -11,6 +11,7 @@ import pytest
 
 from ledger.server.native.cursors import Cursors
 from tests.server.test_native_sessions import SAID, say
+from tests.support.http_client import etag_at
 
 WRITES: list[tuple[str, str, dict[str, Any]]] = [
     ("POST", "/entries", {"json": {"entries": [{"role": "user", "content": "again"}]}}),
@@ -46,7 +47,7 @@ def test_a_repeated_write_gets_its_first_answer_though_the_session_went_on(
     assert again.headers["idempotent-replayed"] == "true"
     assert again.headers["etag"] == first.headers["etag"]
     assert version(api, session) == first.json()["version"] + 1
-    stale = write(api, session, what, **key, **{"If-Match": '"3"'})
+    stale = write(api, session, what, **key, **{"If-Match": etag_at(api, session, 3)})
     assert stale.json() == first.json(), "a repetition is told what happened, not that it is late"
 
 
@@ -81,11 +82,12 @@ def test_a_write_for_another_version_is_refused(
 ) -> None:
     """http W-64."""
     say(api, session)
-    for etag in ('"2"', '"9"', 'W/"3"', '"1", "2"'):
+    first, second, now = (etag_at(api, session, number) for number in (1, 2, 3))
+    for etag in (second, '"9"', f"W/{now}", f"{first}, {second}"):
         stale = write(api, session, what, **{"If-Match": etag})
         assert (stale.status_code, stale.json()["code"]) == (412, "precondition_failed"), etag
     assert version(api, session) == 3
-    assert write(api, session, what, **{"If-Match": '"3"'}).status_code in {200, 201}
+    assert write(api, session, what, **{"If-Match": now}).status_code in {200, 201}
 
 
 def test_if_match_creates_nothing(api: httpx.Client, session: str) -> None:

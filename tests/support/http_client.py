@@ -2,6 +2,8 @@
 
 import httpx
 
+from ledger.server.etags import ETag
+
 _CLIENT = httpx.Client(timeout=30, verify=False, trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))
 
 get, post, put, patch, request, stream = (
@@ -15,3 +17,14 @@ get, post, put, patch, request, stream = (
 
 #: What a POST needs without authentication, also without a body.
 JSON = {"content-type": "application/json"}
+
+def shown_version(answer: httpx.Response) -> int:
+    """Return the version that the ETag of *answer* names."""
+    etag = ETag.parse(answer.headers["etag"])
+    assert etag is not None
+    return etag.version
+
+
+def etag_at(api: httpx.Client, session: str, version: int) -> str:
+    """Return the ETag of *session* at *version*."""
+    return str(api.get(f"/v1/sessions/{session}/state", params={"version": version}).headers["etag"])

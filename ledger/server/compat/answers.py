@@ -49,11 +49,6 @@ def view_of(state: SessionState, limit: ContextLimit, *, recent: int | None = No
     return View(shown, ServedView(state.version, shown[0].version, versions_without(entries, shown)))
 
 
-def etag_of(state: SessionState, view: View) -> str:
-    """Return the ETag: the version and, if messages were left out, the key of the view."""
-    return f'"{state.version}"' if view.served is None else f'"{state.version}.{view.served.key}"'
-
-
 def working_memory(
     state: SessionState,
     view: View,

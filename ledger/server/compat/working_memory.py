@@ -1,6 +1,5 @@
 """The routes of working memory. Source: http §2.1."""
 
-import re
 from typing import Annotated, Final
 
 import msgspec
@@ -10,8 +9,9 @@ from starlette.responses import JSONResponse, Response
 
 from ledger.application.lifetime import clear_session
 from ledger.application.namespaces import live_sessions
-from ledger.application.working_memory import put_working_memory, record_view
+from ledger.application.working_memory import put_working_memory, record_view, require_version
 from ledger.errors import InvalidInput, PreconditionFailed, VersionConflict
+from ledger.ids import Stream
 from ledger.results import Guard, Precondition
 from ledger.server.callers import ReadCaller, WriteCaller
 from ledger.server.compat import answers
@@ -20,12 +20,13 @@ from ledger.server.compat.limits import ContextLimit, LimitOf, new_session_confi
 from ledger.server.compat.locating import FoundSession, Locator
 from ledger.server.compat.models import AcknowledgedOut, SessionsOut, WorkingMemoryOut
 from ledger.server.dependencies import ServiceOf
+from ledger.server.etags import ETag
 from ledger.server.routes import compat_router
 from ledger.server.service import Service
+from ledger.session.state import SessionState
 
 router = compat_router(tags=["working memory"])
 
-_ETAG: Final = re.compile(r'"(\d{1,18})(?:\.([0-9a-f]{16}))?"')
 _WARNING: Final = (
     "messages[].created_at will become required in the next major version. Please provide timestamps for all messages."
 )
@@ -74,7 +75,7 @@ async def get_session(
         place.state,
         lambda: answers.view_of(place.state, limit, recent=recent_messages_limit),
     )
-    etag = answers.etag_of(place.state, view)
+    etag = await _etag(handle.stream(session_id, place.user_id), service, place.state, view)
     headers = {"ETag": etag} | ({"X-Memory-Reconstructed": "true"} if place.expired else {})
     if view.served is not None:
         await record_view(handle, session_id, view.served, user_id=place.user_id)
@@ -131,7 +132,8 @@ async def put_session(
         state=state,
     )
     view = answers.View(tuple(put.state.window.entries))
-    headers = {"ETag": answers.etag_of(put.state, view)}
+    stream = service.services.handle(target, caller.actor).stream(session_id, user)
+    headers = {"ETag": await _etag(stream, service, put.state, view)}
     if any(message.created_at is None for message in sent.messages):
         headers["X-Deprecation-Warning"] = _WARNING
     if put.replayed:
@@ -156,9 +158,10 @@ async def delete_session(
         raise PreconditionFailed("there is no live session")
     if place is not None:
         guard: Guard = {"user_id": place.user_id}
-        if when.version is not None:
-            guard["expected_version"] = when.version
         handle = service.services.handle(place.namespace, caller.actor)
+        if when.version is not None:
+            await require_version(handle, handle.stream(session_id, place.user_id), place.state, when)
+            guard["expected_version"] = when.version
         try:
             await clear_session(handle, session_id, end=True, **guard)
         except VersionConflict as conflict:
@@ -181,10 +184,17 @@ def _precondition(if_match: str | None, if_none_match: str | None) -> Preconditi
         return Precondition(absent=if_none_match is not None)
     if if_match.strip() == "*":
         return Precondition(strict=True, absent=if_none_match is not None)
-    found = _ETAG.fullmatch(if_match.strip())
+    found = ETag.parse(if_match)
     if found is None:
-        raise PreconditionFailed("If-Match names no version of a session")
-    return Precondition(strict=True, version=int(found[1]), view=found[2], absent=if_none_match is not None)
+        raise PreconditionFailed("If-Match is not the ETag of an answer; read the session again")
+    absent = if_none_match is not None
+    return Precondition(strict=True, version=found.version, event=found.event, view=found.view, absent=absent)
+
+
+async def _etag(stream: Stream, service: Service, state: SessionState, view: answers.View) -> str:
+    """Return the ETag: the version, its event and, if messages were left out, the key of the view."""
+    digest = await service.services.states.digest(stream, state.version)
+    return str(ETag.of(state.version, digest, None if view.served is None else view.served.key))
 
 
 def _answer(

@@ -58,7 +58,7 @@ async def verify(session: SessionOf, caller: ReadCaller, response: Response) -> 
         verdict = "TAMPERED"
         problem = "reads do not agree with a replay"
         findings.append(FindingShape(version=report.checked, position=None, layer=_PROJECTION, problem=problem))
-    tag(response, newest.version)
+    await tag(response, session, newest.version)
     return VerdictShape(
         verdict=verdict,
         checked=report.checked,

@@ -106,7 +106,7 @@ async def add(
             expected_version=guard.get("expected_version"),
             user_id=session.names["user_id"],
         )
-    tag(response, added.version, replayed=added.replayed)
+    await tag(response, session, added.version, replayed=added.replayed)
     return AddedShape.model_validate(added)
 
 
@@ -116,7 +116,7 @@ async def show(
 ) -> EntryRecordShape:
     """Show an entry and everything recorded about it, also one that was removed, covered or cleared."""
     found = await session.ledger.get_entry(entry_id=check_entry_id(entry_id, field="entry_id"), **session.names)
-    tag(response, found.session_version)
+    await tag(response, session, found.session_version)
     return EntryRecordShape.model_validate(found)
 
 
@@ -139,7 +139,7 @@ async def edit(
         version = await session.ledger.edit_entry(
             entry_id=entry_id, content=body.content, **session.names, **await conditions.guard(session)
         )
-    tag(response, version, replayed=version.replayed)
+    await tag(response, session, version, replayed=version.replayed)
     return AtVersion(version=version)
 
 
@@ -154,7 +154,7 @@ async def remove(
         version = await session.ledger.remove_entry(
             entry_id=entry_id, **session.names, **await conditions.guard(session)
         )
-    tag(response, version, replayed=version.replayed)
+    await tag(response, session, version, replayed=version.replayed)
     return AtVersion(version=version)
 
 

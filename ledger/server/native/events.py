@@ -38,5 +38,5 @@ async def events(
     if type is not None:
         check_entry_id(type, field="type")
     page = await session.ledger.get_log(after_version=after_version, limit=limit, type=type, **session.names)
-    tag(response, page.version)
+    await tag(response, session, page.version)
     return EventPage.model_validate(page)

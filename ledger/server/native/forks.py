@@ -64,5 +64,5 @@ async def fork(
         idempotency_key=conditions.key,
         **session.names,
     )
-    tag(response, forked.version, replayed=forked.replayed)
+    await tag(response, session, forked.version, digest=bytes.fromhex(forked.hash), replayed=forked.replayed)
     return ForkShape.model_validate(forked)

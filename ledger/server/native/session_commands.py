@@ -99,7 +99,7 @@ async def compact(
             key=body.key, force=body.force, keep_tokens=body.keep_tokens, **session.names
         )
         version = (await session.state()).version
-        tag(response, version)
+        await tag(response, session, version)
         return CompactionShape.planned(plan, version)
     await session.state()
     try:
@@ -119,7 +119,7 @@ async def compact(
         if failed.reason == "no_gain":
             raise NothingGained from failed
         raise
-    tag(response, done.version, replayed=done.replayed)
+    await tag(response, session, done.version, replayed=done.replayed)
     return CompactionShape.model_validate(done)
 
 
@@ -130,7 +130,7 @@ async def clear(session: SessionOf, caller: WriteCaller, conditions: ConditionsO
         version = await session.ledger.clear_session(**session.names, **await conditions.guard(session))
     if not version:
         raise SessionNotFound(session.session_id)
-    tag(response, version, replayed=version.replayed)
+    await tag(response, session, version, replayed=version.replayed)
     return AtVersion(version=version)
 
 
@@ -138,7 +138,7 @@ async def clear(session: SessionOf, caller: WriteCaller, conditions: ConditionsO
 async def show_config(session: SessionOf, caller: ReadCaller, response: Response) -> ConfigShape:
     """Return the memory config."""
     state = await session.state()
-    tag(response, state.version)
+    await tag(response, session, state.version)
     return ConfigShape.of(state, state.version)
 
 
@@ -151,6 +151,6 @@ async def put_config(
         done = await session.ledger.update_config(
             config=body.config, replace=True, **session.names, **await conditions.guard(session)
         )
-    tag(response, done.version, replayed=done.replayed)
+    await tag(response, session, done.version, replayed=done.replayed)
     state = await existing_state(session.handle, version=done.version, **session.names)
     return ConfigShape.of(state, done.version)

@@ -46,7 +46,7 @@ async def patch_data(
     caller.require("read")  # the answer is the whole object
     with conditions.hold():
         done = await session.ledger.patch_data(patch=body, **session.names, **await conditions.guard(session))
-    tag(response, done.version, replayed=done.replayed)
+    await tag(response, session, done.version, replayed=done.replayed)
     return DataShape(data=done.data, version=done.version)
 
 
@@ -57,5 +57,5 @@ async def restore(
     """Restore the session to a version by new events, also after its end."""
     with conditions.hold():
         version = await session.ledger.restore(version=body.version, **session.names, **await conditions.guard(session))
-    tag(response, version, replayed=version.replayed)
+    await tag(response, session, version, replayed=version.replayed)
     return AtVersion(version=version)

@@ -58,7 +58,7 @@ async def state(
     """Show the session now, at a version, or at a moment; an ended or expired one too."""
     found = await session.ledger.get_state(**session.names, **when(version, never_future(service, at)))
     moment = check_time(at, "at") or service.clock.now()
-    tag(response, found.version)
+    await tag(response, session, found.version)
     return StateShape.of(
         found,
         active_entries(found),
@@ -91,7 +91,7 @@ async def context(
     looks_back = version is not None or at is not None
     shown = await context_of_state(session.handle, session.stream, found, looks_back=looks_back)
     shown = replace(shown, window=fitted(shown.window, limit))
-    tag(response, found.version)
+    await tag(response, session, found.version)
     return ContextShape(
         messages=shown.messages if format == "messages" else None,
         text=shown.text if format == "text" else None,
@@ -113,7 +113,7 @@ async def stats(
     found = await session.ledger.get_stats(**session.names)
     if not found.version:
         raise SessionNotFound(session.session_id)
-    tag(response, found.version)
+    await tag(response, session, found.version)
     return StatsShape.model_validate(found)
 
 

@@ -16,13 +16,15 @@ from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.names import check_idempotency_key, check_name
 from ledger.server.dependencies import HandleOf
+from ledger.server.etags import ETag
 from ledger.server.service import Service
 from ledger.session.drafts import check_time
 from ledger.session.state import SessionState
 from ledger.strict_json import INT_MAX
 
-_ETAG: Final = re.compile(r'(W/)?"([0-9]{1,19})"')
+_TAG: Final = re.compile(r'(W/)?"[\x21\x23-\x7e]*"')
 _MOST_ETAGS: Final = 16
+_EXAMPLE: Final = '"7-3f9a1c0b52d4e687"'
 
 
 class Names(TypedDict):
@@ -54,6 +56,10 @@ class RequestedSession:
         """The id of the session."""
         return self.names["session_id"]
 
+    async def digest(self, version: int) -> bytes:
+        """Return the hash of the event at *version*."""
+        return await self.handle.services.states.digest(self.stream, version)
+
     async def state(self) -> SessionState:
         """Return the state now, without content: its entries are read by other means.
 
@@ -84,11 +90,11 @@ class Guarded(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class WriteConditions:
-    """The conditional headers of a write; *versions* are those of ``If-Match``, None means any."""
+    """The conditional headers of a write; *etags* are those of ``If-Match``, None means any."""
 
     key: str | None
     if_match: bool
-    versions: frozenset[int] | None
+    etags: frozenset[ETag] | None
 
     async def guard(self, session: RequestedSession, expected_version: int | None = None) -> Guarded:
         """Return the conditions for the library; *expected_version* is from the body.
@@ -98,22 +104,22 @@ class WriteConditions:
         """
         if not self.if_match:
             return {"idempotency_key": self.key, "expected_version": expected_version}
-        if self.versions is not None and expected_version not in {None, *self.versions}:
+        if self.etags is not None and expected_version not in {None, *(etag.version for etag in self.etags)}:
             raise PreconditionFailed("If-Match and expected_version must name the same version")
         try:
             state = await session.state()
         except SessionNotFound:
             raise PreconditionFailed("the session does not exist") from None
-        if self.versions is None:
+        if self.etags is None:
             if not state.opened:
                 raise PreconditionFailed("the session has ended")
             return {"idempotency_key": self.key, "expected_version": expected_version}
-        if state.version in self.versions:
+        if ETag.of(state.version, await session.digest(state.version)) in self.etags:
             if not state.opened:
                 raise PreconditionFailed("the session has ended")
             return {"idempotency_key": self.key, "expected_version": state.version}
         # the store refuses it, but first checks whether the request was carried out before
-        return {"idempotency_key": self.key, "expected_version": max(self.versions, default=INT_MAX)}
+        return {"idempotency_key": self.key, "expected_version": INT_MAX}
 
     async def require(self, session: RequestedSession) -> None:
         """Refuse a write to another session unless *session* is at the version of ``If-Match``.
@@ -145,32 +151,34 @@ async def _conditions(
         str | None, Header(description="Makes a retry safe: it gets the first answer.", examples=["3f1c-retry-1"])
     ] = None,
     if_match: Annotated[
-        str | None, Header(description="The ETag of the version that this write is for, or `*`.", examples=['"7"'])
+        str | None, Header(description="The ETag of the version that this write is for, or `*`.", examples=[_EXAMPLE])
     ] = None,
 ) -> WriteConditions:
     key = None if idempotency_key is None else check_idempotency_key(idempotency_key)
     if if_match is None:
-        return WriteConditions(key, if_match=False, versions=None)
+        return WriteConditions(key, if_match=False, etags=None)
     if if_match.strip() == "*":
-        return WriteConditions(key, if_match=True, versions=None)
+        return WriteConditions(key, if_match=True, etags=None)
     parts = [part.strip() for part in if_match.split(",")]
-    found = [_ETAG.fullmatch(part) for part in parts]
-    if len(parts) > _MOST_ETAGS or not all(found):
-        raise InvalidInput("bad_if_match", 'must be an ETag such as "7", or *', field="if-match")
-    versions = frozenset(
-        int(match[2]) for match in found if match and not match[1] and int(match[2])
-    )  # weak ones match nothing
-    if any(version > INT_MAX for version in versions):
-        raise InvalidInput("bad_if_match", "must name an existing version", field="if-match")
-    return WriteConditions(key, if_match=True, versions=versions)
+    if len(parts) > _MOST_ETAGS or not all(_TAG.fullmatch(part) for part in parts):
+        raise InvalidInput("bad_if_match", "must be the ETag of an answer, in its quotes, or *", field="if-match")
+    etags = frozenset(etag for part in parts if (etag := ETag.parse(part)))
+    return WriteConditions(key, if_match=True, etags=etags)
 
 
 ConditionsOf: TypeAlias = Annotated[WriteConditions, Depends(_conditions)]
 
 
-def tag(response: Response, version: int, *, replayed: bool = False) -> None:
-    """Set the headers for the version of the session, and for a repeated answer."""
-    response.headers["etag"] = f'"{version}"'
+async def tag(
+    response: Response,
+    session: RequestedSession,
+    version: int,
+    *,
+    digest: bytes | None = None,
+    replayed: bool = False,
+) -> None:
+    """Set the headers for the version of the session, whose hash is *digest* if known, and for a repeated answer."""
+    response.headers["etag"] = str(ETag.of(version, digest or await session.digest(version)))
     if replayed:
         response.headers["idempotent-replayed"] = "true"
 

@@ -79,7 +79,7 @@ async def import_(session: SessionOf, caller: ImportCaller, request: Request, re
     version = await _version(session)
     if version == before:
         response.status_code = 200
-    tag(response, version)
+    await tag(response, session, version)
     return ImportedShape(session_id=session.session_id, version=version, entries=done.entries, skipped=done.skipped)
 
 
