@@ -20,7 +20,7 @@ from ledger.application.compaction_requests import CompactionJob, CompactionRequ
 from ledger.application.writes import Idempotency, WriteOptions
 from ledger.codec import decode
 from ledger.compaction.result import CompactionResult, result_of, result_of_event
-from ledger.compaction.summarizing import DEADLINE_S, execute
+from ledger.compaction.summarizing import execute
 from ledger.errors import CompactionInProgress, CompactionUnderWay, LedgerError, SummarizerFailed
 from ledger.events import (
     CompactionCompleted,
@@ -37,6 +37,7 @@ from ledger.session.state import SessionState
 from ledger.session.views import compaction_may_be_due, plan_automatic, plan_manual
 from ledger.states.loading import States
 from ledger.summarizers.heuristic import Heuristic
+from ledger.summarizers.model_calls import ModelCalls
 from ledger.tokenizers import TOKENIZERS
 from projections.strategies.base import CompactionPlan
 
@@ -67,7 +68,7 @@ class Compactor:
         lease_s: float,
         completed: Callable[[Stream, CompactionResult], None],
         failed: Callable[[Stream, CompactionFailed], None],
-        deadline_s: float = DEADLINE_S,
+        models: ModelCalls,
     ) -> None:
         self._store = store
         self._states = states
@@ -77,7 +78,7 @@ class Compactor:
         self._lease = timedelta(seconds=lease_s)
         self._completed = completed
         self._failed = failed
-        self._deadline_s = deadline_s
+        self._models = models
         self._default: Summarizer = Heuristic()
         self._of_session: dict[UUID, Summarizer] = {}
         self._running: dict[str, tuple[Stream, asyncio.Task[RecordedEvent | None]]] = {}
@@ -294,7 +295,7 @@ class Compactor:
                 on_failure=job.on_failure,
                 tokenizer=TOKENIZERS[job.tokenizer],
                 clock=self._clock,
-                deadline_s=self._deadline_s,
+                models=self._models,
             )
         except SummarizerFailed as failure:
             return FailCompaction(self._clock.ulid(), compaction_id, failure.reason, str(failure)[:500])

@@ -14,7 +14,6 @@ from ledger.application.compactor import Compactor
 from ledger.application.handle import NamespaceHandle
 from ledger.application.notifications import Notifications
 from ledger.clock import SystemClock
-from ledger.compaction.summarizing import DEADLINE_S
 from ledger.embedders import configured_embedder
 from ledger.errors import Unavailable
 from ledger.ids import namespace_id
@@ -37,6 +36,7 @@ from ledger.stored_projections.registry import StoredProjections
 from ledger.stored_projections.session_index import SessionIndex
 from ledger.stores.factory import open_store
 from ledger.summarizers import SummarizerChoice, chosen_summarizer, configured_summarizer
+from ledger.summarizers.model_calls import DEADLINE_S, CountedEmbedder, ModelCalls
 from ledger.what_if.answers import KnownAnswers
 from projections import config as memory_config
 from projections.config import MemoryConfig
@@ -104,11 +104,11 @@ class Services:
         self.store = store
         self.clock = clock or SystemClock()
         self.config = check_usable(memory_config.load({} if config is None else config))
-        self.embedder = embedder
+        self.models = ModelCalls(summarizer_timeout_s)
+        self.embedder = embedder and CountedEmbedder(embedder, self.models)
         self.language: SearchLanguage = search_language
         self.prices = prices or load_prices()
         self.compaction_lease_s = compaction_lease_s
-        self.summarizer_timeout_s = summarizer_timeout_s
         self.reconstruct = reconstruct
         self.index_patience_s = index_patience_s
         self.reads = BatchedReads(store)
@@ -128,7 +128,7 @@ class Services:
             failed=lambda stream, failure: self.notifications.notify(
                 stream.namespace, "compaction:failed", stream.session_id, failure
             ),
-            deadline_s=summarizer_timeout_s,
+            models=self.models,
         )
         if summarizer is not None:
             self.compactor.set_summarizer(None, chosen_summarizer(summarizer))
@@ -140,7 +140,7 @@ class Services:
             namespaces=(),
             clock=self.clock,
             language=search_language,
-            embedder=embedder,
+            embedder=self.embedder,
             indexes=self.record_indexes,
         )
         self.what_if_answers: dict[str, KnownAnswers] = {}

@@ -147,7 +147,7 @@ async def _replayed(
         answer_source=summary_source,
         on_miss=on_miss,
         tokenizer=loaded.tokenizer,
-        deadline_s=handle.services.summarizer_timeout_s,
+        models=handle.services.models,
     )
     return side_of(replayed, handle.services.prices), replayed, answers
 

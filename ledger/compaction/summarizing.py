@@ -3,30 +3,28 @@
 This module has no access to the store, so no transaction can be open during a model call (trust M-1).
 """
 
-import asyncio
 import re
 from collections.abc import Generator, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Final, cast, get_args
+from typing import Final, cast
 
 from msgspec.structs import replace
 
 from ledger.compaction.dialogue import Dialogue
 from ledger.compaction.driving import drive
-from ledger.errors import FailureReason, InvalidInput, SummarizerFailed
+from ledger.errors import InvalidInput, SummarizerFailed
 from ledger.events import CompactionRequested, Method, ModelOutput
 from ledger.limits import CONTENT_BYTES
 from ledger.ports import Clock, Summarizer, SummaryText, Tokenizer
 from ledger.session.commands import SummaryOutcome
-from ledger.strict_json import INT_MAX, check_text
+from ledger.strict_json import check_text
 from ledger.summarizers.heuristic import heuristic_text
+from ledger.summarizers.model_calls import ModelCalls
 from projections.entries import Entry
 from projections.prompts import SummaryRequest
 from projections.strategies.base import Digest
 from projections.summaries import Summary
-
-DEADLINE_S: Final = 60.0
 
 _THOUGHT: Final = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _REFUSAL: Final = re.compile(
@@ -47,9 +45,9 @@ async def execute(
     on_failure: str,
     tokenizer: Tokenizer,
     clock: Clock,
-    deadline_s: float = DEADLINE_S,
+    models: ModelCalls,
 ) -> SummaryOutcome:
-    """Return the checked and counted outcome of one compaction; *summarizer* answers each call.
+    """Return the checked and counted outcome of one compaction; *models* asks *summarizer* for each answer.
 
     Raises:
         SummarizerFailed: no answer was usable, and the config does not fall back to the heuristic.
@@ -62,7 +60,7 @@ async def execute(
         tokenizer=tokenizer,
         summary_id=clock.ulid(),
     )
-    return await drive(steps, lambda request: answer_of(summarizer, request, deadline_s))
+    return await drive(steps, lambda request: models.answer(summarizer, request))
 
 
 def converse(
@@ -168,40 +166,6 @@ def _checked(requested: CompactionRequested, text: str, common: SummaryOutcome, 
 
 def _moments(entries: Sequence[Entry], others: Sequence[datetime | None]) -> list[datetime]:
     return [*(entry.created_at for entry in entries), *(moment for moment in others if moment is not None)]
-
-
-async def answer_of(summarizer: Summarizer, request: SummaryRequest, deadline_s: float) -> SummaryText:
-    """Return the raw answer of *summarizer*; every failure becomes a `SummarizerFailed`."""
-    try:
-        async with asyncio.timeout(deadline_s):
-            return _as_declared(await summarizer.summarize(request))
-    except SummarizerFailed as fault:
-        raise _storable(fault) from fault
-    except TimeoutError as fault:
-        raise SummarizerFailed("timeout", f"no answer within {deadline_s:g} seconds") from fault
-    except Exception as fault:
-        raise SummarizerFailed("error", f"the summarizer raised {type(fault).__name__}") from fault
-
-
-def _as_declared(answer: object) -> SummaryText:
-    """Return *answer* if it has the type that the port promises, which user code may ignore at run time.
-
-    A value of another type would be stored, and no release could read the event again.
-    """
-    if not isinstance(answer, SummaryText) or not isinstance(answer.text, str):
-        raise SummarizerFailed("invalid_output", "the summarizer gave something else than text")
-    return replace(answer, input_tokens=_count(answer.input_tokens), output_tokens=_count(answer.output_tokens))
-
-
-def _count(tokens: object) -> int | None:
-    counted = isinstance(tokens, int) and not isinstance(tokens, bool) and 0 <= tokens <= INT_MAX
-    return cast(int, tokens) if counted else None
-
-
-def _storable(fault: SummarizerFailed) -> SummarizerFailed:
-    """Return *fault* with a reason we know, in words that can be stored."""
-    reason: FailureReason = fault.reason if fault.reason in get_args(FailureReason) else "error"
-    return SummarizerFailed(reason, str(fault).encode(errors="replace").decode().replace("\x00", "?")[:500])
 
 
 def cleaned(answer: str) -> str:

@@ -31,6 +31,8 @@ LARGE_B: Final = 256 * 1024
 #: How many requests of one caller may wait for their turn.
 MOST_WAITING: Final = 16
 _SENT: Final = ("type", "asgi", "http_version", "method", "scheme", "path", "raw_path", "query_string", "root_path")
+#: Where the helper says which calls of models it made since the last request.
+_CALLS: Final = "model_calls"
 _ADDRESSES: Final = ("headers", "client", "server")
 
 
@@ -67,7 +69,9 @@ class HeavyRequests:
             self._service.quotas.admit_write(known.key)
         sent = {name: scope[name] for name in (*_SENT, *_ADDRESSES) if name in scope}
         async with self._turn(known.key):
-            scope["state"].update(await self._helper.answer({**sent, "state": {"caller": known}}, body, send))
+            found = await self._helper.answer({**sent, "state": {"caller": known}}, body, send)
+            self._service.services.models.add(found.pop(_CALLS, "[[], []]"))
+            scope["state"].update(found)
         if scope["method"] != "GET":
             self._service.notifier.notify_all()  # it may have written
 
@@ -144,6 +148,7 @@ async def open_app(settings: Settings, service_settings: ServiceSettings) -> Asy
                     await problems.answer(fault, problems.dialect_of(scope["path"]))(scope, receive, send)
                 finally:
                     observers.end(observed)
+                    scope["state"][_CALLS] = service.services.models.take()
 
             gc.freeze()  # as in `running.serve_from`
             yield answer

@@ -118,7 +118,7 @@ async def serve_from(
 def _numbers(service: Service, worker: Worker | None) -> AbstractAsyncContextManager[None]:
     if service.metrics is None:
         return nullcontext()
-    return service.metrics.gauges.following(service.store, notifier=service.notifier, worker=worker)
+    return service.metrics.gauges.following(service.services, notifier=service.notifier, worker=worker)
 
 
 @contextmanager

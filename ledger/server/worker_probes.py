@@ -57,7 +57,7 @@ async def probes(worker: Worker, settings: ServiceSettings) -> AsyncIterator[Non
         server = _Server(config)
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         try:
-            async with gauges.following(worker.store, worker=worker):
+            async with gauges.following(worker.services, worker=worker):
                 yield
         finally:
             server.should_exit = True

@@ -8,7 +8,6 @@ from collections.abc import MutableMapping, Sequence
 import msgspec
 
 from ledger.compaction.driving import drive
-from ledger.compaction.summarizing import answer_of
 from ledger.errors import InvalidInput
 from ledger.events import CompactionCompleted, Method, RecordedEvent
 from ledger.history.difference import DiffInput
@@ -16,6 +15,7 @@ from ledger.ports import Summarizer, SummaryText
 from ledger.prices import Prices, spending
 from ledger.session.fast_fold import SESSION_IN_RUNS
 from ledger.session.state import end_of_batch
+from ledger.summarizers.model_calls import ModelCalls
 from ledger.what_if.answers import Answered, KnownAnswers, OnMiss, answer_from
 from ledger.what_if.replay import Replay, Replayed
 from projections.history import HISTORY
@@ -59,7 +59,7 @@ async def run(
     answer_source: AnswerSource,
     on_miss: OnMiss,
     tokenizer: str,
-    deadline_s: float,
+    models: ModelCalls,
 ) -> tuple[Replayed, Answers]:
     """Return the end of the replay and the sources of its answers; new answers of a model are added to *cache*.
 
@@ -75,7 +75,8 @@ async def run(
         source = "recorded" if request.request_hash in cache else "called" if on_miss == "call" else "estimated"
         if source == "called":
             assert answer_source.summarizer is not None
-            found = await _call(answer_source.summarizer, request, cache, deadline_s)
+            found = await models.answer(answer_source.summarizer, request)
+            cache[request.request_hash] = Answered(found.text, found.input_tokens, found.output_tokens)
         else:
             found = answer_from(cache, request, on_miss=on_miss, tokenizer=tokenizer)
         counts[source] += 1
@@ -83,14 +84,6 @@ async def run(
 
     replayed = await drive(replay.steps(events), answer)
     return replayed, Answers(**counts)
-
-
-async def _call(
-    summarizer: Summarizer, request: SummaryRequest, cache: MutableMapping[str, KnownAnswers], deadline_s: float
-) -> SummaryText:
-    answer = await answer_of(summarizer, request, deadline_s)
-    cache[request.request_hash] = Answered(answer.text, answer.input_tokens, answer.output_tokens)
-    return answer
 
 
 def side_of(replayed: Replayed, prices: Prices) -> DiffInput:

@@ -38,7 +38,7 @@ class Attempts:
         self._jobs = store.jobs
         self._settings = settings
         self.succeeded = 0
-        self.ended: Counter[tuple[JobKind, str]] = Counter()
+        self.ended: Counter[tuple[str, str]] = Counter()
 
     async def run(self, worked: WorkedNamespace, job: Job) -> None:
         """Do *job* and store its outcome."""

@@ -6,7 +6,7 @@ Source: http W-48.
 from collections.abc import Sequence
 from typing import Final
 
-from ledger.compaction.summarizing import answer_of, cleaned
+from ledger.compaction.summarizing import cleaned
 from ledger.events import EntriesExtracted, Extraction, MemoryFields, ModelOutput, Ranges, RecordSource
 from ledger.extraction import ExtractedMemory, extraction_request, longest_memory, memories_in
 from ledger.history.entries import read_entries
@@ -76,7 +76,7 @@ async def _ask_model(
         return (), ()
     model = worked.summarizer
     request = extraction_request(entries, extraction, model=model.model)
-    answer = await answer_of(model, request, worked.handle.services.summarizer_timeout_s)
+    answer = await worked.handle.services.models.answer(model, request)
     found = memories_in(cleaned(answer.text), source=request.source, longest=longest_memory(extraction))
     output = ModelOutput(
         request_hash=request.request_hash,

@@ -16,8 +16,8 @@ from ledger.application.services import Services
 from ledger.errors import LedgerError, Unreadable
 from ledger.ids import namespace_id
 from ledger.jobs import BACKLOGS, WorkPlan
-from ledger.ports import NamespaceInfo, Store
-from ledger.ports.jobs import KINDS, Job, JobBacklog, JobKind
+from ledger.ports import NamespaceInfo
+from ledger.ports.jobs import Job, JobBacklog
 from ledger.states.loading import States
 from ledger.worker.attempts import Attempts
 from ledger.worker.namespace import ACTOR, WorkedNamespace
@@ -85,9 +85,9 @@ class Worker:
         await self.stop()
 
     @property
-    def store(self) -> Store:
-        """The store it works on."""
-        return self._services.store
+    def services(self) -> Services:
+        """The services it works with."""
+        return self._services
 
     @property
     def extracts(self) -> bool:
@@ -103,18 +103,21 @@ class Worker:
         return await self._read(self._worked(namespace), page) or []
 
     async def backlog(self) -> list[JobBacklog]:
-        """Return the backlog of all namespaces together, for each kind, also one of which there are no jobs."""
-        total: dict[JobKind, JobBacklog] = {kind: JobBacklog(kind, 0, 0, 0) for kind in KINDS}
+        """Return the backlog of all namespaces together, for each kind that this worker does.
+
+        Jobs of other kinds wait for a worker of other settings, such as one with a model.
+        """
+        total = {kind: JobBacklog(kind, 0, 0, 0) for kind in self._kinds}
         namespaces = await self._namespace_ids()
         for start in range(0, len(namespaces), _NAMESPACES_PER_QUERY):
             for each in await self._services.store.jobs.backlog(namespaces[start : start + _NAMESPACES_PER_QUERY]):
-                known = total[each.kind]
-                oldest_s = max(known.oldest_s, each.oldest_s)
-                total[each.kind] = JobBacklog(each.kind, known.due + each.due, oldest_s, known.dead + each.dead)
+                if (known := total.get(each.kind)) is not None:
+                    oldest_s = max(known.oldest_s, each.oldest_s)
+                    total[each.kind] = JobBacklog(each.kind, known.due + each.due, oldest_s, known.dead + each.dead)
         return list(total.values())
 
     @property
-    def ended(self) -> Mapping[tuple[JobKind, str], int]:
+    def ended(self) -> Mapping[tuple[str, str], int]:
         """How many attempts ended, by kind and outcome: ``ok`` or the code of an error."""
         return self._attempts.ended
 

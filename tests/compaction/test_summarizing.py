@@ -11,6 +11,7 @@ from ledger.limits import CONTENT_BYTES
 from ledger.ports import SummaryText
 from ledger.session.views import plan_manual
 from ledger.summarizers.heuristic import Heuristic, describe
+from ledger.summarizers.model_calls import ModelCalls
 from ledger.tokenizers import TOKENIZERS
 from tests.support.driver import Driven, Scripted, SetClock
 from tests.support.specification import given
@@ -168,7 +169,7 @@ async def test_a_summarizer_that_does_not_answer_in_time_fails() -> None:
             on_failure="fail",
             tokenizer=TOKENIZERS["o200k_base"],
             clock=SetClock(),
-            deadline_s=0.01,
+            models=ModelCalls(0.01),
         )
     assert failed.value.reason == "timeout"
 

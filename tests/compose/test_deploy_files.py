@@ -60,6 +60,17 @@ def test_probes_ask_on_the_management_port() -> None:
     assert grace_s >= float(CONFIG["MEMORY_LEDGER_DRAIN_S"]) + 30 + 15
 
 
+def test_alerts_ask_for_labels_that_their_metrics_have() -> None:
+    collectors = Metrics()._registry._collector_to_names.items()
+    labels = {name: set(collector._labelnames) for collector, names in collectors for name in names}
+    for rule in RULES:
+        wanted = re.findall(r"(memory_ledger_\w+)\{([^}]*)\}", rule["expr"])
+        for metric, matchers in wanted:
+            assert set(re.findall(r"(\w+)(?:=~|!~|!=|=)\"", matchers)) <= labels[metric], rule["alert"]
+        grouped = {label for group in re.findall(r"by \(([\w, ]+)\)", rule["expr"]) for label in group.split(", ")}
+        assert grouped <= {"le"}.union(*labels.values()), rule["alert"]
+
+
 def test_alerts_ask_for_metrics_that_there_are() -> None:
     declared = generate_latest(Metrics()._registry).decode()
     known = set(re.findall(r"^# TYPE (\w+)", declared, re.MULTILINE))

@@ -8,23 +8,27 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from uuid import UUID
 
 import httpx
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from ledger.application.services import open_services
-from ledger.errors import DatabaseUnavailable
+from ledger.errors import DatabaseUnavailable, SummarizerFailed
 from ledger.ids import namespace_id
-from ledger.ports.jobs import KINDS, JobBacklog
+from ledger.memory import MemoryLedger
+from ledger.ports import SummaryText
+from ledger.ports.jobs import JobBacklog
 from ledger.server.gauges import Gauges
 from ledger.server.notifier import Notifier
 from ledger.settings import Settings
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
 from ledger.worker import Worker, load_worker_settings
+from projections.prompts import SummaryRequest
 from tests.support import http_client
 from tests.support.databases import Server
 
@@ -40,11 +44,6 @@ def numbers(registry: CollectorRegistry) -> dict[str, float]:
     return {name.removeprefix("memory_ledger_"): float(number) for name, number in lines}
 
 
-async def test_a_backlog_names_every_kind_so_that_a_gauge_returns_to_zero() -> None:
-    async with a_worker() as worker:
-        assert [(each.kind, each.due) for each in await worker.backlog()] == [(kind, 0) for kind in KINDS]
-
-
 async def test_jobs_are_counted_by_kind_and_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
     registry = CollectorRegistry()
     gauges = Gauges(registry)
@@ -58,11 +57,11 @@ async def test_jobs_are_counted_by_kind_and_outcome(monkeypatch: pytest.MonkeyPa
 
         monkeypatch.setattr(worker, "backlog", backlog)
         worker.ended["extract", "ok"] += 2  # type: ignore[index]
-        await gauges.read(worker.store, worker=worker)
+        await gauges.read(worker.services, worker=worker)
         worker.ended["extract", "ok"] += 1  # type: ignore[index]
         worker.ended["extract", "timeout"] += 1  # type: ignore[index]
         monkeypatch.setattr(worker, "backlog", away)
-        await gauges.read(worker.store, worker=worker)
+        await gauges.read(worker.services, worker=worker)
     found = numbers(registry)
     assert found['jobs_due{kind="extract"}'] == 3
     assert found['job_oldest_seconds{kind="extract"}'] == 61.5
@@ -72,17 +71,83 @@ async def test_jobs_are_counted_by_kind_and_outcome(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.postgres
-async def test_connections_and_streams_are_counted(server: Server, shared_database: str) -> None:
+async def test_connections_are_counted(server: Server, shared_database: str) -> None:
     registry = CollectorRegistry()
-    store = await PostgresStore.open(server.target(shared_database))
+    store, gauges = await PostgresStore.open(server.target(shared_database)), Gauges(registry)
     try:
-        notifier = Notifier(store.events)
-        async with notifier.listen(namespace_id("somewhere")):
-            await Gauges(registry).read(store, notifier=notifier)
+        async with open_services(Settings(), store=store) as services:
+            async with store._pool.transaction():
+                await gauges.read(services)
+            busy = numbers(registry)
+            await gauges.read(services)
+            quiet = numbers(registry)
     finally:
         await store.close()
-    assert numbers(registry)["streams"] == 1
-    assert numbers(registry)["connections"] >= 1
+    assert (busy["connections_in_use"], quiet["connections_in_use"]) == (1, 0)
+    assert (quiet["connections"], quiet["connections_limit"]) == (2, 8)
+
+
+async def test_streams_are_counted() -> None:
+    registry = CollectorRegistry()
+    gauges = Gauges(registry)
+    async with open_services(Settings(), store=InMemoryStore()) as services:
+        notifier = Notifier(services.store.events)
+        async with notifier.listen(namespace_id("somewhere")):
+            await gauges.read(services, notifier=notifier)
+            assert numbers(registry)["streams"] == 1
+        await gauges.read(services, notifier=notifier)
+    assert numbers(registry)["streams"] == 0
+
+
+async def test_calls_of_models_are_counted_by_model_and_outcome() -> None:
+    registry = CollectorRegistry()
+    gauges = Gauges(registry)
+
+    class Model:
+        method, model = "llm", "gpt-1"
+        answers = iter([SummaryText("Short.", 120, 7), SummarizerFailed("timeout", "late"), SummaryText("Short.", 80)])
+
+        async def summarize(self, request: SummaryRequest) -> SummaryText:
+            answer = next(self.answers)
+            if isinstance(answer, SummarizerFailed):
+                raise answer
+            return answer
+
+    config = {"maxEntries": 5, "recentWindow": 1, "minEntriesToCompress": 2}
+    async with open_services(Settings(), store=InMemoryStore(), config=config, summarizer=Model()) as services:
+        ledger = MemoryLedger(services.handle("n"))
+        for first in range(3):
+            for number in range(6):
+                await ledger.add_user_message("s", f"message {first} {number}", tokens=10)
+            await ledger.settle()
+            await gauges.read(services)
+    found = numbers(registry)
+    assert found['model_calls_total{model="gpt-1",outcome="ok"}'] == 2
+    assert found['model_calls_total{model="gpt-1",outcome="timeout"}'] == 1
+    assert found['model_tokens_total{direction="input",model="gpt-1"}'] == 200
+    assert found['model_tokens_total{direction="output",model="gpt-1"}'] == 7
+    assert not [name for name in found if name.endswith("_created") or "_created{" in name]
+
+
+async def test_a_backlog_that_is_done_counts_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs that no worker of these settings does are no backlog: they wait for a worker with a model."""
+    registry = CollectorRegistry()
+    gauges, store = Gauges(registry), InMemoryStore()
+    answers = iter([[JobBacklog("promote", 3, 61.5, 2), JobBacklog("extract", 9, 7200, 0)], []])
+
+    async def backlog(namespace_ids: Sequence[UUID]) -> list[JobBacklog]:
+        return next(answers)
+
+    monkeypatch.setattr(store.jobs, "backlog", backlog)
+    async with a_worker(store) as worker:
+        await MemoryLedger(worker.services.handle("n")).add_user_message("s", "hello")
+        for due, oldest_s, dead in ((3, 61.5, 2), (0, 0, 0)):
+            await gauges.read(worker.services, worker=worker)
+            found = numbers(registry)
+            assert [found[f'{name}{{kind="promote"}}'] for name in ("jobs_due", "job_oldest_seconds", "jobs_dead")] == [
+                *(due, oldest_s, dead)
+            ]
+            assert 'jobs_due{kind="extract"}' not in found
 
 
 async def test_a_worker_reports_whether_it_looks_for_work(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from ledger.events import CompactionCompleted, CompactionRequested, Event, Range
 from ledger.ports import Summarizer, SummaryText
 from ledger.session.commands import CompleteCompaction, FailCompaction, RequestCompaction
 from ledger.session.views import plan_automatic, plan_manual
+from ledger.summarizers.model_calls import ModelCalls
 from ledger.tokenizers import TOKENIZERS
 from projections import ranges
 from projections.history import HISTORY
@@ -152,6 +153,7 @@ class Driven(Session):
             summarizer,
             on_failure=job.compaction.on_failure,
             tokenizer=TOKENIZERS[self.state.config.tokenizer],
+            models=ModelCalls(),
             clock=self.clock,
         )
         try:

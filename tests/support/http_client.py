@@ -18,6 +18,7 @@ get, post, put, patch, request, stream = (
 #: What a POST needs without authentication, also without a body.
 JSON = {"content-type": "application/json"}
 
+
 def shown_version(answer: httpx.Response) -> int:
     """Return the version that the ETag of *answer* names."""
     etag = ETag.parse(answer.headers["etag"])

@@ -13,7 +13,7 @@ from ledger.ports.session_index import SessionIndexStore
 from ledger.ports.snapshots import SnapshotStore
 from ledger.ports.stored_projections import ProjectionStore
 from ledger.ports.tokens import TokenFinder
-from ledger.stores.postgres.connections import Connector, Login, Pool, Target
+from ledger.stores.postgres.connections import Connector, Login, Pool, PoolUse, Target
 from ledger.stores.postgres.derived_rows import PostgresDerivedRows
 from ledger.stores.postgres.event_store import PostgresEventStore
 from ledger.stores.postgres.faults import READ_ONLY, translated
@@ -81,9 +81,9 @@ class PostgresStore:
         return self._pool.connector.login
 
     @property
-    def open_connections(self) -> int:
-        """The number of open connections to the database."""
-        return self._pool.open_connections
+    def connections(self) -> PoolUse:
+        """How many connections to the database are open and in use, and how many there may be."""
+        return self._pool.use
 
     async def revision(self) -> str | None:
         """Return the migration the database is at; None if it has no ledger schema."""

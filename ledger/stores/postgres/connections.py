@@ -198,6 +198,11 @@ class DriverConnections(Generic[T]):
                     for each in (pooled, *(idle for idle, _, _ in stale)):
                         await self._discard(each)
 
+    @property
+    def idle(self) -> int:
+        """How many connections it holds that nobody uses."""
+        return len(self._idle)
+
     async def close(self) -> None:
         """Return all connections to the pool, after waiting for those in use."""
         for _ in range(self._size):
@@ -226,6 +231,14 @@ class DriverConnections(Generic[T]):
             await pooled.close()
 
 
+class PoolUse(msgspec.Struct, frozen=True):
+    """How many connections of a pool are open and in use, and how many there may be."""
+
+    open: int
+    in_use: int
+    limit: int
+
+
 class Pool:
     """All connections of one store: to the driver, and in transactions for ordinary queries."""
 
@@ -240,9 +253,16 @@ class Pool:
             pool_timeout=CONNECT_TIMEOUT_S,
             pool_pre_ping=True,  # a restart of the server breaks every connection
         )
-        self.readers: DriverConnections[Driver] = DriverConnections(
-            self.engine, size=3, wrap=lambda driver: driver, settings=_PLAN_ONCE
+        self._checked_out: list[DriverConnections[Any]] = []
+        self.readers: DriverConnections[Driver] = self.driver_connections(
+            size=3, wrap=lambda driver: driver, settings=_PLAN_ONCE
         )
+
+    def driver_connections(self, *, size: int, wrap: Callable[[Driver], T], settings: str = "") -> DriverConnections[T]:
+        """Return up to *size* of the connections, for the driver."""
+        connections = DriverConnections(self.engine, size=size, wrap=wrap, settings=settings)
+        self._checked_out.append(connections)
+        return connections
 
     @asynccontextmanager
     async def transaction(
@@ -263,11 +283,12 @@ class Pool:
                 yield connection
 
     @property
-    def open_connections(self) -> int:
-        """The number of open connections."""
+    def use(self) -> PoolUse:
+        """How many connections are open and in use, and how many there may be."""
         pool = self.engine.pool
         assert isinstance(pool, AsyncAdaptedQueuePool)
-        return pool.checkedin() + pool.checkedout()
+        out = pool.checkedout()
+        return PoolUse(pool.checkedin() + out, out - sum(each.idle for each in self._checked_out), pool.size())
 
     async def close(self) -> None:
         """Close all connections."""

@@ -13,7 +13,7 @@ from ledger.ports import Appended, AppendRequest
 from ledger.stores.group_commit import GroupCommit
 from ledger.stores.postgres import faults
 from ledger.stores.postgres.append_call import AppendConnection
-from ledger.stores.postgres.connections import LIMIT_IDLE, Driver, DriverConnections, Pool
+from ledger.stores.postgres.connections import LIMIT_IDLE, Driver, Pool
 from ledger.stores.postgres.event_reader import EventReader
 from ledger.stores.postgres.faults import translated
 
@@ -34,7 +34,7 @@ class PostgresEventStore(EventReader):
         super().__init__(pool)
         self._patience_s = patience_s
         self._away_since: float | None = None
-        self._appenders = DriverConnections(pool.engine, size=2 if group_commit else 4, wrap=self._appender)
+        self._appenders = pool.driver_connections(size=2 if group_commit else 4, wrap=self._appender)
         if group_commit:
             self._group = GroupCommit(self._append_batch, max_events=CALL_EVENTS)
         else:

@@ -1,0 +1,133 @@
+"""Calls of models: within a deadline, counted, and every failure as one kind of error."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final, cast, get_args
+
+from msgspec.structs import replace
+
+from ledger.errors import EmbedderFailed, FailureReason, SummarizerFailed
+from ledger.ports import Summarizer, SummaryText
+from ledger.ports.models import Embedder
+from ledger.strict_json import INT_MAX
+from projections.prompts import SummaryRequest
+
+DEADLINE_S: Final = 60.0
+#: A model can be named in a config: the calls of further ones are counted as those of ``other``.
+_MOST_MODELS: Final = 100
+
+
+class ModelCalls:
+    """Calls models, each for at most *deadline_s* seconds.
+
+    *ended* counts the calls by model and outcome: ``ok`` or why it failed. *tokens* counts what the models reported, by
+    model and direction: ``input`` or ``output``.
+    """
+
+    def __init__(self, deadline_s: float = DEADLINE_S) -> None:
+        self._deadline_s = deadline_s
+        self._models: set[str] = set()
+        self.ended: Counter[tuple[str, str]] = Counter()
+        self.tokens: Counter[tuple[str, str]] = Counter()
+
+    async def answer(self, summarizer: Summarizer, request: SummaryRequest) -> SummaryText:
+        """Return the raw answer of *summarizer*.
+
+        Raises:
+            SummarizerFailed: for every failure, with its reason.
+        """
+        model = self._name(request.model or summarizer.model or summarizer.method)
+        try:
+            answer = await self._answer(summarizer, request)
+        except SummarizerFailed as fault:
+            self.ended[model, fault.reason] += 1
+            raise
+        self.ended[model, "ok"] += 1
+        self.tokens[model, "input"] += answer.input_tokens or 0
+        self.tokens[model, "output"] += answer.output_tokens or 0
+        return answer
+
+    async def _answer(self, summarizer: Summarizer, request: SummaryRequest) -> SummaryText:
+        try:
+            async with asyncio.timeout(self._deadline_s):
+                return _as_declared(await summarizer.summarize(request))
+        except SummarizerFailed as fault:
+            raise _storable(fault) from fault
+        except TimeoutError as fault:
+            raise SummarizerFailed("timeout", f"no answer within {self._deadline_s:g} seconds") from fault
+        except Exception as fault:
+            raise SummarizerFailed("error", f"the summarizer raised {type(fault).__name__}") from fault
+
+    async def vectors(self, embedder: Embedder, texts: Sequence[str]) -> list[list[float]]:
+        """Return a vector of *embedder* for each text.
+
+        Raises:
+            EmbedderFailed: there was no usable answer.
+        """
+        model = self._name(embedder.model)
+        try:
+            vectors = await embedder.embed(texts)
+        except EmbedderFailed:
+            self.ended[model, "error"] += 1
+            raise
+        self.ended[model, "ok"] += 1
+        return vectors
+
+    def take(self) -> str:
+        """Return the counts as JSON, for `add` in another process, and count from zero again."""
+        taken = [[[*labels, count] for labels, count in counts.items()] for counts in (self.ended, self.tokens)]
+        self.ended.clear()
+        self.tokens.clear()
+        return json.dumps(taken)
+
+    def add(self, taken: str) -> None:
+        """Add the counts of another process."""
+        for counts, others in zip((self.ended, self.tokens), json.loads(taken), strict=True):
+            for model, label, count in others:
+                counts[self._name(model), label] += count
+
+    def _name(self, model: str) -> str:
+        if model not in self._models and len(self._models) >= _MOST_MODELS:
+            return "other"
+        self._models.add(model)
+        return model
+
+
+class CountedEmbedder:
+    """An `ports.models.Embedder` whose calls are counted."""
+
+    def __init__(self, embedder: Embedder, calls: ModelCalls) -> None:
+        self._embedder = embedder
+        self._calls = calls
+
+    @property
+    def model(self) -> str:
+        """The name of the model."""
+        return self._embedder.model
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """See `ports.models.Embedder.embed`."""
+        return await self._calls.vectors(self._embedder, texts)
+
+
+def _as_declared(answer: object) -> SummaryText:
+    """Return *answer* if it has the type that the port promises, which user code may ignore at run time.
+
+    A value of another type would be stored, and no release could read the event again.
+    """
+    if not isinstance(answer, SummaryText) or not isinstance(answer.text, str):
+        raise SummarizerFailed("invalid_output", "the summarizer gave something else than text")
+    return replace(answer, input_tokens=_count(answer.input_tokens), output_tokens=_count(answer.output_tokens))
+
+
+def _count(tokens: object) -> int | None:
+    counted = isinstance(tokens, int) and not isinstance(tokens, bool) and 0 <= tokens <= INT_MAX
+    return cast(int, tokens) if counted else None
+
+
+def _storable(fault: SummarizerFailed) -> SummarizerFailed:
+    """Return *fault* with a reason we know, in words that can be stored."""
+    reason: FailureReason = fault.reason if fault.reason in get_args(FailureReason) else "error"
+    return SummarizerFailed(reason, str(fault).encode(errors="replace").decode().replace("\x00", "?")[:500])

@@ -1,0 +1,50 @@
+"""Calls of models are counted by model and outcome; so many models that a config could name are counted as others."""
+
+import pytest
+
+from ledger.errors import EmbedderFailed
+from ledger.ports import SummaryText
+from ledger.summarizers.model_calls import CountedEmbedder, ModelCalls
+from projections.prompts import SummaryRequest
+
+
+class Model:
+    method, model = "llm", "own"
+
+    async def summarize(self, request: SummaryRequest) -> SummaryText:
+        return SummaryText("text", 2, None)
+
+
+async def test_a_config_cannot_make_series_without_end() -> None:
+    calls = ModelCalls()
+    for number in range(1_000):
+        await calls.answer(Model(), SummaryRequest(messages=(), template_hash="", model=f"m{number}"))
+    assert len(calls.ended) == 101
+    assert calls.ended["other", "ok"] == 900
+    assert calls.tokens["other", "input"] == 1_800
+
+
+async def test_counts_of_another_process_are_added_once() -> None:
+    calls, others = ModelCalls(), ModelCalls()
+    for each in (calls, others, others):
+        await each.answer(Model(), SummaryRequest(messages=(), template_hash=""))
+    calls.add(others.take())
+    calls.add(others.take())
+    assert (calls.ended, calls.tokens["own", "input"]) == ({("own", "ok"): 3}, 6)
+
+
+async def test_calls_of_an_embedder_are_counted() -> None:
+    class Embedder:
+        model = "vectors"
+
+        async def embed(self, texts: object) -> list[list[float]]:
+            if not texts:
+                raise EmbedderFailed("no")
+            return [[1.0]]
+
+    calls = ModelCalls()
+    embedder = CountedEmbedder(Embedder(), calls)
+    assert await embedder.embed(["a"]) == [[1.0]]
+    with pytest.raises(EmbedderFailed):
+        await embedder.embed([])
+    assert calls.ended == {("vectors", "ok"): 1, ("vectors", "error"): 1}
