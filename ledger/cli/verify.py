@@ -29,8 +29,12 @@ def verify(
     ] = "chained",
     user: UserOption = None,
     caches: Annotated[
-        bool, typer.Option("--caches", help="Compare the snapshots of all sessions with a replay, too.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            help="Compare what is stored beside the log with a replay, too; by default only on the embedded server.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Recompute every hash and check every position; list what is not as it was written.
 
@@ -38,11 +42,12 @@ def verify(
     40 tampered.
     """
     opts = options()
+    compared = opts.settings.database_url is None if caches is None else caches
 
     async def work() -> VerifyReport:
         async with opened(opts) as ledger:
             with opts.output.progress("Verifying", "events") as progress:
-                return await ledger.verify(session, user_id=user, caches=caches, progress=progress)
+                return await ledger.verify(session, user_id=user, caches=compared, progress=progress)
 
     report = run(work)
 

@@ -111,7 +111,9 @@ class Auditor:
 
     def check_position(self, event: StoredEvent, last: int) -> None:
         """Check that positions have no gap (layer 3)."""
-        if event.position != last + 1:
+        if event.position <= last:
+            self._found(f"its position, {event.position}, is that of another event too", 3, event)
+        elif event.position != last + 1:
             missing = f"{last + 1}" if event.position == last + 2 else f"{last + 1} to {event.position - 1}"
             self._found(f"position {missing} is missing before it", 3, event)
 
