@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, TypeVar, get_args
+from urllib.parse import quote
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_core import PydanticCustomError
@@ -24,6 +25,8 @@ class Settings(BaseSettings):
 
     database_url: str | None = Field(default=None, repr=False)  # it may hold a password
     """The URL of a PostgreSQL server; without it, the embedded server is used."""
+    database_password: SecretStr | None = None
+    """The password of the URL, if it has none."""
     login_password: SecretStr | None = None
     """The password that ``db login`` sets."""
     data_dir: Path | None = None
@@ -98,7 +101,20 @@ def load_settings(**overrides: object) -> Settings:
     Raises:
         InvalidInput: ``bad_setting``, with the name of the argument or the variable.
     """
-    return load(Settings, overrides)
+    settings = load(Settings, overrides)
+    if settings.database_url is None or settings.database_password is None:
+        return settings
+    url = _with_password(settings.database_url, settings.database_password.get_secret_value())
+    return settings.model_copy(update={"database_url": url})
+
+
+def _with_password(url: str, password: str) -> str:
+    """Return *url* with *password*, unless it has one of its own."""
+    from psycopg import conninfo  # noqa: PLC0415 - a ledger in memory needs no driver
+
+    if "password" in conninfo.conninfo_to_dict(url):
+        return url
+    return f"{url}{'&' if '?' in url else '?'}password={quote(password, safe='')}"
 
 
 def load(kind: type[S], overrides: Mapping[str, object], *, otherwise: str = "") -> S:

@@ -22,10 +22,11 @@ from tests.support.composed import ROOT
 COMPOSE: Any = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, Any] = COMPOSE["services"]
 #: Variables of the service that others read: libpq, the clients of models, OpenTelemetry.
-OTHERS = {"PGPASSWORD", "OPENAI_API_KEY", "OTEL_EXPORTER_OTLP_ENDPOINT"}
+OTHERS = {"OPENAI_API_KEY", "OTEL_EXPORTER_OTLP_ENDPOINT"}
 #: What docker-compose.yml decides itself, or what has no use in a container.
 DECIDED = {
     "MEMORY_LEDGER_DATABASE_URL",
+    "MEMORY_LEDGER_DATABASE_PASSWORD",
     "MEMORY_LEDGER_LOGIN_PASSWORD",
     "MEMORY_LEDGER_HOST",
     "MEMORY_LEDGER_PORT",
@@ -154,29 +155,33 @@ def test_an_empty_database_is_not_taken_for_the_ledger() -> None:
     assert "memory-ledger db upgrade --existing &&" in SERVICES["migrate"]["command"]
 
 
-def test_only_the_owners_parts_have_its_password() -> None:
-    having = {name for name, service in SERVICES.items() if "POSTGRES_PASSWORD" in str(service["environment"])}
-    assert having == {"postgres", "migrate"}
+def test_passwords_are_in_files_and_that_of_the_owner_only_in_its_parts() -> None:
+    having = {name: set(service["secrets"]) for name, service in SERVICES.items()}
+    owner, service = "owner_password", "service_password"
+    assert having == {"postgres": {owner}, "migrate": {owner, service}, "api": {service}, "worker": {service}}
+    assert COMPOSE["secrets"].keys() == {owner, service}
+    for parts in SERVICES.values():
+        named = {name: value for name, value in parts["environment"].items() if "PASSWORD" in name}
+        assert all(name.endswith("_FILE") for name in named)
+        assert {value.removeprefix("/run/secrets/") for value in named.values()} == set(parts["secrets"])
 
 
 def test_the_service_is_given_every_setting_and_no_others() -> None:
     assert SERVICES["api"]["environment"].keys() == (settings().keys() - DECIDED) | OTHERS | {
         "MEMORY_LEDGER_DATABASE_URL",
+        "MEMORY_LEDGER_DATABASE_PASSWORD_FILE",
         "MEMORY_LEDGER_HOST",
         "MEMORY_LEDGER_PORT",
         "MEMORY_LEDGER_MANAGEMENT_HOST",
         "MEMORY_LEDGER_MANAGEMENT_PORT",
     }
     assert SERVICES["worker"]["environment"] == SERVICES["api"]["environment"]
-    assert SERVICES["migrate"]["environment"].keys() <= settings().keys() | OTHERS
+    assert {name.removesuffix("_FILE") for name in SERVICES["migrate"]["environment"]} <= settings().keys()
 
 
 def test_the_example_names_every_variable_with_its_default() -> None:
     defaults = {name: written(default) for name, default in settings().items() if name not in DECIDED}
-    filled = {name: default for name, default in asked_for().items() if not name.endswith("_PASSWORD")}
-    passwords = {name: "" for name in asked_for() if name.endswith("_PASSWORD")}
-    models = dict.fromkeys(OTHERS - {"PGPASSWORD"}, "")
-    assert example() == {**defaults, **models, **filled, **passwords}
+    assert example() == {**defaults, **dict.fromkeys(OTHERS, ""), **asked_for()}
 
 
 def test_every_command_exists() -> None:

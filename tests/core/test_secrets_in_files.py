@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from psycopg import conninfo
 
 from ledger.cli.doctor import known_variables
 from ledger.errors import InvalidInput
@@ -15,6 +16,7 @@ URL = "postgresql://ann:secret@db/agents"
 def test_the_secrets_of_the_settings_are_known() -> None:
     assert secrets_of(Settings).keys() == {
         "MEMORY_LEDGER_DATABASE_URL",
+        "MEMORY_LEDGER_DATABASE_PASSWORD",
         "MEMORY_LEDGER_LOGIN_PASSWORD",
         "MEMORY_LEDGER_KEY",
         "MEMORY_LEDGER_SUMMARIZER_API_KEY",
@@ -35,6 +37,20 @@ def test_a_secret_is_read_from_its_file(tmp_path: Path, monkeypatch: pytest.Monk
     key = load_service_settings().oidc_hmac_key
     assert key is not None
     assert key.get_secret_value() == "k" * 40
+
+
+@pytest.mark.parametrize("password", ["plain", "p@ss/w:rd?&=#%20 ü"])
+@pytest.mark.parametrize("url", ["postgresql://ann@db/agents", "postgresql://a:1,b:2/agents?user=ann&sslmode=require"])
+def test_the_password_of_a_url_is_read_from_its_file(
+    url: str, password: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "password"
+    file.write_text(f"{password}\n")
+    monkeypatch.setenv("MEMORY_LEDGER_DATABASE_PASSWORD_FILE", str(file))
+    parts = {**conninfo.conninfo_to_dict(url), "password": password}
+    assert conninfo.conninfo_to_dict(load_settings(database_url=url).database_url or "") == parts
+    assert load_settings(database_url=URL).database_url == URL, "a password in the URL counts"
+    assert "plain" not in repr(load_settings(database_url=url))
 
 
 def test_a_file_that_is_not_there_and_a_secret_given_twice_are_refused(

@@ -46,13 +46,14 @@ class Composed:
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         settings = {
-            "POSTGRES_PASSWORD": secrets.token_hex(16),
-            "SERVICE_PASSWORD": secrets.token_hex(16),
+            "SECRETS": str(environment.parent),
             "API_PORT": str(port),
             "SERVICE_IMAGE": "memory-ledger:test",
             **{name: image for name, image in STAND_INS.items() if _works(["docker", "image", "inspect", image])},
             **{name: os.environ[name] for name in (*STAND_INS, "PIP_INDEX_URL") if name in os.environ},
         }
+        for name in ("owner_password", "service_password"):
+            (environment.parent / name).write_text(f"{secrets.token_hex(16)}\n")
         environment.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         self.url = f"http://127.0.0.1:{port}"
 

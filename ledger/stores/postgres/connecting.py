@@ -8,7 +8,7 @@ _NO_LOGIN: Final = (
     "`memory-ledger db login`"
 )
 _NO_DATABASE: Final = "the server has no such database; create it, or correct its name in the database URL"
-_WHERE: Final = "in the database URL, PGPASSWORD or PGPASSFILE"
+_WHERE: Final = "in the database URL, MEMORY_LEDGER_DATABASE_PASSWORD, PGPASSWORD or PGPASSFILE"
 
 #: What is said, and what that means for the user. The first that fits counts.
 _REFUSALS: Final = {

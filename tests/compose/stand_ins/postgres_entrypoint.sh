@@ -3,12 +3,9 @@
 set -eu
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
     mkdir -p "$PGDATA"
-    password=$(mktemp)
-    printf '%s\n' "$POSTGRES_PASSWORD" > "$password"
     # shellcheck disable=SC2086 # the arguments are words
-    initdb --username "$POSTGRES_USER" --pwfile "$password" --auth-local trust --auth-host scram-sha-256 \
+    initdb --username "$POSTGRES_USER" --pwfile "$POSTGRES_PASSWORD_FILE" --auth-local trust --auth-host scram-sha-256 \
         ${POSTGRES_INITDB_ARGS:-}
-    rm "$password"
     printf 'host all all all scram-sha-256\n' >> "$PGDATA/pg_hba.conf"
     pg_ctl --wait --options "-c listen_addresses=''" start
     if [ "$POSTGRES_DB" != postgres ]; then createdb --username "$POSTGRES_USER" "$POSTGRES_DB"; fi
