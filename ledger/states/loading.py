@@ -30,6 +30,8 @@ EVERY_EVENTS = 64  # events from one snapshot to the next
 LASTING_EVENTS = 200  # versions of which only the newest snapshot stays, for reads of the past
 QUEUED_EVENTS: Final = 32  # that wait for a reader of a session
 CONTENT_B: Final = 16_000_000  # bytes of content in memory
+STATES_B: Final = 64_000_000  # bytes of states, without that content
+_MEASURED_EVENTS: Final = 16  # from one estimate of the size of a state to the next
 
 
 S = TypeVar("S", bound=Versioned)
@@ -44,6 +46,9 @@ class _Cached(msgspec.Struct, Generic[S]):
     queued: list[RecordedEvent] = []
     #: The hash of the newest event, by which a read notices that the log went back; None if it is not known.
     digest: bytes | None = None
+    #: The size of the state without the content of its pages, estimated at the version *measured*.
+    size_b: int = 0
+    measured: int = 0
 
     @property
     def version(self) -> int:
@@ -55,15 +60,25 @@ class States(Generic[S]):
 
     Each read applies the events after the cached state, found by an index, so it sees what other processes wrote.
     A cached state has the content of few entries: `reading` loads what a read of it needs, and *content_b* bytes of
-    content, of all sessions, stay in memory.
+    content, of all sessions, stay in memory. So do the *capacity* newest states, if they have *states_b* bytes.
     """
 
-    def __init__(self, store: Store, form: SnapshotForm[S], *, capacity: int = 256, content_b: int = CONTENT_B) -> None:
+    def __init__(
+        self,
+        store: Store,
+        form: SnapshotForm[S],
+        *,
+        capacity: int = 256,
+        content_b: int = CONTENT_B,
+        states_b: int = STATES_B,
+    ) -> None:
         self._store = store
         self._form = form
         self._projection = form.projection
         self._code_digest = fold_digest(form.projection.name, form.projection.version)
         self._capacity = capacity
+        self._states_b = states_b
+        self._size_b = 0
         self._contents = PageCache(content_b)
         # by the id's number, which hashes at once
         self._cache: OrderedDict[int, _Cached[S]] = OrderedDict()
@@ -325,7 +340,8 @@ class States(Generic[S]):
             if known:
                 newest = page[0] if page and page[0].version == state.version else None
                 if newest is None or digest not in {None, newest.hash}:
-                    self._cache.pop(stream.stream_id.int, None)
+                    forgotten = self._cache.pop(stream.stream_id.int, None)
+                    self._size_b -= forgotten.size_b if forgotten is not None else 0
                     raise LogRolledBack
                 digest = newest.hash
             following = page[known:]
@@ -375,10 +391,15 @@ class States(Generic[S]):
             queued = [event for event in cached.queued if event.version > state.version]
         if cached is None or self._form.pages(state) is not self._form.pages(cached.state):
             self._contents.hold(self._form.pages(state))
-        self._cache[stream.stream_id.int] = _Cached(state, snapshot_version, queued, digest)
+        size_b, measured = (cached.size_b, cached.measured) if cached is not None else (0, 0)
+        self._size_b -= size_b
+        if not size_b or state.version >= measured + _MEASURED_EVENTS:
+            size_b, measured = self._form.size_b(state), state.version
+        self._size_b += size_b
+        self._cache[stream.stream_id.int] = _Cached(state, snapshot_version, queued, digest, size_b, measured)
         self._cache.move_to_end(stream.stream_id.int)
-        while len(self._cache) > self._capacity:
-            self._cache.popitem(last=False)
+        while len(self._cache) > self._capacity or (self._size_b > self._states_b and len(self._cache) > 1):
+            self._size_b -= self._cache.popitem(last=False)[1].size_b
         return state
 
 

@@ -29,8 +29,9 @@ class SnapshotForm(msgspec.Struct, Generic[S], frozen=True):
     events to the state; it raises `msgspec.MsgspecError` if the bytes have another shape, and all events are then
     folded again. ``pages(state)`` are those whose content may be absent; ``whole(state)`` is the state with pages of
     its own, and reads them all. ``may_wait(state, events)`` tells whether the next write of commands that commute is
-    decided in the same way before and after *events*. With a snapshot come the events of the *before* newest versions
-    that it covers, from which its newest pages are filled.
+    decided in the same way before and after *events*. ``size_b(state)`` estimates the bytes of memory that it takes,
+    without the content of its pages. With a snapshot come the events of the *before* newest versions that it covers,
+    from which its newest pages are filled.
     """
 
     projection: Projection[S]
@@ -39,4 +40,5 @@ class SnapshotForm(msgspec.Struct, Generic[S], frozen=True):
     pages: Callable[[S], Sequence[EntryPage]] = lambda _: ()
     whole: Callable[[S], S] = lambda state: state
     may_wait: Callable[[S, Sequence[RecordedEvent]], bool] = lambda _, events: not events
+    size_b: Callable[[S], int] = lambda _: 4_000
     before: int = 0

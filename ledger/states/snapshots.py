@@ -29,6 +29,7 @@ from ledger.session.fast_fold import SESSION_IN_RUNS
 from ledger.session.state import SessionState
 from ledger.session.views import adding_may_wait
 from ledger.states.snapshot_form import SnapshotForm
+from ledger.states.state_size import session_size_b
 from projections import config, ranges, window
 from projections.compactions import Compactions, Failures, InFlight
 from projections.entry_page import SMALL, EntryPage, PageFacts
@@ -251,5 +252,6 @@ SESSIONS: Final = SnapshotForm(
     pages=lambda state: state.window.entries.pages,
     whole=_whole,
     may_wait=adding_may_wait,
+    size_b=session_size_b,
     before=SMALL,
 )

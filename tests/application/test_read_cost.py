@@ -247,3 +247,22 @@ async def test_reads_at_once_do_not_drop_what_the_others_loaded() -> None:
     busy.cancel()
     await asyncio.gather(busy, return_exceptions=True)
     assert not present([state.window.entries])[len(state.window.entries.tail) :]
+
+
+async def test_the_states_in_memory_are_bounded_by_their_size_not_by_their_number() -> None:
+    """G 41: a session with long texts in its newest entries takes the place of many short ones."""
+    store = InMemoryStore()
+    ledger = ledger_over(store)
+    streams = [Stream.of("default", f"s{number}") for number in range(40)]
+    for stream in streams:
+        await ledger.add_user_message(stream.session_id, "x" * 10_000)
+    states = States(store, SESSIONS, states_b=200_000)
+    for stream in streams:
+        await states.newest(stream)
+        assert states._size_b == sum(cached.size_b for cached in states._cache.values()) <= 200_000
+    assert await states.known(streams[-1]) is not None
+    assert await states.known(streams[0]) is None
+    assert 10 < len(states._cache) < 20
+    await ledger.add_entries("s39", [{"role": "user", "content": "x" * 100_000} for _ in range(20)])
+    assert len((await states.newest(streams[-1])).window.entries) == 21
+    assert list(states._cache) == [streams[-1].stream_id.int], "the newest stays, whatever its size"
