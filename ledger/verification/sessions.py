@@ -30,7 +30,7 @@ _PAGE: Final = 1_000  # events
 _CHARACTERS: Final = 4_000_000  # of pieces that are compared in one statement
 
 
-class Replay(NamedTuple):
+class FoldedSession(NamedTuple):
     """A session folded from its first event, and the changes that its own events make to what search finds."""
 
     head: StreamHead
@@ -41,7 +41,7 @@ class Replay(NamedTuple):
     changes: list[StreamChange]
 
 
-class Difference(NamedTuple):
+class WrongRows(NamedTuple):
     """A session of which the rows of *build*, or its snapshots, are not what the replay gives at *version*."""
 
     head: StreamHead
@@ -49,14 +49,14 @@ class Difference(NamedTuple):
     version: int
 
 
-async def replayed(store: Store, namespace: str, head: StreamHead) -> tuple[Replay | None, list[Difference]]:
+async def replayed(store: Store, namespace: str, head: StreamHead) -> tuple[FoldedSession | None, list[WrongRows]]:
     """Return the replay of a session, None if this release cannot read it, and its wrong snapshots."""
     stream = Stream.of(namespace, head.session_id, head.user_id)
     forms = (SESSIONS.projection, BACKLOGS.projection)
     newest = [await store.snapshots.load(stream, form.name, form.version) for form in forms]
     stops = sorted({head.version, *(found.version for found in newest if found and found.version <= head.version)})
-    replay = Replay(head, stream, 0, SESSION_IN_RUNS.initial, BACKLOG.initial, [])
-    wrong: list[Difference] = []
+    replay = FoldedSession(head, stream, 0, SESSION_IN_RUNS.initial, BACKLOG.initial, [])
+    wrong: list[WrongRows] = []
     try:
         for stop in stops:
             while replay.state.version < stop:
@@ -66,13 +66,13 @@ async def replayed(store: Store, namespace: str, head: StreamHead) -> tuple[Repl
                     return None, wrong  # written and rolled back meanwhile
                 replay = _after(replay, events)
             if any(found and found.version == stop for found in newest) and not await _is_read(store, replay):
-                wrong.append(Difference(head, None, stop))
+                wrong.append(WrongRows(head, None, stop))
     except LedgerError:  # of a newer release
         return None, wrong
     return replay, wrong
 
 
-def _after(replay: Replay, stored: Sequence[StoredEvent]) -> Replay:
+def _after(replay: FoldedSession, stored: Sequence[StoredEvent]) -> FoldedSession:
     events = [decode(event) for event in stored]
     own = [event for event, of in zip(events, stored, strict=True) if of.stream_id == replay.head.stream_id]
     stream_id = replay.head.stream_id
@@ -84,7 +84,7 @@ def _after(replay: Replay, stored: Sequence[StoredEvent]) -> Replay:
     )
 
 
-async def _is_read(store: Store, replay: Replay) -> bool:
+async def _is_read(store: Store, replay: FoldedSession) -> bool:
     """Tell whether readers of the session at this version, who use its snapshots, get the same states."""
     version = replay.state.version
     session = await States(store, SESSIONS, capacity=1).at(replay.stream, version=version)
@@ -92,20 +92,18 @@ async def _is_read(store: Store, replay: Replay) -> bool:
     return end_of_batch(session) == end_of_batch(replay.state) and backlog == replay.backlog
 
 
-async def differences(store: Store, builds: Sequence[LiveBuild], replays: Sequence[Replay]) -> list[Difference]:
+async def differences(store: Store, builds: Sequence[LiveBuild], replays: Sequence[FoldedSession]) -> list[WrongRows]:
     """Return where the rows of *builds* are not those of *replays*, as far as they are folded into the builds."""
-    found: list[Difference] = []
+    found: list[WrongRows] = []
     for build in builds:
         folded = [replay for replay in replays if replay.position <= build.position]
         if folded:
             wrong = await _wrong(store, build, folded)
-            found += [
-                Difference(each.head, build, each.head.version) for each in folded if each.head.stream_id in wrong
-            ]
+            found += [WrongRows(each.head, build, each.head.version) for each in folded if each.head.stream_id in wrong]
     return found
 
 
-async def _wrong(store: Store, build: LiveBuild, replays: Sequence[Replay]) -> set[UUID]:
+async def _wrong(store: Store, build: LiveBuild, replays: Sequence[FoldedSession]) -> set[UUID]:
     own = replays[0].stream.namespace_id
     match build.projection:
         case "session_index":
@@ -121,14 +119,14 @@ async def _wrong(store: Store, build: LiveBuild, replays: Sequence[Replay]) -> s
             return set()
 
 
-def _has_row(replay: Replay, rows: Mapping[UUID, IndexedSession]) -> bool:
+def _has_row(replay: FoldedSession, rows: Mapping[UUID, IndexedSession]) -> bool:
     row = rows.get(replay.head.stream_id)
     if row is not None and row.status == "unreadable":  # an older release could not read it; readers read it again
         return True
     return row == row_of(replay.stream, replay.state)
 
 
-async def _wrong_pieces(store: Store, build: LiveBuild, replays: Sequence[Replay]) -> set[UUID]:
+async def _wrong_pieces(store: Store, build: LiveBuild, replays: Sequence[FoldedSession]) -> set[UUID]:
     namespace_id = replays[0].stream.namespace_id
     wrong: set[UUID] = set()
     some: list[IndexedPart] = []
@@ -143,7 +141,7 @@ async def _wrong_pieces(store: Store, build: LiveBuild, replays: Sequence[Replay
     return wrong | await store.derived.wrong_pieces(namespace_id, build.key, some, language=build.language)
 
 
-def _parts(replay: Replay) -> Iterator[IndexedPart]:
+def _parts(replay: FoldedSession) -> Iterator[IndexedPart]:
     """Yield what search should have of a session's own events, in parts that have not too many characters."""
     stream_id, after = replay.head.stream_id, replay.head.parent_version or 0  # what a fork inherits is its parent's
     some: list[tuple[Piece, bool]] = []
