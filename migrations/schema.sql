@@ -654,12 +654,12 @@ ALTER FUNCTION ledger.find_items(p_namespace_id uuid, p_stream_id uuid, p_items 
 -- Name: find_token(text); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE FUNCTION ledger.find_token(p_key_id text) RETURNS TABLE(token_hash bytea, name text, scopes text[], namespaces text[], expires_at timestamp with time zone, revoked_at timestamp with time zone)
+CREATE FUNCTION ledger.find_token(p_key_id text) RETURNS TABLE(key_id text, token_hash bytea, name text, scopes text[], namespaces text[], expires_at timestamp with time zone, revoked_at timestamp with time zone)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'ledger', 'pg_temp'
     AS $$
-    SELECT t.token_hash, t.name, t.scopes, t.namespaces, t.expires_at, t.revoked_at
-    FROM ledger.api_tokens t WHERE t.key_id = p_key_id
+    SELECT t.key_id, t.token_hash, t.name, t.scopes, t.namespaces, t.expires_at, t.revoked_at
+    FROM ledger.api_tokens t WHERE t.key_id = p_key_id OR p_key_id IS NULL
 $$;
 
 
@@ -840,7 +840,7 @@ CREATE FUNCTION ledger.namespace_ids() RETURNS SETOF uuid
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'ledger', 'pg_temp'
     AS $$
-    SELECT namespace_id FROM ledger.namespaces ORDER BY namespace_id
+    SELECT namespace_id FROM ledger.namespaces WHERE namespace <> '/ledger' ORDER BY namespace_id
 $$;
 
 

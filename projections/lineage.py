@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from ledger.errors import UnknownEvent
 from ledger.events import (
+    AccessEvent,
     CompactionCompleted,
     CompactionContinued,
     CompactionDiscarded,
@@ -88,6 +89,7 @@ NothingDerived: TypeAlias = (
     | MemoryRemoved
     | MemoryPromoted
     | RecordEvent
+    | AccessEvent
 )
 
 

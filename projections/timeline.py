@@ -34,6 +34,8 @@ from ledger.events import (
     SessionCleared,
     SessionOpened,
     SessionRestored,
+    TokenCreated,
+    TokenRevoked,
 )
 from projections.ranges import size
 
@@ -54,6 +56,8 @@ def describe(event: Event | OpaqueEvent) -> str:
             return _memory(event)
         case RecordCreated() | RecordEdited() | RecordRestored() | RecordMerged() | RecordDeleted():
             return _record(event)
+        case TokenCreated() | TokenRevoked():
+            return f"token {event.key_id}"
         case ContextRendered():
             shown = sum(1 if isinstance(item, str) else item[1] - item[0] + 1 for item in event.items)
             return f"version {event.rendered_version} by {event.strategy}: {shown} items, {event.tokens} tokens"

@@ -24,7 +24,7 @@ from ledger.events import (
 )
 from tools.rules import without_rules
 
-_MODULES = ("session", "entries", "compactions", "contexts", "memories", "records")
+_MODULES = ("session", "entries", "compactions", "contexts", "memories", "records", "access")
 TARGET = Path(__file__).parents[1] / "docs" / "events.md"
 
 _PARTS = (

@@ -6,6 +6,7 @@ literals that never change; a payload that changes gets a new `schema_version` a
 """
 
 from ledger.errors import FailureReason
+from ledger.events.access import TokenCreated, TokenRevoked
 from ledger.events.base import (
     Action,
     DiscardReason,
@@ -39,7 +40,7 @@ from ledger.events.compactions import (
 from ledger.events.contexts import ContextRendered, KnowledgeSource
 from ledger.events.entries import EntriesExtracted, EntriesIndexed, EntryAdded, EntryEdited, EntryRemoved, KnownToWriter
 from ledger.events.memories import MemoryAdded, MemoryEdited, MemoryFields, MemoryPromoted, MemoryRemoved
-from ledger.events.payloads import EVENT_TYPES, Event, RecordEvent
+from ledger.events.payloads import EVENT_TYPES, AccessEvent, Event, RecordEvent
 from ledger.events.recorded import NewEvent, OpaqueEvent, RecordedEvent, StoredEvent, UndecodedEvent
 from ledger.events.records import RecordCreated, RecordDeleted, RecordEdited, RecordMerged, RecordRestored, RecordSource
 from ledger.events.session import (
@@ -58,6 +59,7 @@ from ledger.events.session import (
 __all__ = [
     "EVENT_TYPES",
     "LONGEST_TTL_SECONDS",
+    "AccessEvent",
     "Action",
     "Block",
     "CompactionCompleted",
@@ -116,6 +118,8 @@ __all__ = [
     "SessionRestored",
     "StoredEvent",
     "StrategyProgress",
+    "TokenCreated",
+    "TokenRevoked",
     "ToolStatus",
     "UndecodedEvent",
     "to_datetime",

@@ -2,6 +2,7 @@
 
 from typing import TypeAlias
 
+from ledger.events.access import TokenCreated, TokenRevoked
 from ledger.events.compactions import (
     CompactionCompleted,
     CompactionContinued,
@@ -25,6 +26,9 @@ from ledger.events.session import (
 
 #: The events of long-term memory, on streams that are not sessions.
 RecordEvent: TypeAlias = RecordCreated | RecordEdited | RecordMerged | RecordDeleted | RecordRestored
+
+#: The events of API tokens, on the stream `/access` of the whole ledger.
+AccessEvent: TypeAlias = TokenCreated | TokenRevoked
 
 Event: TypeAlias = (
     EntryAdded
@@ -50,6 +54,7 @@ Event: TypeAlias = (
     | MemoryPromoted
     | ContextRendered
     | RecordEvent
+    | AccessEvent
 )
 
 EVENT_TYPES: dict[str, type[Event]] = {cls.type: cls for cls in Event.__args__}

@@ -12,6 +12,7 @@ from ledger.ports.served_views import ServedViewStore
 from ledger.ports.session_index import SessionIndexStore
 from ledger.ports.snapshots import SnapshotStore
 from ledger.ports.stored_projections import ProjectionStore
+from ledger.ports.tokens import TokenStore
 
 
 @runtime_checkable
@@ -27,6 +28,7 @@ class Store(Protocol):
     jobs: JobStore
     served_views: ServedViewStore
     derived: DerivedRows
+    tokens: TokenStore
 
     async def close(self) -> None:
         """Finish the appends in progress, then close the connections."""

@@ -33,15 +33,16 @@ class _ItemOnly(msgspec.Struct):
     entry_id: str | None = None
     memory_id: str | None = None
     record_id: str | None = None
+    key_id: str | None = None
 
 
 _item_only = msgspec.json.Decoder(_ItemOnly)
 _origin_only = msgspec.json.Decoder(_OriginOnly)
 #: Type → the field with the event's item. A promotion has two; its item is the memory.
 _ITEM_FIELDS: Final = {
-    name: next(field for field in ("entry_id", "memory_id", "record_id") if field in cls.__struct_fields__)
+    name: next(field for field in _ItemOnly.__struct_fields__ if field in cls.__struct_fields__)
     for name, cls in EVENT_TYPES.items()
-    if {"entry_id", "memory_id", "record_id"} & set(cls.__struct_fields__)
+    if set(_ItemOnly.__struct_fields__) & set(cls.__struct_fields__)
 }
 
 

@@ -9,9 +9,11 @@ from ledger.chain import ZERO_HASH
 from ledger.ids import Stream, namespace_id
 from ledger.paging import namespace_pages, stream_pages
 from ledger.ports import NamespaceInfo, Store, StreamHead
+from ledger.ports.tokens import ACCESS
 from ledger.verification.auditor import Auditor
 from ledger.verification.caches import check_caches
 from ledger.verification.findings import VerifyReport
+from ledger.verification.tokens import check_tokens
 
 _BELOW_ALL: Final = -(2**62)
 
@@ -25,9 +27,24 @@ async def verify_namespace(
 ) -> VerifyReport:
     """Check a whole namespace: every event, every head, every position. *progress* gets (checked, all).
 
-    With *caches*, what is stored beside the log is compared with a replay, if nothing is wrong with the log itself.
+    API tokens are compared with their events, whatever their namespaces (trust K-6). With *caches*, what is stored beside
+    the log is compared with a replay, if nothing is wrong with the log itself.
     Events that are appended meanwhile are left to the next run.
     """
+    auditor, heads = await _audit(store, namespace, progress)
+    auditor.check_schema(await store.events.schema_differences())
+    if namespace != ACCESS.namespace:
+        access, _ = await _audit(store, ACCESS.namespace, lambda done, total: None)
+        auditor.findings += access.findings or await check_tokens(store)
+    if caches and auditor.found_no_tampering:
+        auditor.findings += await check_caches(store, namespace, heads, whole=True)
+    return auditor.report()
+
+
+async def _audit(
+    store: Store, namespace: str, progress: Callable[[int, int], None]
+) -> tuple[Auditor, list[StreamHead]]:
+    """Return an auditor that has checked the log of a namespace, and the heads of its streams."""
     namespace_uuid = namespace_id(namespace)
     info, heads = await store.events.overview(namespace_uuid) or (NamespaceInfo(namespace, namespace_uuid, 0), [])
     auditor = Auditor(namespace, heads)
@@ -50,10 +67,7 @@ async def verify_namespace(
     first = bounds.first_position
     below = await store.events.read_namespace(namespace_uuid, after=first - 1) if bounds.events and first < 1 else []
     auditor.check_bounds(bounds, [event for event in below if event.position < 1])
-    auditor.check_schema(await store.events.schema_differences())
-    if caches and auditor.found_no_tampering:
-        auditor.findings += await check_caches(store, namespace, heads, whole=True)
-    return auditor.report()
+    return auditor, heads
 
 
 async def verify_session(store: Store, stream: Stream, *, caches: bool = False) -> VerifyReport:

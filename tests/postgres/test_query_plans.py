@@ -58,6 +58,7 @@ def reads(length: int) -> list[Read]:
         Read("read_parts", {**parts, "each": 5, "limit": 5}, {"events": 10}),
         Read("lineage", {}, {"streams": 1}),
         Read("find_items", {"items": items}, {"events": 3, "streams": 1}),
+        Read("token_events", {"token": items[0]}, {"events": 4}),
         Read("find_types", {**recorded, "after": middle, "until": 2**62, "limit": 5}, {"events": 5, "streams": 1}),
         Read("find_types", {**noted, "after": middle, "until": end, "limit": 3}, {"events": 4, "streams": 1}),
         Read("find_newest", {"type": "context.rendered", "until": middle}, {"events": 1}),

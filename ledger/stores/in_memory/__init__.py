@@ -13,6 +13,7 @@ from ledger.ports.served_views import ServedViewStore
 from ledger.ports.session_index import SessionIndexStore
 from ledger.ports.snapshots import SnapshotStore
 from ledger.ports.stored_projections import ProjectionStore
+from ledger.ports.tokens import TokenStore
 from ledger.stores.in_memory.derived_rows import InMemoryDerivedRows
 from ledger.stores.in_memory.event_store import InMemoryEventStore
 from ledger.stores.in_memory.jobs import InMemoryJobs
@@ -23,6 +24,7 @@ from ledger.stores.in_memory.served_views import InMemoryServedViews
 from ledger.stores.in_memory.session_index import InMemorySessionIndex
 from ledger.stores.in_memory.snapshots import InMemorySnapshots
 from ledger.stores.in_memory.stored_projections import InMemoryProjections
+from ledger.stores.in_memory.tokens import NoTokens
 
 __all__ = ["InMemoryStore"]
 
@@ -41,6 +43,7 @@ class InMemoryStore:
         self.records: RecordStore = InMemoryRecords(namespaces, time)
         self.jobs: JobStore = InMemoryJobs(namespaces, time)
         self.served_views: ServedViewStore = InMemoryServedViews(namespaces)
+        self.tokens: TokenStore = NoTokens()
         self.derived: DerivedRows = InMemoryDerivedRows()
 
     async def close(self) -> None:

@@ -12,7 +12,7 @@ from ledger.ports.served_views import ServedViewStore
 from ledger.ports.session_index import SessionIndexStore
 from ledger.ports.snapshots import SnapshotStore
 from ledger.ports.stored_projections import ProjectionStore
-from ledger.ports.tokens import TokenFinder
+from ledger.ports.tokens import TokenStore
 from ledger.stores.postgres.connections import Connector, Login, Pool, PoolUse, Target
 from ledger.stores.postgres.derived_rows import PostgresDerivedRows
 from ledger.stores.postgres.event_store import PostgresEventStore
@@ -49,7 +49,7 @@ class PostgresStore:
         self.jobs: JobStore = PostgresJobs(self._pool)
         self.served_views: ServedViewStore = PostgresServedViews(self._pool)
         self.derived: DerivedRows = PostgresDerivedRows(self._pool)
-        self.tokens: TokenFinder = PostgresTokens(self._pool)
+        self.tokens: TokenStore = PostgresTokens(self._pool, self._events)
 
     @classmethod
     async def open(

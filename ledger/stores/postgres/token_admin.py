@@ -1,28 +1,43 @@
-"""Administration of API tokens, as the owner of the schema. Source: trust S-2."""
+"""Administration of API tokens, as the owner of the schema; each change is an event, too. Source: trust S-2, K-6."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 
-from ledger.errors import NotAllowed
-from ledger.ports.tokens import FoundToken, ListedToken
+from ledger.clock import SystemClock
+from ledger.errors import LogCorrupted, NotAllowed
+from ledger.event_encoding import new_event
+from ledger.events import AccessEvent, TokenRevoked, to_datetime
+from ledger.ports import Clock
+from ledger.ports.tokens import ACCESS, FoundToken, ListedToken
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.faults import translated
 from ledger.stores.postgres.migration import run_sql_on, sqlalchemy_url
 
 _TOKENS = tables.api_tokens
+_APPEND: Final = sa.text("""
+    SELECT ledger.append_stream(
+        :namespace, coalesce(nullif(current_setting('role'), 'none'), session_user::text), false, :stream, '', :session,
+        NULL, NULL, NULL, NULL, NULL, NULL, ARRAY[CAST(:event AS uuid)], ARRAY[CAST(:type AS text)],
+        ARRAY[CAST(:schema_version AS smallint)], ARRAY[CAST(:codec AS smallint)],
+        ARRAY[CAST(:occurred_at AS timestamptz)], ARRAY[CAST(:actor AS text)], ARRAY[CAST(:item AS text)], NULL, NULL,
+        ARRAY[CAST(:payload AS bytea)]
+    )
+""")
 
 
 class TokenAdmin:
     """Creates, lists and revokes tokens; see `token_admin`."""
 
-    def __init__(self, connection: sa.Connection) -> None:
+    def __init__(self, connection: sa.Connection, clock: Clock) -> None:
         self._connection = connection
+        self._clock = clock
 
     def add(self, key_id: str, token: FoundToken) -> None:
-        """Store *token* under *key_id*."""
+        """Record that *token* is created, and store it under *key_id*."""
+        self._append(token.creation(key_id, write_id=self._clock.ulid()))
         row: dict[str, Any] = {
             "key_id": key_id,
             "token_hash": token.token_hash,
@@ -52,17 +67,40 @@ class TokenAdmin:
 
     def revoke(self, key_id: str) -> bool:
         """Revoke a token and return whether it exists; revoking it again changes nothing."""
-        revoked = (
-            sa.update(_TOKENS)
-            .where(_TOKENS.c.key_id == key_id)
-            .values(revoked_at=sa.func.coalesce(_TOKENS.c.revoked_at, sa.func.clock_timestamp()))
-            .returning(_TOKENS.c.key_id)
+        wanted = _TOKENS.c.key_id == key_id
+        row = self._connection.execute(sa.select(_TOKENS.c.revoked_at).where(wanted).with_for_update()).first()
+        if row is not None and row[0] is None:
+            self._append(TokenRevoked(write_id=self._clock.ulid(), key_id=key_id))
+            revoked = sa.update(_TOKENS).where(wanted).values(revoked_at=sa.func.clock_timestamp())
+            self._connection.execute(revoked)
+        return row is not None
+
+    def _append(self, event: AccessEvent) -> None:
+        """Append *event*; its actor is the login."""
+        login = str(self._connection.scalar(sa.text("SELECT session_user")))
+        new = new_event(event, self._clock, login)
+        self._connection.execute(
+            sa.text("SELECT ledger.create_namespace(:id, :name)"), {"id": ACCESS.namespace_id, "name": ACCESS.namespace}
         )
-        return self._connection.execute(revoked).first() is not None
+        values = {
+            "namespace": ACCESS.namespace_id,
+            "stream": ACCESS.stream_id,
+            "session": ACCESS.session_id,
+            "event": new.event_id,
+            "type": new.type,
+            "schema_version": new.schema_version,
+            "codec": new.codec,
+            "occurred_at": to_datetime(new.occurred_us),
+            "actor": new.actor,
+            "item": new.item_id,
+            "payload": new.payload,
+        }
+        if self._connection.scalar(_APPEND, values) is None:
+            raise LogCorrupted(f"the log refuses an event of {ACCESS.session_id}; run `memory-ledger verify`")
 
 
 @contextmanager
-def token_admin(url: str) -> Iterator[TokenAdmin]:
+def token_admin(url: str, clock: Clock | None = None) -> Iterator[TokenAdmin]:
     """Yield a `TokenAdmin` of the database at *url*, in one transaction.
 
     Raises:
@@ -74,7 +112,7 @@ def token_admin(url: str) -> Iterator[TokenAdmin]:
     try:
         with translated(), engine.begin() as connection:
             run_sql_on(connection, "become_owner")
-            yield TokenAdmin(connection)
+            yield TokenAdmin(connection, clock or SystemClock())
     except NotAllowed as fault:
         raise NotAllowed(
             "only the login that migrates may manage tokens; use its database URL, not that of the service"
