@@ -53,7 +53,7 @@ Each event also has
 | `position` | its number in the namespace, from 1, without gaps, in the order of commits |
 | `event_id` | a UUIDv7 |
 | `occurred_at`, `recorded_at` | the time by the writer's clock, and by the database's |
-| `actor` | who caused it |
+| `actor` | who caused it; for events from an imported file what the file says, see `imported_from` |
 | `schema_version` | the shape of the payload |
 | `payload_digest`, `hash` | the SHA-256 of the payload; a hash chained to that of the version before |
 

@@ -37,6 +37,7 @@ async def compress(
         CompactionNotCompleted: the summarizer returned nothing usable; every entry is still in the window.
     """
     request = _checked(key, force, keep_tokens, model)
+    handle.rights.check_model(model)
     stream = await handle.existing(session_id, guard.get("user_id"))
     expected_version, idempotency_key = check_guard(guard)
     body = {"key": key, "force": force, "keep_tokens": keep_tokens, "model": model}

@@ -62,6 +62,7 @@ async def update_config(
             )
         before = state.config if state.opened else handle.services.config
         after = whole or check_usable(memory_config.update(before, changes))
+        handle.rights.check_config(after, known=before)
         opening = [] if existing else opening_commands(handle, stream, state, after)
         if opening and starts_life(handle, state):
             return opening

@@ -58,6 +58,7 @@ class ContextRecording(msgspec.Struct, frozen=True, kw_only=True):
     event_id: str
     recorded_at: datetime
     actor: str
+    actor_claimed: bool
     strategy: str
     config_digest: str
     text_digest: str
@@ -160,7 +161,9 @@ def shown_again(
     return Context(session_id, event.rendered_version, window, state.config)
 
 
-def seen(context: Context, event: RecordedEvent | None, lineage: Lineage) -> ContextAudit:
+def seen(
+    context: Context, event: RecordedEvent | None, lineage: Lineage, *, actor_claimed: bool = False
+) -> ContextAudit:
     """Return *context* with its sources, and whether it is what *event* recorded, if one did."""
     text, messages = context.text, context.shown_messages
     found = ContextAudit(
@@ -188,6 +191,7 @@ def seen(context: Context, event: RecordedEvent | None, lineage: Lineage) -> Con
         event_id=str(event.event_id),
         recorded_at=event.recorded_at,
         actor=event.actor,
+        actor_claimed=actor_claimed,
         strategy=payload.strategy,
         config_digest=payload.config_digest,
         text_digest=payload.text_digest,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Unpack
 from uuid import UUID
 
+from ledger.application.rights import OWNER, Rights
 from ledger.application.writes import CommandsFor, Idempotency, WriteOptions, Written
 from ledger.canonical import canonical_json
 from ledger.chain import request_hash
@@ -27,6 +28,7 @@ class NamespaceHandle:
     services: "Services"
     namespace: str
     actor: str = ""
+    rights: Rights = OWNER
 
     @property
     def namespace_id(self) -> UUID:

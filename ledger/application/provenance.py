@@ -13,6 +13,7 @@ from ledger.errors import EntryNotFound, InvalidInput
 from ledger.events import ContextRendered, EntryAdded, RecordedEvent
 from ledger.history.entries import read_types
 from ledger.history.lineage import read_descent, read_origins
+from ledger.history.origins import is_claimed_at
 from ledger.ids import Stream
 from ledger.results import When
 from projections import ranges
@@ -36,7 +37,8 @@ async def seen(handle: NamespaceHandle, session_id: str, **when: Unpack[When]) -
     else:
         context = await shown_again(handle, stream, payload)
     lineage = await read_origins(store, stream, context.summaries)
-    return seen_of(context, recorded, lineage)
+    claimed = recorded is not None and await is_claimed_at(store, stream, recorded.version)
+    return seen_of(context, recorded, lineage, actor_claimed=claimed)
 
 
 async def derived(

@@ -13,6 +13,7 @@ from ledger.application.command_handler import CommandHandler
 from ledger.application.compactor import Compactor
 from ledger.application.handle import NamespaceHandle
 from ledger.application.notifications import Notifications
+from ledger.application.rights import OWNER, Rights
 from ledger.clock import SystemClock
 from ledger.embedders import configured_embedder
 from ledger.errors import Unavailable
@@ -150,15 +151,16 @@ class Services:
         self._closed = False
         self._pid = os.getpid()
 
-    def handle(self, namespace: str, actor: str = "") -> NamespaceHandle:
-        """Return the services for *actor* in *namespace*; this is cheap.
+    def handle(self, namespace: str, actor: str = "", rights: Rights = OWNER) -> NamespaceHandle:
+        """Return the services for *actor*, who has *rights*, in *namespace*; this is cheap.
 
         Raises:
             InvalidInput: ``bad_name``.
             Unavailable: the services are closed.
         """
         self.check_open()
-        return NamespaceHandle(self, check_name(namespace, field="namespace"), check_actor(actor, field="actor"))
+        named = check_name(namespace, field="namespace")
+        return NamespaceHandle(self, named, check_actor(actor, field="actor"), rights)
 
     def indexes(self, namespace: str) -> Indexes:
         """Return the stored projections of a namespace; those least recently used may be dropped."""

@@ -1,6 +1,7 @@
 """Export and import sessions: states as JSON, histories as files."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ledger.application.handle import NamespaceHandle
@@ -99,9 +100,24 @@ async def import_conversations(
 async def import_file(
     handle: NamespaceHandle, lines: Lines, *, session_id: str | None = None, user_id: str | None = None
 ) -> Imported:
-    """Copy sessions from an export file; every line is verified before anything is written."""
+    """Copy sessions from an export file; every line is verified before anything is written.
+
+    The actor of what starts a session is the importer; the actors that the file names are shown as claimed.
+
+    Raises:
+        ImportRefused: the file was changed.
+        SessionExists: a session of that name has other events.
+        InvalidInput: one name was given for several sessions.
+        NotPermitted: the file holds what the caller of a service may not write.
+    """
     handle.services.check_open()
-    importing = FileImport(handle.services.store, handle.services.clock, namespace=handle.namespace)
+    importing = FileImport(
+        handle.services.store,
+        handle.services.clock,
+        namespace=handle.namespace,
+        actor=handle.actor,
+        check_event=partial(handle.rights.check_event, known=handle.services.config),
+    )
     return await importing.export(lines, session_id=session_id, user_id=user_id)
 
 

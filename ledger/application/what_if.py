@@ -138,6 +138,8 @@ async def _replayed(
     if on_miss not in get_args(OnMiss):
         raise InvalidInput("wrong_type", f"must be one of {', '.join(get_args(OnMiss))}", field="on_miss")
     check_flag(recount, field="recount")
+    if on_miss == "call":
+        handle.rights.check_config(loaded, known=(await handle.services.states.newest(stream)).config)
     own = handle.services.compactor.summarizer_of(stream)
     summary_source = answer_source(chosen_summarizer(summarizer) if summarizer is not None else own, events)
     replayed, answers = await run(

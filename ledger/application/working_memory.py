@@ -68,6 +68,7 @@ async def put_working_memory(
     stream = handle.stream(session_id, user_id)
 
     async def commands_for(state: SessionState) -> Sequence[Command]:
+        handle.rights.check_extraction(body.extraction, known=state.working.extraction)
         return [await _put(handle, stream, state, body, when, last_accessed, config, (context_window, model_name))]
 
     idempotency = None

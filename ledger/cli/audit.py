@@ -63,7 +63,7 @@ def _print_seen(output: Output, found: ContextAudit) -> None:
     recorded = found.recorded
     output.say(f"{found.session_id} at version {found.version}: {counted(found.tokens, 'token')}", "bold")
     if recorded is not None:
-        by = f" by {recorded.actor}" if recorded.actor else ""
+        by = f" by {recorded.actor}{' (claimed)' * recorded.actor_claimed}" if recorded.actor else ""
         output.say(f"recorded at version {recorded.version}, {moment(recorded.recorded_at)} UTC{by}", "dim")
     output.say(*_VERDICTS[found.verdict])
     output.say(f"text      SHA-256 {found.text_digest}", "dim")

@@ -94,7 +94,7 @@ def _print(output: Output, found: EntryRecord) -> None:
     output.say(f"{found.entry_id}, version {found.version}: {found.kind}, {found.role}, {found.status}{by}", "bold")
     output.say(found.content)
     for change in found.history:
-        actor = f" by {change.actor}" if change.actor else ""
+        actor = f" by {change.actor}{' (claimed)' * change.actor_claimed}" if change.actor else ""
         output.say(f"{change.version:>6} {moment(change.recorded_at)}  {change.type}{actor}", "dim")
         if change.content != found.content:
             output.say(f"       {safe(change.content)}", "dim")

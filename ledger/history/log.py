@@ -17,6 +17,7 @@ from ledger.errors import EntryNotFound, SessionNotFound
 from ledger.events import CompactionCompleted, JsonObject, StoredEvent, to_datetime
 from ledger.history.entries import read_types
 from ledger.history.items import read_item_events
+from ledger.history.origins import Origins
 from ledger.ids import Stream
 from ledger.ports import Store
 from ledger.session.state import SessionState
@@ -41,6 +42,8 @@ class LoggedEvent(msgspec.Struct, frozen=True, kw_only=True):
     occurred_at: datetime
     recorded_at: datetime
     actor: str
+    #: Whether the actor is what an imported file claims; what starts the session names who imported it.
+    actor_claimed: bool = False
     payload: JsonObject
     previous_hash: str
     hash: str
@@ -67,6 +70,7 @@ class EntryChange(msgspec.Struct, frozen=True, kw_only=True):
     type: str
     recorded_at: datetime
     actor: str
+    actor_claimed: bool = False
     content: str
     role: str
 
@@ -110,8 +114,9 @@ async def read_log(store: Store, stream: Stream, *, after: int, limit: int, type
     if type is None:
         check_versions(stored, after=max(0, after - 1))
     hashes = {event.version: event.hash for event in stored}
+    origins = await Origins.of(store, stream.namespace_id, stored)
     events = tuple(
-        _logged(event, stream.user_id, stream.session_id, hashes.get(event.version - 1, ZERO_HASH).hex())
+        _logged(event, stream.user_id, stream.session_id, hashes.get(event.version - 1, ZERO_HASH).hex(), origins)
         for event in stored
         if event.version > after and type in {None, event.type}
     )
@@ -127,6 +132,7 @@ async def read_feed(store: Store, namespace_id: UUID, namespace: str, *, after: 
     stored = await store.events.read_namespace(namespace_id, after=after, limit=limit)
     check_positions(stored, after=after)
     names = await store.events.named(namespace_id, sorted({event.stream_id for event in stored})) if stored else {}
+    origins = await Origins.of(store, namespace_id, stored)
     hashes: dict[tuple[UUID, int], str] = {(event.stream_id, event.version): event.hash.hex() for event in stored}
     events = []
     for event in stored:
@@ -134,7 +140,7 @@ async def read_feed(store: Store, namespace_id: UUID, namespace: str, *, after: 
         before = (event.stream_id, event.version - 1)
         if before not in hashes:
             hashes[before] = await _hash_at(store, Stream.of(namespace, session_id, user_id), event.version - 1)
-        events.append(_logged(event, user_id, session_id, hashes[before]))
+        events.append(_logged(event, user_id, session_id, hashes[before], origins))
     return events
 
 
@@ -150,6 +156,8 @@ async def read_entry(store: Store, stream: Stream, state: SessionState, entry_id
     ]
     if not history:
         raise EntryNotFound(entry_id, ever=False)
+    origins = await Origins.of(store, stream.namespace_id, events)
+    claimed = {event.version for event in events if origins.is_claimed(event)}
     changes = tuple(
         EntryChange(
             version=version.event.version,
@@ -157,6 +165,7 @@ async def read_entry(store: Store, stream: Stream, state: SessionState, entry_id
             type=version.event.type,
             recorded_at=version.event.recorded_at,
             actor=version.event.actor,
+            actor_claimed=version.event.version in claimed,
             content=entry.content,
             role=entry.role,
         )
@@ -191,7 +200,7 @@ async def _hash_at(store: Store, stream: Stream, version: int) -> str:
     return (stored[0].hash if stored else ZERO_HASH).hex()
 
 
-def _logged(event: StoredEvent, user_id: str, session_id: str, previous_hash: str) -> LoggedEvent:
+def _logged(event: StoredEvent, user_id: str, session_id: str, previous_hash: str, origins: Origins) -> LoggedEvent:
     payload: JsonObject = {}
     if event.payload is not None:
         payload = msgspec.json.decode(stored_json(event.codec, event.payload))
@@ -206,6 +215,7 @@ def _logged(event: StoredEvent, user_id: str, session_id: str, previous_hash: st
         occurred_at=to_datetime(event.occurred_us),
         recorded_at=to_datetime(event.recorded_us),
         actor=event.actor,
+        actor_claimed=origins.is_claimed(event),
         payload=payload,
         previous_hash=previous_hash,
         hash=event.hash.hex(),

@@ -37,6 +37,7 @@ class RecordingShape(Shape):
     event_id: str
     recorded_at: Time
     actor: str
+    actor_claimed: bool
     strategy: str
     config_digest: str
     text_digest: str

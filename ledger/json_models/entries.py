@@ -43,6 +43,7 @@ class EntryChangeShape(Shape):
     type: str
     recorded_at: Time
     actor: str
+    actor_claimed: bool
     content: str
     role: str
 

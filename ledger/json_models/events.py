@@ -17,6 +17,7 @@ class EventShape(Shape):
     occurred_at: Time
     recorded_at: Time
     actor: str
+    actor_claimed: bool
     write_id: str
     payload: JsonObject
     previous_hash: str

@@ -211,6 +211,10 @@ class EventStore(Appender, Protocol):
         """Return (user_id, session_id) of each stream that exists."""
         ...
 
+    async def first_events(self, namespace_id: UUID, stream_ids: Sequence[UUID]) -> list[StoredEvent]:
+        """Return the first event of each stream; of a fork, the first that is its own."""
+        ...
+
     async def find_sessions(
         self, namespace_ids: Sequence[UUID], session_id: str, *, user_id: str | None = None
     ) -> list[SessionLocation]:

@@ -14,7 +14,7 @@ ServiceOf: TypeAlias = Annotated[Service, Depends(service_of)]
 
 async def _handle(request: Request, namespace: Annotated[str | None, Query()] = None) -> NamespaceHandle:
     known, service = await caller(request), await service_of(request)
-    return service.services.handle(known.namespace(namespace), known.actor)
+    return service.handle(known.namespace(namespace), known)
 
 
 #: The handle of the namespace that a request names in its query, for its caller.

@@ -8,10 +8,13 @@ from typing import Any, Final
 
 from fastapi import Request
 
+from ledger.application.handle import NamespaceHandle
+from ledger.application.rights import Rights
 from ledger.application.services import Services, open_services
 from ledger.names import DEFAULT_NAMESPACE, check_name
 from ledger.ports import Clock, EventStore, Store, with_events
 from ledger.server import tracing
+from ledger.server.callers import Caller
 from ledger.server.metrics import Metrics
 from ledger.server.notifier import Notifier, NotifyingEventStore
 from ledger.server.quotas import CountingEventStore, Quotas
@@ -51,6 +54,14 @@ class Service:
     def clock(self) -> Clock:
         """The clock of the services."""
         return self.services.clock
+
+    def handle(self, namespace: str, caller: Caller) -> NamespaceHandle:
+        """Return the services for *caller* in *namespace*, with the rights of their credential."""
+        models: frozenset[str] | None = None
+        if not caller.permits("admin"):
+            own = self.services.compactor.default_summarizer.model
+            models = frozenset({*self.settings.allowed_models, self.settings.generation_model, own or ""} - {""})
+        return self.services.handle(namespace, caller.actor, Rights(caller.permits("system"), models))
 
     @classmethod
     @asynccontextmanager

@@ -107,6 +107,8 @@ class ServiceSettings(BaseSettings):
     """Bytes of bodies that each caller may send in a day; 0 means no limit (trust S-9)."""
     open_namespaces: int = Field(default=256, ge=1, validation_alias=_own("open_namespaces"))
     """How many namespaces keep their indexes in memory."""
+    allowed_models: CommaSeparated = Field(default=(), validation_alias=_own("allowed_models"))
+    """The models that callers without the scope ``admin`` may name in a config, beside those of the service."""
     oidc_issuer: str | None = Field(default=None, validation_alias=_own("oidc_issuer"))
     """The required ``iss`` of JWTs."""
     oidc_audience: str | None = Field(default=None, validation_alias=_own("oidc_audience"))

@@ -77,6 +77,9 @@ class EventStoreDecorator:
     async def named(self, namespace_id: UUID, stream_ids: Sequence[UUID]) -> dict[UUID, tuple[str, str]]:
         return await self._events.named(namespace_id, stream_ids)
 
+    async def first_events(self, namespace_id: UUID, stream_ids: Sequence[UUID]) -> list[StoredEvent]:
+        return await self._events.first_events(namespace_id, stream_ids)
+
     async def find_sessions(
         self, namespace_ids: Sequence[UUID], session_id: str, *, user_id: str | None = None
     ) -> list[SessionLocation]:

@@ -8,7 +8,8 @@ import msgspec
 
 from ledger.codec import decode
 from ledger.errors import InvalidInput, SessionExists
-from ledger.events import NewEvent, SessionOpened, StoredEvent
+from ledger.events import Event, NewEvent, OpaqueEvent, SessionOpened, StoredEvent
+from ledger.history.origins import keeps_its_actor
 from ledger.ids import Stream
 from ledger.names import NO_SESSIONS, named_stream, stored_stream
 from ledger.ports import AppendRequest, Clock, Store, StreamWrite
@@ -44,10 +45,21 @@ class Rereadable:
 class FileImport:
     """Imports export files into one namespace."""
 
-    def __init__(self, store: Store, clock: Clock, *, namespace: str) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        *,
+        namespace: str,
+        actor: str,
+        check_event: Callable[[Event | OpaqueEvent], None],
+    ) -> None:
+        """*actor* imports, and *check_event* refuses events that they may not write."""
         self._store = store
         self._clock = clock
         self._namespace = namespace
+        self._actor = actor
+        self._check_event = check_event
 
     async def export(self, lines: Lines, *, session_id: str | None, user_id: str | None) -> Imported:
         """Copy the sessions of an export file, after checking every line.
@@ -140,6 +152,7 @@ class FileImport:
             parent = places[parent_id] if run[0].version == forked_at + 1 else None
         events = []
         for event in run:
+            self._check_event(decode(event).payload)
             codec, payload = copied(event, source=header, head=head, target=target, parent=parent)
             events.append(
                 NewEvent(
@@ -148,7 +161,7 @@ class FileImport:
                     event.schema_version,
                     codec,
                     event.occurred_us,
-                    event.actor,
+                    event.actor if keeps_its_actor(event) else self._actor,
                     payload,
                     event.item_id,
                     event.key_id,

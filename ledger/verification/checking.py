@@ -27,8 +27,8 @@ async def verify_namespace(
 ) -> VerifyReport:
     """Check a whole namespace: every event, every head, every position. *progress* gets (checked, all).
 
-    API tokens are compared with their events, whatever their namespaces (trust K-6). With *caches*, what is stored beside
-    the log is compared with a replay, if nothing is wrong with the log itself.
+    API tokens are compared with their events, whatever their namespaces (trust K-6). With *caches*, what is stored
+    beside the log is compared with a replay, if nothing is wrong with the log itself.
     Events that are appended meanwhile are left to the next run.
     """
     auditor, heads = await _audit(store, namespace, progress)

@@ -108,9 +108,9 @@ def test_what_differs_is_said_and_ends_with_40(monkeypatch: pytest.MonkeyPatch) 
     """The control of ``proved``."""
     honest = provenance.seen_of
 
-    def altered(*given: Any) -> ContextAudit:
+    def altered(*given: Any, **claimed: bool) -> ContextAudit:
         context, event, lineage = given
-        return honest(context, replace(event, payload=replace(event.payload, text_digest="0" * 64)), lineage)
+        return honest(context, replace(event, payload=replace(event.payload, text_digest="0" * 64)), lineage, **claimed)
 
     monkeypatch.setattr(provenance, "seen_of", altered)
     done = run("seen", "s")

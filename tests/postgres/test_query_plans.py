@@ -65,6 +65,7 @@ def reads(length: int) -> list[Read]:
         Read("record_events", page, {"events": 100, "streams": 100}),
         Read("head", {}, {"streams": 1}),
         Read("named", {}, {"streams": 2}),
+        Read("first_events", {}, {"events": 2}),
         Read("find_request", {"request": REQUEST}, {"append_requests": 1, "events": 3}),
         Read("version_at", {"moment": now, "until": 2**62}, {"events": 11}),
         Read("load_snapshot", {**session, "at_most": 2**62, "before": 32, "limit": 20}, {**snapshot, "events": 21}),

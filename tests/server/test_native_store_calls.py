@@ -45,7 +45,13 @@ def test_a_read_over_http_reads_the_state_once(served: tuple[CountingStore, http
     assert calls_of_get(served, f"{path}/state", version=2) == [*COLD, "read_versions"], "the hash, for the ETag"
     assert calls_of_get(served, f"{path}/context") == WARM
     assert calls_of_get(served, f"{path}/context", version=2) == [*COLD, "read_versions"]
-    assert calls_of_get(served, f"{path}/entries/a") == [*WARM, "find_items", "read_versions", "find_types"]
+    assert calls_of_get(served, f"{path}/entries/a") == [
+        *WARM,
+        "find_items",
+        "read_versions",
+        "first_events",
+        "find_types",
+    ]
     assert calls_of_get(served, f"{path}/events") == ["head", "read_stream"], "the page does not tell the version"
 
 

@@ -97,7 +97,7 @@ class Locator:
             return *exact, state
         known: list[FoundSession] = []
         for place in await self._candidates(session_id, namespace=namespace, user_id=user_id):
-            handle = self._service.services.handle(place.namespace, self._caller.actor)
+            handle = self._service.handle(place.namespace, self._caller)
             if await knows_session(handle, session_id, body, last_accessed, state=place.state, user_id=place.user_id):
                 known.append(place)
         return (known[0].namespace, known[0].user_id, known[0].state) if len(known) == 1 else (*exact, state)
@@ -124,6 +124,6 @@ class Locator:
         """Return the state of a session, which is read once, without content."""
         key = namespace, user_id, session_id
         if key not in self._states:
-            handle = self._service.services.handle(namespace, self._caller.actor)
+            handle = self._service.handle(namespace, self._caller)
             self._states[key] = await current_state(handle, session_id, user_id=user_id)
         return self._states[key]

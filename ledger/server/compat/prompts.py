@@ -113,7 +113,7 @@ async def _session_messages(sent: SessionBody, caller: ReadCaller, service: Serv
         return []
     context = context_text(place.state)
     messages = [_prompt_message("system", f"## A summary of the conversation so far:\n{context}")] if context else []
-    stream = service.services.handle(place.namespace, caller.actor).stream(place.session_id, place.user_id)
+    stream = service.handle(place.namespace, caller).stream(place.session_id, place.user_id)
     view = await service.services.states.view(stream, place.state, lambda: answers.view_of(place.state, limit))
     return messages + [
         _prompt_message("user" if entry.role == "user" else "assistant", entry.content) for entry in view.entries

@@ -69,7 +69,7 @@ async def get_session(
     place = await Locator(service, caller).find(session_id, namespace=namespace, user_id=user_id)
     if place is None:
         return JSONResponse({"detail": f"Session {session_id} not found"}, 404)
-    handle = service.services.handle(place.namespace, caller.actor)
+    handle = service.handle(place.namespace, caller)
     view = await service.services.states.view(
         handle.stream(session_id, place.user_id),
         place.state,
@@ -117,7 +117,7 @@ async def put_session(
         session_id, body, sent.last_accessed, namespace=names[0], user_id=names[1]
     )
     put = await put_working_memory(
-        service.services.handle(target, caller.actor),
+        service.handle(target, caller),
         session_id,
         body,
         config=new_session_config(settings),
@@ -132,7 +132,7 @@ async def put_session(
         state=state,
     )
     view = answers.View(tuple(put.state.window.entries))
-    stream = service.services.handle(target, caller.actor).stream(session_id, user)
+    stream = service.handle(target, caller).stream(session_id, user)
     headers = {"ETag": await _etag(stream, service, put.state, view)}
     if any(message.created_at is None for message in sent.messages):
         headers["X-Deprecation-Warning"] = _WARNING
@@ -158,7 +158,7 @@ async def delete_session(
         raise PreconditionFailed("there is no live session")
     if place is not None:
         guard: Guard = {"user_id": place.user_id}
-        handle = service.services.handle(place.namespace, caller.actor)
+        handle = service.handle(place.namespace, caller)
         if when.version is not None:
             await require_version(handle, handle.stream(session_id, place.user_id), place.state, when)
             guard["expected_version"] = when.version

@@ -7,12 +7,12 @@ from pydantic import ConfigDict, Field, WithJsonSchema
 from starlette.responses import Response
 
 from ledger.application.entries import BATCH_ENTRIES
-from ledger.errors import InvalidInput, NotPermitted
+from ledger.errors import InvalidInput
 from ledger.events import JsonObject
 from ledger.json_models.base import Shape
 from ledger.json_models.entries import AddedShape, EntryRecordShape
 from ledger.names import check_entry_id
-from ledger.server.callers import Caller, ReadCaller, WriteCaller
+from ledger.server.callers import ReadCaller, WriteCaller
 from ledger.server.native.sessions import ConditionsOf, SessionOf, tag
 from ledger.server.routes import native_router
 from ledger.server.strict_body import StrictBody
@@ -94,7 +94,8 @@ async def add(
     session: SessionOf, caller: WriteCaller, body: NewEntries, conditions: ConditionsOf, response: Response
 ) -> AddedShape:
     """Add entries; a session that is not there begins, unless `If-Match` is sent."""
-    _check_roles(caller, body.entries)
+    if any(raw.get("role") == "system" or raw.get("kind") == "system_instruction" for raw in body.entries):
+        session.handle.rights.check_system()
     guard = await conditions.guard(session, body.expected_version)
     if not 1 <= len(body.entries) <= BATCH_ENTRIES:
         raise InvalidInput("batch_size", f"must have 1 to {BATCH_ENTRIES} items", field="entries", limit=BATCH_ENTRIES)
@@ -134,7 +135,7 @@ async def edit(
     state = await session.state()
     found = await session.handle.services.store.events.find_items(session.stream, [entry_id])
     if not set(state.window.pinned).isdisjoint(found.get(entry_id, ())):
-        _require_system(caller)
+        session.handle.rights.check_system()
     with conditions.hold():
         version = await session.ledger.edit_entry(
             entry_id=entry_id, content=body.content, **session.names, **await conditions.guard(session)
@@ -156,14 +157,3 @@ async def remove(
         )
     await tag(response, session, version, replayed=version.replayed)
     return AtVersion(version=version)
-
-
-def _check_roles(caller: Caller, entries: list[dict[str, Any]]) -> None:
-    if any(raw.get("role") == "system" or raw.get("kind") == "system_instruction" for raw in entries):
-        _require_system(caller)
-
-
-def _require_system(caller: Caller) -> None:
-    """Refuse a caller who may not write as the system (trust I-32)."""
-    if not caller.permits("system"):
-        raise NotPermitted("role_not_allowed", "the role system needs a credential with the scope 'system'")

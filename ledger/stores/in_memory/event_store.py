@@ -216,6 +216,10 @@ class InMemoryEventStore:
         names = self._namespaces[namespace_id].names if namespace_id in self._namespaces else {}
         return {each: (names[each].user_id, names[each].session_id) for each in stream_ids if each in names}
 
+    async def first_events(self, namespace_id: UUID, stream_ids: Sequence[UUID]) -> list[StoredEvent]:
+        streams = self._namespaces[namespace_id].streams if namespace_id in self._namespaces else {}
+        return [streams[each][0] for each in stream_ids if streams.get(each)]
+
     async def find_sessions(
         self, namespace_ids: Sequence[UUID], session_id: str, *, user_id: str | None = None
     ) -> list[SessionLocation]:

@@ -175,6 +175,9 @@ class EventReader:
         rows = await self.rows("named", namespace_id, {"streams": list(stream_ids)})
         return {row[0]: (row[1], row[2]) for row in rows}
 
+    async def first_events(self, namespace_id: UUID, stream_ids: Sequence[UUID]) -> list[StoredEvent]:
+        return await self._events("first_events", namespace_id, {"streams": list(stream_ids)}) if stream_ids else []
+
     async def find_sessions(
         self, namespace_ids: Sequence[UUID], session_id: str, *, user_id: str | None = None
     ) -> list[SessionLocation]:
