@@ -5,12 +5,14 @@ import pwd
 import shutil
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg import sql
 
 from tests.support.databases import POSTGRES_15, Server, server_folder
 
@@ -54,8 +56,45 @@ class Cluster:
         self.run("pg_ctl", "-D", str(self.data), "-l", log, "-o", options, "-w", "start")
 
     def stop(self, mode: str = "fast") -> None:
-        """Stop it, as an administrator does or, *immediate*, as a crash."""
-        self.run("pg_ctl", "-D", str(self.data), "-m", mode, "-w", "stop")
+        """Stop it if it runs, as an administrator does or, *immediate*, as a crash."""
+        if (self.data / "postmaster.pid").exists():
+            self.run("pg_ctl", "-D", str(self.data), "-m", mode, "-w", "stop")
+
+    def set(self, **settings: str) -> None:
+        """Change settings that need no restart."""
+        statements = [
+            sql.SQL("ALTER SYSTEM SET {} = {}").format(sql.Identifier(name), sql.Literal(value))
+            for name, value in settings.items()
+        ]
+        with psycopg.connect(self.server.url, autocommit=True) as connection:
+            for statement in (*statements, sql.SQL("SELECT pg_reload_conf()")):
+                connection.execute(statement)
+
+    def wait_for(self, standby: "Cluster") -> None:
+        """Return once *standby* has replayed all that is written here now."""
+        with psycopg.connect(self.server.url) as here, psycopg.connect(standby.server.url) as there:
+            written = here.execute("SELECT pg_current_wal_lsn()").fetchone()
+            deadline = time.monotonic() + 20
+            while there.execute("SELECT pg_last_wal_replay_lsn() >= %s", written).fetchone() != (True,):
+                assert time.monotonic() < deadline, "the standby does not follow"
+                time.sleep(0.02)
+                there.rollback()
+
+    def promote(self) -> None:
+        """Make a standby the primary."""
+        self.run("pg_ctl", "-D", str(self.data), "-w", "promote")
+
+    @contextmanager
+    def standby(self) -> Iterator["Cluster"]:
+        """Yield a running standby of this primary."""
+        copy = Cluster(self.data.parent / "standby")
+        source = f"host={self.data.parent} port={self.port} user=postgres"
+        self.run("pg_basebackup", "-d", source, "-D", str(copy.data), "-R", "-X", "stream", "-c", "fast")
+        copy.start()
+        try:
+            yield copy
+        finally:
+            copy.stop("immediate")
 
 
 @contextmanager
