@@ -35,6 +35,7 @@ from ledger.stored_projections.builds import Builds
 from ledger.stored_projections.catch_ups import CatchUps
 from ledger.stored_projections.registry import StoredProjections
 from ledger.stored_projections.session_index import SessionIndex
+from ledger.stored_projections.session_indexes import SessionIndexes
 from ledger.stores.factory import open_store
 from ledger.summarizers import SummarizerChoice, chosen_summarizer, configured_summarizer
 from ledger.summarizers.model_calls import DEADLINE_S, CountedEmbedder, ModelCalls
@@ -133,6 +134,9 @@ class Services:
         )
         if summarizer is not None:
             self.compactor.set_summarizer(None, chosen_summarizer(summarizer))
+        self.session_indexes = SessionIndexes(
+            store, self._listed_alone, catch_ups=self.catch_ups, patience_s=index_patience_s
+        )
         self.record_indexes = RecordIndexes(
             store, self.clock, language=search_language, catch_ups=self.catch_ups, patience_s=index_patience_s
         )
@@ -172,6 +176,14 @@ class Services:
                 del self._indexes[name]
         self._indexes.move_to_end(namespace)
         return indexes
+
+    async def _listed_alone(self, namespace_id: UUID) -> tuple[int, int] | None:
+        """Catch up the session index of one namespace; return its build and position."""
+        info = await self.store.events.namespace(namespace_id)
+        if info is None:
+            return None
+        indexes = self.indexes(info.namespace)
+        return await indexes.builds.caught_up(indexes.sessions)
 
     def check_open(self) -> None:
         """Refuse to use services that this process cannot use.

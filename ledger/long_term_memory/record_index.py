@@ -10,95 +10,28 @@ from ledger.codec import decode
 from ledger.events import RecordedEvent
 from ledger.limits import NAME_BYTES
 from ledger.ports import Clock, Store
-from ledger.ports.records import RECORDS_PROJECTION, RecordBuilds, RecordLookup
+from ledger.ports.records import RECORDS_PROJECTION, ChangedRecord, RecordBuilds, RecordEvents, RecordLookup
 from ledger.ports.search_index import LANGUAGES, SearchLanguage
+from ledger.ports.stored_projections import FoldedPage, Place
 from ledger.states.fold_results import fold_digest
-from ledger.stored_projections.builds import Builds, live_builds, still_exist
+from ledger.stored_projections import builds
+from ledger.stored_projections.builds import Builds
 from ledger.stored_projections.catch_ups import CatchUps
+from ledger.stored_projections.many_namespaces import ManyBuilds
 from projections import records
 from projections.records import Record
 
 T = TypeVar("T")
 
 VERSION: Final = 1  # raise it when a row's meaning changes: a new build is then made beside the old one
-
-
-class RecordIndex:
-    """The records of one namespace, one row each; a `builds.StoredProjection`."""
-
-    name: Final = RECORDS_PROJECTION
-    keeps: Final = "a row per record of long-term memory, for look-ups and search"
-
-    def __init__(
-        self, store: Store, builds: Builds, *, namespace_id: UUID, language: SearchLanguage = "simple"
-    ) -> None:
-        self._store = store
-        self._builds = builds
-        self._namespace_id = namespace_id
-        self._language = language
-
-    @property
-    def version(self) -> int:
-        """The version of a row's meaning, which depends on the language."""
-        return VERSION * 100 + LANGUAGES.index(self._language)
-
-    @cached_property
-    def code_digest(self) -> bytes:
-        """The digest of the fold and of the code that turns it into rows."""
-        return fold_digest(self.name, self.version)
-
-    async def advance(self, build: int, *, after: int, limit: int) -> int | None:
-        """See `builds.StoredProjection.advance`.
-
-        Raises:
-            UnknownEvent: a newer release wrote an event about a record.
-            LogCorrupted: an event about a record cannot be decoded.
-        """
-        page = await self._store.records.read_events(self._namespace_id, after=after, limit=limit)
-        by_stream: dict[tuple[UUID, str], list[RecordedEvent]] = defaultdict(list)
-        for user_id, stored in page.events:
-            by_stream[stored.stream_id, user_id].append(decode(stored))
-        changed: list[tuple[UUID, str, Record]] = []
-        before = await self._before(build, by_stream)
-        for (stream_id, user_id), events in by_stream.items():
-            ids = {item for event in events for item in records.about(event)}
-            folded = records.fold(events, before.get(stream_id, {}))
-            changed += [
-                (stream_id, user_id, folded[item_id])
-                for item_id in sorted(ids & folded.keys())
-                if fits(folded[item_id])
-            ]
-        return await self._store.records.save(
-            self._namespace_id, build, changed, after=after, position=page.position, language=self._language
-        )
-
-    async def _before(
-        self, build: int, by_stream: Mapping[tuple[UUID, str], Sequence[RecordedEvent]]
-    ) -> dict[UUID, dict[str, Record]]:
-        """Return the records that a page is about, as they are before it, in one query."""
-        ids = {item for events in by_stream.values() for event in events for item in records.about(event)}
-        streams = tuple(stream_id for stream_id, _ in by_stream)
-        wanted = RecordLookup(record_ids=tuple(sorted(ids)), streams=streams)
-        before: dict[UUID, dict[str, Record]] = defaultdict(dict)
-        for found in await self._store.records.find({self._namespace_id: build}, wanted) if ids else ():
-            before[found.stream_id][found.record.record_id] = found.record
-        return before
-
-    async def prune(self) -> int:
-        """See `builds.StoredProjection.prune`."""
-        return await self._store.records.prune(self._namespace_id)
-
-
-def fits(record: Record) -> bool:
-    """Tell whether a row can hold *record*: an edited export file may have values that the API refuses (trust E-12)."""
-    fields = record.fields
-    names = (record.record_id, fields.session_id or "", fields.extraction_strategy)
-    texts = (fields.text, fields.memory_type, *names, *(fields.topics or ()), *(fields.entities or ()))
-    return all(len(name.encode()) <= NAME_BYTES for name in names) and not any("\x00" in text for text in texts)
+#: A shorter page without events about records is not recorded: reading it again costs less than a write.
+_QUIET: Final = 500
 
 
 class RecordIndexes:
-    """The indexes of many namespaces, read as one."""
+    """The records of many namespaces, one row each, read as one; a `many_namespaces.BatchedProjection`."""
+
+    name: Final = RECORDS_PROJECTION
 
     def __init__(
         self,
@@ -114,17 +47,28 @@ class RecordIndexes:
         self._language = language
         self._catch_ups = catch_ups or CatchUps()
         self._patience_s = patience_s
+        self._builds = ManyBuilds(store, self, self._alone, catch_ups=self._catch_ups, patience_s=patience_s)
 
-    def of(self, namespace_id: UUID) -> tuple[Builds, RecordIndex]:
+    @property
+    def version(self) -> int:
+        """The version of a row's meaning, which depends on the language."""
+        return VERSION * 100 + LANGUAGES.index(self._language)
+
+    @cached_property
+    def code_digest(self) -> bytes:
+        """The digest of the fold and of the code that turns it into rows."""
+        return fold_digest(self.name, self.version)
+
+    def of(self, namespace_id: UUID) -> tuple[Builds, "RecordIndex"]:
         """Return the index of one namespace, and its builds."""
-        builds = Builds(
+        own = Builds(
             self._store,
             self._clock,
             namespace_id=namespace_id,
             catch_ups=self._catch_ups,
             patience_s=self._patience_s,
         )
-        return builds, RecordIndex(self._store, builds, namespace_id=namespace_id, language=self._language)
+        return own, RecordIndex(self, self._store, namespace_id=namespace_id)
 
     async def read(
         self, namespaces: Sequence[UUID], question: Callable[[RecordBuilds, Mapping[UUID, str]], Awaitable[T]]
@@ -134,29 +78,114 @@ class RecordIndexes:
         Its arguments are the builds and the names of the namespaces that have records. It is called again if a build
         was replaced meanwhile.
         """
-        while True:
-            builds, names = await self.catch_up(namespaces)
-            answer = await question(builds, names)
-            if await still_exist(self._store, RECORDS_PROJECTION, builds):
-                return answer
+        names = await self._names(namespaces)
+        return await self._builds.read(list(names), lambda live: question(live, names))
 
-    async def catch_up(self, namespaces: Sequence[UUID]) -> tuple[RecordBuilds, Mapping[UUID, str]]:
-        """Return the build to read in each namespace that has records, caught up, and the namespaces' names."""
-        names = await self._store.records.namespaces(namespaces) if namespaces else {}
-        if not names:
-            return {}, names
-        _, index = self.of(next(iter(names)))
-        live = await live_builds(
-            self._store,
-            list(names),
-            index,
-            self._caught_up,
-            catch_ups=self._catch_ups,
-            patience_s=self._patience_s,
+    async def catch_up(self, namespaces: Sequence[UUID]) -> None:
+        """Fold the records of *namespaces* up to the newest event of each."""
+        await self._builds.catch_up(list(await self._names(namespaces)))
+
+    async def advance_all(self, places: Mapping[UUID, Place]) -> Mapping[UUID, int | None]:
+        """See `BatchedProjection.advance_all`."""
+        return await self.advance(places, limit=builds.PAGE, begin_as=self.code_digest)
+
+    async def advance(
+        self, places: Mapping[UUID, Place], *, limit: int, begin_as: bytes | None = None
+    ) -> Mapping[UUID, int | None]:
+        """Fold up to *limit* events after each of *places*, by namespace, and return the positions reached.
+
+        With *begin_as* namespaces without any build get a live one.
+
+        Raises:
+            UnknownEvent: a newer release wrote an event about a record.
+            LogCorrupted: an event about a record cannot be decoded.
+        """
+        after = {namespace_id: place.after for namespace_id, place in places.items()}
+        pages = await self._store.records.read_events(after, limit=limit)
+        reached: dict[UUID, int | None] = {
+            namespace_id: page.position
+            for namespace_id, page in pages.items()
+            if not page.events and after[namespace_id] > 0 and page.position - after[namespace_id] < _QUIET
+        }
+        changed = {namespace_id: page for namespace_id, page in pages.items() if namespace_id not in reached}
+        if not changed:
+            return reached
+        rows = await self._changed(places, changed)
+        folded = [
+            FoldedPage(namespace_id, places[namespace_id].build, after[namespace_id], page.position, rows[namespace_id])
+            for namespace_id, page in changed.items()
+        ]
+        save = self._store.records.save_all
+        return reached | await save(folded, language=self._language, begin_as=begin_as)
+
+    async def _changed(
+        self, places: Mapping[UUID, Place], pages: Mapping[UUID, RecordEvents]
+    ) -> dict[UUID, list[ChangedRecord]]:
+        """Return the records that *pages* change, as they are after them."""
+        by_stream: dict[tuple[UUID, UUID, str], list[RecordedEvent]] = defaultdict(list)
+        for namespace_id, page in pages.items():
+            for user_id, stored in page.events:
+                by_stream[namespace_id, stored.stream_id, user_id].append(decode(stored))
+        builds_read = {namespace_id: places[namespace_id].build for namespace_id, _, _ in by_stream}
+        ids = {key: {item for event in events for item in records.about(event)} for key, events in by_stream.items()}
+        wanted = RecordLookup(
+            record_ids=tuple(sorted({item for own in ids.values() for item in own})),
+            streams=tuple(stream_id for _, stream_id, _ in by_stream),
         )
-        return live, names
+        before: dict[UUID, dict[str, Record]] = defaultdict(dict)
+        for found in await self._store.records.find(builds_read, wanted) if wanted.record_ids else ():
+            before[found.stream_id][found.record.record_id] = found.record
+        changed: dict[UUID, list[ChangedRecord]] = {namespace_id: [] for namespace_id in pages}
+        for key, events in by_stream.items():
+            namespace_id, stream_id, user_id = key
+            folded = records.fold(events, before.get(stream_id, {}))
+            changed[namespace_id] += [
+                (stream_id, user_id, folded[item]) for item in sorted(ids[key] & folded.keys()) if fits(folded[item])
+            ]
+        return changed
 
-    async def _caught_up(self, namespace_id: UUID) -> int:
-        """Return the build to read in a namespace, folded up to its last position."""
-        builds, index = self.of(namespace_id)
-        return await builds.catch_up(index) or 0
+    async def _names(self, namespaces: Sequence[UUID]) -> dict[UUID, str]:
+        return await self._store.records.namespaces(namespaces) if namespaces else {}
+
+    async def _alone(self, namespace_id: UUID) -> tuple[int, int] | None:
+        own, index = self.of(namespace_id)
+        return await own.caught_up(index)
+
+
+class RecordIndex:
+    """The records of one namespace; a `build_choice.StoredProjection`."""
+
+    name: Final = RECORDS_PROJECTION
+    keeps: Final = "a row per record of long-term memory, for look-ups and search"
+
+    def __init__(self, indexes: RecordIndexes, store: Store, *, namespace_id: UUID) -> None:
+        self._indexes = indexes
+        self._store = store
+        self._namespace_id = namespace_id
+
+    @property
+    def version(self) -> int:
+        """The version of a row's meaning."""
+        return self._indexes.version
+
+    @property
+    def code_digest(self) -> bytes:
+        """The digest of the fold and of the code that turns it into rows."""
+        return self._indexes.code_digest
+
+    async def advance(self, build: int, *, after: int, limit: int) -> int | None:
+        """See `build_choice.StoredProjection.advance`; for the errors, `RecordIndexes.advance`."""
+        places = {self._namespace_id: Place(build, after)}
+        return (await self._indexes.advance(places, limit=limit)).get(self._namespace_id)
+
+    async def prune(self) -> int:
+        """See `build_choice.StoredProjection.prune`."""
+        return await self._store.records.prune(self._namespace_id)
+
+
+def fits(record: Record) -> bool:
+    """Tell whether a row can hold *record*: an edited export file may have values that the API refuses (trust E-12)."""
+    fields = record.fields
+    names = (record.record_id, fields.session_id or "", fields.extraction_strategy)
+    texts = (fields.text, fields.memory_type, *names, *(fields.topics or ()), *(fields.entities or ()))
+    return all(len(name.encode()) <= NAME_BYTES for name in names) and not any("\x00" in text for text in texts)

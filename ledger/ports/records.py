@@ -4,7 +4,7 @@ Every query may search several namespaces at once, those that a credential permi
 projection ``records`` to read in each (see `stored_projections.Checkpoint`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final, Literal, Protocol, TypeAlias
 from uuid import UUID
@@ -12,6 +12,7 @@ from uuid import UUID
 import msgspec
 
 from ledger.events import StoredEvent
+from ledger.ports.stored_projections import FoldedPage
 from projections.recency import Recency
 from projections.record_filters import FilterCondition
 from projections.records import Record
@@ -26,6 +27,8 @@ SearchMode: TypeAlias = Literal["semantic", "keyword", "hybrid"]
 RecordBuilds: TypeAlias = Mapping[UUID, int]
 #: A record's namespace, stream and id.
 RecordKey: TypeAlias = tuple[UUID, UUID, str]
+#: A record with its stream and its user.
+ChangedRecord: TypeAlias = tuple[UUID, str, Record]
 
 
 class StoredRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,15 +124,18 @@ class RecordStore(Protocol):
     Embeddings may lag (design §6).
     """
 
-    async def read_events(self, namespace_id: UUID, *, after: int, limit: int) -> RecordEvents:
-        """Return the events about records within *limit* positions after *after*."""
+    async def read_events(self, after: Mapping[UUID, int], *, limit: int) -> dict[UUID, RecordEvents]:
+        """Return the events about records of several namespaces, by namespace.
+
+        Of each namespace those within *limit* positions after its position in *after*.
+        """
         ...
 
     async def save(
         self,
         namespace_id: UUID,
         build: int,
-        records: Sequence[tuple[UUID, str, Record]],
+        records: Sequence[ChangedRecord],
         *,
         after: int,
         position: int,
@@ -139,6 +145,15 @@ class RecordStore(Protocol):
 
         Return the position reached. If *build* is no longer at *after*, another process was faster and nothing is
         written. Return None if the build does not exist (any more).
+        """
+        ...
+
+    async def save_all(
+        self, pages: Iterable[FoldedPage[ChangedRecord]], *, language: str, begin_as: bytes | None = None
+    ) -> dict[UUID, int | None]:
+        """Save pages of several namespaces as `save` does, in one transaction; return the positions reached.
+
+        With *begin_as*, a code digest, the builds of namespaces that have none begin, live.
         """
         ...
 

@@ -1,11 +1,13 @@
 """The index of sessions: the stored projection that lists them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final, Literal, Protocol, TypeAlias
 from uuid import UUID
 
 import msgspec
+
+from ledger.ports.stored_projections import FoldedPage
 
 #: The name of the stored projection, of its checkpoints and its table.
 SESSION_INDEX: Final = "session_index"
@@ -43,10 +45,14 @@ class LifeFilter(msgspec.Struct, frozen=True):
     moment: datetime
 
 
+#: Namespace, build and stream of a row.
+RowKey: TypeAlias = tuple[UUID, int, UUID]
+
+
 class SessionIndexStore(Protocol):
     """The stored projection ``session_index``; *build* as in `stored_projections.Checkpoint`."""
 
-    async def rows(self, namespace_id: UUID, build: int, stream_ids: Sequence[UUID]) -> dict[UUID, IndexedSession]:
+    async def rows(self, wanted: Sequence[RowKey]) -> dict[UUID, IndexedSession]:
         """Return the rows of these sessions, by stream id; sessions without a row are left out."""
         ...
 
@@ -57,6 +63,13 @@ class SessionIndexStore(Protocol):
 
         Return the position reached. If *build* is no longer at *after*, another process was faster and nothing is
         written. Return None if the build does not exist (any more). A row never replaces that of a newer version.
+        """
+        ...
+
+    async def save_all(self, pages: Iterable[FoldedPage[IndexedSession]], *, begin_as: bytes) -> dict[UUID, int | None]:
+        """Save pages of several namespaces as `save` does, in one transaction; return the positions reached.
+
+        The builds of namespaces that have none begin, live, with *begin_as* as code digest.
         """
         ...
 

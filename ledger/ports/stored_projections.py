@@ -1,13 +1,40 @@
 """Builds of stored projections: how far each has folded its namespace, and which build readers use."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 import msgspec
 
 from ledger.events import StoredEvent
+
+Row = TypeVar("Row")
+
+
+class Place(NamedTuple):
+    """A build, and the position that it is folded up to."""
+
+    build: int
+    after: int
+
+
+class FoldedPage(NamedTuple, Generic[Row]):
+    """The rows that a page of a namespace's log changes: *build*, which was at *after*, is then at *position*."""
+
+    namespace_id: UUID
+    build: int
+    after: int
+    position: int
+    rows: Sequence[Row]
+
+
+class NamedEvent(NamedTuple):
+    """An event, and the user and the session whose stream it is in."""
+
+    user_id: str
+    session_id: str
+    event: StoredEvent
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,8 +60,10 @@ class ProjectionStore(Protocol):
         """Return the namespace's last position, and its builds by projection and number; at first 0 and no builds."""
         ...
 
-    async def progress_of_all(self, namespace_ids: Sequence[UUID]) -> dict[UUID, tuple[int, list[Checkpoint]]]:
-        """Return the progress of each namespace that has events."""
+    async def progress_of_all(
+        self, namespace_ids: Sequence[UUID], projection: str
+    ) -> dict[UUID, tuple[int, list[Checkpoint]]]:
+        """Return the last position of each namespace that has events, and its builds of *projection*."""
         ...
 
     async def read_ranges(
@@ -46,15 +75,28 @@ class ProjectionStore(Protocol):
         """
         ...
 
+    async def read_namespaces(
+        self, after: Mapping[UUID, int], *, limit: int, most_bytes: int
+    ) -> dict[UUID, list[NamedEvent]]:
+        """Return the next events of several namespaces in one read, by namespace, in position order.
+
+        Of each namespace up to *limit* events after its position in *after*; all together end with the event whose
+        payload brings them to *most_bytes*, so the last namespaces may get fewer or none.
+        """
+        ...
+
     async def begin_build(self, namespace_id: UUID, projection: str, build: int, code_digest: bytes) -> None:
         """Record that *build* is being built, from position 0; do nothing if it exists."""
         ...
 
-    async def claim(self, namespace_id: UUID, projection: str, build: int, *, by: str, lease_s: float) -> bool:
-        """Let *by* alone fold a build for the next *lease_s* seconds; return False if another one may.
+    async def claim(
+        self, namespace_id: UUID, projection: str, build: int, *, after: int, by: str, lease_s: float
+    ) -> bool:
+        """Let *by* alone fold the page of a build after a position for the next *lease_s* seconds.
 
-        The claim saves work; it protects nothing, since `advance` writes no page twice. A build that does not exist
-        cannot be claimed.
+        Return False if another one may, or if the build is not at that position.
+        The claim saves work; it protects nothing, since `advance` writes no page twice. It ends when a page is
+        stored, and by itself. A build that does not exist cannot be claimed.
         """
         ...
 

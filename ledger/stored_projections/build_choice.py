@@ -29,12 +29,8 @@ class Build(NamedTuple):
         return cls(*divmod(key, NUMBERS))
 
 
-class StoredProjection(Protocol):
-    """A projection stored in a table, with rows per build.
-
-    Raise *version* when the meaning of a row changes: readers then use only builds of the new version, while older
-    releases continue with theirs.
-    """
+class VersionedProjection(Protocol):
+    """A name and a version: what finds the builds of a projection."""
 
     @property
     def name(self) -> str:
@@ -43,6 +39,14 @@ class StoredProjection(Protocol):
     @property
     def version(self) -> int:
         """The version of its meaning, from 1."""
+
+
+class StoredProjection(VersionedProjection, Protocol):
+    """A projection stored in a table, with rows per build.
+
+    Raise *version* when the meaning of a row changes: readers then use only builds of the new version, while older
+    releases continue with theirs.
+    """
 
     @property
     def keeps(self) -> str:
@@ -64,9 +68,7 @@ class StoredProjection(Protocol):
         """Delete the rows of builds that do not exist any more; return how many."""
 
 
-def live_build(
-    projection: type[StoredProjection] | StoredProjection, builds: Iterable[Checkpoint]
-) -> Checkpoint | None:
+def live_build(projection: VersionedProjection, builds: Iterable[Checkpoint]) -> Checkpoint | None:
     """Return the build that readers of *projection* use: the live one of its version."""
     return next((checkpoint for checkpoint in own_builds(projection, builds) if checkpoint.status == "live"), None)
 
@@ -101,7 +103,7 @@ def replaced_builds(
     return [key for key in (*own, *retired) if key != build]
 
 
-def own_builds(projection: type[StoredProjection] | StoredProjection, builds: Iterable[Checkpoint]) -> list[Checkpoint]:
+def own_builds(projection: VersionedProjection, builds: Iterable[Checkpoint]) -> list[Checkpoint]:
     """Return the builds of *projection* at its version."""
     return [
         checkpoint

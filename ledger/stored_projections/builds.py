@@ -9,7 +9,7 @@ it, which replaces it in one transaction. It does not block writers; the next re
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
@@ -35,21 +35,20 @@ log = logging.getLogger("ledger")
 
 #: Events folded between two checkpoints of a build.
 PAGE: Final = 5_000
-#: How long the process that folds a build may be silent before another one takes its place, and how often those that
-#: wait for it look.
+#: How long the process that folds a build may be silent before another one takes its place, at the last page less; and
+#: how seldom those that wait for it look.
 _CLAIM_S: Final = 10.0
+_LAST_CLAIM_S: Final = 2.0
 _POLL_S: Final = 0.1
 #: A page that failed is tried again with so many times fewer events.
 _SHORTER: Final = 8
-#: Namespaces that are caught up at the same time for one reader.
-_AT_ONCE: Final = 4
 
 
 class Builds:
     """The builds in one namespace.
 
-    Readers of this process that need the same catch-up share it through *catch_ups*. If it is longer than a page, one
-    process folds and the others wait for it. After *patience_s* a reader gets an error; the catch-up goes on.
+    Readers of this process that need the same catch-up share it through *catch_ups*. Of several processes one folds and
+    the others wait for it. After *patience_s* a reader gets an error; the catch-up goes on.
     """
 
     def __init__(
@@ -130,6 +129,11 @@ class Builds:
         """Return the namespace's last position, and all builds."""
         return await self._store.projections.progress(self._namespace_id)
 
+    async def caught_up(self, projection: StoredProjection) -> tuple[int, int] | None:
+        """Return the live build and its position, at least the namespace's newest event; see `_caught_up`."""
+        last, builds = await self.checkpoints()
+        return await self._caught_up(projection, live_build(projection, builds), last, builds, silent)
+
     async def _caught_up(
         self,
         projection: StoredProjection,
@@ -180,19 +184,18 @@ class Builds:
     ) -> int | None:
         """Fold *build* from *at* up to *last* and return the position reached; None if it was removed meanwhile.
 
-        Before each page but the last, this process claims the build, and waits while another one has it: that folds
-        the same. A claim ends by itself, so the work of a process that was killed goes on. A page that fails is tried
-        again with fewer events, so what cannot be folded delays nothing before it.
+        Before each page this process claims the build, and waits while another one has it: that folds the same. A claim
+        ends by itself, so the work of a process that was killed goes on. A page that fails is tried again with fewer
+        events, so what cannot be folded delays nothing before it.
         """
         claim = partial(
             self._store.projections.claim, self._namespace_id, projection.name, build, by=self._clock.ulid()
         )
-        reached, claimed, limit = at, False, page
+        reached, claimed, limit, pause_s = at, False, page, _POLL_S / 10
         try:
             while reached < last:
-                is_last = reached == at and last - reached <= page
-                claimed = claimed if is_last else await claim(lease_s=_CLAIM_S)
-                if claimed or is_last:
+                claimed = await claim(after=reached, lease_s=_CLAIM_S if last - reached > page else _LAST_CLAIM_S)
+                if claimed:
                     try:
                         new = await projection.advance(build, after=reached, limit=limit)
                     except LedgerError as fault:
@@ -203,7 +206,8 @@ class Builds:
                         continue
                     limit = min(page, limit * _SHORTER)
                 else:
-                    await asyncio.sleep(_POLL_S)
+                    await asyncio.sleep(pause_s)
+                    pause_s = min(_POLL_S, 2 * pause_s)
                     new = position_of(projection, build, (await self.checkpoints())[1])
                 if new is None:
                     return None
@@ -213,7 +217,7 @@ class Builds:
         finally:
             if claimed:
                 with suppress(LedgerError):
-                    await claim(lease_s=0.0)
+                    await claim(after=reached, lease_s=0.0)
 
     async def _report(self, projection: StoredProjection, build: int, position: int, fault: LedgerError) -> None:
         """Tell operators that one event keeps *build* from going on, in the log and in the build's checkpoint."""
@@ -231,51 +235,3 @@ class Rebuilt(NamedTuple):
     position: int
     resumed_at: int
     replaced: tuple[Build, ...]
-
-
-async def live_builds(
-    store: Store,
-    namespaces: Sequence[UUID],
-    projection: type[StoredProjection] | StoredProjection,
-    catch_up: Callable[[UUID], Awaitable[int]],
-    *,
-    catch_ups: CatchUps,
-    patience_s: float | None = None,
-) -> dict[UUID, int]:
-    """Return the build to read in each of *namespaces* that has events, folded up to its last position.
-
-    One query reads all checkpoints. *catch_up* is called only where the build is behind or missing.
-
-    Raises:
-        IndexBehind: they are not all caught up after *patience_s*.
-    """
-    live: dict[UUID, int] = {}
-    behind: list[UUID] = []
-    for namespace_id, (last, checkpoints) in (
-        await store.projections.progress_of_all(namespaces) if namespaces else {}
-    ).items():
-        build = live_build(projection, checkpoints)
-        if build is not None and build.position >= last:
-            live[namespace_id] = build.build
-        elif last:
-            behind.append(namespace_id)
-
-    async def caught_up(progress: BuildProgress) -> dict[UUID, int]:
-        done: dict[UUID, int] = {}
-        for first in range(0, len(behind), _AT_ONCE):
-            some = behind[first : first + _AT_ONCE]
-            done.update(zip(some, await asyncio.gather(*map(catch_up, some)), strict=True))
-        return done
-
-    if behind:
-        live |= await catch_ups.join((projection.name, frozenset(behind)), caught_up, patience_s=patience_s)
-    return live
-
-
-async def still_exist(store: Store, projection: str, builds: Mapping[UUID, int]) -> bool:
-    """Tell whether all *builds*, by namespace, still exist."""
-    known = await store.projections.progress_of_all(list(builds)) if builds else {}
-    return all(
-        any((existing.projection, existing.build) == (projection, build) for existing in known[namespace_id][1])
-        for namespace_id, build in builds.items()
-    )

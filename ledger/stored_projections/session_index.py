@@ -50,12 +50,13 @@ class SessionIndex:
         """See `builds.StoredProjection.advance`; a row may have the session's newest state, and so be ahead."""
         page = await read_page(self._store, self._namespace, after=after, limit=limit)
         older = [stream.stream_id for stream, events in page.sessions.items() if events[0].version > 1]
-        before = await self._store.session_index.rows(self._namespace_id, build, older) if older else {}
+        keys = [(self._namespace_id, build, stream_id) for stream_id in older]
+        before = await self._store.session_index.rows(keys) if keys else {}
         rows: list[IndexedSession] = []
         others: list[Coroutine[Any, Any, IndexedSession]] = []
         for stream, events in page.sessions.items():
             old = before.get(stream.stream_id)
-            row = _row_without_state(stream, old, events)
+            row = row_without_state(stream, old, events)
             if row is not None:
                 rows.append(row)
             else:
@@ -94,10 +95,6 @@ class SessionIndex:
         # this release may read what an older one could not
         return await self._reads.gather(self._read_again(row) for row in rows)
 
-    async def build(self) -> int:
-        """Return the build to read, as of the namespace's newest event; 0 if the namespace has no events."""
-        return await self._builds.catch_up(self) or 0
-
     async def _row_of_state(
         self, stream: Stream, before: IndexedSession | None, events: Sequence[StoredEvent]
     ) -> IndexedSession:
@@ -118,9 +115,10 @@ class SessionIndex:
             return row
 
 
-def _row_without_state(
+def row_without_state(
     stream: Stream, before: IndexedSession | None, events: Sequence[StoredEvent]
 ) -> IndexedSession | None:
+    """Return the row of a session after *events*, or None if only its state tells it; see `session_rows.next_row`."""
     try:
         return next_row(stream, before, map(decode, events))
     except LogCorrupted:

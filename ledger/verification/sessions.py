@@ -107,7 +107,7 @@ async def _wrong(store: Store, build: LiveBuild, replays: Sequence[FoldedSession
     own = replays[0].stream.namespace_id
     match build.projection:
         case "session_index":
-            rows = await store.session_index.rows(own, build.key, [replay.head.stream_id for replay in replays])
+            rows = await store.session_index.rows([(own, build.key, replay.head.stream_id) for replay in replays])
             return {replay.head.stream_id for replay in replays if not _has_row(replay, rows)}
         case "jobs":
             plan = WorkPlan(index_all=bool(build.variant))

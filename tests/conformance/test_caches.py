@@ -8,6 +8,7 @@ from ledger.ids import Stream
 from ledger.ports import Store
 from ledger.ports.session_index import IndexedSession
 from ledger.ports.snapshots import Snapshot
+from ledger.ports.stored_projections import FoldedPage, NamedEvent
 from tests.support.store_requests import an_event, append, fork, some_events
 
 START = datetime.fromisoformat("2026-01-01T00:00:00+00:00")
@@ -102,20 +103,21 @@ def a_row(stream: Stream, *, minutes: int = 0, version: int = 1, entries: int = 
 
 async def test_rows_are_found_by_their_streams(store: Store, stream: Stream, other: Stream) -> None:
     namespace_id = stream.namespace_id
-    assert await store.session_index.rows(namespace_id, 1, [stream.stream_id]) == {}
+    assert await store.session_index.rows([(namespace_id, 1, stream.stream_id)]) == {}
     await append(store, stream, *some_events(2))
     await store.projections.begin_build(namespace_id, "session_index", 1, DIGEST)
     await store.session_index.save(namespace_id, 1, [a_row(stream)], after=0, position=2)
-    wanted = [stream.stream_id, other.stream_id]
-    assert await store.session_index.rows(namespace_id, 1, wanted) == {stream.stream_id: a_row(stream)}
-    assert await store.session_index.rows(namespace_id, 2, wanted) == {}
+    first, second = ([(namespace_id, build, each.stream_id) for each in (stream, other)] for build in (1, 2))
+    assert await store.session_index.rows(first) == {stream.stream_id: a_row(stream)}
+    assert await store.session_index.rows(second) == {}
 
 
 async def test_one_at_a_time_claims_a_build_until_the_claim_is_over(store: Store, stream: Stream) -> None:
     await append(store, stream, an_event())
 
-    async def claim(by: str, lease_s: float, build: int = 1) -> bool:
-        return await store.projections.claim(stream.namespace_id, "session_index", build, by=by, lease_s=lease_s)
+    async def claim(by: str, lease_s: float, build: int = 1, after: int = 0) -> bool:
+        of_build = stream.namespace_id, "session_index", build
+        return await store.projections.claim(*of_build, after=after, by=by, lease_s=lease_s)
 
     assert not await claim("one", 30), "there is no build"
     await store.projections.begin_build(stream.namespace_id, "session_index", 1, DIGEST)
@@ -126,6 +128,10 @@ async def test_one_at_a_time_claims_a_build_until_the_claim_is_over(store: Store
     assert await claim("two", 0.2)
     await asyncio.sleep(0.3)
     assert await claim("one", 30), "whoever had it was killed"
+    assert not await claim("one", 30, after=1), "the build is elsewhere"
+    await store.session_index.save(stream.namespace_id, 1, [], after=0, position=1)
+    assert not await claim("one", 30), "the page is stored"
+    assert await claim("two", 30, after=1), "a claim ends with its page"
 
 
 async def test_what_many_streams_have_is_read_at_once(store: Store, stream: Stream, other: Stream) -> None:
@@ -225,3 +231,36 @@ async def test_a_build_that_was_replaced_takes_no_rows_and_loses_those_it_has(st
     assert await store.session_index.prune(namespace_id) == 1
     assert await store.session_index.page(namespace_id, 1) == []
     assert await store.session_index.page(namespace_id, 2) == [a_row(stream)]
+
+
+async def test_pages_of_several_namespaces_are_read_and_saved_together(store: Store, namespace: str) -> None:
+    streams = [Stream.of(f"{namespace}-{number}", "/records" if number == 2 else "s", "u") for number in range(4)]
+    for number, stream in enumerate(streams[:3]):
+        await append(store, stream, *some_events(number + 1))
+    after = {stream.namespace_id: number // 2 for number, stream in enumerate(streams)}
+    pages = await store.projections.read_namespaces(after, limit=2, most_bytes=2**62)
+    logs = {stream.namespace_id: await store.events.read_namespace(stream.namespace_id) for stream in streams}
+    assert pages == {
+        each: [NamedEvent("u", stream.session_id, event) for event in log[after[each] :][:2]]
+        for stream in streams
+        if (log := logs[each := stream.namespace_id])
+    }
+    first = await store.projections.read_namespaces(after, limit=2, most_bytes=1)
+    assert [len(events) for events in first.values()] == [1], "an event, if there is one"
+    records = await store.records.read_events(after, limit=2)
+    assert {each: (page.position, len(page.events)) for each, page in records.items()} == {
+        stream.namespace_id: reached for stream, reached in zip(streams, [(1, 0), (2, 0), (3, 2), (1, 0)], strict=True)
+    }
+    await store.projections.begin_build(streams[1].namespace_id, "session_index", 1, DIGEST)
+    await store.session_index.save(streams[1].namespace_id, 1, [], after=0, position=2)
+    saved = [FoldedPage(stream.namespace_id, 1, 0, 1, [a_row(stream)]) for stream in streams[:2]]
+    reached = await store.session_index.save_all(saved, begin_as=DIGEST)
+    assert reached == {streams[0].namespace_id: 1, streams[1].namespace_id: 2}, "the second was elsewhere"
+    assert await builds(store, streams[0]) == [(1, 1, "live")], "it had no build"
+    assert await builds(store, streams[1]) == [(1, 2, "building")]
+    other = FoldedPage(streams[0].namespace_id, 2, 0, 1, [a_row(streams[0])])
+    assert await store.session_index.save_all([other], begin_as=DIGEST) == {streams[0].namespace_id: None}
+    live = dict.fromkeys((stream.namespace_id for stream in streams), 1)
+    found = await store.session_index.page_of_live(live, user_id="u", moment=START, limit=9)
+    assert found == (1, [a_row(streams[0])])
+    assert await store.session_index.page_of_live(live, user_id="v", moment=START, limit=9) == (0, [])

@@ -41,7 +41,8 @@ def reads(length: int) -> list[Read]:
     ends = {"firsts": [1, middle, end], "lasts": [3, middle + 2, end + 2]}
     parts = {"firsts": [middle, end], "lasts": [middle + 2, 2**62]}
     items = [f"item {middle // 10 * 10}", f"item {end // 10 * 10}", "unknown"]
-    page = {"after": middle, "until": middle + 100, "records": str(STREAMS["long"].stream_id)}
+    page = {"after": [middle], "limit": 100, "records": str(STREAMS["long"].stream_id)}
+    pages = {"after": [middle], "limit": 100, "most_bytes": 2**62}
     recorded = {"types": ["context.rendered", "config.changed"], "item_types": []}
     noted = {"types": [], "item_types": ["note.made"]}
     session, snapshot = {"projection": "session", "projection_version": 1}, {"snapshots": 1, "streams": 1}
@@ -62,6 +63,7 @@ def reads(length: int) -> list[Read]:
         Read("find_types", {**recorded, "after": middle, "until": 2**62, "limit": 5}, {"events": 5, "streams": 1}),
         Read("find_types", {**noted, "after": middle, "until": end, "limit": 3}, {"events": 4, "streams": 1}),
         Read("find_newest", {"type": "context.rendered", "until": middle}, {"events": 1}),
+        Read("read_namespaces", pages, {"events": 100, "streams": 100}),
         Read("record_events", page, {"events": 100, "streams": 100}),
         Read("head", {}, {"streams": 1}),
         Read("named", {}, {"streams": 2}),
@@ -137,6 +139,7 @@ def scanned(found: dict[str, Any]) -> set[str]:
 def values_of(read: Read, stream: str) -> dict[str, Any]:
     names: dict[str, Any] = {"namespace": STREAMS[stream].namespace_id, "stream": STREAMS[stream].stream_id}
     names["streams"] = [STREAMS[stream].stream_id] * 2
+    names["namespaces"] = [STREAMS[stream].namespace_id]
     return {**names, **read.values}
 
 
@@ -266,7 +269,7 @@ async def test_nothing_the_store_does_scans_the_log(server: Server, database: st
         await store.snapshots.newest(stream.namespace_id, ids, "session", 1)
         assert await store.projections.read_ranges(stream.namespace_id, [(each, 1, 5) for each in ids], each=9) != []
         await store.session_index.save(stream.namespace_id, 1, [], after=0, position=EVENTS)
-        await store.session_index.rows(stream.namespace_id, 1, ids)
+        await store.session_index.rows([(stream.namespace_id, 1, each) for each in ids])
         await store.session_index.page(stream.namespace_id, 1)
         await store.events.overview(stream.namespace_id)
         await store.events.prune_requests(stream.namespace_id, days=7)

@@ -117,9 +117,10 @@ def _filtered(statement: str, table: str, alias: str) -> bool:
     if re.search(by_one, statement) or re.search(by_pairs, statement):
         return True
     fenced = re.search(
-        rf"\bSELECT {alias}\.namespace_id\b[^()]* FROM {table} {alias} .*? OFFSET 0 \) AS (\w+)", statement
+        rf"\bSELECT {alias}\.namespace_id\b[^()]* FROM (?:ledger\.)?{table} {alias} .*? OFFSET 0 \) AS (\w+)", statement
     )
-    return bool(alias and fenced and re.search(rf"\b{fenced[1]}\.namespace_id = {_PARAMETER}", statement))
+    on_result = rf"\b{fenced[1]}\.namespace_id = (?:ANY ?\()?{_PARAMETER}" if fenced else ""
+    return bool(alias and fenced and re.search(on_result, statement))
 
 
 def _text(*paths: Path) -> str:

@@ -42,3 +42,11 @@ class StoredNamespace:
         return StreamHead(
             stream_id, stream.user_id, stream.session_id, newest.version, newest.hash, parent_id, parent_version
         )
+
+
+def begin_live(namespace: StoredNamespace, projection: str, build: int, code_digest: bytes, now: datetime) -> None:
+    """Record *build* as the live one of *projection*, unless the namespace has a build of it."""
+    if all(name != projection for name, _ in namespace.checkpoints):
+        namespace.checkpoints[projection, build] = Checkpoint(
+            projection=projection, build=build, position=0, status="live", code_digest=code_digest, updated_at=now
+        )

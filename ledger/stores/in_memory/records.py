@@ -1,7 +1,7 @@
 """Records of long-term memory in the in-memory store."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import assert_never
 from uuid import UUID
@@ -14,6 +14,7 @@ from ledger.ports import Clock
 from ledger.ports.records import (
     MOST_WORDS,
     RECORDS_PROJECTION,
+    ChangedRecord,
     RecordAccess,
     RecordBuilds,
     RecordEvents,
@@ -24,7 +25,8 @@ from ledger.ports.records import (
     RecordQuery,
     StoredRecord,
 )
-from ledger.stores.in_memory.namespaces import StoredNamespace
+from ledger.ports.stored_projections import FoldedPage
+from ledger.stores.in_memory.namespaces import StoredNamespace, begin_live
 from projections.ranking import words
 from projections.record_filters import Date, FilterCondition, Tag, date_matches, folded, tag_matches
 from projections.records import RECORDS, Record, identity
@@ -46,21 +48,24 @@ class InMemoryRecords:
         self._accesses: dict[RecordKey, _Access] = {}
         self._embeddings: dict[tuple[str, RecordKey], tuple[str, Sequence[float]]] = {}
 
-    async def read_events(self, namespace_id: UUID, *, after: int, limit: int) -> RecordEvents:
-        namespace = self._namespaces.get(namespace_id)
-        page = namespace.log[after : after + limit] if namespace else []
-        if namespace is None or not page:
-            return RecordEvents(after, [])
-        named = ((namespace.names[event.stream_id], event) for event in page)
-        return RecordEvents(
-            page[-1].position, [(stream.user_id, event) for stream, event in named if stream.session_id == RECORDS]
-        )
+    async def read_events(self, after: Mapping[UUID, int], *, limit: int) -> dict[UUID, RecordEvents]:
+        found: dict[UUID, RecordEvents] = {}
+        for namespace_id, first in after.items():
+            namespace = self._namespaces.get(namespace_id)
+            page = (
+                [(namespace.names[event.stream_id], event) for event in namespace.log[first : first + limit]]
+                if namespace
+                else []
+            )
+            records = [(stream.user_id, event) for stream, event in page if stream.session_id == RECORDS]
+            found[namespace_id] = RecordEvents(page[-1][1].position if page else first, records)
+        return found
 
     async def save(
         self,
         namespace_id: UUID,
         build: int,
-        records: Sequence[tuple[UUID, str, Record]],
+        records: Sequence[ChangedRecord],
         *,
         after: int,
         position: int,
@@ -80,6 +85,18 @@ class InMemoryRecords:
         moved = replace(built, position=position, updated_at=self._clock.now(), last_error=None)
         namespace.checkpoints[RECORDS_PROJECTION, build] = moved
         return position
+
+    async def save_all(
+        self, pages: Iterable[FoldedPage[ChangedRecord]], *, language: str, begin_as: bytes | None = None
+    ) -> dict[UUID, int | None]:
+        reached: dict[UUID, int | None] = {}
+        for namespace_id, build, after, position, rows in pages:
+            if begin_as is not None and not after and namespace_id in self._namespaces:
+                begin_live(self._namespaces[namespace_id], RECORDS_PROJECTION, build, begin_as, self._clock.now())
+            reached[namespace_id] = await self.save(
+                namespace_id, build, rows, after=after, position=position, language=language
+            )
+        return reached
 
     async def prune(self, namespace_id: UUID) -> int:
         builds = self._namespaces[namespace_id].checkpoints if namespace_id in self._namespaces else {}

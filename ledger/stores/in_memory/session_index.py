@@ -1,6 +1,6 @@
 """The index of sessions in memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -8,8 +8,9 @@ import msgspec
 
 from ledger.events import to_microseconds
 from ledger.ports import Clock
-from ledger.ports.session_index import SESSION_INDEX, IndexedSession, LifeFilter
-from ledger.stores.in_memory.namespaces import StoredNamespace
+from ledger.ports.session_index import SESSION_INDEX, IndexedSession, LifeFilter, RowKey
+from ledger.ports.stored_projections import FoldedPage
+from ledger.stores.in_memory.namespaces import StoredNamespace, begin_live
 
 
 class InMemorySessionIndex:
@@ -19,10 +20,13 @@ class InMemorySessionIndex:
         self._namespaces = namespaces
         self._clock = clock
 
-    async def rows(self, namespace_id: UUID, build: int, stream_ids: Sequence[UUID]) -> dict[UUID, IndexedSession]:
-        namespace = self._namespaces.get(namespace_id)
-        index = namespace.index.get(build, {}) if namespace else {}
-        return {stream_id: index[stream_id] for stream_id in stream_ids if stream_id in index}
+    async def rows(self, wanted: Sequence[RowKey]) -> dict[UUID, IndexedSession]:
+        return {
+            stream_id: row
+            for namespace_id, build, stream_id in wanted
+            if namespace_id in self._namespaces
+            and (row := self._namespaces[namespace_id].index.get(build, {}).get(stream_id)) is not None
+        }
 
     async def save(
         self, namespace_id: UUID, build: int, rows: Sequence[IndexedSession], *, after: int, position: int
@@ -42,6 +46,14 @@ class InMemorySessionIndex:
         moved = msgspec.structs.replace(built, position=position, updated_at=self._clock.now(), last_error=None)
         namespace.checkpoints[SESSION_INDEX, build] = moved
         return position
+
+    async def save_all(self, pages: Iterable[FoldedPage[IndexedSession]], *, begin_as: bytes) -> dict[UUID, int | None]:
+        reached: dict[UUID, int | None] = {}
+        for namespace_id, build, after, position, rows in pages:
+            if not after and namespace_id in self._namespaces:
+                begin_live(self._namespaces[namespace_id], SESSION_INDEX, build, begin_as, self._clock.now())
+            reached[namespace_id] = await self.save(namespace_id, build, rows, after=after, position=position)
+        return reached
 
     async def prune(self, namespace_id: UUID) -> int:
         namespace = self._namespaces.get(namespace_id)

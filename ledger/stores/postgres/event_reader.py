@@ -286,11 +286,14 @@ class EventReader:
     async def rows(
         self,
         query: str,
-        namespace_id: UUID,
+        namespace_id: UUID | None,
         parameters: dict[str, Any],
         cursor: type[AsyncCursor[Any]] = AsyncCursor,
     ) -> list[tuple[Any, ...]]:
-        """Run one of the ``queries`` in one round trip; try once more if the connection had broken."""
+        """Run one of the ``queries`` in one round trip; try once more if the connection had broken.
+
+        Without *namespace_id* the query takes several from its parameters.
+        """
         values = {"namespace": namespace_id, **parameters}
         for last_try in (False, True):
             try:

@@ -1,6 +1,6 @@
 """Records of long-term memory: look them up and search them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
@@ -8,6 +8,7 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from ledger.events import StoredEvent
 from ledger.ports.records import (
     MOST_WORDS,
     RecordBuilds,
@@ -50,22 +51,22 @@ class RecordReader:
         self._pool = pool
         self._events = events
 
-    async def read_events(self, namespace_id: UUID, *, after: int, limit: int) -> RecordEvents:
-        info = await self._events.namespace(namespace_id)
-        until = min(after + limit, info.last_position) if info else 0
-        if until <= after:
-            return RecordEvents(after, [])
-        bounds = {"after": after, "until": until, "records": RECORDS}
-        rows = await self._events.rows("record_events", namespace_id, bounds, cursor=EventCursor)
-        return RecordEvents(until, [(row[16], stored_event(namespace_id, row)) for row in rows])
+    async def read_events(self, after: Mapping[UUID, int], *, limit: int) -> dict[UUID, RecordEvents]:
+        bounds = {"namespaces": list(after), "after": list(after.values()), "limit": limit, "records": RECORDS}
+        events: dict[UUID, list[tuple[str, StoredEvent]]] = {namespace_id: [] for namespace_id in after}
+        reached = dict(after)
+        for row in await self._events.rows("record_events", None, bounds, cursor=EventCursor):
+            reached[row[16]] = row[1]
+            if row[17] is not None:
+                events[row[16]].append((row[17], stored_event(row[16], row)))
+        return {namespace_id: RecordEvents(reached[namespace_id], found) for namespace_id, found in events.items()}
 
     async def namespaces(self, namespace_ids: Sequence[UUID]) -> dict[UUID, str]:
         namespaces, streams = tables.namespaces.c, tables.streams.c
-        holding = sa.select(streams.namespace_id).where(
-            streams.session_id == RECORDS, streams.namespace_id.in_(namespace_ids)
-        )
+        those = sa.any_(sa.cast(list(namespace_ids), ARRAY(sa.Uuid)))
+        holding = sa.select(streams.namespace_id).where(streams.session_id == RECORDS, streams.namespace_id == those)
         wanted = sa.select(namespaces.namespace_id, namespaces.namespace).where(
-            namespaces.namespace_id.in_(namespace_ids), namespaces.namespace_id.in_(holding)
+            namespaces.namespace_id == those, namespaces.namespace_id.in_(holding)
         )
         async with self._pool.transaction(*namespace_ids) as connection:
             return {row[0]: row[1] for row in await connection.execute(wanted)}

@@ -1,6 +1,6 @@
 """Records of long-term memory: their rows, reads and embeddings."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -12,12 +12,13 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ledger.canonical import canonical_json
-from ledger.ports.records import RECORDS_PROJECTION, RecordAccess, RecordKey, StoredRecord
+from ledger.ports.records import RECORDS_PROJECTION, ChangedRecord, RecordAccess, RecordKey, StoredRecord
+from ledger.ports.stored_projections import FoldedPage
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
 from ledger.stores.postgres.event_reader import EventReader
 from ledger.stores.postgres.record_reader import RecordReader
-from ledger.stores.postgres.stored_projections import locked_position, moved_on, unused_rows
+from ledger.stores.postgres.stored_projections import in_place, move_on, unused_rows
 from ledger.stores.postgres.vectors import EmbeddingTable, vector_text
 from projections.ranking import searchable
 from projections.record_filters import folded
@@ -41,25 +42,39 @@ class PostgresRecords(RecordReader):
         self,
         namespace_id: UUID,
         build: int,
-        records: Sequence[tuple[UUID, str, Record]],
+        records: Sequence[ChangedRecord],
         *,
         after: int,
         position: int,
         language: str,
     ) -> int | None:
+        page = FoldedPage(namespace_id, build, after, position, records)
+        return (await self._save([page], language))[namespace_id]
+
+    async def save_all(
+        self, pages: Iterable[FoldedPage[ChangedRecord]], *, language: str, begin_as: bytes | None = None
+    ) -> dict[UUID, int | None]:
+        return await self._save(list(pages), language, begin_as)
+
+    async def _save(
+        self, pages: Sequence[FoldedPage[ChangedRecord]], language: str, begin_as: bytes | None = None
+    ) -> dict[UUID, int | None]:
         embeds = await self.stores_embeddings()
-        async with self._pool.transaction(namespace_id, takes_time=True) as connection:
-            reached = await locked_position(connection, namespace_id, RECORDS_PROJECTION, build)
-            if reached != after:
-                return reached
-            if records:
-                target = {"namespace": namespace_id, "build": build, "language": language}
-                rows = [record_columns(*record) for record in records]
-                await connection.execute(_PUT, {**target, **{name: [row[name] for row in rows] for name in rows[0]}})
+        namespaces = [page.namespace_id for page in pages]
+        async with self._pool.transaction(*namespaces, takes_time=True) as connection:
+            following, reached = await in_place(connection, RECORDS_PROJECTION, pages, begin_as)
+            rows = [
+                {"namespace": page.namespace_id, "build": page.build, **record_columns(*record)}
+                for page in following
+                for record in page.rows
+            ]
+            if rows:
+                columns = {name: [row[name] for row in rows] for name in rows[0]}
+                await connection.execute(_PUT, {"language": language, **columns})
             if embeds:
-                await _delete_embeddings(connection, namespace_id, records)
-            await connection.execute(moved_on(namespace_id, RECORDS_PROJECTION, build, position))
-            return position
+                await _delete_embeddings(connection, following)
+            await move_on(connection, RECORDS_PROJECTION, following)
+            return reached
 
     async def prune(self, namespace_id: UUID) -> int:
         async with self._pool.transaction(namespace_id, takes_time=True) as connection:
@@ -137,15 +152,14 @@ def record_columns(stream_id: UUID, user_id: str, record: Record) -> dict[str, o
     }
 
 
-async def _delete_embeddings(
-    connection: AsyncConnection, namespace_id: UUID, records: Sequence[tuple[UUID, str, Record]]
-) -> None:
-    """Delete the embeddings of *records* that are no longer live."""
-    removed = [(stream_id, record.record_id) for stream_id, _, record in records if not record.live]
-    if removed:
-        table = tables.record_embeddings
-        key = sa.tuple_(table.c.stream_id, table.c.record_id)
-        await connection.execute(table.delete().where(table.c.namespace_id == namespace_id, key.in_(removed)))
+async def _delete_embeddings(connection: AsyncConnection, pages: Sequence[FoldedPage[ChangedRecord]]) -> None:
+    """Delete the embeddings of records that are no longer live."""
+    table = tables.record_embeddings
+    for page in pages:
+        removed = [(stream_id, record.record_id) for stream_id, _, record in page.rows if not record.live]
+        if removed:
+            key = sa.tuple_(table.c.stream_id, table.c.record_id)
+            await connection.execute(table.delete().where(table.c.namespace_id == page.namespace_id, key.in_(removed)))
 
 
 def _as_array(name: str, values: Sequence[str] | None) -> str:

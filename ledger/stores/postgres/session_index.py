@@ -1,21 +1,24 @@
 """The index of sessions, behind listings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import ARRAY
 
-from ledger.ports.session_index import SESSION_INDEX, IndexedSession, LifeFilter
+from ledger.ports.session_index import SESSION_INDEX, IndexedSession, LifeFilter, RowKey
+from ledger.ports.stored_projections import FoldedPage
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
-from ledger.stores.postgres.stored_projections import locked_position, moved_on, unused_rows
+from ledger.stores.postgres.stored_projections import in_place, move_on, unused_rows
 
-_PUT: Final = sa.text((Path(__file__).parent / "session_queries" / "put_sessions.sql").read_text())
+_QUERIES: Final = {path.stem: path.read_text() for path in (Path(__file__).parent / "session_queries").glob("*.sql")}
+_PUT: Final = sa.text(_QUERIES["put_sessions"])
+_ROWS: Final = sa.text(_QUERIES["rows"])
+_LIVE: Final = sa.text(_QUERIES["live"])
 _NAMES: Final = IndexedSession.__struct_fields__
 _FIELDS: Final = tuple(tables.session_index.c[name] for name in _NAMES)
 
@@ -26,28 +29,34 @@ class PostgresSessionIndex:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    async def rows(self, namespace_id: UUID, build: int, stream_ids: Sequence[UUID]) -> dict[UUID, IndexedSession]:
-        table = tables.session_index.c
-        wanted = sa.select(*_FIELDS).where(
-            table.namespace_id == namespace_id,
-            table.projection_version == build,
-            table.stream_id == sa.any_(sa.cast(list(stream_ids), ARRAY(sa.Uuid))),
-        )
-        async with self._pool.transaction(namespace_id) as connection:
-            return {row.stream_id: row for row in map(_indexed, await connection.execute(wanted))}
+    async def rows(self, wanted: Sequence[RowKey]) -> dict[UUID, IndexedSession]:
+        namespaces, builds, streams = map(list, zip(*wanted, strict=True)) if wanted else ([], [], [])
+        keys = {"namespaces": namespaces, "builds": builds, "streams": streams}
+        async with self._pool.transaction(*dict.fromkeys(namespaces)) as connection:
+            return {row.stream_id: _indexed(row) for row in (await connection.execute(_ROWS, keys)).mappings()}
 
     async def save(
         self, namespace_id: UUID, build: int, rows: Sequence[IndexedSession], *, after: int, position: int
     ) -> int | None:
-        async with self._pool.transaction(namespace_id) as connection:
-            reached = await locked_position(connection, namespace_id, SESSION_INDEX, build)
-            if reached != after:
-                return reached
-            if rows:
-                page = msgspec.json.encode(rows).decode()
-                await connection.execute(_PUT, {"namespace_id": namespace_id, "build": build, "rows": page})
-            await connection.execute(moved_on(namespace_id, SESSION_INDEX, build, position))
-            return position
+        return (await self._save([FoldedPage(namespace_id, build, after, position, rows)]))[namespace_id]
+
+    async def save_all(self, pages: Iterable[FoldedPage[IndexedSession]], *, begin_as: bytes) -> dict[UUID, int | None]:
+        return await self._save(list(pages), begin_as)
+
+    async def _save(
+        self, pages: Sequence[FoldedPage[IndexedSession]], begin_as: bytes | None = None
+    ) -> dict[UUID, int | None]:
+        async with self._pool.transaction(*(page.namespace_id for page in pages)) as connection:
+            following, reached = await in_place(connection, SESSION_INDEX, pages, begin_as)
+            given = [
+                {"namespace_id": page.namespace_id, "build": page.build, "rows": page.rows}
+                for page in following
+                if page.rows
+            ]
+            if given:
+                await connection.execute(_PUT, {"pages": msgspec.json.encode(given).decode()})
+            await move_on(connection, SESSION_INDEX, following)
+            return reached
 
     async def prune(self, namespace_id: UUID) -> int:
         async with self._pool.transaction(namespace_id, takes_time=True) as connection:
@@ -85,29 +94,22 @@ class PostgresSessionIndex:
                 )
             )
         async with self._pool.transaction(namespace_id) as connection:
-            return list(map(_indexed, await connection.execute(wanted)))
+            return list(map(_indexed, (await connection.execute(wanted)).mappings()))
 
     async def page_of_live(
         self, builds: Mapping[UUID, int], *, user_id: str | None, moment: datetime, limit: int
     ) -> tuple[int, list[IndexedSession]]:
-        table = tables.session_index.c
-        live = [
-            sa.tuple_(table.namespace_id, table.projection_version).in_(list(builds.items())),
-            table.status == "live",
-            sa.or_(table.expires_at.is_(None), table.expires_at > moment),
-        ]
-        if user_id is not None:
-            live.append(table.user_id == user_id)
-        newest = (
-            sa.select(*_FIELDS)
-            .where(*live)
-            .order_by(table.updated_at.desc(), table.session_id, table.stream_id)
-            .limit(limit)
-        )
+        wanted = {
+            "namespaces": list(builds),
+            "builds": list(builds.values()),
+            "user_id": user_id,
+            "moment": moment,
+            "limit": limit,
+        }
         async with self._pool.transaction(*builds) as connection:
-            total = await connection.scalar(sa.select(sa.func.count()).where(*live)) or 0
-            return total, list(map(_indexed, await connection.execute(newest)))
+            rows = (await connection.execute(_LIVE, wanted)).mappings().all()
+        return (rows[0]["total"] if rows else 0), list(map(_indexed, rows))
 
 
-def _indexed(row: sa.Row[Any]) -> IndexedSession:
-    return IndexedSession(**dict(zip(_NAMES, row, strict=True)))
+def _indexed(row: sa.RowMapping) -> IndexedSession:
+    return IndexedSession(**{name: row[name] for name in _NAMES})

@@ -1,18 +1,22 @@
 """The builds of stored projections: start, progress, going live, and the rows that replaced builds leave."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ledger.events import StoredEvent
-from ledger.ports.stored_projections import Checkpoint
+from ledger.ports.stored_projections import Checkpoint, FoldedPage, NamedEvent
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
-from ledger.stores.postgres.event_reader import EventReader
+from ledger.stores.postgres.event_reader import EventCursor, EventReader, stored_event
+
+T = TypeVar("T")
 
 _BUILDS = tables.projection_checkpoints
 _CHECKPOINTS = sa.select(
@@ -25,7 +29,13 @@ _CHECKPOINTS = sa.select(
     _BUILDS.c.last_error,
 ).order_by(_BUILDS.c.projection, _BUILDS.c.projection_version)
 
-_WAIT = sa.text("SELECT set_config('lock_timeout', '60s', true)")
+_QUERIES: Final = {path.stem: path.read_text() for path in (Path(__file__).parent / "projection_queries").glob("*.sql")}
+_BEGIN_LIVE: Final = sa.text(_QUERIES["begin_live"])
+_LOCK: Final = sa.text(_QUERIES["lock"])
+_MOVE_ON: Final = sa.text(_QUERIES["move_on"])
+#: What is derived from the log is made again if a crash loses it, so nobody waits for the disk.
+_WAIT: Final = sa.text("SELECT set_config('lock_timeout', '60s', true), set_config('synchronous_commit', 'off', true)")
+_LAZY: Final = sa.text("SELECT set_config('synchronous_commit', 'off', true)")
 
 
 class PostgresProjections:
@@ -41,12 +51,15 @@ class PostgresProjections:
             last = await connection.scalar(last_position(namespace_id)) or 0
             return last, [_checkpoint(row) for row in (await connection.execute(wanted)).mappings()]
 
-    async def progress_of_all(self, namespace_ids: Sequence[UUID]) -> dict[UUID, tuple[int, list[Checkpoint]]]:
+    async def progress_of_all(
+        self, namespace_ids: Sequence[UUID], projection: str
+    ) -> dict[UUID, tuple[int, list[Checkpoint]]]:
         namespaces = tables.namespaces.c
-        lasts = sa.select(namespaces.namespace_id, namespaces.last_position).where(
-            namespaces.namespace_id.in_(namespace_ids)
+        those = sa.any_(sa.cast(list(namespace_ids), ARRAY(sa.Uuid)))
+        lasts = sa.select(namespaces.namespace_id, namespaces.last_position).where(namespaces.namespace_id == those)
+        wanted = _CHECKPOINTS.add_columns(_BUILDS.c.namespace_id).where(
+            _BUILDS.c.namespace_id == those, _BUILDS.c.projection == projection
         )
-        wanted = _CHECKPOINTS.add_columns(_BUILDS.c.namespace_id).where(_BUILDS.c.namespace_id.in_(namespace_ids))
         async with self._pool.transaction(*namespace_ids) as connection:
             found: dict[UUID, tuple[int, list[Checkpoint]]] = {
                 row[0]: (row[1], []) for row in await connection.execute(lasts)
@@ -61,6 +74,21 @@ class PostgresProjections:
     ) -> list[StoredEvent]:
         return await self._events.read_ranges(namespace_id, ranges, each=each)
 
+    async def read_namespaces(
+        self, after: Mapping[UUID, int], *, limit: int, most_bytes: int
+    ) -> dict[UUID, list[NamedEvent]]:
+        bounds = {
+            "namespaces": list(after),
+            "after": list(after.values()),
+            "limit": limit,
+            "most_bytes": most_bytes,
+        }
+        found: dict[UUID, list[NamedEvent]] = {}
+        for row in await self._events.rows("read_namespaces", None, bounds, cursor=EventCursor):
+            event = stored_event(row[16], row)
+            found.setdefault(event.namespace_id, []).append(NamedEvent(row[17], row[18], event))
+        return found
+
     async def begin_build(self, namespace_id: UUID, projection: str, build: int, code_digest: bytes) -> None:
         started = insert(_BUILDS).values(
             namespace_id=namespace_id,
@@ -74,15 +102,18 @@ class PostgresProjections:
         async with self._pool.transaction(namespace_id) as connection:
             await connection.execute(started.on_conflict_do_nothing())
 
-    async def claim(self, namespace_id: UUID, projection: str, build: int, *, by: str, lease_s: float) -> bool:
+    async def claim(
+        self, namespace_id: UUID, projection: str, build: int, *, after: int, by: str, lease_s: float
+    ) -> bool:
         now = sa.func.statement_timestamp()
         free = sa.or_(_BUILDS.c.claimed_by.is_(None), _BUILDS.c.claimed_by == by, _BUILDS.c.claimed_until <= now)
         claimed = (
             sa.update(_BUILDS)
-            .where(the_build(namespace_id, projection, build), free)
+            .where(the_build(namespace_id, projection, build), _BUILDS.c.position == after, free)
             .values(claimed_by=by, claimed_until=now + timedelta(seconds=lease_s))
         )
         async with self._pool.transaction(namespace_id) as connection:
+            await connection.execute(_LAZY)
             return (await connection.execute(claimed)).rowcount > 0
 
     async def note_failure(self, namespace_id: UUID, projection: str, build: int, *, position: int, error: str) -> None:
@@ -145,12 +176,52 @@ async def locked_position(connection: AsyncConnection, namespace_id: UUID, proje
 
 
 def moved_on(namespace_id: UUID, projection: str, build: int, position: int) -> sa.Update:
-    """Return the statement that records that *build*, which is locked, is folded up to *position*."""
+    """Return the statement that records that *build*, which is locked, is folded up to *position*; a claim ends."""
     return (
         sa.update(_BUILDS)
         .where(the_build(namespace_id, projection, build))
-        .values(position=position, updated_at=sa.func.statement_timestamp(), last_error=None)
+        .values(
+            position=position,
+            updated_at=sa.func.statement_timestamp(),
+            last_error=None,
+            claimed_by=None,
+            claimed_until=None,
+        )
     )
+
+
+async def in_place(
+    connection: AsyncConnection, projection: str, pages: Iterable[FoldedPage[T]], begin_as: bytes | None
+) -> tuple[list[FoldedPage[T]], dict[UUID, int | None]]:
+    """Return those of *pages* that are the next ones of their builds, which are locked, and the positions reached.
+
+    The caller stores their rows in the same transaction. With *begin_as* builds of namespaces that have none begin.
+    """
+    ordered = sorted(pages, key=lambda page: page.namespace_id)
+    await connection.execute(_WAIT)
+    builds: dict[str, Any] = {
+        "projection": projection,
+        "namespaces": [page.namespace_id for page in ordered],
+        "builds": [page.build for page in ordered],
+    }
+    if begin_as is not None and any(not page.after for page in ordered):
+        await connection.execute(_BEGIN_LIVE, {**builds, "code_digest": begin_as})
+    at = {row[0]: row[1] for row in await connection.execute(_LOCK, builds)}
+    following = [page for page in ordered if at.get(page.namespace_id) == page.after]
+    moved = {page.namespace_id: page.position for page in following}
+    return following, {page.namespace_id: moved.get(page.namespace_id, at.get(page.namespace_id)) for page in ordered}
+
+
+async def move_on(connection: AsyncConnection, projection: str, pages: Sequence[FoldedPage[Any]]) -> None:
+    """Record that the builds of *pages*, which are locked, are folded up to their ends."""
+    if pages:
+        moved = {
+            "projection": projection,
+            "namespaces": [page.namespace_id for page in pages],
+            "builds": [page.build for page in pages],
+            "positions": [page.position for page in pages],
+        }
+        await connection.execute(_MOVE_ON, moved)
 
 
 def unused_rows(namespace_id: UUID, projection: str, table: sa.Table) -> sa.Delete:

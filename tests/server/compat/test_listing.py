@@ -1,13 +1,17 @@
 """Sessions of many namespaces, listed as one. Source: http W-15, W-75."""
 
+from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
 from agent_memory_client import MemoryAPIClient
 
-from ledger.application.services import Indexes
 from ledger.errors import VersionConflict
+from ledger.ids import namespace_id
+from ledger.ports.stored_projections import Place
+from ledger.stored_projections.session_indexes import SessionIndexes
 from tests.server.conftest import Running, running
 from tests.support import http_client
 from tests.support.databases import Server
@@ -26,32 +30,31 @@ def listed(running: Running, **query: Any) -> dict[str, Any]:
 def test_without_a_namespace_all_are_listed_and_each_is_read_only_after_a_change(
     server: Server, fresh_database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looked_up: list[str] = []
+    caught_up: list[list[UUID]] = []
+    advance_all = SessionIndexes.advance_all
 
-    def counted(namespace: str) -> Indexes:
-        looked_up.append(namespace)
-        return indexes(namespace)
+    async def counted(self: SessionIndexes, places: Mapping[UUID, Place]) -> Mapping[UUID, int | None]:
+        caught_up.append(sorted(places))
+        return await advance_all(self, places)
 
     with running(server.target(fresh_database)) as in_flight:
-        indexes = in_flight.service.services.indexes
         for number in range(4):
             body = {"namespace": f"n{number % 3}", "messages": [{"role": "user", "content": "hello"}]}
             assert http_client.put(f"{in_flight.url}/v1/working-memory/s{number}", json=body).status_code == 200
-        monkeypatch.setattr(in_flight.service.services, "indexes", counted)
+        monkeypatch.setattr(SessionIndexes, "advance_all", counted)
         assert listed(in_flight) == {"sessions": ["s3", "s2", "s1", "s0"], "total": 4}
-        assert sorted(looked_up) == ["n0", "n1", "n2"]
+        assert caught_up == [sorted(namespace_id(name) for name in ("n0", "n1", "n2"))], "together"
         assert listed(in_flight, limit=2, offset=1) == {"sessions": ["s2", "s1"], "total": 4}
         assert listed(in_flight, namespace="n0") == {"sessions": ["s3", "s0"], "total": 2}
-        assert len(looked_up) == 3, "nothing had changed"
+        assert len(caught_up) == 1, "nothing had changed"
         assert (
             http_client.put(
                 f"{in_flight.url}/v1/working-memory/s1", json={"namespace": "n1", "context": "c"}
             ).status_code
             == 200
         )
-        looked_up.clear()
         assert listed(in_flight)["sessions"] == ["s1", "s3", "s2", "s0"]
-        assert looked_up == ["n1"]
+        assert caught_up[1:] == [[namespace_id("n1")]]
 
 
 def test_a_namespace_without_events_is_listed_as_empty(server: Server, fresh_database: str) -> None:

@@ -1,23 +1,24 @@
--- Insert or replace the records of a page.
+-- Insert or replace the records of pages.
 INSERT INTO ledger.records AS r (
     namespace_id, projection_version, stream_id, created_at, persisted_at, event_date, live, record_id, user_id,
     session_id, memory_type, extraction_strategy, topics, entities, identity, text_digest, record, vector
 )
 SELECT
-    :namespace, :build, g.stream_id, g.created_at, g.persisted_at, g.event_date, g.live, g.record_id, g.user_id,
+    g.namespace_id, g.build, g.stream_id, g.created_at, g.persisted_at, g.event_date, g.live, g.record_id, g.user_id,
     g.session_id, g.memory_type, g.extraction_strategy,
     ARRAY(SELECT jsonb_array_elements_text(CAST(g.topics AS jsonb))),
     ARRAY(SELECT jsonb_array_elements_text(CAST(g.entities AS jsonb))),
     g.identity, g.text_digest, g.record, to_tsvector(CAST(:language AS regconfig), g.body)
 FROM unnest(
+    CAST(:namespace AS uuid[]), CAST(:build AS integer[]),
     CAST(:stream_id AS uuid[]), CAST(:created_at AS timestamptz[]), CAST(:persisted_at AS timestamptz[]),
     CAST(:event_date AS timestamptz[]), CAST(:live AS boolean[]), CAST(:record_id AS text[]), CAST(:user_id AS text[]),
     CAST(:session_id AS text[]), CAST(:memory_type AS text[]), CAST(:extraction_strategy AS text[]),
     CAST(:topics AS text[]), CAST(:entities AS text[]), CAST(:identity AS bytea[]), CAST(:text_digest AS bytea[]),
     CAST(:record AS bytea[]), CAST(:body AS text[])
 ) AS g (
-    stream_id, created_at, persisted_at, event_date, live, record_id, user_id, session_id, memory_type,
-    extraction_strategy, topics, entities, identity, text_digest, record, body
+    namespace_id, build, stream_id, created_at, persisted_at, event_date, live, record_id, user_id, session_id,
+    memory_type, extraction_strategy, topics, entities, identity, text_digest, record, body
 )
 ON CONFLICT (namespace_id, projection_version, stream_id, record_id) DO UPDATE SET
     created_at = excluded.created_at, persisted_at = excluded.persisted_at, event_date = excluded.event_date,
