@@ -12,6 +12,7 @@ from ledger.prices import Spending
 from ledger.session.state import SessionState
 from ledger.what_if.run import Answers
 from projections import rendering
+from projections.budget import Budget, budget_of
 from projections.config import MemoryConfig
 from projections.entries import Entry
 from projections.formatters import FORMATTERS, Formatter
@@ -207,6 +208,11 @@ class Context(msgspec.Struct, frozen=True):
     def tokens(self) -> int:
         """Tokens of the context, with its knowledge."""
         return self.window.tokens + self.window.knowledge_tokens
+
+    @property
+    def budget(self) -> Budget:
+        """The tokens of the context by part, the limit, and the excess."""
+        return budget_of(self.window, self.config)
 
     @property
     def text(self) -> str:

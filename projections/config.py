@@ -39,6 +39,19 @@ class MemoryConfig(Config):
     #: Used if no strategy has a limit of its own: stats only report that it is near (R-002-7).
     limit: TriggerLimit | None = None
 
+    @property
+    def token_limit(self) -> int | None:
+        """The smallest number of tokens that a strategy of the config allows; None if none counts tokens."""
+        limits = [self.window.token_limit, *(compaction.token_limit for compaction in self.compactions)]
+        if self.limit is not None:
+            limits.append(self.limit.token_limit)
+        return min((limit for limit in limits if limit is not None), default=None)
+
+    @property
+    def preserved(self) -> frozenset[str]:
+        """The kinds of entries that a strategy of the config never removes."""
+        return frozenset(kind for part in (self.window, *self.compactions) for kind in getattr(part, "preserve", ()))
+
     def compaction(self, key: str) -> CompactionConfig | None:
         """Return the compaction config with *key*, or None."""
         return next((found for found in self.compactions if found.key == key), None)

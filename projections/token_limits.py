@@ -13,8 +13,10 @@ def fitted(window: Window, limit: int | None) -> Window:
 
     Summaries and pinned entries stay, and count. None, or a *limit* below 1, means no limit.
     """
-    if limit is None or limit < 1 or window.tokens <= limit:
+    if limit is None or limit < 1:
         return window
+    if window.tokens <= limit:
+        return msgspec.structs.replace(window, limit=limit)
     in_order = sorted(window.entries, key=lambda entry: entry.version)
     units = [unit for unit in group_units(in_order) if not unit.entries[0].pinned]
     left_out: set[int] = set()
@@ -28,7 +30,7 @@ def fitted(window: Window, limit: int | None) -> Window:
         window,
         items=tuple(item for item in window.items if isinstance(item, Summary) or item.version not in left_out),
         tokens=tokens,
-        over_budget=tokens > limit,
+        limit=limit,
         dropped=window.dropped + len(left_out),
         recalled=tuple(found for found in window.recalled if found[0] not in left_out),
     )

@@ -172,8 +172,11 @@ class Window(msgspec.Struct, frozen=True):
 
     items: tuple[Summary | Entry, ...]
     tokens: int
-    over_budget: bool = False
     dropped: int = 0
+    #: Tokens that the reader accepts; None for any number.
+    limit: int | None = None
+    #: Versions of the entries of an unfinished interaction.
+    current_turn: frozenset[int] = frozenset()
     #: Versions of entries that a search found, ascending, each with its score.
     recalled: tuple[tuple[int, float], ...] = ()
     #: Pieces of knowledge, best first: one context item after the summaries, outside every budget (R-KB-2).

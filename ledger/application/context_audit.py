@@ -13,6 +13,7 @@ from ledger.canonical import canonical_json
 from ledger.events import ContextRendered, JsonObject, Ranges, RecordedEvent
 from ledger.results import Context
 from ledger.session.state import SessionState
+from ledger.session.views import current_turn
 from projections import config
 from projections.entries import Entry
 from projections.lineage import How, Lineage, origin, reach
@@ -157,7 +158,15 @@ def shown_again(
         else:
             shown = versions[bisect_left(versions, item[0]) : bisect_right(versions, item[1])]
             items.extend(entries[version] for version in shown)
-    window = Window(tuple(items), event.tokens, recalled=event.recalled, knowledge=knowledge)
+    own = sum(item.tokens for item in items)
+    window = Window(
+        tuple(items),
+        own if event.knowledge else event.tokens,
+        current_turn=current_turn(state),
+        recalled=event.recalled,
+        knowledge=knowledge,
+        knowledge_tokens=max(0, event.tokens - own) if event.knowledge else 0,
+    )
     return Context(session_id, event.rendered_version, window, state.config)
 
 

@@ -18,9 +18,11 @@ from ledger.errors import SessionNotFound
 from ledger.events import RecordedEvent
 from ledger.history.log import LoggedEvent
 from ledger.json_models.events import EventShape
-from ledger.json_models.sessions import ShownStateShape, StateShape, StatsShape
+from ledger.json_models.sessions import BudgetShape, ShownStateShape, StateShape, StatsShape
 from ledger.memory import MemoryLedger
+from ledger.results import Context
 from ledger.session.state import SessionState
+from projections.budget import Budget
 from projections.history import PastEntry
 from projections.prompts import label
 from projections.summaries import Summary
@@ -141,8 +143,8 @@ def context(
     user: UserOption = None,
     at: AtOption = None,
     form: Annotated[
-        Literal["text", "messages", "rolling"],
-        typer.Option("--format", help="Plain text, chat messages, or interactions and summaries as JSON."),
+        Literal["text", "messages", "rolling", "budget"],
+        typer.Option("--format", help="Plain text; chat messages or interactions as JSON; or tokens by part."),
     ] = "text",
     query: Annotated[
         str | None, typer.Option("--query", metavar="TEXT", help="The query of recall and knowledge bases.")
@@ -152,7 +154,7 @@ def context(
     """Print what the model is shown."""
     opts = options()
 
-    async def work() -> Any:
+    async def work() -> Context:
         async with opened(opts) as ledger:
             await ledger.get_state(session, user_id=user)  # an unknown session is refused
             return await ledger.get_context(session, **when(at, user), query=query, record=record)
@@ -162,6 +164,7 @@ def context(
         "session_id": session,
         "version": found.version,
         "tokens": found.tokens,
+        "budget": BudgetShape.model_validate(found.budget),
         "text": found.text,
         "messages": found.messages,
         "rolling": found.rolling,
@@ -170,8 +173,12 @@ def context(
     def show_context() -> None:
         if form == "text":
             opts.output.say(found.text)
+        elif form == "budget":
+            show_budget(opts.output, found.budget)
         else:
             opts.output.document(value[form])
+        if found.budget.over_budget:
+            opts.output.note(over_limit(found.budget))
 
     opts.output.result(value, show_context)
 
@@ -193,6 +200,18 @@ def stats(session: SessionArgument, user: UserOption = None, at: AtOption = None
         opts.output.table(("", ">"), rows)
 
     opts.output.result(StatsShape.model_validate(found), show_table)
+
+
+def show_budget(output: Output, budget: Budget) -> None:
+    """Print the tokens of each part, their sum, the limit and the excess."""
+    parts = [name for name in budget.__struct_fields__ if name != "limit"]
+    rows = [(name.replace("_", " "), cell_of(getattr(budget, name))) for name in (*parts, "tokens", "limit", "excess")]
+    output.table(("", ">"), rows)
+
+
+def over_limit(budget: Budget) -> str:
+    """Return a sentence about a budget that is exceeded."""
+    return f"{budget.tokens:,} tokens are shown; the limit is {budget.limit:,}"
 
 
 def cell_of(value: object) -> str:

@@ -137,7 +137,8 @@ def _head(side: Side) -> str:
     spent = side.spent
     cost = "" if spent.cost_usd is None else f", ${spent.cost_usd:.4f}"
     calls = f"; {counted(spent.model_calls, 'model call')}, {spent.input_tokens + spent.output_tokens:,} tokens{cost}"
+    excess = f" ({side.budget.excess:,} over the limit)" if side.budget.over_budget else ""
     return (
-        f"{name} {side.version}: {side.window_tokens:,} tokens shown, {counted(spent.compactions, 'compaction')}"
-        f"{calls if spent.model_calls else ''}"
+        f"{name} {side.version}: {side.budget.tokens:,} tokens shown{excess}, "
+        f"{counted(spent.compactions, 'compaction')}{calls if spent.model_calls else ''}"
     )

@@ -11,10 +11,12 @@ from ledger.history.comparing import Changes, Pair, compare
 from ledger.prices import Spending
 from ledger.session.state import SessionState
 from ledger.session.views import stats_of, window_of
+from projections.budget import Budget, budget_of
 from projections.entries import Entry
 from projections.stats import SessionStats
 from projections.strategies.base import NO_HINTS, Hints
 from projections.summaries import Summary
+from projections.window import Window
 
 
 class DiffInput(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +35,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     what_if: bool
     stats: SessionStats
     spent: Spending
-    window_tokens: int
+    budget: Budget
     only_entries: tuple[Entry, ...]
     only_summaries: tuple[Summary, ...]
 
@@ -67,8 +69,8 @@ def difference(before: DiffInput, after: DiffInput, covered: Ranges = ()) -> Dif
     entries = [{entry.version: entry for entry in window.entries} for window in (first, other)]
     summaries = [{_identity(summary): summary for summary in window.summaries} for window in (first, other)]
     return Difference(
-        before=_side(before, first.tokens, entries[0], entries[1], summaries[0], summaries[1]),
-        after=_side(after, other.tokens, entries[1], entries[0], summaries[1], summaries[0]),
+        before=_side(before, first, entries[0], entries[1], summaries[0], summaries[1]),
+        after=_side(after, other, entries[1], entries[0], summaries[1], summaries[0]),
         edited=tuple(
             Pair(entry, entries[1][version])
             for version, entry in entries[0].items()
@@ -93,7 +95,7 @@ def _identity(summary: Summary) -> tuple[str, Ranges, int, str]:
 
 def _side(
     side: DiffInput,
-    tokens: int,
+    window: Window,
     entries: dict[int, Entry],
     other_entries: dict[int, Entry],
     summaries: dict[tuple[str, Ranges, int, str], Summary],
@@ -104,7 +106,7 @@ def _side(
         what_if=side.what_if,
         stats=stats_of(side.state),
         spent=side.spent,
-        window_tokens=tokens,
+        budget=budget_of(window, side.state.config),
         only_entries=tuple(entry for version, entry in entries.items() if version not in other_entries),
         only_summaries=tuple(found for identity, found in summaries.items() if identity not in other_summaries),
     )

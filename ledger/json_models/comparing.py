@@ -8,7 +8,7 @@ from ledger.events import JsonObject, Ranges
 from ledger.json_models.base import Shape, Usd
 from ledger.json_models.entries import EntryShape, SummaryShape
 from ledger.json_models.memories import MemoryShape
-from ledger.json_models.sessions import StatsShape
+from ledger.json_models.sessions import BudgetShape, StatsShape
 from projections import config as memory_config
 from projections.config import MemoryConfig
 
@@ -35,7 +35,7 @@ class SideShape(Shape):
     what_if: bool
     stats: StatsShape
     spent: SpendingShape
-    window_tokens: int
+    budget: BudgetShape
     only_entries: tuple[EntryShape, ...]
     only_summaries: tuple[SummaryShape, ...]
 

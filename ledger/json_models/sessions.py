@@ -147,6 +147,22 @@ class ShownStateShape(StateShape):
         return cls(**{**dict(state), "entries": tuple(entries)})
 
 
+class BudgetShape(Shape):
+    """Tokens of a window by part; each shown item is in exactly one."""
+
+    system: int = Field(description="System instructions and messages.")
+    pinned: int = Field(description="Other entries of a kind that the config preserves.")
+    current_turn: int = Field(description="Entries of an unfinished interaction.")
+    history: int = Field(description="All other entries.")
+    summaries: int
+    recalled: int = Field(description="Entries that a search brought back.")
+    knowledge: int = Field(description="Pieces of a knowledge base.")
+    tokens: int = Field(description="The sum of the parts.")
+    limit: int | None = Field(description="The smallest limit of the config and the request; null if there is none.")
+    excess: int = Field(description="How many tokens more than the limit are shown.")
+    over_budget: bool
+
+
 class StatsShape(Shape):
     """The statistics of a session; every entry since the last clear is active, compressed, or removed."""
 
@@ -158,7 +174,7 @@ class StatsShape(Shape):
     summaries: int
     total_tokens: int = Field(description="Of the active entries and the summaries; not of what they stand for.")
     active_tokens: int = Field(description="Of the active entries.")
-    over_budget: bool
+    over_budget: bool = Field(description="Whether more is shown than a limit of the config allows.")
     near_limit: bool
     compactions: int
     compactions_in_flight: int

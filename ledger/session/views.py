@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -11,6 +12,7 @@ from ledger.session.state import SessionState, end_of_batch
 from projections.stats import MemoryMetrics, SessionStats
 from projections.strategies import COMPACTIONS, WINDOWS
 from projections.strategies.base import NO_HINTS, CompactionConfig, CompactionPlan, Hints, Trigger
+from projections.strategies.interactions import newest_first
 from projections.strategies.preserving import KINDS, TriggerLimit, is_preserved
 from projections.strategies.token_threshold import TokenThreshold, over
 from projections.window import Window
@@ -20,14 +22,24 @@ def window_of(state: SessionState, hints: Hints = NO_HINTS) -> Window:
     """Return what the model is shown under the session's window strategy. Source: R-WIN-1, R-KB-2."""
     strategy = WINDOWS[state.config.window.type]
     window = strategy.window(state.config.window, end_of_batch(state), hints)
-    return replace(window, knowledge=hints.knowledge, knowledge_tokens=hints.knowledge_tokens)
+    return replace(
+        window,
+        knowledge=hints.knowledge,
+        knowledge_tokens=hints.knowledge_tokens,
+        current_turn=current_turn(state),
+    )
+
+
+def current_turn(state: SessionState) -> frozenset[int]:
+    """Return the versions of the entries of the last interaction if it is not finished. Source: R-003-3."""
+    newest = next(newest_first(state), None)
+    return frozenset() if newest is None or newest.closed else frozenset(entry.version for entry in newest.entries)
 
 
 def stats_of(state: SessionState) -> SessionStats:
     """Return the statistics; entries and tokens of a cleared session are zero. Source: R-000-2, R-000-14, R-000-16."""
     state = end_of_batch(state)
-    failures = state.compactions.failures
-    limits = (strategy for strategy in state.config.compactions if isinstance(strategy, TokenThreshold))
+    failing = failing_of(state)
     return SessionStats(
         total_entries=state.counts.added,
         active_entries=len(state.window.entries),
@@ -37,14 +49,14 @@ def stats_of(state: SessionState) -> SessionStats:
         summaries=len(state.summaries.live),
         total_tokens=state.window.tokens + state.summaries.tokens,
         active_tokens=state.window.tokens,
-        over_budget=any(over(token_threshold, state) for token_threshold in limits),
+        over_budget=_over_budget(state),
         near_limit=any(limit.is_near(state.window.tokens + state.summaries.tokens) for limit in _limits(state)),
         compactions=state.counts.compactions,
         compactions_in_flight=len(state.compactions.in_flight),
-        failed_compactions=sum(failed.count for failed in failures),
-        last_failure=failures[-1].error or failures[-1].reason if failures else None,
-        failing_since=to_datetime(min(failed.since_us for failed in failures)) if failures else None,
-        failing_model=failures[-1].model if failures else None,
+        failed_compactions=failing.times,
+        last_failure=failing.last,
+        failing_since=failing.since,
+        failing_model=failing.model,
         model_calls=state.counts.model_calls,
         model_tokens=state.counts.model_tokens,
         memories=len(state.working.memories),
@@ -55,6 +67,28 @@ def stats_of(state: SessionState) -> SessionStats:
         updated_at=to_datetime(state.updated_us) if state.version else None,
         last_compaction_at=_last_compaction(state),
         expires_at=state.working.expires_at,
+    )
+
+
+class FailingCompactions(NamedTuple):
+    """How often compactions failed since the last that succeeded, what the last one said, since when, and the model."""
+
+    times: int
+    last: str | None = None
+    since: datetime | None = None
+    model: str | None = None
+
+
+def failing_of(state: SessionState) -> FailingCompactions:
+    """Return which compactions of the session fail."""
+    failures = state.compactions.failures
+    if not failures:
+        return FailingCompactions(0)
+    return FailingCompactions(
+        sum(failed.count for failed in failures),
+        failures[-1].error or failures[-1].reason,
+        to_datetime(min(failed.since_us for failed in failures)),
+        failures[-1].model,
     )
 
 
@@ -81,6 +115,14 @@ def metrics_of(state: SessionState, kind: str | None = None) -> MemoryMetrics:
         compression_count=state.counts.compactions,
         last_compression_at=_last_compaction(state),
     )
+
+
+def _over_budget(state: SessionState) -> bool:
+    """Tell whether a limit of the config is exceeded, by what is shown without a search. Source: R-000-3, R-WIN-4."""
+    limit = state.config.token_limit
+    if limit is not None and state.shown_tokens() > limit:
+        return True
+    return any(isinstance(each, TokenThreshold) and over(each, state) for each in state.config.compactions)
 
 
 def _last_compaction(state: SessionState) -> datetime | None:

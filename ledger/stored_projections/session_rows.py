@@ -32,8 +32,8 @@ from ledger.events import (
 )
 from ledger.ids import Stream
 from ledger.ports.session_index import IndexedSession
-from ledger.session.state import SessionState
-from ledger.session.views import stats_of
+from ledger.session.state import SessionState, end_of_batch
+from ledger.session.views import failing_of
 from projections import config
 
 #: Events that change no number of a row.
@@ -52,7 +52,8 @@ _UNCOUNTED: Final = (
 
 def row_of(stream: Stream, state: SessionState) -> IndexedSession:
     """Return the index row of a session in *state*."""
-    stats = stats_of(state)
+    state = end_of_batch(state)
+    failing = failing_of(state)
     return IndexedSession(
         stream_id=stream.stream_id,
         user_id=stream.user_id,
@@ -62,15 +63,15 @@ def row_of(stream: Stream, state: SessionState) -> IndexedSession:
         created_at=to_datetime(state.created_us),
         updated_at=to_datetime(state.updated_us),
         expires_at=state.working.expires_at,
-        entries=stats.total_entries,
-        active=stats.active_entries,
-        summaries=stats.summaries,
-        total_tokens=stats.total_tokens,
-        active_tokens=stats.active_tokens,
-        failed_compactions=stats.failed_compactions,
-        last_failure=stats.last_failure,
-        failing_since=stats.failing_since,
-        failing_model=stats.failing_model,
+        entries=state.counts.added,
+        active=len(state.window.entries),
+        summaries=len(state.summaries.live),
+        total_tokens=state.window.tokens + state.summaries.tokens,
+        active_tokens=state.window.tokens,
+        failed_compactions=failing.times,
+        last_failure=failing.last,
+        failing_since=failing.since,
+        failing_model=failing.model,
     )
 
 

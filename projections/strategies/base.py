@@ -64,6 +64,11 @@ class WindowConfig(Config):
 
     type: str
 
+    @property
+    def token_limit(self) -> int | None:
+        """The tokens that the window should have at most; None if the strategy does not count tokens."""
+        return None
+
 
 class CompactionConfig(Config):
     """Base of the compaction strategies' configs."""
@@ -71,6 +76,11 @@ class CompactionConfig(Config):
     type: str
     key: str = Field(default="", pattern=r"^[A-Za-z0-9._:-]{0,128}$")
     on_failure: Literal["fail", "heuristic"] = "fail"
+
+    @property
+    def token_limit(self) -> int | None:
+        """The tokens above which it acts; None if it does not count tokens."""
+        return None
 
     def model_post_init(self, context: Any, /) -> None:
         """Take the type as key if none is given."""

@@ -43,6 +43,12 @@ class Triggers(CompactionConfig):
     on_tools_success_threshold: ToolNames = ()
     on_tools_error_threshold: ToolNames = ()
 
+    @property
+    def token_limit(self) -> int | None:
+        """The tokens from which on it acts; None if it does not count tokens."""
+        limits = (self.input_tokens_threshold, self.interaction_threshold_tokens)
+        return min((limit for limit in limits if limit > 0), default=None)
+
     @model_validator(mode="after")
     def _keeps_less_than_it_waits_for(self) -> Self:
         if 0 < self.interaction_threshold_qty <= self.interaction_keep:

@@ -17,6 +17,11 @@ class MaxTokens(WindowConfig):
     memory_max_tokens: int = 10_000
     conditions: Conditions = ()
 
+    @property
+    def token_limit(self) -> int:
+        """The budget, at least 0."""
+        return max(0, self.memory_max_tokens)
+
 
 def window(config: MaxTokens, state: StateView, hints: Hints) -> Window:
     """Return pinned entries, the current turn, live summaries, and interactions from the newest back while they fit.

@@ -38,6 +38,11 @@ class TriggerLimit(Config):
         """Tokens above which the window is near its limit."""
         return self.max_tokens * Fraction(self.compression_threshold)
 
+    @property
+    def token_limit(self) -> int:
+        """The tokens above which a strategy acts."""
+        return int(self.limit)
+
     def is_near(self, tokens: int) -> bool:
         """Tell whether *tokens* are more than the limit."""
         return tokens > self.limit

@@ -65,6 +65,11 @@ class Progressive(CompactionConfig):
         return self.context_window or window_tokens(self.model_name) or DEFAULT_WINDOW
 
     @property
+    def token_limit(self) -> int | None:
+        """The tokens above which it acts; None if it is not enabled."""
+        return self.trigger_tokens if self.enabled else None
+
+    @property
     def trigger_tokens(self) -> int:
         """Tokens of messages above which it acts."""
         return int(self.limit * Fraction(self.threshold))

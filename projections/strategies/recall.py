@@ -30,6 +30,11 @@ class Recall(WindowConfig):
     context_before: int = Field(default=1, ge=0)
     include_erased: bool = False
 
+    @property
+    def token_limit(self) -> int:
+        """The budget."""
+        return self.max_tokens
+
 
 def window(config: Recall, state: StateView, hints: Hints) -> Window:
     """Return pinned entries and the current turn, then by budget: newest interactions, summaries, hits."""

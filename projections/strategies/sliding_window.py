@@ -35,6 +35,11 @@ class SlidingWindow(WindowConfig, TriggerLimit):
         return self
 
     @property
+    def token_limit(self) -> int:
+        """The tokens above which it acts."""
+        return int(self.limit)
+
+    @property
     def target(self) -> int:
         """The tokens left after pruning, at most; by default 0.7 of the budget, or 7/8 of a low limit."""
         ratio = Fraction(self.target_ratio) if self.target_ratio is not None else None
@@ -61,7 +66,7 @@ def window(config: SlidingWindow, state: StateView, hints: Hints) -> Window:
     if units is not None:
         chosen = units.whole(chosen)
         tokens = sum(item.tokens for item in chosen)
-    return Window(tuple(chosen), tokens, over_budget=config.is_near(tokens), dropped=len(items) - len(chosen))
+    return Window(tuple(chosen), tokens, dropped=len(items) - len(chosen))
 
 
 class _Group(msgspec.Struct, frozen=True):

@@ -43,6 +43,11 @@ class Summarization(CompactionConfig, TriggerLimit):
     system_prompt: str | None = None
     user_prompt_template: Annotated[str, placeholders("stepSummaries")] | None = None
 
+    @property
+    def token_limit(self) -> int:
+        """The tokens above which it acts."""
+        return int(self.limit)
+
 
 def plan(config: Summarization, state: StateView, trigger: Trigger) -> CompactionPlan | None:
     """Plan to replace everything that is not preserved, even the newest; not while a step or a call is open.

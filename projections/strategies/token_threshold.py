@@ -49,6 +49,11 @@ class TokenThreshold(CompactionConfig):
     prompt: Annotated[str, placeholders("content")] | None = None
     max_summary_tokens: int | None = Field(default=None, ge=0)
 
+    @property
+    def token_limit(self) -> int:
+        """The tokens above which it acts."""
+        return self.max_tokens
+
 
 def over(config: TokenThreshold, state: StateView) -> tuple[str, ...]:
     """Return which limits are exceeded: ``tokens``, ``entries``, both or none. Source: R-000-1, R-000-3."""

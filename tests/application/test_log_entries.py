@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from ledger.errors import EntryCovered, EntryNotFound, InvalidInput, SessionNotFound
 from ledger.memory import MemoryLedger
 from ledger.verification import VerifyReport
+from projections.budget import budget_of
 from projections.history import PastEntryStatus
 from projections.token_limits import fitted, hidden
 from tests.application.conftest import SMALL, talk
@@ -92,11 +93,14 @@ async def test_a_window_is_cut_by_whole_units_and_keeps_one(small: MemoryLedger)
     await small.add_tool_call("s", "t", {}, tool_call_id="c", tokens=10)
     await small.add_tool_result("s", "t", "r", tool_call_id="c", tokens=10)
     await small.add_assistant_message("s", "b", tokens=10)
-    window = (await small.get_context("s")).window
+    context = await small.get_context("s")
+    window = context.window
     stored = {limit: [entry.content for entry in fitted(window, limit).entries] for limit in (40, 39, 29, 10, 1)}
     assert stored[40] == ["a", "t({})", "r", "b"]
     assert stored[39] == ["t({})", "r", "b"]
     assert stored[29] == stored[10] == stored[1] == ["b"], "no result without its call"
     assert fitted(window, None) is fitted(window, 0) is window
     assert hidden(fitted(window, 29), (await small.get_state("s")).window.entries) == 3
-    assert fitted(window, 1).over_budget
+    budgets = [budget_of(fitted(window, limit), context.config) for limit in (40, 39, 1)]
+    assert [(budget.tokens, budget.limit) for budget in budgets] == [(40, 40), (30, 39), (10, 1)]
+    assert [budget.excess for budget in budgets] == [0, 0, 9]

@@ -180,7 +180,19 @@ def test_context(trip: Cli) -> None:
     assert trip("context", "trip").out == value["text"] + "\n"
     assert json.loads(trip("context", "trip", "--format", "messages").out) == value["messages"]
     assert json.loads(trip("context", "trip", "--format", "rolling").out) == value["rolling"]
-    assert value["tokens"] == trip.json("stats", "trip")["total_tokens"]
+    assert value["tokens"] == value["budget"]["tokens"] == trip.json("stats", "trip")["total_tokens"]
+    table = dict(line.rsplit(maxsplit=1) for line in trip("context", "trip", "--format", "budget").lines)
+    assert table["tokens"] == f"{value['tokens']:,}"
+    assert table["excess"] == "0"
+
+
+def test_a_context_over_its_limit_is_printed_with_a_remark(cli: Cli, file: Callable[[object], str]) -> None:
+    cli("add", "s", "one two three")
+    cli("config", "s", "--file", file({"window": {"type": "max_tokens", "memory_max_tokens": 2}}))
+    printed = cli.try_("context", "s")
+    assert "one two three" in printed.out
+    assert printed.err == "memory-ledger: 3 tokens are shown; the limit is 2\n"
+    assert cli.json("context", "s")["budget"]["over_budget"]
 
 
 def test_one_entry_is_edited_removed_and_restored(cli: Cli) -> None:
@@ -218,7 +230,7 @@ def test_stats(trip: Cli) -> None:
 
 def test_diff(trip: Cli) -> None:
     value = trip.json("diff", "trip", "2", "10")
-    sides = {"version", "what_if", "window_tokens", "stats", "spent", "only_entries", "only_summaries"}
+    sides = {"version", "what_if", "budget", "stats", "spent", "only_entries", "only_summaries"}
     both = {"before", "after"}
     keys = both | {"edited", "config_changed", "changes"}
     inside = sides | set(value["before"]["spent"]) | set(value["changes"])

@@ -106,7 +106,7 @@ def test_a_config_is_tried_compared_and_adopted(cli: Callable[..., Result], tmp_
     difference = tried["difference"]
     assert (difference["before"]["what_if"], difference["after"]["what_if"]) == (False, True)
     assert tried["config"]["window"]["type"] == "max_tokens"
-    assert difference["after"]["window_tokens"] <= 200 < difference["before"]["window_tokens"]
+    assert difference["after"]["budget"]["tokens"] <= 200 < difference["before"]["budget"]["tokens"]
     assert difference["after"]["spent"]["model_calls"] == 0
     assert difference["before"]["only_entries"][0]["version"] == 2
     assert "--- version 17" in cli("what-if", "s", "--config", file).stdout

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ledger.session.state import end_of_batch
 from ledger.session.views import stats_of, window_of
+from projections.budget import budget_of
 from projections.entries import Entry
 from projections.strategies import WINDOWS
 from projections.strategies.full import place
@@ -66,7 +67,7 @@ def test_nothing_is_shown_of_an_empty_or_cleared_session__LAW_2(kind: str, data:
 def test_sliding_window_keeps_its_limit_or_shows_only_what_it_must__LAW_6(config: dict, steps: list) -> None:
     session = happened(config, steps)
     window, own = window_of(session.state), session.state.config.window
-    if not window.over_budget:
+    if not budget_of(window, session.state.config).over_budget:
         assert window.tokens <= own.max_tokens * Fraction(own.compression_threshold)
         return
     units = [unit for unit in group_units(window.entries) if not unit.open]

@@ -86,11 +86,19 @@ def test_state_and_context_go_back_in_time(api: httpx.Client, session: str) -> N
     assert at["version"] >= 1
     shown = api.get(f"/v1/sessions/{session}/context", params={"version": 3}).json()
     assert [shown_item["content"] for shown_item in shown["messages"]] == ["Book a table for two", "For when?"]
-    assert (shown["tokens"], shown["limit"], shown["hidden"]) == (20, None, 0)
+    assert (shown["tokens"], shown["hidden"]) == (20, 0)
+    assert shown["budget"] == {
+        **dict.fromkeys(("system", "pinned", "current_turn", "summaries", "recalled", "knowledge", "excess"), 0),
+        "history": 20,
+        "tokens": 20,
+        "limit": 50_000,
+        "over_budget": False,
+    }
     small = api.get(f"/v1/sessions/{session}/context", params={"version": 3, "context_window_max": 15}).json()
-    assert ([item["content"] for item in small["messages"]], small["hidden"], small["limit"]) == (["For when?"], 1, 15)
+    assert ([item["content"] for item in small["messages"]], small["hidden"]) == (["For when?"], 1)
+    assert (small["budget"]["limit"], small["budget"]["history"]) == (15, 10)
     text = api.get(f"/v1/sessions/{session}/context", params={"format": "text", "model_name": "gpt-4o"}).json()
-    assert ("Book a table for two" in text["text"], text["messages"], text["limit"]) == (True, None, 128_000)
+    assert ("Book a table for two" in text["text"], text["messages"], text["budget"]["limit"]) == (True, None, 50_000)
     unknown = [{"version": 99}, {"at": "2001-01-01T00:00:00Z"}]
     assert [api.get(f"/v1/sessions/{session}/state", params=item).status_code for item in unknown] == [404, 404]
     both = api.get(f"/v1/sessions/{session}/state", params={"version": 1, "at": now["created_at"]})

@@ -33,6 +33,7 @@ from ledger.session.state import SessionState
 from ledger.transfer.lines import EventLine
 from ledger.verification import Finding, VerifyReport
 from ledger.what_if.run import Answers
+from projections import budget
 from projections.entries import Entry
 from projections.history import PastEntry
 from projections.stats import SessionStats
@@ -81,6 +82,7 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
     memories.RecordShape: ((LongTermRecord,), {}),
     memories.RevisionShape: ((Revision,), {}),
     sessions.SessionShape: ((IndexedSession,), {"stream_id": INSIDE, "namespace": "a ledger of the library has one"}),
+    sessions.BudgetShape: ((budget.Budget,), {}),
     sessions.StatsShape: ((SessionStats,), {}),
     sessions.ExtractionShape: ((Extraction,), {}),
     sessions.StateShape: (
@@ -151,7 +153,6 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
         (results.Context,),
         {
             "session_id": NAMED,
-            "limit": "the parameter of the request, resolved",
             "hidden": "counts what the limit leaves out",
             "window": FLAT,
             "config": "`GET .../config`",

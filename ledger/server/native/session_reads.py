@@ -12,7 +12,7 @@ from ledger.errors import InvalidInput, SessionNotFound
 from ledger.events import JsonObject
 from ledger.json_models.base import Shape
 from ledger.json_models.entries import SummaryShape
-from ledger.json_models.sessions import StateShape, StatsShape
+from ledger.json_models.sessions import BudgetShape, StateShape, StatsShape
 from ledger.server.callers import ReadCaller
 from ledger.server.dependencies import ServiceOf
 from ledger.server.native.sessions import SessionOf, never_future, tag
@@ -40,7 +40,7 @@ class ContextShape(Shape):
     text: str | None
     summaries: tuple[SummaryShape, ...]
     tokens: int
-    limit: int | None
+    budget: BudgetShape
     hidden: int
     version: int
 
@@ -97,7 +97,7 @@ async def context(
         text=shown.text if format == "text" else None,
         summaries=tuple(SummaryShape.model_validate(summary) for summary in shown.summaries),
         tokens=shown.tokens,
-        limit=limit,
+        budget=BudgetShape.model_validate(shown.budget),
         hidden=hidden(shown.window, found.window.entries),
         version=found.version,
     )

@@ -6,6 +6,7 @@ import pytest
 
 from ledger.session.views import window_of
 from projections import config
+from projections.budget import budget_of
 from tests.support.driver import Driven
 
 BASE = {"type": "sliding_window", "max_tokens": 100}
@@ -16,7 +17,8 @@ def shown(notation: str, **fields: object) -> str:
     session = Driven({"window": {**BASE, **fields}, "tokenizer": "approximate"}).add(notation)
     window = window_of(session.state)
     places = " ".join(str(session.added.index(entry.version) + 1) for entry in window.entries)
-    return f"{places} = {window.tokens}{'!' if window.over_budget else ''}"
+    over = budget_of(window, session.state.config).over_budget
+    return f"{places} = {window.tokens}{'!' if over else ''}"
 
 
 M = " q14"

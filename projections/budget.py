@@ -1,0 +1,66 @@
+"""The budget of a window: how many tokens each part of it takes, and how many more than the limit. Source: R-WIN-4."""
+
+import msgspec
+
+from projections.config import MemoryConfig
+from projections.entries import Entry
+from projections.strategies.preserving import names_of
+from projections.window import Window
+
+
+class Budget(msgspec.Struct, frozen=True, kw_only=True):
+    """Tokens of a window by part; each shown item is in exactly one. *limit* is None if the config has none.
+
+    *system* are system instructions and messages, *pinned* other entries of a kind that the config preserves,
+    *current_turn* the entries of an unfinished interaction, *recalled* what a search brought back, *history* the rest.
+    """
+
+    system: int = 0
+    pinned: int = 0
+    current_turn: int = 0
+    history: int = 0
+    summaries: int = 0
+    recalled: int = 0
+    knowledge: int = 0
+    limit: int | None = None
+
+    @property
+    def tokens(self) -> int:
+        """The sum of the parts."""
+        parts = (self.system, self.pinned, self.current_turn, self.history)
+        return sum(parts) + self.summaries + self.recalled + self.knowledge
+
+    @property
+    def excess(self) -> int:
+        """How many tokens more than the limit are shown; 0 without a limit."""
+        return 0 if self.limit is None else max(0, self.tokens - self.limit)
+
+    @property
+    def over_budget(self) -> bool:
+        """Whether more tokens are shown than the limit."""
+        return self.excess > 0
+
+
+def budget_of(window: Window, config: MemoryConfig) -> Budget:
+    """Return the budget of *window*; the limit is the smallest of the config's and the reader's."""
+    limits = [limit for limit in (config.token_limit, window.limit) if limit is not None]
+    recalled = {version for version, _ in window.recalled}
+    parts = {"system": 0, "pinned": 0, "current_turn": 0, "history": 0, "recalled": 0}
+    for entry in window.entries:
+        parts[_part(entry, window, recalled, config.preserved)] += entry.tokens
+    return Budget(
+        **parts,
+        summaries=sum(summary.tokens for summary in window.summaries),
+        knowledge=window.knowledge_tokens,
+        limit=min(limits, default=None),
+    )
+
+
+def _part(entry: Entry, window: Window, recalled: set[int], preserved: frozenset[str]) -> str:
+    if entry.pinned:
+        return "system"
+    if entry.version in recalled:
+        return "recalled"
+    if entry.version in window.current_turn:
+        return "current_turn"
+    return "history" if names_of(entry).isdisjoint(preserved) else "pinned"
