@@ -23,6 +23,8 @@ _CACHES = (
     "session_index",
     "projection_checkpoints",
     "search_entries",
+    "search_forks",
+    "search_fork_changes",
     "search_terms",
     "search_embeddings",
     "served_views",

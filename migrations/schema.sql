@@ -956,7 +956,7 @@ ALTER FUNCTION ledger.restore_events(p_namespace_id uuid, e_position bigint[], e
 -- Name: search(uuid, integer, text, text, text[], uuid, text, text, boolean, integer); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE FUNCTION ledger.search(p_namespace_id uuid, p_projection_version integer, p_language text, p_query text, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer) RETURNS TABLE(stream_id uuid, version bigint, kind text, piece integer, "position" bigint, first_character integer, characters integer, user_id text, session_id text, score double precision)
+CREATE FUNCTION ledger.search(p_namespace_id uuid, p_projection_version integer, p_language text, p_query text, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer) RETURNS TABLE(stream_id uuid, user_id text, session_id text, origin_id uuid, added_in bigint, version bigint, kind text, piece integer, "position" bigint, first_character integer, characters integer, score double precision)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'ledger', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
@@ -973,6 +973,9 @@ DECLARE
     v_rarest tsquery;
     v_all tsquery;
     v_any tsquery;
+    v_forks search_forks[];
+    v_streams uuid[];
+    v_inherits boolean;
 BEGIN
     PERFORM set_config('ledger.namespace', p_namespace_id::text, true);
     SELECT sum(t.pieces), sum(t.words)::double precision / nullif(sum(t.pieces), 0) INTO v_total, v_average
@@ -1007,13 +1010,76 @@ BEGIN
     IF v_lexemes IS NULL THEN
         RETURN;
     END IF;
+    IF p_stream_id IS NOT NULL THEN
+        SELECT array_agg(f), array_agg(f.ancestor_id) || p_stream_id, count(*) > 0 INTO v_forks, v_streams, v_inherits
+            FROM search_forks f
+            WHERE f.namespace_id = p_namespace_id AND f.projection_version = p_projection_version
+                AND f.stream_id = p_stream_id;
+    ELSIF p_user_id IS NOT NULL THEN
+        SELECT array_agg(DISTINCT f.ancestor_id), count(*) > 0 INTO v_streams, v_inherits
+            FROM search_forks f
+            WHERE f.namespace_id = p_namespace_id AND f.projection_version = p_projection_version
+                AND f.user_id = p_user_id;
+    ELSE
+        v_inherits := EXISTS (
+            SELECT FROM search_forks f
+            WHERE f.namespace_id = p_namespace_id AND f.projection_version = p_projection_version
+        );
+    END IF;
     v_any := CASE WHEN p_stream_id IS NULL THEN v_rarest ELSE v_all END;
     LOOP
         RETURN QUERY
             SELECT
-                e.stream_id, e.version::bigint, e.kind, e.piece, e."position"::bigint, e.first_character,
-                e.characters, e.user_id::text, e.session_id::text, s.score
-            FROM search_entries e
+                e.showing_id, e.user_id::text, e.session_id::text, e.stream_id, e.added_in::bigint, e.version::bigint,
+                e.kind, e.piece, e."position"::bigint, e.first_character, e.characters, s.score
+            FROM (
+                SELECT
+                    o.stream_id AS showing_id, o.user_id, o.session_id, e.stream_id, e.added_in, e.version, e.kind,
+                    e.piece, e."position", e.first_character, e.characters, e.words, e.vector
+                FROM search_entries e
+                CROSS JOIN LATERAL (
+                    SELECT e.removed_in IS NULL AND (p_include_erased OR e.erased_in IS NULL)
+                        AND (p_stream_id IS NULL OR e.stream_id = p_stream_id)
+                        AND (p_user_id IS NULL OR e.user_id = p_user_id) AS has_it
+                ) AS own
+                CROSS JOIN LATERAL (
+                    SELECT e.stream_id, e.user_id, e.session_id
+                    WHERE own.has_it
+                    UNION ALL
+                    (
+                        SELECT f.stream_id, f.user_id, f.session_id
+                        FROM (
+                            SELECT * FROM unnest(v_forks) WHERE p_stream_id IS NOT NULL
+                            UNION ALL
+                            SELECT f.*
+                            FROM search_forks f
+                            WHERE p_stream_id IS NULL AND f.namespace_id = p_namespace_id
+                                AND f.projection_version = p_projection_version AND f.ancestor_id = e.stream_id
+                                AND (p_user_id IS NULL OR f.user_id = p_user_id)
+                        ) AS f
+                        WHERE v_inherits AND NOT own.has_it AND e.kind <> 'knowledge'
+                            AND f.ancestor_id = e.stream_id AND f.until >= e.added_in
+                            AND coalesce(f.until < e.removed_in, true) AND NOT f.removed @> e.version::bigint
+                            AND (
+                                p_include_erased
+                                OR (
+                                    coalesce(f.until < e.erased_in, true)
+                                    AND (e.kind <> 'entry' OR NOT f.erased @> e.version::bigint)
+                                )
+                            )
+                        ORDER BY CASE WHEN p_stream_id IS NULL THEN f."position"::bigint END
+                        LIMIT 1
+                    )
+                ) AS o
+                WHERE e.namespace_id = p_namespace_id AND e.projection_version = p_projection_version
+                    AND e.shown AND e.vector @@ v_any AND e.kind = ANY (p_kinds)
+                    AND (v_inherits OR own.has_it)
+                    AND (p_stream_id IS NULL OR e.stream_id = ANY (v_streams))
+                    AND (p_user_id IS NULL OR e.user_id = p_user_id
+                        OR (v_inherits AND e.stream_id = ANY (v_streams)))
+                    AND (p_collection IS NULL OR e.collection = p_collection)
+                OFFSET 0
+            ) AS e
             CROSS JOIN LATERAL (
                 SELECT sum(w.weight * f.h * 2.2 / (f.h + 1.2 * (0.25 + 0.75 * e.words / v_average))) AS score
                 FROM (SELECT e.vector || ''::tsvector AS vector OFFSET 0) AS v
@@ -1021,12 +1087,6 @@ BEGIN
                 CROSS JOIN LATERAL (SELECT ts_rank(v.vector, w.lexeme) * 16.4493406685::double precision AS h) AS f
                 WHERE f.h > 0.01
             ) AS s
-            WHERE e.namespace_id = p_namespace_id AND e.projection_version = p_projection_version
-                AND e.vector @@ v_any AND e.kind = ANY (p_kinds)
-                AND (p_include_erased OR NOT e.erased)
-                AND (p_stream_id IS NULL OR e.stream_id = p_stream_id)
-                AND (p_user_id IS NULL OR e.user_id = p_user_id)
-                AND (p_collection IS NULL OR e.collection = p_collection)
             ORDER BY s.score DESC, CASE e.kind WHEN 'knowledge' THEN e."position" ELSE -e."position" END, e.piece
             LIMIT p_limit;
         EXIT WHEN v_any = v_all OR FOUND;
@@ -1385,6 +1445,7 @@ CREATE TABLE ledger.search_embeddings (
     version ledger.ordinal NOT NULL,
     kind text NOT NULL,
     piece integer NOT NULL,
+    added_in ledger.ordinal NOT NULL,
     embedding public.vector NOT NULL
 );
 
@@ -1404,11 +1465,14 @@ CREATE TABLE ledger.search_entries (
     version ledger.ordinal NOT NULL,
     kind text NOT NULL,
     piece integer NOT NULL,
+    added_in ledger.ordinal NOT NULL,
+    erased_in ledger.ordinal,
+    removed_in ledger.ordinal,
     "position" ledger.ordinal NOT NULL,
     first_character integer NOT NULL,
     characters integer NOT NULL,
     words integer NOT NULL,
-    erased boolean DEFAULT false NOT NULL,
+    shown boolean DEFAULT true NOT NULL,
     user_id ledger.short_text NOT NULL,
     session_id ledger.short_text NOT NULL,
     collection ledger.short_text,
@@ -1421,6 +1485,46 @@ ALTER TABLE ONLY ledger.search_entries FORCE ROW LEVEL SECURITY;
 
 
 ALTER TABLE ledger.search_entries OWNER TO ledger_owner;
+
+--
+-- Name: search_fork_changes; Type: TABLE; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE TABLE ledger.search_fork_changes (
+    namespace_id uuid NOT NULL,
+    projection_version integer NOT NULL,
+    stream_id uuid NOT NULL,
+    version ledger.ordinal NOT NULL,
+    erased int8multirange NOT NULL,
+    removed int8multirange NOT NULL
+);
+
+ALTER TABLE ONLY ledger.search_fork_changes FORCE ROW LEVEL SECURITY;
+
+
+ALTER TABLE ledger.search_fork_changes OWNER TO ledger_owner;
+
+--
+-- Name: search_forks; Type: TABLE; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE TABLE ledger.search_forks (
+    namespace_id uuid NOT NULL,
+    projection_version integer NOT NULL,
+    stream_id uuid NOT NULL,
+    ancestor_id uuid NOT NULL,
+    until ledger.ordinal NOT NULL,
+    "position" ledger.ordinal NOT NULL,
+    erased int8multirange NOT NULL,
+    removed int8multirange NOT NULL,
+    user_id ledger.short_text NOT NULL,
+    session_id ledger.short_text NOT NULL
+);
+
+ALTER TABLE ONLY ledger.search_forks FORCE ROW LEVEL SECURITY;
+
+
+ALTER TABLE ledger.search_forks OWNER TO ledger_owner;
 
 --
 -- Name: search_terms; Type: TABLE; Schema: ledger; Owner: ledger_owner
@@ -1606,7 +1710,7 @@ ALTER TABLE ONLY ledger.records
 --
 
 ALTER TABLE ONLY ledger.search_embeddings
-    ADD CONSTRAINT search_embeddings_pkey PRIMARY KEY (namespace_id, model, stream_id, version, kind, piece);
+    ADD CONSTRAINT search_embeddings_pkey PRIMARY KEY (namespace_id, model, stream_id, version, kind, piece, added_in);
 
 
 --
@@ -1614,7 +1718,23 @@ ALTER TABLE ONLY ledger.search_embeddings
 --
 
 ALTER TABLE ONLY ledger.search_entries
-    ADD CONSTRAINT search_entries_pkey PRIMARY KEY (namespace_id, projection_version, stream_id, version, kind, piece);
+    ADD CONSTRAINT search_entries_pkey PRIMARY KEY (namespace_id, projection_version, stream_id, version, kind, piece, added_in);
+
+
+--
+-- Name: search_fork_changes search_fork_changes_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ONLY ledger.search_fork_changes
+    ADD CONSTRAINT search_fork_changes_pkey PRIMARY KEY (namespace_id, projection_version, stream_id, version);
+
+
+--
+-- Name: search_forks search_forks_pkey; Type: CONSTRAINT; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ONLY ledger.search_forks
+    ADD CONSTRAINT search_forks_pkey PRIMARY KEY (namespace_id, projection_version, stream_id, ancestor_id);
 
 
 --
@@ -1714,17 +1834,38 @@ CREATE INDEX records_vector ON ledger.records USING gin (vector);
 
 
 --
+-- Name: search_entries_removed; Type: INDEX; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE INDEX search_entries_removed ON ledger.search_entries USING btree (namespace_id, projection_version, stream_id, removed_in) WHERE (NOT shown);
+
+
+--
 -- Name: search_entries_user; Type: INDEX; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE INDEX search_entries_user ON ledger.search_entries USING btree (namespace_id, projection_version, user_id);
+CREATE INDEX search_entries_user ON ledger.search_entries USING btree (namespace_id, projection_version, user_id) WHERE shown;
 
 
 --
 -- Name: search_entries_vector; Type: INDEX; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE INDEX search_entries_vector ON ledger.search_entries USING gin (vector);
+CREATE INDEX search_entries_vector ON ledger.search_entries USING gin (vector) WHERE shown;
+
+
+--
+-- Name: search_forks_ancestor; Type: INDEX; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE INDEX search_forks_ancestor ON ledger.search_forks USING btree (namespace_id, projection_version, ancestor_id, "position");
+
+
+--
+-- Name: search_forks_user; Type: INDEX; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE INDEX search_forks_user ON ledger.search_forks USING btree (namespace_id, projection_version, user_id);
 
 
 --
@@ -1861,6 +2002,20 @@ CREATE POLICY namespace_isolation ON ledger.search_entries USING ((array_positio
 
 
 --
+-- Name: search_fork_changes namespace_isolation; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY namespace_isolation ON ledger.search_fork_changes USING ((array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), ','::text))::uuid[] AS string_to_array), namespace_id) IS NOT NULL));
+
+
+--
+-- Name: search_forks namespace_isolation; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY namespace_isolation ON ledger.search_forks USING ((array_position(( SELECT (string_to_array(NULLIF(current_setting('ledger.namespace'::text, true), ''::text), ','::text))::uuid[] AS string_to_array), namespace_id) IS NOT NULL));
+
+
+--
 -- Name: search_terms namespace_isolation; Type: POLICY; Schema: ledger; Owner: ledger_owner
 --
 
@@ -1979,6 +2134,20 @@ CREATE POLICY owner_filters ON ledger.search_entries TO ledger_owner USING (true
 
 
 --
+-- Name: search_fork_changes owner_filters; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY owner_filters ON ledger.search_fork_changes TO ledger_owner USING (true);
+
+
+--
+-- Name: search_forks owner_filters; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY owner_filters ON ledger.search_forks TO ledger_owner USING (true);
+
+
+--
 -- Name: search_terms owner_filters; Type: POLICY; Schema: ledger; Owner: ledger_owner
 --
 
@@ -2048,6 +2217,18 @@ ALTER TABLE ledger.search_embeddings ENABLE ROW LEVEL SECURITY;
 --
 
 ALTER TABLE ledger.search_entries ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: search_fork_changes; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ledger.search_fork_changes ENABLE ROW LEVEL SECURITY;
+
+--
+-- Name: search_forks; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
+--
+
+ALTER TABLE ledger.search_forks ENABLE ROW LEVEL SECURITY;
 
 --
 -- Name: search_terms; Type: ROW SECURITY; Schema: ledger; Owner: ledger_owner
@@ -2147,6 +2328,20 @@ CREATE POLICY verifier_reads ON ledger.search_embeddings FOR SELECT TO ledger_ve
 --
 
 CREATE POLICY verifier_reads ON ledger.search_entries FOR SELECT TO ledger_verifier USING (true);
+
+
+--
+-- Name: search_fork_changes verifier_reads; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY verifier_reads ON ledger.search_fork_changes FOR SELECT TO ledger_verifier USING (true);
+
+
+--
+-- Name: search_forks verifier_reads; Type: POLICY; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE POLICY verifier_reads ON ledger.search_forks FOR SELECT TO ledger_verifier USING (true);
 
 
 --
@@ -2416,6 +2611,22 @@ GRANT SELECT ON TABLE ledger.search_embeddings TO ledger_verifier;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ledger.search_entries TO ledger_app;
 GRANT SELECT ON TABLE ledger.search_entries TO ledger_verifier;
+
+
+--
+-- Name: TABLE search_fork_changes; Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ledger.search_fork_changes TO ledger_app;
+GRANT SELECT ON TABLE ledger.search_fork_changes TO ledger_verifier;
+
+
+--
+-- Name: TABLE search_forks; Type: ACL; Schema: ledger; Owner: ledger_owner
+--
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ledger.search_forks TO ledger_app;
+GRANT SELECT ON TABLE ledger.search_forks TO ledger_verifier;
 
 
 --

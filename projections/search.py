@@ -3,22 +3,29 @@
 A piece refers to its text: the event, and the characters of its text. Entries that a compaction moved out of the
 window can still be found; removed and cleared ones cannot; erased ones only on request (R-REC-4). Knowledge is a
 summary, split into pieces for a knowledge base; it outlives a clear, but not the life of the session (R-KB-3).
+
+A fork has what its parent had at the fork point, and changes it for itself only (R-REC-1). It does not inherit
+knowledge, which every session of the namespace finds.
 """
 
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from ledger.events import (
     CompactionCompleted,
     EntryAdded,
     EntryEdited,
     EntryRemoved,
+    ForkedFrom,
     Ranges,
     RecordedEvent,
     SessionCleared,
+    SessionOpened,
 )
+from projections import ranges
 
 PIECE_CHARACTERS: Final = 50_000
 """Longer texts are indexed in parts, because the size of a search vector is limited."""
@@ -72,12 +79,20 @@ class Forget(msgspec.Struct, frozen=True):
     ended: bool
 
 
-SearchChange: TypeAlias = AddPieces | Withdraw | Erase | Fold | Forget
+class Inherit(msgspec.Struct, frozen=True):
+    """The session is opened as a fork, at *position*, unless it is a copy with a history of its own."""
+
+    position: int
+
+
+SearchChange: TypeAlias = AddPieces | Withdraw | Erase | Fold | Forget | Inherit
 
 
 def changes(event: RecordedEvent, knowledge: Iterable[Piece] = ()) -> list[SearchChange]:
     """Return how *event* changes what can be found, in order; *knowledge* are the pieces of its summary."""
     match event.payload:
+        case SessionOpened(forked_from=ForkedFrom()):
+            return [Inherit(event.position)]
         case EntryAdded(entry_id=entry_id) as payload:
             text = f"{payload.content}\n{payload.tool_name}" if payload.tool_name else payload.content
             return [AddPieces(tuple(_pieces(event.version, event.position, entry_id, text)))]
@@ -91,6 +106,55 @@ def changes(event: RecordedEvent, knowledge: Iterable[Piece] = ()) -> list[Searc
             return [Forget(ended)]
         case _:
             return []
+
+
+def removes(change: SearchChange, piece: Piece) -> bool:
+    """Tell whether *change* removes *piece* from the session that it changes."""
+    match change:
+        case Withdraw(version=version):
+            return piece.kind == "entry" and piece.version == version
+        case Fold(summary_ids=folded):
+            return piece.kind != "entry" and piece.item_id in folded
+        case Forget(ended=ended):
+            return ended or piece.kind != "knowledge"
+        case _:
+            return False
+
+
+def erases(change: SearchChange, piece: Piece) -> bool:
+    """Tell whether *change* erases *piece* from the window of the session that it changes."""
+    return isinstance(change, Erase) and piece.kind == "entry" and ranges.contains(change.covered, piece.version)
+
+
+class PieceLife(msgspec.Struct, frozen=True):
+    """A piece, and the versions of its session at which it was added, erased and removed."""
+
+    piece: Piece
+    added_in: int
+    erased_in: int | None = None
+    removed_in: int | None = None
+
+
+def lives(changed: Iterable[tuple[int, SearchChange]]) -> list[PieceLife]:
+    """Return the pieces that a session added, given its changes in order, each with the version of its event."""
+    there: dict[int, list[PieceLife]] = {}
+    ended: list[PieceLife] = []
+    for at, change in changed:
+        if isinstance(change, AddPieces):
+            for piece in change.pieces:
+                there.setdefault(piece.version, []).append(PieceLife(piece, at))
+            continue
+        concerned = [change.version] if isinstance(change, Withdraw) else list(there)
+        for version in concerned:
+            own = there.pop(version, [])
+            ended += [replace(life, removed_in=at) for life in own if removes(change, life.piece)]
+            left = [life for life in own if not removes(change, life.piece)]
+            if left:
+                there[version] = [
+                    replace(life, erased_in=at) if life.erased_in is None and erases(change, life.piece) else life
+                    for life in left
+                ]
+    return [*ended, *(life for own in there.values() for life in own)]
 
 
 def _compacted(

@@ -8,17 +8,18 @@ import msgspec
 
 from ledger.ids import Stream
 from ledger.ports.jobs import SessionJobs
+from ledger.ports.search_index import StreamChange
 from projections.records import Record
-from projections.search import Piece
+from projections.search import PieceLife
 
 
 class IndexedPart(msgspec.Struct, frozen=True):
-    """The pieces that search should have of the versions of a stream after *after*, up to *until*; some are erased."""
+    """The pieces that search should have of the versions of a stream after *after*, up to *until*."""
 
     stream_id: UUID
     after: int
     until: int
-    pieces: tuple[tuple[Piece, bool], ...]
+    pieces: tuple[PieceLife, ...]
 
 
 class DerivedRows(Protocol):
@@ -39,6 +40,15 @@ class DerivedRows(Protocol):
         self, namespace_id: UUID, build: int, parts: Sequence[IndexedPart], *, language: str
     ) -> set[UUID]:
         """Return the streams that have other pieces than *parts* say; those of knowledge are not compared."""
+        ...
+
+    async def wrong_forks(
+        self, namespace_id: UUID, build: int, streams: Sequence[UUID], changes: Sequence[StreamChange]
+    ) -> set[UUID]:
+        """Return those *streams* of which search says that they inherit something else, or changed it otherwise.
+
+        *changes* are all that the forks among them made.
+        """
         ...
 
     async def wrong_terms(self, namespace_id: UUID, build: int) -> int:

@@ -44,14 +44,16 @@ SearchLanguage: TypeAlias = Literal[
 LANGUAGES: Final[tuple[str, ...]] = get_args(SearchLanguage)
 #: The name of the stored projection and of its checkpoints.
 SEARCH: Final = "search"
-#: A piece's stream, version, kind and number.
-PieceKey: TypeAlias = tuple[UUID, int, str, int]
+#: What identifies a piece in its namespace: the stream whose event added it, its version, kind and number, and the
+#: version of that event, since an edit adds a piece anew.
+PieceKey: TypeAlias = tuple[UUID, int, str, int, int]
 
 
 class StreamChange(msgspec.Struct, frozen=True):
-    """A change to the searchable pieces of one session; the store knows its names."""
+    """A change to the searchable pieces of one session by its event at *version*; the store knows its names."""
 
     stream_id: UUID
+    version: int
     change: SearchChange
 
 
@@ -72,11 +74,17 @@ class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PieceHit(msgspec.Struct, frozen=True, kw_only=True):
-    """A reference to a piece that was found, with its score."""
+    """A reference to a piece that was found, with its score.
+
+    The session is one that has the piece. A fork has the pieces of its parents too; *origin_id* is the stream whose
+    event, at version *added_in*, added the piece.
+    """
 
     stream_id: UUID
     user_id: str
     session_id: str
+    origin_id: UUID
+    added_in: int
     version: int
     kind: SearchKind
     piece: int
@@ -87,8 +95,8 @@ class PieceHit(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def key(self) -> PieceKey:
-        """What identifies the piece in its namespace."""
-        return self.stream_id, self.version, self.kind, self.piece
+        """What identifies the piece."""
+        return self.origin_id, self.version, self.kind, self.piece, self.added_in
 
 
 class SearchIndexStore(Protocol):
@@ -121,8 +129,9 @@ class SearchIndexStore(Protocol):
     async def find(self, namespace_id: UUID, build: int, query: SearchQuery) -> list[PieceHit]:
         """Return the pieces with any word of the query, best first.
 
-        Pieces with equal scores come newest first, pieces of knowledge oldest first. Accepts any text; a text
-        without an indexed word finds nothing.
+        A piece that several sessions of the scope have, because they are forks, is returned once: in the session
+        that added it, or else in the oldest fork. Pieces with equal scores come newest first, pieces of knowledge
+        oldest first. Accepts any text; a text without an indexed word finds nothing.
         """
         ...
 

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from ledger.chain import check_positions
 from ledger.codec import decode
 from ledger.errors import EmbedderFailed, LogCorrupted
-from ledger.events import CompactionCompleted, CompactionRequested, RecordedEvent, SessionOpened, StoredEvent
+from ledger.events import CompactionCompleted, CompactionRequested, RecordedEvent, StoredEvent
 from ledger.ids import Stream, namespace_id
 from ledger.ports import Store
 from ledger.ports.models import Embedder
@@ -36,9 +36,8 @@ from projections.strategies.summarizer import SummarizerStrategy
 T = TypeVar("T")
 log = logging.getLogger("ledger")
 
-VERSION: Final = 1  # raise it when a row's meaning changes: a new build is then made beside the old one
+VERSION: Final = 2  # raise it when a row's meaning changes: a new build is then made beside the old one
 _PAGE: Final = 1_000  # events indexed in one transaction
-_INHERITED: Final = 2_000  # versions that the forks of one transaction inherit, more only if it has one fork
 _EMBED_BATCH: Final = 64
 _FUSED: Final = 50  # hits of each ranking, at least
 _NEAR: Final = 200  # most compactions complete within so many events after their request
@@ -92,11 +91,10 @@ class SearchIndex:
 
     async def advance(self, build: int, *, after: int, limit: int) -> int | None:
         """See `builds.StoredProjection.advance`."""
-        page = await self._store.events.read_namespace(
+        events = await self._store.events.read_namespace(
             self._namespace_id, after=after, limit=min(limit, _PAGE), most_bytes=PAGE_BYTES
         )
-        check_positions(page, after=after)
-        events = until_prefixes(page)
+        check_positions(events, after=after)
         read = [(stored.stream_id, event) for stored in events if (event := _readable(stored)) is not None]
         requests = {
             event.payload.compaction_id: event.payload
@@ -176,33 +174,8 @@ class SearchIndex:
     async def _changes(
         self, stream_id: UUID, event: RecordedEvent, requests: Mapping[str, CompactionRequested]
     ) -> list[StreamChange]:
-        payload = event.payload
-        is_fork = isinstance(payload, SessionOpened) and payload.forked_from is not None
-        inherited = await self._inherited(stream_id, event.version) if is_fork else []
         pieces = await self._knowledge(stream_id, event, requests)
-        return inherited + [StreamChange(stream_id, change) for change in search.changes(event, pieces)]
-
-    async def _inherited(self, stream_id: UUID, version: int) -> list[StreamChange]:
-        """Return the changes that make a fork's history findable, as of its first event, at *version* (R-REC-1).
-
-        Texts that the parent erases, removes or clears later stay findable in the fork. Knowledge has no session, so it
-        is not repeated.
-        """
-        stream = Stream(self._namespace, "", "", self._namespace_id, stream_id)
-        readable = [
-            _readable(stored)
-            for first in range(0, version - 1, _PAGE)
-            for stored in await self._store.events.read_stream(
-                stream, after=first, until=min(first + _PAGE, version - 1)
-            )
-            if stored.stream_id != stream_id  # not a copy
-        ]
-        return [
-            StreamChange(stream_id, change)
-            for event in readable
-            if event is not None
-            for change in search.changes(event)
-        ]
+        return [StreamChange(stream_id, event.version, change) for change in search.changes(event, pieces)]
 
     async def _knowledge(
         self, stream_id: UUID, event: RecordedEvent, requests: Mapping[str, CompactionRequested]
@@ -250,17 +223,6 @@ class SearchIndex:
                     return payload
             until, span = first - 1, span * 4
         return None
-
-
-def until_prefixes(events: Sequence[StoredEvent]) -> Sequence[StoredEvent]:
-    """Return the first of *events*, until forks among them inherit too much to index in one transaction."""
-    inherited = 0
-    for at, event in enumerate(events):
-        if event.type == SessionOpened.type:
-            inherited += event.version - 1  # of a fork; a later life of a session inherits nothing
-            if inherited > _INHERITED and at:
-                return events[:at]
-    return events
 
 
 def _readable(stored: StoredEvent) -> RecordedEvent | None:

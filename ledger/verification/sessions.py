@@ -20,11 +20,10 @@ from ledger.session.state import SessionState, end_of_batch
 from ledger.states.loading import States
 from ledger.states.snapshots import SESSIONS
 from ledger.stored_projections.session_rows import row_of
-from ledger.stores.postgres.search_changes import net_changes
 from ledger.verification.live_builds import LiveBuild
 from projections import search
 from projections.backlog import BACKLOG, Backlog
-from projections.search import Piece
+from projections.search import PieceLife
 
 _PAGE: Final = 1_000  # events
 _CHARACTERS: Final = 4_000_000  # of pieces that are compared in one statement
@@ -76,7 +75,9 @@ def _after(replay: FoldedSession, stored: Sequence[StoredEvent]) -> FoldedSessio
     events = [decode(event) for event in stored]
     own = [event for event, of in zip(events, stored, strict=True) if of.stream_id == replay.head.stream_id]
     stream_id = replay.head.stream_id
-    replay.changes.extend(StreamChange(stream_id, change) for event in own for change in search.changes(event))
+    replay.changes.extend(
+        StreamChange(stream_id, event.version, change) for event in own for change in search.changes(event)
+    )
     return replay._replace(
         position=own[-1].position if own else replay.position,
         state=SESSION_IN_RUNS.fold(events, replay.state),
@@ -134,24 +135,26 @@ async def _wrong_pieces(store: Store, build: LiveBuild, replays: Sequence[Folded
     for replay in replays:
         for part in _parts(replay):
             some.append(part)
-            characters += sum(len(piece.text) for piece, _ in part.pieces)
+            characters += sum(len(life.piece.text) for life in part.pieces)
             if characters > _CHARACTERS:
                 wrong |= await store.derived.wrong_pieces(namespace_id, build.key, some, language=build.language)
                 some, characters = [], 0
-    return wrong | await store.derived.wrong_pieces(namespace_id, build.key, some, language=build.language)
+    wrong |= await store.derived.wrong_pieces(namespace_id, build.key, some, language=build.language)
+    streams = [replay.head.stream_id for replay in replays]
+    changes = [change for replay in replays if replay.head.parent_id for change in replay.changes]
+    return wrong | await store.derived.wrong_forks(namespace_id, build.key, streams, changes)
 
 
 def _parts(replay: FoldedSession) -> Iterator[IndexedPart]:
     """Yield what search should have of a session's own events, in parts that have not too many characters."""
-    stream_id, after = replay.head.stream_id, replay.head.parent_version or 0  # what a fork inherits is its parent's
-    some: list[tuple[Piece, bool]] = []
+    stream_id, after = replay.head.stream_id, 0
+    some: list[PieceLife] = []
     characters = 0
-    for _, piece, erased in sorted(net_changes(replay.changes).added, key=lambda added: added[1].version):
-        if piece.version <= after:
-            continue
-        if characters > _CHARACTERS and piece.version > some[-1][0].version:
-            yield IndexedPart(stream_id, after, some[-1][0].version, tuple(some))
-            after, some, characters = some[-1][0].version, [], 0
-        some.append((piece, erased))
-        characters += len(piece.text)
+    own = search.lives((change.version, change.change) for change in replay.changes)
+    for life in sorted(own, key=lambda life: life.piece.version):
+        if characters > _CHARACTERS and life.piece.version > some[-1].piece.version:
+            yield IndexedPart(stream_id, after, some[-1].piece.version, tuple(some))
+            after, some, characters = some[-1].piece.version, [], 0
+        some.append(life)
+        characters += len(life.piece.text)
     yield IndexedPart(stream_id, after, replay.head.version, tuple(some))

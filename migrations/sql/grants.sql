@@ -18,8 +18,8 @@ BEGIN
         ledger.find_token, ledger.namespace_ids, ledger.prune_requests, ledger.search, ledger.search_records TO ledger_app;
     GRANT EXECUTE ON FUNCTION ledger.namespace_ids TO ledger_verifier;
     FOREACH v_folded IN ARRAY ARRAY[
-        'snapshots', 'projection_checkpoints', 'session_index', 'search_entries', 'search_terms', 'search_embeddings',
-        'records', 'record_accesses', 'record_embeddings', 'jobs', 'served_views'
+        'snapshots', 'projection_checkpoints', 'session_index', 'search_entries', 'search_forks', 'search_fork_changes',
+        'search_terms', 'search_embeddings', 'records', 'record_accesses', 'record_embeddings', 'jobs', 'served_views'
     ] LOOP
         CONTINUE WHEN to_regclass('ledger.' || v_folded) IS NULL; -- embeddings need pgvector
         EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON ledger.%I TO ledger_app', v_folded);

@@ -3,6 +3,9 @@
 -- The score is BM25: rare words weigh more, repetitions add less and less, and long pieces score lower. ts_rank of one
 -- word is (1 + 1/4 + 1/9 + …)/16.449 over its occurrences, which replaces the term frequency. In a large namespace only
 -- the rarest words select candidates, as long as these are few; all words score them.
+--
+-- A fork has the pieces of its parents too. A piece is found once: in the session that added it, if that is in the scope
+-- and has it, or else in the oldest fork that is and does.
 CREATE FUNCTION ledger.search(
     p_namespace_id uuid,
     p_projection_version integer,
@@ -15,8 +18,8 @@ CREATE FUNCTION ledger.search(
     p_include_erased boolean,
     p_limit integer
 ) RETURNS TABLE (
-    stream_id uuid, version bigint, kind text, piece integer, "position" bigint, first_character integer,
-    characters integer, user_id text, session_id text, score double precision
+    stream_id uuid, user_id text, session_id text, origin_id uuid, added_in bigint, version bigint, kind text,
+    piece integer, "position" bigint, first_character integer, characters integer, score double precision
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = ledger, pg_temp
@@ -34,6 +37,9 @@ DECLARE
     v_rarest tsquery;
     v_all tsquery;
     v_any tsquery;
+    v_forks search_forks[];
+    v_streams uuid[];
+    v_inherits boolean;
 BEGIN
     PERFORM set_config('ledger.namespace', p_namespace_id::text, true);
     SELECT sum(t.pieces), sum(t.words)::double precision / nullif(sum(t.pieces), 0) INTO v_total, v_average
@@ -68,13 +74,76 @@ BEGIN
     IF v_lexemes IS NULL THEN
         RETURN;
     END IF;
+    IF p_stream_id IS NOT NULL THEN
+        SELECT array_agg(f), array_agg(f.ancestor_id) || p_stream_id, count(*) > 0 INTO v_forks, v_streams, v_inherits
+            FROM search_forks f
+            WHERE f.namespace_id = p_namespace_id AND f.projection_version = p_projection_version
+                AND f.stream_id = p_stream_id;
+    ELSIF p_user_id IS NOT NULL THEN
+        SELECT array_agg(DISTINCT f.ancestor_id), count(*) > 0 INTO v_streams, v_inherits
+            FROM search_forks f
+            WHERE f.namespace_id = p_namespace_id AND f.projection_version = p_projection_version
+                AND f.user_id = p_user_id;
+    ELSE
+        v_inherits := EXISTS (
+            SELECT FROM search_forks f
+            WHERE f.namespace_id = p_namespace_id AND f.projection_version = p_projection_version
+        );
+    END IF;
     v_any := CASE WHEN p_stream_id IS NULL THEN v_rarest ELSE v_all END;
     LOOP
         RETURN QUERY
             SELECT
-                e.stream_id, e.version::bigint, e.kind, e.piece, e."position"::bigint, e.first_character,
-                e.characters, e.user_id::text, e.session_id::text, s.score
-            FROM search_entries e
+                e.showing_id, e.user_id::text, e.session_id::text, e.stream_id, e.added_in::bigint, e.version::bigint,
+                e.kind, e.piece, e."position"::bigint, e.first_character, e.characters, s.score
+            FROM (
+                SELECT
+                    o.stream_id AS showing_id, o.user_id, o.session_id, e.stream_id, e.added_in, e.version, e.kind,
+                    e.piece, e."position", e.first_character, e.characters, e.words, e.vector
+                FROM search_entries e
+                CROSS JOIN LATERAL (
+                    SELECT e.removed_in IS NULL AND (p_include_erased OR e.erased_in IS NULL)
+                        AND (p_stream_id IS NULL OR e.stream_id = p_stream_id)
+                        AND (p_user_id IS NULL OR e.user_id = p_user_id) AS has_it
+                ) AS own
+                CROSS JOIN LATERAL (
+                    SELECT e.stream_id, e.user_id, e.session_id
+                    WHERE own.has_it
+                    UNION ALL
+                    (
+                        SELECT f.stream_id, f.user_id, f.session_id
+                        FROM (
+                            SELECT * FROM unnest(v_forks) WHERE p_stream_id IS NOT NULL
+                            UNION ALL
+                            SELECT f.*
+                            FROM search_forks f
+                            WHERE p_stream_id IS NULL AND f.namespace_id = p_namespace_id
+                                AND f.projection_version = p_projection_version AND f.ancestor_id = e.stream_id
+                                AND (p_user_id IS NULL OR f.user_id = p_user_id)
+                        ) AS f
+                        WHERE v_inherits AND NOT own.has_it AND e.kind <> 'knowledge'
+                            AND f.ancestor_id = e.stream_id AND f.until >= e.added_in
+                            AND coalesce(f.until < e.removed_in, true) AND NOT f.removed @> e.version::bigint
+                            AND (
+                                p_include_erased
+                                OR (
+                                    coalesce(f.until < e.erased_in, true)
+                                    AND (e.kind <> 'entry' OR NOT f.erased @> e.version::bigint)
+                                )
+                            )
+                        ORDER BY CASE WHEN p_stream_id IS NULL THEN f."position"::bigint END
+                        LIMIT 1
+                    )
+                ) AS o
+                WHERE e.namespace_id = p_namespace_id AND e.projection_version = p_projection_version
+                    AND e.shown AND e.vector @@ v_any AND e.kind = ANY (p_kinds)
+                    AND (v_inherits OR own.has_it)
+                    AND (p_stream_id IS NULL OR e.stream_id = ANY (v_streams))
+                    AND (p_user_id IS NULL OR e.user_id = p_user_id
+                        OR (v_inherits AND e.stream_id = ANY (v_streams)))
+                    AND (p_collection IS NULL OR e.collection = p_collection)
+                OFFSET 0
+            ) AS e
             CROSS JOIN LATERAL (
                 SELECT sum(w.weight * f.h * 2.2 / (f.h + 1.2 * (0.25 + 0.75 * e.words / v_average))) AS score
                 FROM (SELECT e.vector || ''::tsvector AS vector OFFSET 0) AS v
@@ -82,12 +151,6 @@ BEGIN
                 CROSS JOIN LATERAL (SELECT ts_rank(v.vector, w.lexeme) * 16.4493406685::double precision AS h) AS f
                 WHERE f.h > 0.01
             ) AS s
-            WHERE e.namespace_id = p_namespace_id AND e.projection_version = p_projection_version
-                AND e.vector @@ v_any AND e.kind = ANY (p_kinds)
-                AND (p_include_erased OR NOT e.erased)
-                AND (p_stream_id IS NULL OR e.stream_id = p_stream_id)
-                AND (p_user_id IS NULL OR e.user_id = p_user_id)
-                AND (p_collection IS NULL OR e.collection = p_collection)
             ORDER BY s.score DESC, CASE e.kind WHEN 'knowledge' THEN e."position" ELSE -e."position" END, e.piece
             LIMIT p_limit;
         EXIT WHEN v_any = v_all OR FOUND;

@@ -12,8 +12,9 @@ BEGIN
         version ledger.ordinal NOT NULL,
         kind text NOT NULL,
         piece integer NOT NULL,
+        added_in ledger.ordinal NOT NULL,
         embedding public.vector NOT NULL,
-        PRIMARY KEY (namespace_id, model, stream_id, version, kind, piece)
+        PRIMARY KEY (namespace_id, model, stream_id, version, kind, piece, added_in)
     );
 END
 $$;

@@ -34,6 +34,8 @@ OBJECTS = (
     "projection_checkpoints",
     "session_index",
     "search_entries",
+    "search_forks",
+    "search_fork_changes",
     "search_terms",
     "search_embeddings",
     "search",

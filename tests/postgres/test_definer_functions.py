@@ -24,7 +24,7 @@ ACROSS: Final[dict[str, tuple[str, list[object]]]] = {
     "search": (
         """
         SELECT version
-        FROM ledger.search(%(ours)s, 100001, 'simple', 'walnut', ARRAY['entry'], %(stream)s, NULL, NULL, true, 10)
+        FROM ledger.search(%(ours)s, 200001, 'simple', 'walnut', ARRAY['entry'], %(stream)s, NULL, NULL, true, 10)
         """,
         [],
     ),

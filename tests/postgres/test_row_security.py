@@ -16,10 +16,10 @@ from ledger.ports.snapshots import Snapshot
 from ledger.session.merge.command import ServedView
 from ledger.stores.postgres import PostgresStore, Target
 from projections.records import Record
-from projections.search import AddPieces, Piece
+from projections.search import AddPieces, Inherit, Piece, Withdraw
 from tests.conformance.test_caches import a_row
 from tests.support.databases import Server
-from tests.support.store_requests import a_request, a_write, some_events
+from tests.support.store_requests import a_request, a_write, an_event, fork, some_events
 
 pytestmark = pytest.mark.postgres
 
@@ -34,6 +34,8 @@ TABLES = (
     "session_index",
     "projection_checkpoints",
     "search_entries",
+    "search_forks",
+    "search_fork_changes",
     "search_terms",
     "search_embeddings",
     "served_views",
@@ -74,10 +76,16 @@ async def keep_a_job(store: PostgresStore, stream: Stream) -> None:
 
 
 async def index_a_word(store: PostgresStore, stream: Stream) -> None:
-    """Put a text, and its embedding where the server keeps them, into the search of a namespace."""
+    """Put a text, its embedding where the server keeps them, and a fork without it into the search of a namespace."""
+    child = Stream.of(stream.namespace, "fork")
+    await fork(store, stream, 1, child, an_event())
     await store.projections.begin_build(stream.namespace_id, SEARCH, 1, bytes(32))
     piece = Piece(version=1, kind="entry", number=0, position=1, first_character=0, text="word", item_id="e")
-    changes = [StreamChange(stream.stream_id, AddPieces((piece,)))]
+    changes = [
+        StreamChange(stream.stream_id, 1, AddPieces((piece,))),
+        StreamChange(child.stream_id, 2, Inherit(4)),
+        StreamChange(child.stream_id, 3, Withdraw(1)),
+    ]
     await store.search.apply(stream.namespace_id, 1, changes, after=0, position=3, language="simple")
     if await store.search.stores_embeddings():
         (hit,) = await store.search.to_embed(stream.namespace_id, 1, "model", limit=9)
@@ -156,7 +164,7 @@ def test_without_a_namespace_nothing_is_seen(table: str, login: psycopg.Connecti
 
 def test_a_list_of_namespaces_shows_exactly_those(login: psycopg.Connection[tuple[object, ...]]) -> None:
     set_namespaces(login, OURS, THEIRS)
-    assert rows(login, "events") == 6
+    assert rows(login, "events") == 8
     set_namespaces(login, Stream.of("nobody's", "session-1"))
     assert rows(login, "events") == 0
 
@@ -180,6 +188,8 @@ WRITABLE = (
     "session_index",
     "projection_checkpoints",
     "search_entries",
+    "search_forks",
+    "search_fork_changes",
     "search_terms",
     "search_embeddings",
     "served_views",

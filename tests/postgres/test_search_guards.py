@@ -17,7 +17,7 @@ OURS = Stream.of("ours", "session-1")
 THEIRS = Stream.of("theirs", "session-1")
 CALL = """
 SELECT version
-FROM ledger.search(%s, 100001, 'simple', %s, ARRAY['entry', 'summary', 'knowledge'], %s, NULL, NULL, true, 10)
+FROM ledger.search(%s, 200001, 'simple', %s, ARRAY['entry', 'summary', 'knowledge'], %s, NULL, NULL, true, 10)
 """
 
 
@@ -86,7 +86,7 @@ def test_the_index_of_words_is_used(server: Server, database: str) -> None:
 
     Source: trust D-7.
     """
-    question = "EXPLAIN SELECT FROM ledger.search_entries WHERE vector @@ 'walnut'::tsquery"
+    question = "EXPLAIN SELECT FROM ledger.search_entries WHERE shown AND vector @@ 'walnut'::tsquery"
     with server.superuser(database) as mighty:
         mighty.execute("SET enable_seqscan = off")
         mighty.execute("SET ROLE ledger_owner")

@@ -30,7 +30,9 @@ BOUNDS = {
     "api_tokens": "made by operators",
     "session_index": "one for each session, and build",
     "projection_checkpoints": "one for each build; replaced builds are removed",
-    "search_entries": "one for each piece of text, and build",
+    "search_entries": "one for each piece of text, and build; of a fork only those it added",
+    "search_forks": "one for each fork and ancestor, and build",
+    "search_fork_changes": "one for each event of a fork that removes or erases what it inherited, and build",
     "search_terms": "one for each word of a piece",
     "search_embeddings": "one for each piece, and model",
     "served_views": "pruned after a week",
@@ -71,7 +73,7 @@ async def test_old_views_of_sessions_that_nobody_opens_again_are_pruned(
 async def test_words_count_only_pieces_that_are_there(postgres_store: PostgresStore, namespace: str) -> None:
     entries, terms = tables.search_entries.c, tables.search_terms.c
     word = sa.func.unnest(entries.vector).table_valued("lexeme", "positions", "weights", joins_implicitly=True)
-    mine = entries.namespace_id == namespace_id(namespace)
+    mine = sa.and_(entries.namespace_id == namespace_id(namespace), entries.shown)
     indexed = (
         sa.select(word.c.lexeme, sa.func.count())
         .select_from(tables.search_entries, word)
@@ -87,7 +89,11 @@ async def test_words_count_only_pieces_that_are_there(postgres_store: PostgresSt
         for change in (
             ledger.remove_entry("s", added[0].entry_id),
             ledger.edit_entry("s", added[1].entry_id, "plum"),
+            ledger.fork("s", "early", version=3),
+            ledger.fork("s", "f"),
+            ledger.remove_entry("f", added[2].entry_id),
             ledger.clear_session("s"),
+            ledger.fork("s", "late", version=7),
             ledger.clear_session("t"),
         ):
             await change

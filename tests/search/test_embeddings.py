@@ -89,6 +89,27 @@ async def test_an_edited_text_is_embedded_again_and_a_removed_one_is_not_found(l
     assert await ledger.search("engine") == []
 
 
+async def test_a_fork_finds_what_it_inherited_by_the_vectors_of_its_parent(ledger: MemoryLedger) -> None:
+    """Also when the parent changed the text, or removed it before it had a vector."""
+    entry = await ledger.add_user_message("s", "my retriever")
+    other = await ledger.add_user_message("s", "an engine")
+    await ledger.fork("s", "f")
+    await ledger.remove_entry("s", other.entry_id)
+    assert await ledger.embed_pending() == 2
+    await ledger.fork("s", "g")
+    await ledger.edit_entry("s", entry.entry_id, "my espresso")
+    assert await ledger.embed_pending() == 1
+
+    async def found(query: str, session: str) -> list[tuple[str, str]]:
+        hits = await ledger.search(query, session_id=session)
+        return [(hit.session_id, hit.text) for hit in hits if hit.score > 1 / 62]
+
+    assert await found("puppy", "g") == [("g", "my retriever")]
+    assert await found("car", "f") == [("f", "an engine")]
+    assert await found("latte", "s") == [("s", "my espresso")]
+    assert await ledger.embed_pending() == 0
+
+
 async def test_a_rebuild_keeps_what_was_paid_for(ledger: MemoryLedger, endpoint: Endpoint) -> None:
     await talk(ledger)
     await ledger.embed_pending()

@@ -5,8 +5,6 @@ import logging
 import pytest
 
 from ledger.errors import DatabaseUnavailable
-from ledger.events import StoredEvent
-from ledger.ids import namespace_id
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.search import index
@@ -79,29 +77,3 @@ async def test_a_page_is_bounded_by_the_size_of_its_texts(
     await (anew.search("apple") if reader == "search" else anew.list_sessions())
     assert counting.calls.count("read_namespace") > 3
     assert await ledger.search("apple", top_k=100, catch_up=False) or reader != "search"
-
-
-async def test_forks_that_inherit_much_are_indexed_one_by_one(
-    store: Store, namespace: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(index, "_INHERITED", EVENTS)
-    ledger = await written(store, namespace)
-    for number in range(4):
-        await ledger.fork("s", new_session_id=f"f{number}")
-    counting = CountingStore(store)
-    anew = ledger_over(counting, namespace=namespace)
-    assert len(await anew.search("apple", session_id="f3", top_k=100)) == EVENTS - 1
-    assert counting.calls.count("read_namespace") == 4
-
-
-async def test_a_page_ends_before_the_fork_that_would_be_too_much(store: Store, namespace: str) -> None:
-    ledger = await written(store, namespace)
-    await ledger.fork("s", new_session_id="f")
-    (*before, fork) = await store.events.read_namespace(namespace_id(namespace))
-
-    def cut(*events: StoredEvent) -> int:
-        return len(index.until_prefixes(events))
-
-    many = index._INHERITED // fork.version + 1
-    assert cut(*before, fork) == len(before) + 1
-    assert cut(*[fork] * (2 * many)) < 2 * many

@@ -24,6 +24,7 @@ _CHANGES: Final = {
     "uuid": "gen_random_uuid()",
     "boolean": "NOT {c}",
     "timestamp with time zone": "coalesce({c}, now()) + interval '1 second'",
+    "int8multirange": "CASE WHEN isempty({c}) THEN int8multirange(int8range(1, 3)) ELSE int8multirange() END",
     "bytea": "CASE WHEN {c} IS NULL THEN sha256('') ELSE set_byte({c}, 0, 255 - get_byte({c}, 0)) END",
 }
 _COLUMNS: Final = """
@@ -93,11 +94,12 @@ def without_schema(store: Store) -> None:
 async def filled(store: Store, namespace: str) -> None:
     """Write a log with lives, a fork, records and a request, and build what lies beside it."""
     ledger = ledger_over(store, namespace=namespace)
-    await ledger.add_user_message("one", "Where does Mia live?", idempotency_key="first")
+    await ledger.add_user_message("one", "Where does Mia live?", entry_id="question", idempotency_key="first")
     await ledger.add_entries("one", [{"role": "user", "content": "x"} for _ in range(210)])
     await ledger._handle.services.commands.settle()
     await ledger.fork("one", "two", version=3)
     await ledger.add_user_message("two", "in the fork", entry_id="mine")
+    await ledger.remove_entry("two", "question")
     await ledger.set_expiry("two", 10**6)
     await ledger.add_user_message("three", "short")
     await ledger.clear_session("three", end=True)

@@ -6,6 +6,7 @@ from uuid import UUID
 from ledger.ids import Stream
 from ledger.ports.derived_rows import IndexedPart
 from ledger.ports.jobs import SessionJobs
+from ledger.ports.search_index import StreamChange
 from projections.records import Record
 
 
@@ -20,6 +21,11 @@ class InMemoryDerivedRows:
 
     async def wrong_pieces(
         self, namespace_id: UUID, build: int, parts: Sequence[IndexedPart], *, language: str
+    ) -> set[UUID]:
+        return set()
+
+    async def wrong_forks(
+        self, namespace_id: UUID, build: int, streams: Sequence[UUID], changes: Sequence[StreamChange]
     ) -> set[UUID]:
         return set()
 

@@ -1,8 +1,7 @@
 """The in-memory search index; it gives the same answers as PostgreSQL."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import assert_never
+from collections.abc import Iterator, Mapping, Sequence
 from uuid import UUID
 
 import msgspec
@@ -12,26 +11,43 @@ from ledger.ids import Stream
 from ledger.ports import Clock
 from ledger.ports.search_index import SEARCH, PieceHit, PieceKey, SearchQuery, StreamChange
 from ledger.stores.in_memory.namespaces import StoredNamespace
-from projections import ranges
 from projections.ranking import words
-from projections.search import AddPieces, Erase, Fold, Forget, Piece, SearchChange, Withdraw
+from projections.search import AddPieces, Inherit, Piece, SearchChange, erases, removes
 from projections.word_index import WordIndex
 
 
 class IndexedPiece(msgspec.Struct, frozen=True):
-    """A piece, and whether it was erased from the window."""
+    """A piece of a stream, and the versions of the stream at which it was added, erased and removed."""
 
     stream: Stream
     piece: Piece
-    erased: bool = False
+    added_in: int
+    erased_in: int | None = None
+    removed_in: int | None = None
 
-    def as_hit(self, score: float) -> PieceHit:
-        """Return it as a hit with *score*."""
+    @property
+    def key(self) -> PieceKey:
+        return self.stream.stream_id, self.piece.version, self.piece.kind, self.piece.number, self.added_in
+
+    def is_there(self, until: int | None) -> bool:
+        """Tell whether its stream has it at version *until*, or now."""
+        if until is None:
+            return self.removed_in is None
+        return self.added_in <= until and (self.removed_in is None or self.removed_in > until)
+
+    def is_erased(self, until: int | None) -> bool:
+        """Tell whether it is erased in its stream at version *until*, or now."""
+        return self.erased_in is not None and (until is None or self.erased_in <= until)
+
+    def as_hit(self, stream: Stream, score: float) -> PieceHit:
+        """Return it as a hit in the session *stream*, with *score*."""
         piece = self.piece
         return PieceHit(
-            stream_id=self.stream.stream_id,
-            user_id=self.stream.user_id,
-            session_id=self.stream.session_id,
+            stream_id=stream.stream_id,
+            user_id=stream.user_id,
+            session_id=stream.session_id,
+            origin_id=self.stream.stream_id,
+            added_in=self.added_in,
             version=piece.version,
             kind=piece.kind,
             piece=piece.number,
@@ -41,9 +57,23 @@ class IndexedPiece(msgspec.Struct, frozen=True):
             score=score,
         )
 
-    @property
-    def key(self) -> PieceKey:
-        return self.stream.stream_id, self.piece.version, self.piece.kind, self.piece.number
+
+class Fork(msgspec.Struct):
+    """A fork: up to which version it inherits each ancestor, and what it did to inherited versions, when."""
+
+    stream: Stream
+    until: dict[UUID, int]
+    changes: list[tuple[int, SearchChange]] = []
+
+    def changes_of(self, origin_id: UUID, forks: Mapping[UUID, "Fork"]) -> list[SearchChange]:
+        """Return what this fork, and those between it and *origin_id*, did to the pieces of *origin_id*."""
+        limits = [(self, None), *((forks[each], until) for each, until in self.until.items() if each in forks)]
+        return [
+            change
+            for fork, until in limits
+            for version, change in fork.changes
+            if version > self.until[origin_id] and (until is None or version <= until)
+        ]
 
 
 class PieceIndex:
@@ -51,83 +81,96 @@ class PieceIndex:
 
     def __init__(self) -> None:
         self._pieces: dict[PieceKey, IndexedPiece] = {}
+        self._forks: dict[UUID, Fork] = {}  # the oldest first
         self._numbers: dict[PieceKey, int] = {}
         self._keys: dict[int, PieceKey] = {}
         self._ranking = WordIndex()
 
-    def apply(self, change: SearchChange, stream: Stream) -> list[PieceKey]:
-        """Apply one change to *stream* and return the pieces that it removed."""
-        present = self.of(stream)
-        match change:
-            case AddPieces(pieces=pieces):
-                for piece in pieces:
-                    self._put(IndexedPiece(stream, piece))
-                return []
-            case Erase(covered=covered):
-                for indexed_piece in present:
-                    if indexed_piece.piece.kind == "entry" and ranges.contains(covered, indexed_piece.piece.version):
-                        self._pieces[indexed_piece.key] = replace(indexed_piece, erased=True)
-                return []
-            case Withdraw(version=version):
-                return self._remove(
-                    indexed_piece
-                    for indexed_piece in present
-                    if indexed_piece.piece.kind == "entry" and indexed_piece.piece.version == version
-                )
-            case Fold(summary_ids=folded):
-                return self._remove(
-                    indexed_piece
-                    for indexed_piece in present
-                    if indexed_piece.piece.kind != "entry" and indexed_piece.piece.item_id in folded
-                )
-            case Forget(ended=ended):
-                return self._remove(
-                    indexed_piece for indexed_piece in present if ended or indexed_piece.piece.kind != "knowledge"
-                )
-            case _:
-                assert_never(change)
+    def apply(self, change: SearchChange, stream: Stream, version: int, parent: tuple[UUID, int] | None) -> None:
+        """Apply one change to *stream*, made by its event at *version*; *parent* is where it was forked, if it was."""
+        if isinstance(change, AddPieces):
+            for piece in change.pieces:
+                self._put(IndexedPiece(stream, piece, version))
+        elif isinstance(change, Inherit):
+            if parent is not None:
+                self._inherit(stream, *parent)
+        else:
+            self._change(change, stream, version)
+            if stream.stream_id in self._forks:
+                self._forks[stream.stream_id].changes.append((version, change))
 
-    def of(self, stream: Stream | None) -> list[IndexedPiece]:
-        """Return the pieces of *stream*, or all."""
-        return [
-            indexed_piece
-            for indexed_piece in self._pieces.values()
-            if stream is None or indexed_piece.stream.stream_id == stream.stream_id
-        ]
+    def counted(self) -> list[IndexedPiece]:
+        """Return the pieces that some session has, or had when it was forked."""
+        return [piece for piece in self._pieces.values() if piece.key in self._numbers]
 
-    def in_scope(self, query: SearchQuery) -> list[IndexedPiece]:
-        """Return the pieces in the scope of *query*."""
-        return [
-            indexed_piece
-            for indexed_piece in self.of(query.stream)
-            if indexed_piece.piece.kind in query.kinds
-            and (query.user_id is None or indexed_piece.stream.user_id == query.user_id)
-            and (query.collection is None or indexed_piece.piece.collection == query.collection)
-            and (query.include_erased or not indexed_piece.erased)
-        ]
+    def shown(self, query: SearchQuery) -> Iterator[tuple[IndexedPiece, Stream]]:
+        """Yield the pieces in the scope of *query*, each with the session it is found in."""
+        for piece in self.counted():
+            if piece.piece.kind not in query.kinds or query.collection not in {None, piece.piece.collection}:
+                continue
+            streams = (piece.stream, *(fork.stream for fork in self._forks.values()))
+            wanted = (
+                stream
+                for stream in streams
+                if (query.stream is None or stream.stream_id == query.stream.stream_id)
+                and query.user_id in {None, stream.user_id}
+                and self._has(stream, piece, include_erased=query.include_erased)
+            )
+            found = next(wanted, None)
+            if found is not None:
+                yield piece, found
 
     def search(self, query: SearchQuery) -> list[PieceHit]:
         """Return the pieces that contain a word of the query, best first."""
-        scores = {self._keys[number]: score for number, score in self._ranking.search(query.text, len(self._pieces))}
-        hits = [
-            indexed_piece.as_hit(scores[indexed_piece.key])
-            for indexed_piece in self.in_scope(query)
-            if indexed_piece.key in scores
-        ]
+        scores = {self._keys[number]: score for number, score in self._ranking.search(query.text, len(self._keys))}
+        hits = [piece.as_hit(stream, scores[piece.key]) for piece, stream in self.shown(query) if piece.key in scores]
         return sorted(hits, key=_best_first)[: query.limit]
 
-    def _put(self, indexed_piece: IndexedPiece) -> None:
-        number = self._numbers.setdefault(indexed_piece.key, len(self._numbers))
-        self._keys[number] = indexed_piece.key
-        self._pieces[indexed_piece.key] = indexed_piece
-        self._ranking.add(number, indexed_piece.piece.text)
+    def _has(self, stream: Stream, piece: IndexedPiece, *, include_erased: bool) -> bool:
+        if stream.stream_id == piece.stream.stream_id:
+            return piece.is_there(None) and (include_erased or not piece.is_erased(None))
+        fork = self._forks.get(stream.stream_id)
+        until = fork.until.get(piece.stream.stream_id) if fork is not None else None
+        if fork is None or until is None or piece.piece.kind == "knowledge" or not piece.is_there(until):
+            return False
+        changes = fork.changes_of(piece.stream.stream_id, self._forks)
+        if any(removes(change, piece.piece) for change in changes):
+            return False
+        return include_erased or not (piece.is_erased(until) or any(erases(change, piece.piece) for change in changes))
 
-    def _remove(self, removed: Iterable[IndexedPiece]) -> list[PieceKey]:
-        keys = [indexed_piece.key for indexed_piece in removed]
-        for key in keys:
-            del self._pieces[key]
-            self._ranking.remove(self._numbers[key])
-        return keys
+    def _change(self, change: SearchChange, stream: Stream, version: int) -> None:
+        for piece in [piece for piece in self._pieces.values() if piece.stream.stream_id == stream.stream_id]:
+            if piece.removed_in is None and removes(change, piece.piece):
+                self._put(replace(piece, removed_in=version))
+            elif piece.erased_in is None and erases(change, piece.piece):
+                self._put(replace(piece, erased_in=version))
+
+    def _inherit(self, stream: Stream, parent_id: UUID, version: int) -> None:
+        further = self._forks[parent_id].until if parent_id in self._forks else {}
+        until = {parent_id: version, **{each: min(version, last) for each, last in further.items()}}
+        self._forks[stream.stream_id] = Fork(stream, until)
+        for piece in [piece for piece in self._pieces.values() if piece.stream.stream_id in until]:
+            self._count(piece)
+
+    def _put(self, piece: IndexedPiece) -> None:
+        self._pieces[piece.key] = piece
+        self._count(piece)
+
+    def _count(self, piece: IndexedPiece) -> None:
+        """Let a piece be ranked as long as its session has it, and for ever if a fork inherited it."""
+        is_inherited = piece.piece.kind != "knowledge" and any(
+            piece.is_there(until)
+            for fork in self._forks.values()
+            for ancestor_id, until in fork.until.items()
+            if ancestor_id == piece.stream.stream_id
+        )
+        if is_inherited or piece.is_there(None):
+            if piece.key not in self._numbers:
+                number = self._numbers[piece.key] = len(self._keys)
+                self._keys[number] = piece.key
+                self._ranking.add(number, piece.piece.text)
+        elif piece.key in self._numbers:
+            self._ranking.remove(self._numbers.pop(piece.key))
 
 
 def _best_first(hit: PieceHit) -> tuple[float, int, int]:
@@ -158,10 +201,9 @@ class InMemorySearchIndex:
         if namespace is None or built is None or built.position != after:
             return built.position if built else None
         index = self._indexes.setdefault((namespace_id, build), PieceIndex())
-        for stream_change in changes:
-            for removed in index.apply(stream_change.change, namespace.names[stream_change.stream_id]):
-                for key in [key for key in self._vectors if (key[0], key[2]) == (namespace_id, removed)]:
-                    del self._vectors[key]
+        for each in changes:
+            stream_id = each.stream_id
+            index.apply(each.change, namespace.names[stream_id], each.version, namespace.parents.get(stream_id))
         namespace.checkpoints[SEARCH, build] = replace(
             built, position=position, updated_at=self._clock.now(), last_error=None
         )
@@ -170,7 +212,7 @@ class InMemorySearchIndex:
     async def prune(self, namespace_id: UUID) -> int:
         builds = self._namespaces[namespace_id].checkpoints if namespace_id in self._namespaces else {}
         unused = [key for key in self._indexes if key[0] == namespace_id and (SEARCH, key[1]) not in builds]
-        return sum(len(self._indexes.pop(key).of(None)) for key in unused)
+        return sum(len(self._indexes.pop(key).counted()) for key in unused)
 
     async def find(self, namespace_id: UUID, build: int, query: SearchQuery) -> list[PieceHit]:
         return self._index(namespace_id, build).search(query)
@@ -178,23 +220,20 @@ class InMemorySearchIndex:
     async def findable(
         self, stream: Stream, build: int, versions: Sequence[int], *, include_erased: bool = False
     ) -> set[int]:
-        pieces = self._index(stream.namespace_id, build).of(stream)
-        found = {
-            indexed_piece.piece.version
-            for indexed_piece in pieces
-            if indexed_piece.piece.kind == "entry" and (include_erased or not indexed_piece.erased)
-        }
-        return found.intersection(versions)
+        scope = SearchQuery(text="", kinds=("entry",), stream=stream, include_erased=include_erased)
+        shown = self._index(stream.namespace_id, build).shown(scope)
+        return {piece.piece.version for piece, _ in shown}.intersection(versions)
 
     async def stores_embeddings(self) -> bool:
         return True
 
     async def to_embed(self, namespace_id: UUID, build: int, model: str, *, limit: int) -> list[PieceHit]:
         index = self._index(namespace_id, build)
+        everything = SearchQuery(text="", kinds=("entry", "summary", "knowledge"), include_erased=True)
         left = [
-            indexed_piece.as_hit(0.0)
-            for indexed_piece in index.of(None)
-            if words(indexed_piece.piece.text) and (namespace_id, model, indexed_piece.key) not in self._vectors
+            piece.as_hit(stream, 0.0)
+            for piece, stream in index.shown(everything)
+            if words(piece.piece.text) and (namespace_id, model, piece.key) not in self._vectors
         ]
         return sorted(left, key=lambda hit: (hit.position, hit.piece))[:limit]
 
@@ -208,9 +247,9 @@ class InMemorySearchIndex:
     ) -> list[PieceHit]:
         index = self._index(namespace_id, build)
         near = [
-            indexed_piece.as_hit(_cosine(vector, stored))
-            for indexed_piece in index.in_scope(query)
-            if (stored := self._vectors.get((namespace_id, model, indexed_piece.key))) is not None
+            piece.as_hit(stream, _cosine(vector, stored))
+            for piece, stream in index.shown(query)
+            if (stored := self._vectors.get((namespace_id, model, piece.key))) is not None
             and len(stored) == len(vector)
         ]
         return sorted(near, key=lambda hit: (-hit.score, -hit.position, hit.piece))[: query.limit]

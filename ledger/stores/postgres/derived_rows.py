@@ -11,12 +11,12 @@ from ledger.ids import Stream
 from ledger.ports.derived_rows import IndexedPart
 from ledger.ports.jobs import JOBS, SessionJobs
 from ledger.ports.records import RECORDS_PROJECTION
-from ledger.ports.search_index import SEARCH
+from ledger.ports.search_index import SEARCH, StreamChange
 from ledger.ports.session_index import SESSION_INDEX
 from ledger.stores.postgres.connections import Pool
 from ledger.stores.postgres.jobs import columns_of_jobs
 from ledger.stores.postgres.records import record_columns
-from ledger.stores.postgres.search_index import columns_of_pieces
+from ledger.stores.postgres.search_changes import columns_of_changes, columns_of_pieces
 from projections.records import Record
 
 _QUERIES: Final = {
@@ -42,8 +42,8 @@ class PostgresDerivedRows:
     async def wrong_pieces(
         self, namespace_id: UUID, build: int, parts: Sequence[IndexedPart], *, language: str
     ) -> set[UUID]:
-        pieces = [(part.stream_id, piece, erased) for part in parts for piece, erased in part.pieces]
-        columns = columns_of_pieces(pieces)
+        lives = [(part.stream_id, life) for part in parts for life in part.pieces]
+        columns = columns_of_pieces([(stream_id, life.added_in, life.piece) for stream_id, life in lives])
         del columns["collections"]
         values = {
             "build": build,
@@ -51,9 +51,17 @@ class PostgresDerivedRows:
             "parts": [part.stream_id for part in parts],
             "afters": [part.after for part in parts],
             "untils": [part.until for part in parts],
+            "erased": [life.erased_in for _, life in lives],
+            "removed": [life.removed_in for _, life in lives],
             **columns,
         }
         return {row[0] for row in await self._rows("wrong_pieces", namespace_id, values)}
+
+    async def wrong_forks(
+        self, namespace_id: UUID, build: int, streams: Sequence[UUID], changes: Sequence[StreamChange]
+    ) -> set[UUID]:
+        values = {"build": build, "checked": list(streams), **columns_of_changes(changes)}
+        return {row[0] for row in await self._rows("wrong_forks", namespace_id, values)}
 
     async def wrong_terms(self, namespace_id: UUID, build: int) -> int:
         ((count,),) = await self._rows("wrong_terms", namespace_id, {"build": build})

@@ -1,62 +1,113 @@
-"""What a page of changes to the search index comes to, so that it is written in a few statements. Pure.
+"""Write a page of changes to the search index.
 
-A piece that is added and removed on one page is never written. What a change does to pieces of earlier pages does not
-depend on the order of the changes: those that are removed are removed, and the rest of the erased ones is erased.
+The order of the changes does not matter: each piece has the version at which it was added, and the first later change
+that removes it counts.
 """
 
-from collections.abc import Iterable
-from typing import NamedTuple, assert_never
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, assert_never
 from uuid import UUID
 
-from ledger.ports.search_index import PieceKey, StreamChange
-from projections import ranges
-from projections.search import AddPieces, Erase, Fold, Forget, Piece, Withdraw
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from ledger.ports.search_index import StreamChange
+from projections.ranking import searchable
+from projections.search import AddPieces, Erase, Fold, Forget, Inherit, Piece, Withdraw
+
+#: An own version, what happens there, and to which versions or to which summary.
+_Row = tuple[UUID, int, str, int | None, int | None, str | None]
 
 
-class NetChanges(NamedTuple):
-    """The pieces to add, each with its stream and whether it is erased, and what happens to earlier ones.
-
-    *erased* are versions from first to last, *withdrawn* are versions of entries, *folded* are ids of summaries, and
-    *forgotten* are streams, true if their knowledge is removed too.
-    """
-
-    added: list[tuple[UUID, Piece, bool]]
-    erased: list[tuple[UUID, int, int]]
-    withdrawn: list[tuple[UUID, int]]
-    folded: list[tuple[UUID, str]]
-    forgotten: list[tuple[UUID, bool]]
+def _statement(name: str) -> sa.TextClause:
+    return sa.text((Path(__file__).parent / "search_queries" / f"{name}.sql").read_text())
 
 
-def net_changes(changes: Iterable[StreamChange]) -> NetChanges:
-    """Return what *changes*, in order, come to."""
-    net = NetChanges([], [], [], [], [])
-    by_stream: dict[UUID, dict[PieceKey, tuple[Piece, bool]]] = {}
-    for stream_id, change in ((each.stream_id, each.change) for each in changes):
-        added = by_stream.setdefault(stream_id, {})
-        match change:
-            case AddPieces(pieces=pieces):
-                added.update({(stream_id, each.version, each.kind, each.number): (each, False) for each in pieces})
-            case Erase(covered=covered):
-                net.erased.extend((stream_id, first, last) for first, last in covered)
-                for key, (piece, _) in added.items():
-                    if piece.kind == "entry" and ranges.contains(covered, piece.version):
-                        added[key] = piece, True
-            case Withdraw(version=version):
-                net.withdrawn.append((stream_id, version))
-                _drop(added, [key for key in added if key[1] == version and key[2] == "entry"])
-            case Fold(summary_ids=folded):
-                net.folded.extend((stream_id, summary_id) for summary_id in folded)
-                summaries = {key: piece for key, (piece, _) in added.items() if piece.kind != "entry"}
-                _drop(added, [key for key, piece in summaries.items() if piece.item_id in folded])
-            case Forget(ended=ended):
-                net.forgotten.append((stream_id, ended))
-                _drop(added, [key for key in added if ended or key[2] != "knowledge"])
-            case _:
-                assert_never(change)
-    net.added.extend((stream_id, *piece) for stream_id, added in by_stream.items() for piece in added.values())
-    return net
+_PUT_PIECES: Final = _statement("put_pieces")
+_PUT_FORKS: Final = _statement("put_forks")
+_ERASE: Final = _statement("erase_pieces")
+_END: Final = _statement("end_pieces")
+_SHOW: Final = _statement("show_pieces")
+_DELETE_EMBEDDINGS: Final = _statement("delete_embeddings")
 
 
-def _drop(added: dict[PieceKey, tuple[Piece, bool]], removed: Iterable[PieceKey]) -> None:
-    for key in removed:
-        del added[key]
+async def write_changes(
+    connection: AsyncConnection,
+    namespace_id: UUID,
+    build: int,
+    changes: Sequence[StreamChange],
+    *,
+    language: str,
+    embeds: bool,
+) -> None:
+    """Write *changes*; the embeddings of pieces that no session has any more are deleted."""
+    target = {"namespace": namespace_id, "build": build}
+    added = [
+        (each.stream_id, each.version, piece)
+        for each in changes
+        if isinstance(each.change, AddPieces)
+        for piece in each.change.pieces
+    ]
+    if added:
+        await connection.execute(_PUT_PIECES, {**target, "language": language, **columns_of_pieces(added)})
+    given = {**target, **columns_of_changes(changes)}
+    if not given["streams"]:
+        return
+    await connection.execute(_PUT_FORKS, given)
+    await connection.execute(_ERASE, given)
+    ended = (await connection.execute(_END, given)).fetchall()
+    if ended and embeds:
+        keys = _columns(ended, "streams", "versions", "kinds", "numbers", "added")
+        await connection.execute(_DELETE_EMBEDDINGS, {**target, **keys})
+    forks = [each.stream_id for each in changes if isinstance(each.change, Inherit)]
+    if forks:
+        await connection.execute(_SHOW, {**target, "forks": forks})
+
+
+def columns_of_pieces(added: Sequence[tuple[UUID, int, Piece]]) -> dict[str, list[Any]]:
+    """Return the pieces to add, each with its stream and the version of its event, as a list for each column."""
+    return {
+        "streams": [stream_id for stream_id, _, _ in added],
+        "versions": [piece.version for _, _, piece in added],
+        "kinds": [piece.kind for _, _, piece in added],
+        "numbers": [piece.number for _, _, piece in added],
+        "added": [version for _, version, _ in added],
+        "positions": [piece.position for _, _, piece in added],
+        "firsts": [piece.first_character for _, _, piece in added],
+        "items": [piece.item_id for _, _, piece in added],
+        "collections": [piece.collection for _, _, piece in added],
+        "sizes": [len(piece.text) for _, _, piece in added],
+        "texts": [searchable(piece.text) for _, _, piece in added],
+    }
+
+
+def columns_of_changes(changes: Sequence[StreamChange]) -> dict[str, list[Any]]:
+    """Return what happens to pieces that are there, and the openings of forks, as a list for each column."""
+    rows = [row for each in changes for row in _rows(each)]
+    return _columns(rows, "streams", "versions", "changes", "firsts", "lasts", "items")
+
+
+def _rows(given: StreamChange) -> Iterator[_Row]:
+    at = given.stream_id, given.version
+    match given.change:
+        case AddPieces():
+            return
+        case Withdraw(version=version):
+            yield *at, "withdraw", version, version, None
+        case Erase(covered=covered):
+            for first, last in covered:
+                yield *at, "erase", first, last, None
+        case Fold(summary_ids=folded):
+            for summary_id in folded:
+                yield *at, "fold", None, None, summary_id
+        case Forget(ended=ended):
+            yield *at, "end" if ended else "forget", 1, given.version, None
+        case Inherit(position=position):
+            yield *at, "fork", position, None, None
+        case _:
+            assert_never(given.change)
+
+
+def _columns(rows: Sequence[Sequence[Any]], *names: str) -> dict[str, list[Any]]:
+    return {name: [row[at] for row in rows] for at, name in enumerate(names)}

@@ -1,7 +1,7 @@
 """The tables that ordinary queries use. The migrations create them; a test compares the two."""
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, TIMESTAMP, TSVECTOR, UUID
+from sqlalchemy.dialects.postgresql import ARRAY, BYTEA, INT8MULTIRANGE, TIMESTAMP, TSVECTOR, UUID
 
 metadata = sa.MetaData(schema="ledger")
 
@@ -165,16 +165,45 @@ search_entries = sa.Table(
     sa.Column("version", sa.BigInteger, primary_key=True),
     sa.Column("kind", sa.Text, primary_key=True),
     sa.Column("piece", sa.Integer, primary_key=True),
+    sa.Column("added_in", sa.BigInteger, primary_key=True),
+    sa.Column("erased_in", sa.BigInteger),
+    sa.Column("removed_in", sa.BigInteger),
     sa.Column("position", sa.BigInteger, nullable=False),
     sa.Column("first_character", sa.Integer, nullable=False),
     sa.Column("characters", sa.Integer, nullable=False),
     sa.Column("words", sa.Integer, nullable=False),
-    sa.Column("erased", sa.Boolean, nullable=False),
+    sa.Column("shown", sa.Boolean, nullable=False),
     sa.Column("user_id", sa.Text, nullable=False),
     sa.Column("session_id", sa.Text, nullable=False),
     sa.Column("collection", sa.Text),
     sa.Column("item_id", sa.Text, nullable=False),
     sa.Column("vector", TSVECTOR, nullable=False),
+)
+
+search_forks = sa.Table(
+    "search_forks",
+    metadata,
+    sa.Column("namespace_id", UUID, primary_key=True),
+    sa.Column("projection_version", sa.Integer, primary_key=True),
+    sa.Column("stream_id", UUID, primary_key=True),
+    sa.Column("ancestor_id", UUID, primary_key=True),
+    sa.Column("until", sa.BigInteger, nullable=False),
+    sa.Column("position", sa.BigInteger, nullable=False),
+    sa.Column("erased", INT8MULTIRANGE, nullable=False),
+    sa.Column("removed", INT8MULTIRANGE, nullable=False),
+    sa.Column("user_id", sa.Text, nullable=False),
+    sa.Column("session_id", sa.Text, nullable=False),
+)
+
+search_fork_changes = sa.Table(
+    "search_fork_changes",
+    metadata,
+    sa.Column("namespace_id", UUID, primary_key=True),
+    sa.Column("projection_version", sa.Integer, primary_key=True),
+    sa.Column("stream_id", UUID, primary_key=True),
+    sa.Column("version", sa.BigInteger, primary_key=True),
+    sa.Column("erased", INT8MULTIRANGE, nullable=False),
+    sa.Column("removed", INT8MULTIRANGE, nullable=False),
 )
 
 search_terms = sa.Table(
@@ -197,6 +226,7 @@ search_embeddings = sa.Table(
     sa.Column("version", sa.BigInteger, primary_key=True),
     sa.Column("kind", sa.Text, primary_key=True),
     sa.Column("piece", sa.Integer, primary_key=True),
+    sa.Column("added_in", sa.BigInteger, primary_key=True),
     sa.Column("embedding", Vector, nullable=False),
 )
 

@@ -13,6 +13,14 @@ FROM (
     FROM ledger.search_entries e
     WHERE e.namespace_id = :namespace AND e.projection_version = ANY (CAST(:search AS integer[]))
     UNION ALL
+    SELECT 'search', f.stream_id
+    FROM ledger.search_forks f
+    WHERE f.namespace_id = :namespace AND f.projection_version = ANY (CAST(:search AS integer[]))
+    UNION ALL
+    SELECT 'search', c.stream_id
+    FROM ledger.search_fork_changes c
+    WHERE c.namespace_id = :namespace AND c.projection_version = ANY (CAST(:search AS integer[]))
+    UNION ALL
     SELECT 'records', r.stream_id
     FROM ledger.records r
     WHERE r.namespace_id = :namespace AND r.projection_version = ANY (CAST(:records AS integer[]))

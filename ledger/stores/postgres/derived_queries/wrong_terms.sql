@@ -4,12 +4,12 @@ FROM (
     SELECT w.lexeme, count(*) AS pieces, 0::bigint AS words
     FROM ledger.search_entries e
     CROSS JOIN LATERAL unnest(e.vector) AS w
-    WHERE e.namespace_id = :namespace AND e.projection_version = :build AND octet_length(w.lexeme) <= 512
+    WHERE e.namespace_id = :namespace AND e.projection_version = :build AND e.shown AND octet_length(w.lexeme) <= 512
     GROUP BY w.lexeme
     UNION ALL
     SELECT '', count(*), coalesce(sum(e.words), 0)::bigint
     FROM ledger.search_entries e
-    WHERE e.namespace_id = :namespace AND e.projection_version = :build
+    WHERE e.namespace_id = :namespace AND e.projection_version = :build AND e.shown
     HAVING count(*) > 0
 ) AS counted
 FULL JOIN (

@@ -3,18 +3,19 @@ WITH given AS MATERIALIZED (
     SELECT g.*, to_tsvector(CAST(:language AS regconfig), g.body) AS vector
     FROM unnest(
         CAST(:streams AS uuid[]), CAST(:versions AS bigint[]), CAST(:kinds AS text[]), CAST(:numbers AS integer[]),
-        CAST(:positions AS bigint[]), CAST(:firsts AS integer[]), CAST(:sizes AS integer[]), CAST(:items AS text[]),
-        CAST(:collections AS text[]), CAST(:texts AS text[]), CAST(:erased AS boolean[])
-    ) AS g (stream_id, version, kind, piece, "position", first_character, characters, item_id, collection, body, erased)
+        CAST(:added AS bigint[]), CAST(:positions AS bigint[]), CAST(:firsts AS integer[]), CAST(:sizes AS integer[]),
+        CAST(:items AS text[]), CAST(:collections AS text[]), CAST(:texts AS text[])
+    ) AS g (
+        stream_id, version, kind, piece, added_in, "position", first_character, characters, item_id, collection, body
+    )
 ), kept AS (
     INSERT INTO ledger.search_entries (
-        namespace_id, projection_version, stream_id, version, kind, piece, "position", first_character, characters,
-        words, user_id, session_id, collection, item_id, erased, vector
+        namespace_id, projection_version, stream_id, version, kind, piece, added_in, "position", first_character,
+        characters, words, user_id, session_id, collection, item_id, vector
     )
     SELECT
-        s.namespace_id, :build, g.stream_id, g.version, g.kind, g.piece, g."position",
-        g.first_character, g.characters, length(g.vector), s.user_id, s.session_id, g.collection, g.item_id,
-        g.erased, g.vector
+        s.namespace_id, :build, g.stream_id, g.version, g.kind, g.piece, g.added_in, g."position",
+        g.first_character, g.characters, length(g.vector), s.user_id, s.session_id, g.collection, g.item_id, g.vector
     FROM given g
     JOIN ledger.streams s ON s.namespace_id = :namespace AND s.stream_id = g.stream_id
 )
