@@ -57,7 +57,10 @@ class ProjectionStore(Protocol):
     """The builds of stored projections. Several can exist side by side; readers use a live one."""
 
     async def progress(self, namespace_id: UUID) -> tuple[int, list[Checkpoint]]:
-        """Return the namespace's last position, and its builds by projection and number; at first 0 and no builds."""
+        """Return the namespace's last position, and its builds by projection and number; at first 0 and no builds.
+
+        The position is read last, so no build is beyond it.
+        """
         ...
 
     async def progress_of_all(

@@ -158,7 +158,8 @@ class SearchIndex:
     async def _live(self, question: Callable[[int], Awaitable[T]], empty: T, *, catch_up: bool) -> T:
         if catch_up:
             return await self._builds.read(self, question, empty=empty)
-        live = live_build(self, (await self._builds.checkpoints())[1])
+        last, builds = await self._builds.checkpoints()
+        live = live_build(self, builds, last=last)
         return empty if live is None else await question(live.build)
 
     async def _vector(self, text: str) -> list[float] | None:

@@ -68,9 +68,13 @@ class StoredProjection(VersionedProjection, Protocol):
         """Delete the rows of builds that do not exist any more; return how many."""
 
 
-def live_build(projection: VersionedProjection, builds: Iterable[Checkpoint]) -> Checkpoint | None:
-    """Return the build that readers of *projection* use: the live one of its version."""
-    return next((checkpoint for checkpoint in own_builds(projection, builds) if checkpoint.status == "live"), None)
+def live_build(projection: VersionedProjection, builds: Iterable[Checkpoint], *, last: int) -> Checkpoint | None:
+    """Return the build that readers of *projection* use: the live one of its version.
+
+    One that claims to be beyond the *last* position of the log is none, or it would never be caught up (trust K-4).
+    """
+    live = (checkpoint for checkpoint in own_builds(projection, builds) if checkpoint.status == "live")
+    return next((checkpoint for checkpoint in live if checkpoint.position <= last), None)
 
 
 def next_build(projection: StoredProjection, builds: Iterable[Checkpoint]) -> Build:

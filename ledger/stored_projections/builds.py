@@ -102,7 +102,7 @@ class Builds:
         while True:
             last, builds = await self.checkpoints()
             wanted = wanted or last  # not what is appended while the reader waits
-            live = live_build(projection, builds)
+            live = live_build(projection, builds, last=last)
             if not last or (live is not None and live.position >= wanted):
                 return live.build if live else None
             try:
@@ -132,7 +132,7 @@ class Builds:
     async def caught_up(self, projection: StoredProjection) -> tuple[int, int] | None:
         """Return the live build and its position, at least the namespace's newest event; see `_caught_up`."""
         last, builds = await self.checkpoints()
-        return await self._caught_up(projection, live_build(projection, builds), last, builds, silent)
+        return await self._caught_up(projection, live_build(projection, builds, last=last), last, builds, silent)
 
     async def _caught_up(
         self,

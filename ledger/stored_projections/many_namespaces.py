@@ -102,7 +102,7 @@ class ManyBuilds:
             behind: dict[UUID, _Behind] = {}
             for namespace_id, (last, found) in (await self._progress(left)).items():
                 wanted.setdefault(namespace_id, last)  # not what is appended while the reader waits
-                build = live_build(self._projection, found)
+                build = live_build(self._projection, found, last=last)
                 if build is not None and build.position >= wanted[namespace_id]:
                     live[namespace_id] = build.build
                 elif last:

@@ -52,7 +52,7 @@ async def check_caches(store: Store, namespace: str, heads: Sequence[StreamHead]
     findings = await _of_the_namespace(store, namespace) if whole else []
     reads = BatchedReads(store)
     for together in _batches([head for head in heads if head.session_id not in NO_SESSIONS]):
-        builds = await live_builds(store, own)
+        _, builds = await live_builds(store, own)
         replays = await reads.gather(replayed(reads.store, namespace, head) for head in together)
         found = [difference for _, snapshots in replays for difference in snapshots]
         found += await differences(store, builds, [replay for replay, _ in replays if replay is not None])
@@ -68,8 +68,7 @@ async def check_caches(store: Store, namespace: str, heads: Sequence[StreamHead]
 
 async def _of_the_namespace(store: Store, namespace: str) -> list[Finding]:
     own = namespace_id(namespace)
-    builds = await live_builds(store, own)
-    last, _ = await store.projections.progress(own)  # after the builds, which therefore cannot be ahead of it
+    last, builds = await live_builds(store, own)
     findings = [
         beside(f"{build.projection} is folded up to position {build.position}, the log ends at {last}", namespace)
         for build in builds
@@ -89,7 +88,7 @@ async def _of_the_namespace(store: Store, namespace: str) -> list[Finding]:
 async def _of_records(store: Store, namespace: str, head: StreamHead) -> list[Finding]:
     stream = Stream.of(namespace, head.session_id, head.user_id)
     findings = []
-    for build in await live_builds(store, stream.namespace_id):
+    for build in (await live_builds(store, stream.namespace_id))[1]:
         wrong = (
             await wrong_records(store, stream, head.version, build) if build.projection == RECORDS_PROJECTION else []
         )
@@ -111,7 +110,7 @@ async def _is_still(store: Store, namespace: str, head: StreamHead, build: LiveB
 async def _is_live(store: Store, stream: Stream, build: LiveBuild) -> bool:
     return any(
         (build.projection, build.key) == (live.projection, live.key)
-        for live in await live_builds(store, stream.namespace_id)
+        for live in (await live_builds(store, stream.namespace_id))[1]
     )
 
 

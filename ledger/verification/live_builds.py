@@ -36,9 +36,9 @@ class LiveBuild(NamedTuple):
         return LANGUAGES[self.variant]
 
 
-async def live_builds(store: Store, namespace_id: UUID) -> list[LiveBuild]:
-    """Return the live builds of each projection that readers of this release use, in any language."""
-    _, checkpoints = await store.projections.progress(namespace_id)
+async def live_builds(store: Store, namespace_id: UUID) -> tuple[int, list[LiveBuild]]:
+    """Return the namespace's last position, and the live builds of this release's projections, in any language."""
+    last, checkpoints = await store.projections.progress(namespace_id)
     found = []
     for checkpoint in checkpoints:
         versions = _VERSIONS.get(checkpoint.projection, range(0))
@@ -46,4 +46,4 @@ async def live_builds(store: Store, namespace_id: UUID) -> list[LiveBuild]:
         if checkpoint.status == "live" and version in versions:
             variant = version - versions.start
             found.append(LiveBuild(checkpoint.projection, checkpoint.build, checkpoint.position, variant))
-    return found
+    return last, found

@@ -11,6 +11,7 @@ from ledger.ports import Store
 from ledger.verification import Finding, verify_namespace, verify_session
 from tests.support.attacked_log import without_guards
 from tests.support.databases import Server
+from tests.support.ledgers import ledger_over
 from tests.support.vandal import Vandal, filled, without_schema
 
 pytestmark = pytest.mark.postgres
@@ -107,6 +108,24 @@ async def test_a_rebuild_ends_the_difference(
         assert len(await found(fresh_store, namespace)) == 4
         await ledger.rebuild_projections()
         assert not await found(fresh_store, namespace)
+
+
+async def test_a_checkpoint_beyond_the_log_hides_nothing(
+    server: Server, fresh_store: Store, fresh_database: str, namespace: str
+) -> None:
+    ledger = ledger_over(fresh_store, namespace=namespace)
+    await ledger.add_user_message("old", "hello")
+    await ledger.long_term.create([{"id": "r", "text": "Mia lives in Oslo"}])
+    assert len(await ledger.list_sessions()) == len(await ledger.search("hello")) == 1
+    await ledger.long_term.get("r")
+    with server.superuser(fresh_database) as mighty:
+        mighty.execute("UPDATE ledger.projection_checkpoints SET position = 10^9")
+    await ledger.add_user_message("new", "hello again")
+    await ledger.long_term.create([{"id": "q", "text": "Mia likes tea"}])
+    assert {session.session_id for session in await ledger.list_sessions()} == {"old", "new"}
+    assert len(await ledger.search("hello")) == 2
+    assert (await ledger.long_term.get("q")).text == "Mia likes tea"
+    assert not await found(fresh_store, namespace), "they were built again"
 
 
 async def test_what_an_emptied_log_leaves_beside_it_is_found__A_25(

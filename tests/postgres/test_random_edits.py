@@ -88,6 +88,7 @@ async def test_random_edits_of_any_table_are_found_or_listed(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3_600)
 async def test_two_thousand_random_edits_are_found_or_listed(
     server: Server, fresh_store: Store, fresh_database: str, namespace: str, seed: int
 ) -> None:

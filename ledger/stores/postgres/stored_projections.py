@@ -48,8 +48,8 @@ class PostgresProjections:
     async def progress(self, namespace_id: UUID) -> tuple[int, list[Checkpoint]]:
         wanted = _CHECKPOINTS.where(_BUILDS.c.namespace_id == namespace_id)
         async with self._pool.transaction(namespace_id) as connection:
-            last = await connection.scalar(last_position(namespace_id)) or 0
-            return last, [_checkpoint(row) for row in (await connection.execute(wanted)).mappings()]
+            builds = [_checkpoint(row) for row in (await connection.execute(wanted)).mappings()]
+            return await connection.scalar(last_position(namespace_id)) or 0, builds
 
     async def progress_of_all(
         self, namespace_ids: Sequence[UUID], projection: str
@@ -61,13 +61,10 @@ class PostgresProjections:
             _BUILDS.c.namespace_id == those, _BUILDS.c.projection == projection
         )
         async with self._pool.transaction(*namespace_ids) as connection:
-            found: dict[UUID, tuple[int, list[Checkpoint]]] = {
-                row[0]: (row[1], []) for row in await connection.execute(lasts)
-            }
+            builds: dict[UUID, list[Checkpoint]] = {}
             for row in (await connection.execute(wanted)).mappings():
-                if row["namespace_id"] in found:
-                    found[row["namespace_id"]][1].append(_checkpoint(row))
-            return found
+                builds.setdefault(row["namespace_id"], []).append(_checkpoint(row))
+            return {row[0]: (row[1], builds.get(row[0], [])) for row in await connection.execute(lasts)}
 
     async def read_ranges(
         self, namespace_id: UUID, ranges: Sequence[tuple[UUID, int, int]], *, each: int
