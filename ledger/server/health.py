@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from ledger.errors import LedgerError, NotFound
+from ledger.errors import LedgerError, LogRolledBack, NotFound
 from ledger.server.callers import reader_or_manager
 from ledger.server.dependencies import ServiceOf
 from ledger.server.metrics import TEXT, Metrics
@@ -26,7 +26,10 @@ class Health(BaseModel):
 
 
 class Readiness(BaseModel):
-    """Whether requests can be served; each check has a code, ``ok`` or that of its error."""
+    """Whether requests can be served; each check has a code, ``ok`` or that of its error.
+
+    ``log`` alone does not make it unready: ``log_rolled_back`` says that events which this process knew are lost.
+    """
 
     status: Literal["ready", "not_ready"]
     checks: dict[str, str]
@@ -47,7 +50,10 @@ async def alive() -> None:
 async def ready(service: ServiceOf, response: Response) -> Readiness:
     """Return whether requests can be served, and why not."""
     checks = {"service": "stopping" if service.draining.is_set() else "ok", **await _database(service)}
-    if set(checks.values()) == {"ok"}:
+    is_ready = set(checks.values()) == {"ok"}
+    # whoever lost events must learn it, but requests are answered from the log as it is, by all processes alike
+    checks["log"] = LogRolledBack.code if service.services.states.saw_rollback else "ok"
+    if is_ready:
         return Readiness(status="ready", checks=checks)
     response.status_code = 503
     response.headers["retry-after"] = "1"

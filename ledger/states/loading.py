@@ -82,6 +82,8 @@ class States(Generic[S]):
         self._contents = PageCache(content_b)
         # by the id's number, which hashes at once
         self._cache: OrderedDict[int, _Cached[S]] = OrderedDict()
+        #: Whether the log was found to lack events that had been read or written here.
+        self.saw_rollback = False
 
     async def current(self, stream: Stream) -> S:
         """Return the state of *stream* as it is in the log now, with all content; version 0 if it has no events.
@@ -172,7 +174,7 @@ class States(Generic[S]):
             return cached.digest
         found = await self._store.events.read_versions(stream, ((version, version),))
         if not found:
-            raise LogRolledBack
+            raise self._rolled_back()
         return found[0].hash
 
     async def at(self, stream: Stream, *, version: int | None = None, moment: datetime | None = None) -> S:
@@ -342,7 +344,7 @@ class States(Generic[S]):
                 if newest is None or digest not in {None, newest.hash}:
                     forgotten = self._cache.pop(stream.stream_id.int, None)
                     self._size_b -= forgotten.size_b if forgotten is not None else 0
-                    raise LogRolledBack
+                    raise self._rolled_back()
                 digest = newest.hash
             following = page[known:]
             state = await self._fold(stream, state, _in_order(following, after=state.version))
@@ -352,6 +354,10 @@ class States(Generic[S]):
             self._contents.hold(self._form.pages(state))
             self._contents.trim()
         return state, digest
+
+    def _rolled_back(self) -> LogRolledBack:
+        self.saw_rollback = True
+        return LogRolledBack()
 
     async def _fold(self, stream: Stream, state: S, events: Sequence[RecordedEvent]) -> S:
         if not events:

@@ -125,7 +125,7 @@ def test_a_service_that_can_serve_is_ready(service: Running) -> None:
     """trust S-12."""
     answer = http_client.get(f"{service.url}/readyz")
     assert answer.status_code == 200
-    checks = {"service": "ok", "database": "ok", "migrations": "ok", "settings": "ok", "writes": "ok"}
+    checks = {"service": "ok", "database": "ok", "migrations": "ok", "settings": "ok", "writes": "ok", "log": "ok"}
     assert answer.json() == {"status": "ready", "checks": checks}
 
 
