@@ -14,6 +14,7 @@ from ledger.what_if.run import Answers
 from projections import rendering
 from projections.budget import Budget, budget_of
 from projections.config import MemoryConfig
+from projections.config_check import ConfigFinding
 from projections.entries import Entry
 from projections.formatters import FORMATTERS, Formatter
 from projections.rendering import ShownMessage, ShownText
@@ -167,6 +168,8 @@ class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
     spent: Spending
     answers: Answers
     difference: Difference
+    #: What is probably wrong with the config on this session.
+    findings: tuple[ConfigFinding, ...] = ()
 
     @property
     def estimated(self) -> bool:

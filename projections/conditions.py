@@ -8,7 +8,7 @@ functions. Source: R-CND-1 … R-CND-5, trust N-9, I-75, I-76.
 
 import ast
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
@@ -20,6 +20,7 @@ NODES: Final = 100
 DEPTH: Final = 20
 LITERAL: Final = 200
 PER_STRATEGY: Final = 20
+LARGEST: Final = 2**53
 
 Facts: TypeAlias = Mapping[str, Any]
 
@@ -84,8 +85,12 @@ def check(text: str) -> None:
 
 def evaluate(text: str, facts: Facts) -> ConditionResult:
     """Return whether the checked condition *text* holds for ``{"message": …, "interaction": …}``."""
+    return _evaluate(_parse(text), facts)
+
+
+def _evaluate(expression: ast.expr, facts: Facts) -> ConditionResult:
     try:
-        return ConditionResult(bool(_Evaluator(facts).eval(text, previously_parsed=_parse(text))))
+        return ConditionResult(bool(_Evaluator(facts).eval("", previously_parsed=expression)))
     except (TypeError, AttributeError) as fault:
         return ConditionResult(False, f"{type(fault).__name__}: {fault}")
 
@@ -95,6 +100,58 @@ def holds(texts: Sequence[str], messages: Sequence[Facts], interaction: Facts) -
     return all(
         evaluate(text, {"message": message, "interaction": interaction}).holds for text in texts for message in messages
     )
+
+
+def may_hold(texts: Sequence[str], examples: Iterable[Facts], *, unknown: Mapping[str, Collection[str]]) -> bool:
+    """Tell whether the checked conditions *texts* can all hold for one of *examples*.
+
+    *unknown* names the facts, such as ``{"message": ["content"]}``, that may have any value.
+    """
+    trees = [_parse(text) for text in texts]
+    return any(all(_may_be(tree, facts, unknown)[0] for tree in trees) for facts in examples)
+
+
+def numbers_in(texts: Sequence[str]) -> set[int]:
+    """Return the whole parts of the numbers in the checked conditions *texts*."""
+    found = [node.value for text in texts for node in ast.walk(_parse(text)) if isinstance(node, ast.Constant)]
+    return {int(value) for value in found if isinstance(value, int | float) and abs(value) < LARGEST}
+
+
+def names_in(texts: Sequence[str]) -> set[tuple[str, str]]:
+    """Return the facts that the checked conditions *texts* look up, such as ``("message", "role")``."""
+    nodes = (node for text in texts for node in ast.walk(_parse(text)))
+    return {name for node in nodes if (name := _looked_up(node)) is not None}
+
+
+def _may_be(node: ast.expr, facts: Facts, unknown: Mapping[str, Collection[str]]) -> tuple[bool, bool]:
+    """Return whether *node* can be true, and whether it can be false."""
+    match node:
+        case ast.BoolOp(op=op, values=inner):
+            can = [_may_be(each, facts, unknown) for each in inner]
+            true, false = [true for true, _ in can], [false for _, false in can]
+            return (all(true), any(false)) if isinstance(op, ast.And) else (any(true), all(false))
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _may_be(operand, facts, unknown)[::-1]
+    if any(_is_unknown(each, unknown) for each in ast.walk(node)):
+        return True, True
+    found = _evaluate(node, facts)
+    return found.holds, not found.holds and found.diagnostic is None
+
+
+def _is_unknown(node: ast.AST, unknown: Mapping[str, Collection[str]]) -> bool:
+    found = _looked_up(node)
+    return found is not None and found[1] in unknown.get(found[0], ())
+
+
+def _looked_up(node: ast.AST) -> tuple[str, str] | None:
+    match node:
+        case (
+            ast.Attribute(value=ast.Name(id=name), attr=key)
+            | ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str() as key))
+        ):
+            return name, key
+        case _:
+            return None
 
 
 @lru_cache(maxsize=256)

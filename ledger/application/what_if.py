@@ -1,6 +1,6 @@
 """Replay a session under another memory config, and compare two points of it. Nothing is written."""
 
-from collections import ChainMap
+from collections import ChainMap, Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Unpack, get_args
@@ -14,6 +14,7 @@ from ledger.history.difference import Difference, DiffInput, difference
 from ledger.ids import Stream
 from ledger.results import ConfigLike, Point, WhatIf, When
 from ledger.session.drafts import check_time
+from ledger.session.state import SessionState
 from ledger.session.views import window_of
 from ledger.strict_json import check_flag, check_integer
 from ledger.summarizers import SummarizerChoice, chosen_summarizer
@@ -21,7 +22,9 @@ from ledger.what_if.answers import OnMiss, cache_of
 from ledger.what_if.replay import Replay, Replayed
 from ledger.what_if.run import Answers, answer_source, recorded, run, side_of
 from projections import config as memory_config
-from projections import ranges
+from projections import config_check, ranges
+from projections.config_check import Trial
+from projections.window import Window
 
 
 async def what_if(
@@ -66,17 +69,36 @@ async def what_if(
         without=_ids_of(left_out, events),
         recount=recount,
     )
+    window = window_of(after.state, after.hints)
     return WhatIf(
         session_id=session_id,
         version=events[-1].version,
         config=after.state.config,
         state=after.state,
-        window=window_of(after.state, after.hints),
+        window=window,
         completed=replayed.completed,
         failed=replayed.failed,
         spent=after.spent,
         answers=answers,
         difference=difference(before, after, covered_by(replayed.completed)),
+        findings=config_check.check(after.state.config, _trial(events, replayed.completed, after.state, window)),
+    )
+
+
+def _trial(
+    events: Sequence[RecordedEvent], completed: Sequence[CompactionCompleted], state: SessionState, window: Window
+) -> Trial:
+    said = Counter(
+        event.payload.role
+        for event in events
+        if isinstance(event.payload, EntryAdded) and event.payload.kind in {"message", "step_result"}
+    )
+    return Trial(
+        state=state,
+        window=window,
+        turns=said["user"],
+        answers=said["assistant"],
+        compactions=tuple(each.key for each in completed),
     )
 
 

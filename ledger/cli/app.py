@@ -149,6 +149,14 @@ app = typer.Typer(
 )
 
 
+class _ShowByDefault(TyperGroup):
+    """A group whose command ``show`` may be left out: ``config SESSION`` is ``config show SESSION``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        asks = args and args[0] not in {*self.commands, *ctx.help_option_names}
+        return super().parse_args(ctx, ["show", *args] if asks or not args else args)
+
+
 def _group(name: str, summary: str) -> typer.Typer:
     return typer.Typer(name=name, help=summary, no_args_is_help=True, add_completion=False)
 
@@ -158,7 +166,8 @@ projections = _group("projections", "The tables that are computed from the log: 
 jobs = _group("jobs", "Background work: list, retry.")
 token = _group("token", "API tokens of the service: add, list, revoke.")
 entry = _group("entry", "One entry: show, edit, remove, restore.")
-_groups: Final = {"entry": entry, "db": db, "projections": projections, "jobs": jobs, "token": token}
+config = typer.Typer(name="config", help="Memory configs: show, check.", cls=_ShowByDefault, add_completion=False)
+_groups: Final = {"entry": entry, "config": config, "db": db, "projections": projections, "jobs": jobs, "token": token}
 
 
 @app.callback(invoke_without_command=True)

@@ -12,7 +12,7 @@ COMMANDS = {
         "add": ("add", "Add an entry, or a batch of entries, to a session; the first one starts a new session."),
         "compress": ("session_commands", "Compact now: old entries leave the window, and a summary replaces them."),
         "clear": ("session_commands", "Empty the window and the summaries; the history keeps everything."),
-        "config": ("session_commands", "Print a session's memory config, or change it first with --set or --file."),
+        "config show": ("config", "Print a session's memory config, or change it first with --set or --file."),
         "adopt": ("what_if", "Set a session's whole memory config; entries that are summarized stay summarized."),
         "entry edit": ("entries", "Replace the text of an entry in the window; the old text stays in its history."),
         "entry remove": ("entries", "Remove an entry from the window; it stays in the history."),
@@ -35,6 +35,7 @@ COMMANDS = {
         "seen": ("audit", "Show what the model saw, prove it by its recorded digest, and name each line's source."),
         "derived": ("audit", "List what an entry reached: summaries, directly or through others, and contexts."),
         "diff": ("what_if", "Compare what the model was, or would be, shown at two versions or configs, and the cost."),
+        "config check": ("config", "Say what is probably wrong with a memory config, by itself or on a session."),
         "what-if": (
             "what_if",
             "Show what the model would see under another config or without an entry; writes nothing.",

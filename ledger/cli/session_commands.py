@@ -1,21 +1,17 @@
-"""The commands ``compress``, ``fork``, ``clear`` and ``config``."""
+"""The commands ``compress``, ``fork`` and ``clear``."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import typer
 
 from ledger.cli.app import app, command, options, run
-from ledger.cli.arguments import AtOption, SessionArgument, UserOption, opened, timestamp, when
+from ledger.cli.arguments import SessionArgument, UserOption, opened, timestamp
 from ledger.cli.output import counted
-from ledger.cli.source import read_bounded
 from ledger.compaction.result import CompactionResult
-from ledger.errors import InvalidInput, SessionNotFound
+from ledger.errors import SessionNotFound
 from ledger.json_models.compacting import CompactionShape
 from ledger.results import Forked
-from ledger.strict_json import BODY, parse
-from projections import config as memory_config
-from projections.config import MemoryConfig
 
 
 @command(app)
@@ -88,50 +84,3 @@ def clear(
     opts.output.result(
         {"session_id": session, "version": version}, lambda: opts.output.say(f"{session} is empty at version {version}")
     )
-
-
-@command(app)
-def config(
-    session: SessionArgument,
-    change: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a field; VALUE is JSON or text.")
-    ] = None,
-    file: Annotated[str | None, typer.Option("--file", metavar="FILE", help="A memory config as JSON; or -.")] = None,
-    user: UserOption = None,
-    at: AtOption = None,
-) -> None:
-    """Print a session's memory config, or change it first with --set or --file."""
-    opts = options()
-    changes = _changes(change or [], file)
-
-    async def work() -> MemoryConfig:
-        async with opened(opts) as ledger:
-            if changes:
-                changed = await ledger.update_config(session, changes, user_id=user)
-                if changed.version == 1:
-                    opts.output.note(f"session {session!r} had no events; it is created with this config")
-                return changed.config
-            return (await ledger.get_state(session, **when(at, user))).config
-
-    if changes and at:
-        raise InvalidInput("bad_version", "must not be given with a change: the past cannot be changed", field="--at")
-    value = memory_config.dump(run(work))
-    opts.output.result(value, lambda: opts.output.document(value))
-
-
-def _changes(pairs: list[str], file: str | None) -> dict[str, Any]:
-    changes: dict[str, Any] = {}
-    if file is not None:
-        loaded = parse(read_bounded(file, limit=BODY.size))
-        if not isinstance(loaded, dict):
-            raise InvalidInput("wrong_type", "must be a JSON object", field="--file")
-        changes.update(loaded)
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name:
-            raise InvalidInput("missing_field", "must have the form KEY=VALUE", field="--set")
-        try:
-            changes[name] = parse(value.encode(errors="surrogateescape"))
-        except InvalidInput:
-            changes[name] = value
-    return changes

@@ -6,6 +6,7 @@ import typer
 
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import AtOption, SessionArgument, UserOption, config_in, opened, point, when
+from ledger.cli.config import show_findings
 from ledger.cli.output import Output, counted, one_line
 from ledger.errors import InvalidInput
 from ledger.history.difference import Difference, Side
@@ -62,6 +63,7 @@ def what_if(
             )
         if found.failed:
             opts.output.say(f"{counted(found.failed, 'compaction')} would have failed", style="yellow")
+        show_findings(opts.output, found.findings)
 
     opts.output.result(WhatIfShape.model_validate(found), show)
 

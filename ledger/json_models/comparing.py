@@ -11,6 +11,7 @@ from ledger.json_models.memories import MemoryShape
 from ledger.json_models.sessions import BudgetShape, StatsShape
 from projections import config as memory_config
 from projections.config import MemoryConfig
+from projections.config_check import FindingCode
 
 #: A memory config with all its fields.
 ConfigJson: TypeAlias = Annotated[
@@ -134,6 +135,20 @@ class WhatIfCompactionShape(Shape):
     model: str | None
 
 
+class ConfigFindingShape(Shape):
+    """Something that is probably not meant: *field* is its JSON path in the config."""
+
+    code: FindingCode
+    field: str
+    message: str
+
+
+class ConfigCheckShape(Shape):
+    """What is probably wrong with a memory config, by itself or on a session."""
+
+    findings: tuple[ConfigFindingShape, ...]
+
+
 class WhatIfShape(Shape):
     """What a session would be under another config; *difference* is from what was recorded to this."""
 
@@ -146,3 +161,4 @@ class WhatIfShape(Shape):
     answers: AnswersShape
     estimated: bool
     difference: DifferenceShape
+    findings: tuple[ConfigFindingShape, ...]

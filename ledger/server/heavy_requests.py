@@ -25,7 +25,7 @@ from ledger.server.settings import ServiceSettings
 from ledger.settings import Settings
 from ledger.stores.factory import open_store
 
-_HEAVY: Final = re.compile(r"/v1/sessions/[^/]+/(?:diff|verify|restore|export|import)")
+_HEAVY: Final = re.compile(r"/v1/sessions/[^/]+/(?:diff|verify|restore|export|import|config/check)|/v1/config/check")
 #: The body of a large PUT: about a thousand messages.
 LARGE_B: Final = 256 * 1024
 #: How many requests of one caller may wait for their turn.

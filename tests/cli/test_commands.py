@@ -17,6 +17,7 @@ from ledger.json_models.sessions import SessionShape, ShownStateShape, StatsShap
 from tests.cli.conftest import Cli
 from tests.support import model_endpoint
 from tests.support.command_line_page import documented
+from tests.support.command_table import check_one_line
 
 File = Callable[..., str]
 
@@ -308,6 +309,22 @@ def test_config(trip: Cli, file: File) -> None:
     assert trip.json("config", "trip", "--file", file({"profile": "rolling", "size": 3}))["profile"] == "rolling"
     assert trip.json("config", "trip", "--file", "-", input=json.dumps(before)) == before
     assert trip.json("config", "trip") == before
+    assert trip.json("config", "show", "trip") == before
+
+
+def test_config_check(trip: Cli, file: File) -> None:
+    path = file({"window": {"type": "max_tokens", "memory_max_tokens": 0, "conditions": ["message.role == 'tool'"]}})
+    value = trip.json("config", "check", path)
+    check_keys("config check FILE", value)
+    assert [finding["code"] for finding in value["findings"]] == ["condition_never_true"]
+    (line,) = trip("config", "check", path).lines
+    assert line.startswith("condition_never_true: window.conditions[0]: no interaction meets this condition")
+    assert trip.json("config", "check", path, "--session", "trip") == value
+    assert trip.json("what-if", "trip", "--config", path)["findings"] == value["findings"]
+    assert line in trip("what-if", "trip", "--config", path).lines
+    assert trip("config", "check", file({"profile": "none"})).out == "Nothing found.\n"
+    assert check_one_line(trip.try_("config", "check", path, "--session", "none")).startswith("session")
+    assert "no_such_field" in check_one_line(trip.try_("config", "check", file({"no_such_field": 1})))
 
 
 def test_export_and_import(trip: Cli, tmp_path: Path) -> None:

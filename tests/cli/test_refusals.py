@@ -16,12 +16,12 @@ from tests.cli.conftest import Cli, Ran
 from tests.support.command_table import COMMANDS, CONFIG, WITH_SESSION, check_one_line
 
 File = Callable[..., str]
-READING = ["show", "timeline", "context", "stats", "config"]
+READING = ["show", "timeline", "context", "stats", "config show"]
 
 
 def test_the_table_names_every_command() -> None:
     group: Any = typer.main.get_command(app)
-    groups = {"db", "entry", "jobs", "projections", "token"}
+    groups = {"config", "db", "entry", "jobs", "projections", "token"}
     below = {f"{name} {command}" for name in groups for command in group.commands[name].commands}
     assert set(COMMANDS) == (group.commands.keys() - groups) | below
 
@@ -106,13 +106,13 @@ BAD_NAMES = ("a/b", "../../etc/passwd", "", "a\x1b[2J", "a" * 60_000, "\udcff")
 @pytest.mark.parametrize("name", WITH_SESSION)
 def test_a_bad_session_is_refused(cli: Cli, name: str) -> None:
     for session in BAD_NAMES if name == "add" else BAD_NAMES[:1]:
-        check_one_line(cli.try_(name, session, *WITH_SESSION[name]))
+        check_one_line(cli.try_(*name.split(), session, *WITH_SESSION[name]))
     assert cli.json("sessions") == {"sessions": [], "more": False}
 
 
 @pytest.mark.parametrize("name", [name for name in WITH_SESSION if name not in {"add", "clear"}])
 def test_an_unknown_session_is_refused(cli: Cli, name: str) -> None:
-    texts = check_one_line(cli.try_(name, "nobody", *WITH_SESSION[name]))
+    texts = check_one_line(cli.try_(*name.split(), "nobody", *WITH_SESSION[name]))
     assert texts == "session 'nobody' has no events; list_sessions() or `memory-ledger sessions` lists those that do"
 
 

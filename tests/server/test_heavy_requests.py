@@ -95,9 +95,11 @@ def test_requests_that_need_much_of_the_processor_go_to_the_helper() -> None:
         assert client.post("/v1/sessions/t/import", content=exported.content).status_code == 415
         assert client.post(f"{path}/restore", json={"version": 2}).status_code == 200
         assert client.post("/v1/sessions/none/verify", headers=JSON).status_code == 404
+        assert client.post("/v1/config/check", json={"config": {}}).json() == {"findings": []}
+        assert client.post(f"{path}/config/check", json={"config": {}}).status_code == 200
         assert inline.paths[2:] == [
             f"{path}/diff", f"{path}/verify", f"{path}/export", "/v1/sessions/t/import", f"{path}/restore",
-            "/v1/sessions/none/verify",
+            "/v1/sessions/none/verify", "/v1/config/check", f"{path}/config/check",
         ]  # fmt: skip
 
 

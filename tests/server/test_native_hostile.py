@@ -203,6 +203,7 @@ ROUTES: Final = [
     ("POST", "/clear", None),
     ("POST", "/compact", {}),
     ("POST", "/diff", {"before": {}, "after": {}}),
+    ("POST", "/config/check", {"config": {}}),
     ("POST", "/verify", None),
 ]
 

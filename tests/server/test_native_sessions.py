@@ -4,6 +4,7 @@ from typing import Any
 
 import httpx
 
+from tests.server.conftest import Running
 from tests.support.http_client import etag_at, shown_version
 
 SAID: list[dict[str, Any]] = [
@@ -290,3 +291,16 @@ def test_an_entry_that_a_summary_stands_for_cannot_be_changed(api: httpx.Client,
         assert "a summary stands for this entry" in refused.json()["detail"]
     unknown = api.delete(f"{path}/m-99")
     assert (unknown.status_code, unknown.json()["code"]) == (404, "entry_not_found")
+
+
+def test_a_config_is_checked_alone_and_on_a_session(service: Running, api: httpx.Client, session: str) -> None:
+    say(api, session)
+    never = {"window": {"type": "max_tokens", "conditions": ["message.role == 'tool'"]}}
+    alone, on_session = f"{service.url}/v1/config/check", f"{service.url}/v1/sessions/{session}/config/check"
+    for url, params in ((alone, None), (on_session, dict(api.params))):
+        (finding,) = httpx.post(url, params=params, json={"config": never}).json()["findings"]
+        assert (finding["code"], finding["field"]) == ("condition_never_true", "window.conditions[0]")
+        assert httpx.post(url, params=params, json={"config": {}}).json() == {"findings": []}
+        for wrong in ({"window": {"type": "none"}}, 1):
+            refused = httpx.post(url, params=params, json={"config": wrong})
+            assert (refused.status_code, refused.json()["code"]) in {(422, "bad_config"), (422, "wrong_type")}

@@ -20,14 +20,15 @@ WITH_SESSION = {
     "derived": ["1"],
     "compress": [],
     "clear": [],
-    "config": [],
+    "config show": [],
     "verify": [],
     "export": [],
 }
 COMMANDS = {
-    **{name: [name, "s", *rest] for name, rest in WITH_SESSION.items()},
+    **{name: [*name.split(), "s", *rest] for name, rest in WITH_SESSION.items()},
     "import": ["import", "transcript.json"],
     "import-ams": ["import-ams", "http://127.0.0.1:1"],
+    "config check": ["config", "check", CONFIG, "--session", "s"],
     "fork": ["fork", "s", "t"],
     **{f"entry {name}": ["entry", name, "s", "e"] for name in ("show", "remove", "restore")},
     "entry edit": ["entry", "edit", "s", "e", "text"],

@@ -34,6 +34,7 @@ from ledger.transfer.lines import EventLine
 from ledger.verification import Finding, VerifyReport
 from ledger.what_if.run import Answers
 from projections import budget
+from projections.config_check import ConfigFinding
 from projections.entries import Entry
 from projections.history import PastEntry
 from projections.stats import SessionStats
@@ -117,6 +118,7 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
     compared.ChangesShape: ((comparing.Changes,), {}),
     compared.DifferenceShape: ((difference.Difference,), {"empty": INSIDE}),
     compared.AnswersShape: ((Answers,), {}),
+    compared.ConfigFindingShape: ((ConfigFinding,), {}),
     compared.WhatIfShape: (
         (results.WhatIf,),
         dict.fromkeys(("state", "window"), "as large as the session; `difference` says what is in question"),
@@ -174,6 +176,7 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
 #: Answers of a few words, with no thing of the library behind them.
 WRAPPERS: Final = {
     session_list.SessionPage,
+    compared.ConfigCheckShape,
     searching.HitsShape,
     records.Revisions,
     native_entries.AtVersion,

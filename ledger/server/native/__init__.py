@@ -28,6 +28,7 @@ router = together(
     session_data.patches,
     forks.router,
     comparison.router,
+    comparison.alone,
     audit.router,
     transfer.router,
     search.router,

@@ -1,12 +1,12 @@
-"""Compare two points of a session, or two memory configs (http W-72)."""
+"""Compare two points of a session, or two memory configs; check a config (http W-72)."""
 
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, WithJsonSchema
 
 from ledger.errors import InvalidInput
-from ledger.json_models.comparing import DifferenceShape
-from ledger.results import Point
+from ledger.json_models.comparing import ConfigCheckShape, DifferenceShape
+from ledger.results import ConfigLike, Point
 from ledger.server.callers import ReadCaller
 from ledger.server.dependencies import ServiceOf
 from ledger.server.native.sessions import SessionOf, never_future
@@ -14,8 +14,11 @@ from ledger.server.routes import native_router
 from ledger.server.service import Service
 from ledger.server.strict_body import StrictBody
 from ledger.strict_json import INT_MAX
+from projections import config as memory_config
+from projections import config_check
 
 router = native_router(prefix="/v1/sessions/{session_id}", tags=["proof"])
+alone = native_router(prefix="/v1/config/check", tags=["proof"])
 
 VersionNumber = Annotated[int, Field(ge=0, le=INT_MAX)]
 
@@ -56,14 +59,42 @@ async def diff(session: SessionOf, body: DiffRequest, caller: ReadCaller, servic
     return DifferenceShape.model_validate(found)
 
 
+class CheckRequest(StrictBody):
+    """A memory config; on a session, it is replayed under it."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"config": {"window": {"type": "max_tokens", "memory_max_tokens": 1000}}}]}
+    )
+
+    config: Annotated[Any, WithJsonSchema({"anyOf": [{"type": "object"}, {"type": "array"}]})]
+
+
+@alone.post("", operation_id="check_config")
+async def check_config(body: CheckRequest, caller: ReadCaller) -> ConfigCheckShape:
+    """Say what is probably wrong with a memory config."""
+    found = config_check.check(memory_config.load(_config(body.config, "config")))
+    return ConfigCheckShape.model_validate({"findings": found})
+
+
+@router.post("/config/check", operation_id="check_config_on_session")
+async def check_config_on_session(session: SessionOf, body: CheckRequest, caller: ReadCaller) -> ConfigCheckShape:
+    """Say what is probably wrong with a memory config on this session, replayed under it; writes nothing."""
+    found = await session.ledger.what_if(config=_config(body.config, "config"), on_miss="estimate", **session.names)
+    return ConfigCheckShape.model_validate({"findings": found.findings})
+
+
+def _config(sent: Any, field: str) -> ConfigLike:
+    if not isinstance(sent, dict | list):
+        raise InvalidInput("wrong_type", "must be a memory config", field=field)
+    return sent
+
+
 def _points(body: DiffRequest, service: Service) -> tuple[Point | None, Point | None]:
     tries, compares = body.what_if is not None, body.before is not None or body.after is not None
     if tries == compares:
         raise InvalidInput("bad_value", "give before and after, or what_if", field="what_if")
     if tries:
-        if not isinstance(body.what_if, dict | list):
-            raise InvalidInput("wrong_type", "must be a memory config", field="what_if")
-        return body.version, body.what_if
+        return body.version, _config(body.what_if, "what_if")
     if body.version is not None or body.on_miss is not None:
         raise InvalidInput("unknown_field", "goes with what_if", field="version")
     return _point(body.before, service, "before"), _point(body.after, service, "after")
