@@ -18,6 +18,7 @@ from ledger.long_term_memory.results import ForgetResult, LongTermRecord, Record
 from ledger.long_term_memory.search_queries import RecordSearch
 from ledger.ports import Store
 from ledger.ports.models import Embedder
+from ledger.ports.records import StoredRecord
 from ledger.ports.session_index import IndexedSession, LifeStatus
 from ledger.results import (
     Added,
@@ -49,6 +50,7 @@ from projections.config import MemoryConfig
 from projections.entries import Entry
 from projections.history import History
 from projections.projection import Projection
+from projections.record_filters import FilterCondition
 from projections.stats import MemoryMetrics, SessionStats
 from projections.strategies.base import CompactionPlan
 from projections.summaries import Summary
@@ -56,8 +58,10 @@ from projections.summaries import Summary
 class SyncLongTermMemory:
     def get(self, record_id: str) -> LongTermRecord:
         """Return a live record; of several with that id, the one changed last. It counts as read."""
-    def search(self, body: Mapping[str, Any] | RecordSearch) -> RecordPage:
-        """Return a page of the records that match a search, ranked. They count as read."""
+    def search(self, body: str | Mapping[str, Any] | RecordSearch) -> RecordPage:
+        """Return a page of the records that match a search, or only a text, ranked. They count as read."""
+    def pages(self, conditions: Sequence[FilterCondition]) -> Iterator[list[StoredRecord]]:
+        """Yield all live records that meet *conditions*, the oldest first, page by page; they do not count as read."""
     def history(self, record_id: str) -> list[Revision]:
         """Return the record after each event about it, oldest first, also if it was deleted."""
     def embed_pending(self) -> int:

@@ -36,7 +36,7 @@ def forget_policy(body: object) -> ForgetPolicy:
         InvalidInput: *body* is not a mapping, or a field is wrong.
     """
     if not isinstance(body, Mapping):
-        raise InvalidInput("missing_field", "must be an object", field="policy")
+        raise InvalidInput("missing_field" if body is None else "wrong_type", "must be an object", field="policy")
     given: dict[str, Any] = {}
     for name in ("max_age_days", "max_inactive_days", "hard_age_multiplier"):
         if body.get(name) is not None:

@@ -86,8 +86,8 @@ class RecordReads:
         await self._read([stored])
         return shown(stored, namespace=self._shown_name(name))
 
-    async def search(self, body: Mapping[str, Any] | RecordSearch) -> RecordPage:
-        """Return a page of the records that match a search, ranked. They count as read.
+    async def search(self, body: str | Mapping[str, Any] | RecordSearch) -> RecordPage:
+        """Return a page of the records that match a search, or only a text, ranked. They count as read.
 
         Without a text it is a filtered list, the newest first. Filters are never relaxed. Without an embedder, or
         while it fails, the search is by words, and ``score_type`` is ``keyword``.

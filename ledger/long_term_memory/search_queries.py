@@ -42,13 +42,17 @@ class RecordSearch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def record_search(body: object) -> RecordSearch:
-    """Return the search that *body*, a mapping, describes; unknown fields are ignored, null and blank text are absent.
+    """Return the search that *body*, a mapping or only the text, describes.
+
+    Unknown fields are ignored, null and blank text are absent.
 
     Raises:
         InvalidInput: a field is wrong; ``distance_threshold`` where it is not supported (http W-31).
     """
+    if isinstance(body, str):
+        body = {"text": body}
     if not isinstance(body, Mapping):
-        raise InvalidInput("wrong_type", "must be an object", field="body")
+        raise InvalidInput("wrong_type", "must be a text, or an object", field="body")
     given = {name: value for name, value in body.items() if value is not None}
     text, mode = given.get("text"), given.get("search_mode", "semantic")
     if text is not None and not isinstance(text, str):

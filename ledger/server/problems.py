@@ -169,7 +169,9 @@ def answer(fault: LedgerError, dialect: Dialect) -> Response:
     if status == 422:
         parts = fault.field.split(".") if isinstance(fault, InvalidInput) and fault.field else []
         place = [int(part) if part.isdecimal() else part for part in parts]
-        detail = [{"type": fault.code, "loc": ["body", *place], "msg": text}]
+        missing = fault.code == "missing_field"  # clients of the working-memory API know it by these words
+        kind, text = ("missing", "Field required") if missing else (fault.code, text)
+        detail = [{"type": kind, "loc": ["body", *place], "msg": text}]
     return _response(status, {"detail": detail}, "application/json", _headers(fault, status))
 
 

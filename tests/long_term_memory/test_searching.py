@@ -44,6 +44,14 @@ async def test_case_does_not_matter_in_any_script(memory: LongTermMemory, text: 
     assert ids_of(await memory.search({"text": query, "search_mode": "keyword"})) == ["r"]
 
 
+async def test_a_plain_text_is_a_search_for_it(memory: LongTermMemory) -> None:
+    await memory.create([{"id": "r0", "text": "Mia lives in Oslo"}, {"id": "r1", "text": "Ben has a cat"}])
+    page = await memory.search("where does Mia live?")
+    assert ids_of(page) == ids_of(await memory.search({"text": "where does Mia live?"})) == ["r0"]
+    with pytest.raises(InvalidInput, match="must be a text, or an object"):
+        await memory.search(["Oslo"])  # type: ignore[arg-type]
+
+
 async def test_without_a_text_it_is_a_list_newest_first(memory: LongTermMemory) -> None:
     """http W-32; `dist` 0, `score` null."""
     days = ("2026-05-02", "2026-05-03", "2026-05-01")

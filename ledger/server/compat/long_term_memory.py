@@ -74,7 +74,7 @@ async def create(sent: Annotated[dict[str, Any], JsonBody()], caller: WriteCalle
     # http W-26
     records = sent.get("memories")
     if not isinstance(records, list):
-        raise InvalidInput("wrong_type", "is a list", field="memories")
+        raise InvalidInput("missing_field" if records is None else "wrong_type", "must be a list", field="memories")
     placed = [_placed(record, caller) for record in records]
     await memory.create(placed, deduplicate=_flag(sent.get("deduplicate", True), "deduplicate"))
     return AcknowledgedOut(status="ok")

@@ -225,3 +225,23 @@ def test_long_term_memory_can_be_turned_off__W_35(server: Server, shared_databas
         answer = api.post("/v1/memory/prompt", json={"query": "x", "long_term_search": True})
         assert (answer.status_code, answer.json()) == (400, off)
         assert api.put("/v1/working-memory/s", json={}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "place"),
+    [
+        ("", {}, ["memories"]),
+        ("", {"memories": [{"text": "no id"}]}, ["memories", 0, "id"]),
+        ("", {"memories": [{"id": "a", "text": "a"}, {"id": "b"}]}, ["memories", 1, "text"]),
+        ("forget", {}, ["policy"]),
+    ],
+)
+def test_a_missing_field_is_said_as_clients_expect_it(
+    api: httpx.Client, path: str, body: dict[str, object], place: list[object]
+) -> None:
+    """http W-4."""
+    answer = api.post(f"/v1/long-term-memory/{path}", json=body)
+    assert answer.status_code == 422
+    assert answer.json()["detail"] == [{"type": "missing", "loc": ["body", *place], "msg": "Field required"}]
+    wrong = api.post("/v1/long-term-memory/", json={"memories": 7}).json()["detail"]
+    assert [fault["type"] for fault in wrong] == ["wrong_type"]
