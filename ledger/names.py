@@ -13,7 +13,7 @@ NAME_CHARACTERS: Final = 255
 #: The namespace of sessions for which none is given.
 DEFAULT_NAMESPACE: Final = "default"
 #: Names of the streams that are not sessions; names from clients cannot contain a slash (trust R-1).
-NO_SESSIONS: Final = frozenset({"/records", "/access", "/ledger"})
+NO_SESSIONS: Final = frozenset({"/records", "/summary-views", "/access", "/ledger"})
 
 _REFUSED = re.compile(
     "[\x00-\x1f\x7f-\x9f/\\\\"  # controls and path separators

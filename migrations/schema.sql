@@ -1334,7 +1334,7 @@ CREATE TABLE ledger.jobs (
     session_id ledger.short_text NOT NULL,
     leased_by ledger.short_text,
     last_error ledger.short_text,
-    CONSTRAINT jobs_kind_check CHECK ((kind = ANY (ARRAY['compact'::text, 'extract'::text, 'promote'::text, 'index'::text])))
+    CONSTRAINT jobs_kind_check CHECK ((kind = ANY (ARRAY['compact'::text, 'extract'::text, 'promote'::text, 'index'::text, 'summarize'::text])))
 )
 WITH (fillfactor='50');
 

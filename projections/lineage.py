@@ -42,6 +42,7 @@ from ledger.events import (
     SessionCleared,
     SessionOpened,
     SessionRestored,
+    SummaryViewEvent,
 )
 from projections import ranges, window
 from projections.persistent_list import PersistentList
@@ -90,6 +91,7 @@ NothingDerived: TypeAlias = (
     | MemoryPromoted
     | RecordEvent
     | AccessEvent
+    | SummaryViewEvent
 )
 
 

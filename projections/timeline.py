@@ -34,6 +34,14 @@ from ledger.events import (
     SessionCleared,
     SessionOpened,
     SessionRestored,
+    SummaryViewCreated,
+    SummaryViewDeleted,
+    SummaryViewEvent,
+    SummaryViewPartitionSummarized,
+    SummaryViewRunCompleted,
+    SummaryViewRunFailed,
+    SummaryViewRunRequested,
+    SummaryViewRunStarted,
     TokenCreated,
     TokenRevoked,
 )
@@ -58,6 +66,16 @@ def describe(event: Event | OpaqueEvent) -> str:
             return _record(event)
         case TokenCreated() | TokenRevoked():
             return f"token {event.key_id}"
+        case (
+            SummaryViewCreated()
+            | SummaryViewDeleted()
+            | SummaryViewRunRequested()
+            | SummaryViewRunStarted()
+            | SummaryViewRunCompleted()
+            | SummaryViewRunFailed()
+            | SummaryViewPartitionSummarized()
+        ):
+            return _summary_view(event)
         case ContextRendered():
             shown = sum(1 if isinstance(item, str) else item[1] - item[0] + 1 for item in event.items)
             return f"version {event.rendered_version} by {event.strategy}: {shown} items, {event.tokens} tokens"
@@ -127,6 +145,23 @@ def _record(event: RecordEvent) -> str:
             return f"{event.record_id} stands for {', '.join(event.merged)} too"
         case RecordDeleted():
             return f"{event.record_id}, {event.reason}"
+        case _:
+            assert_never(event)
+
+
+def _summary_view(event: SummaryViewEvent) -> str:
+    match event:
+        case SummaryViewCreated():
+            return f"{event.view_id} by {', '.join(event.definition.group_by) or 'nothing'}"
+        case SummaryViewDeleted():
+            return event.view_id
+        case SummaryViewPartitionSummarized():
+            group = ", ".join(f"{name} {value}" for name, value in sorted(event.group.items())) or "everything"
+            return f"{event.view_id}, {group}, {event.memory_count} records: {event.summary}"
+        case SummaryViewRunFailed():
+            return f"{event.view_id}, run {event.task_id}: {event.error}"
+        case SummaryViewRunRequested() | SummaryViewRunStarted() | SummaryViewRunCompleted():
+            return f"{event.view_id}, run {event.task_id}"
         case _:
             assert_never(event)
 

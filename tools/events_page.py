@@ -21,10 +21,11 @@ from ledger.events import (
     Pass,
     PlannedCall,
     RecordSource,
+    SummaryViewDefinition,
 )
 from tools.rules import without_rules
 
-_MODULES = ("session", "entries", "compactions", "contexts", "memories", "records", "access")
+_MODULES = ("session", "entries", "compactions", "contexts", "memories", "records", "access", "summary_views")
 TARGET = Path(__file__).parents[1] / "docs" / "events.md"
 
 _PARTS = (
@@ -39,6 +40,7 @@ _PARTS = (
     KnowledgeSource,
     MemoryFields,
     RecordSource,
+    SummaryViewDefinition,
 )
 _HEAD = """# Events
 

@@ -31,6 +31,7 @@ from ledger.settings import Settings
 from ledger.states.batched_reads import BatchedReads
 from ledger.states.loading import States
 from ledger.states.snapshots import SESSIONS
+from ledger.states.summary_views import VIEW_STATES
 from ledger.stored_projections.builds import Builds
 from ledger.stored_projections.catch_ups import CatchUps
 from ledger.stored_projections.registry import StoredProjections
@@ -45,6 +46,7 @@ from projections.config import MemoryConfig
 
 CLOSE_GRACE_S = 5.0
 _CACHED_STATES: Final = 1_024
+_CACHED_VIEWS: Final = 64
 
 
 class Indexes:
@@ -115,6 +117,7 @@ class Services:
         self.index_patience_s = index_patience_s
         self.reads = BatchedReads(store)
         self.states = States(self.reads.store, SESSIONS, capacity=_CACHED_STATES)
+        self.summary_views = States(self.reads.store, VIEW_STATES, capacity=_CACHED_VIEWS)
         self.catch_ups = CatchUps()
         self.commands = CommandHandler(store, self.states, self.clock)
         self.notifications = Notifications()

@@ -40,7 +40,7 @@ from ledger.events.compactions import (
 from ledger.events.contexts import ContextRendered, KnowledgeSource
 from ledger.events.entries import EntriesExtracted, EntriesIndexed, EntryAdded, EntryEdited, EntryRemoved, KnownToWriter
 from ledger.events.memories import MemoryAdded, MemoryEdited, MemoryFields, MemoryPromoted, MemoryRemoved
-from ledger.events.payloads import EVENT_TYPES, AccessEvent, Event, RecordEvent
+from ledger.events.payloads import EVENT_TYPES, AccessEvent, Event, RecordEvent, SummaryViewEvent
 from ledger.events.recorded import NewEvent, OpaqueEvent, RecordedEvent, StoredEvent, UndecodedEvent
 from ledger.events.records import RecordCreated, RecordDeleted, RecordEdited, RecordMerged, RecordRestored, RecordSource
 from ledger.events.session import (
@@ -54,6 +54,16 @@ from ledger.events.session import (
     SessionCleared,
     SessionOpened,
     SessionRestored,
+)
+from ledger.events.summary_views import (
+    SummaryViewCreated,
+    SummaryViewDefinition,
+    SummaryViewDeleted,
+    SummaryViewPartitionSummarized,
+    SummaryViewRunCompleted,
+    SummaryViewRunFailed,
+    SummaryViewRunRequested,
+    SummaryViewRunStarted,
 )
 
 __all__ = [
@@ -118,6 +128,15 @@ __all__ = [
     "SessionRestored",
     "StoredEvent",
     "StrategyProgress",
+    "SummaryViewCreated",
+    "SummaryViewDefinition",
+    "SummaryViewDeleted",
+    "SummaryViewEvent",
+    "SummaryViewPartitionSummarized",
+    "SummaryViewRunCompleted",
+    "SummaryViewRunFailed",
+    "SummaryViewRunRequested",
+    "SummaryViewRunStarted",
     "TokenCreated",
     "TokenRevoked",
     "ToolStatus",

@@ -23,12 +23,31 @@ from ledger.events.session import (
     SessionOpened,
     SessionRestored,
 )
+from ledger.events.summary_views import (
+    SummaryViewCreated,
+    SummaryViewDeleted,
+    SummaryViewPartitionSummarized,
+    SummaryViewRunCompleted,
+    SummaryViewRunFailed,
+    SummaryViewRunRequested,
+    SummaryViewRunStarted,
+)
 
 #: The events of long-term memory, on streams that are not sessions.
 RecordEvent: TypeAlias = RecordCreated | RecordEdited | RecordMerged | RecordDeleted | RecordRestored
 
 #: The events of API tokens, on the stream `/access` of the whole ledger.
 AccessEvent: TypeAlias = TokenCreated | TokenRevoked
+#: The events of summary views, on streams that are not sessions.
+SummaryViewEvent: TypeAlias = (
+    SummaryViewCreated
+    | SummaryViewDeleted
+    | SummaryViewRunRequested
+    | SummaryViewRunStarted
+    | SummaryViewRunCompleted
+    | SummaryViewRunFailed
+    | SummaryViewPartitionSummarized
+)
 
 Event: TypeAlias = (
     EntryAdded
@@ -55,6 +74,7 @@ Event: TypeAlias = (
     | ContextRendered
     | RecordEvent
     | AccessEvent
+    | SummaryViewEvent
 )
 
 EVENT_TYPES: dict[str, type[Event]] = {cls.type: cls for cls in Event.__args__}

@@ -1,4 +1,4 @@
-"""Which jobs a session has: a pure function of its state and its backlog."""
+"""Which jobs a session, or a namespace's summary views, have: a pure function of the state."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -12,6 +12,7 @@ from ledger.session.state import SessionState
 from ledger.session.views import plan_automatic
 from projections import ranges
 from projections.backlog import Backlog
+from projections.summary_views import SummaryViews
 
 #: The writing process starts a due compaction itself; after this time without a start, a worker does.
 UNSTARTED_S: Final = 5.0
@@ -20,11 +21,12 @@ UNSTARTED_S: Final = 5.0
 class WorkPlan(msgspec.Struct, frozen=True):
     """How long a session must be quiet, and how long a compaction may run before it counts as abandoned.
 
-    With *index_all* every message becomes a record (http W-50).
+    With *index_all* every message becomes a record (http W-50). A continuous summary view is run every *refresh_s*.
     """
 
     debounce_s: float = 30.0
     compaction_lease_s: float = 600.0
+    refresh_s: float = 3_600.0
     index_all: bool = False
 
 
@@ -50,6 +52,39 @@ def _due(state: SessionState, backlog: Backlog, plan: WorkPlan) -> Iterator[DueJ
         yield DueJob("promote", f"{len(backlog.unpromoted)} to {newest}", to_datetime(backlog.noted_us))
     if backlog.unindexed and plan.index_all and serves_clients:
         yield DueJob("index", _named(backlog.unindexed), to_datetime(backlog.spoken_us))
+
+
+class NextRun(msgspec.Struct, frozen=True):
+    """The run of a summary view that is due first; it has no *task_id* before it is requested.
+
+    *work* changes with the run, and does not depend on how often continuous views are run.
+    """
+
+    view_id: str
+    task_id: str | None
+    due_us: int
+    work: str
+
+
+def next_run(state: SummaryViews, refresh_s: float) -> NextRun | None:
+    """Return the oldest run that has not ended, else the next one of a continuous view; None without either."""
+    if state.open_runs:
+        task_id, run = next(iter(state.open_runs.items()))
+        return NextRun(run.view_id, task_id, run.requested_us, f"run {task_id}")
+    continuous = [
+        NextRun(view_id, None, view.run_us + round(refresh_s * 1_000_000), f"refresh {view_id} after {view.run_us}")
+        for view_id, view in state.views.items()
+        if view.definition.continuous
+    ]
+    return min(continuous, key=lambda run: run.due_us, default=None)
+
+
+def due_runs(state: SummaryViews, plan: WorkPlan) -> tuple[DueJob, ...]:
+    """Return the job of a namespace's summary views, if they have one. Source: http W-38."""
+    run = next_run(state, plan.refresh_s)
+    if run is None:
+        return ()
+    return (DueJob("summarize", run.work, to_datetime(run.due_us)),)
 
 
 def _compaction(state: SessionState, plan: WorkPlan) -> DueJob | None:

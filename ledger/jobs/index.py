@@ -9,7 +9,7 @@ from ledger.codec import decode
 from ledger.errors import Unreadable
 from ledger.events import StoredEvent
 from ledger.ids import Stream, namespace_id
-from ledger.jobs.due import WorkPlan, due_jobs
+from ledger.jobs.due import WorkPlan, due_jobs, due_runs
 from ledger.ports import Store
 from ledger.ports.jobs import JOBS, SessionJobs
 from ledger.session.state import SESSION, SessionState
@@ -18,6 +18,7 @@ from ledger.states.fold_results import fold_digest
 from ledger.states.loading import States
 from ledger.stored_projections.log_pages import read_page
 from projections.backlog import BACKLOG, Backlog
+from projections.summary_views import SUMMARY_VIEWS, VIEWS, SummaryViews
 
 log = logging.getLogger("ledger")
 
@@ -38,6 +39,7 @@ class JobIndex:
         backlogs: States[Backlog],
         *,
         namespace: str,
+        summary_views: States[SummaryViews],
         reads: BatchedReads,
         plan: WorkPlan | None = None,
     ) -> None:
@@ -45,6 +47,7 @@ class JobIndex:
         self._reads = reads
         self._states = states
         self._backlogs = backlogs
+        self._summary_views = summary_views
         self._namespace = namespace
         self._namespace_id = namespace_id(namespace)
         self._plan = plan or WorkPlan()
@@ -57,11 +60,11 @@ class JobIndex:
     @cached_property
     def code_digest(self) -> bytes:
         """The digest of the folds and of the code that makes jobs of them."""
-        return fold_digest(self.name, self.version, SESSION.name, BACKLOG.name)
+        return fold_digest(self.name, self.version, SESSION.name, BACKLOG.name, VIEWS.name)
 
     async def advance(self, build: int, *, after: int, limit: int) -> int | None:
         """See `StoredProjection.advance`; jobs come from a session's newest state, so they may be ahead."""
-        page = await read_page(self._store, self._namespace, after=after, limit=min(limit, _PAGE))
+        page = await read_page(self._store, self._namespace, after=after, limit=min(limit, _PAGE), also=SUMMARY_VIEWS)
         sessions = await self._reads.gather(self._session(stream, events) for stream, events in page.sessions.items())
         return await self._store.jobs.save(self._namespace_id, build, sessions, after=after, position=page.position)
 
@@ -71,6 +74,10 @@ class JobIndex:
 
     async def _session(self, stream: Stream, events: Sequence[StoredEvent]) -> SessionJobs:
         try:
+            if stream.session_id == SUMMARY_VIEWS:
+                views = await self._summary_views.current(stream)
+                await self._summary_views.save_due_snapshot(stream)
+                return SessionJobs(stream, due_runs(views, self._plan))
             recorded = [decode(event) for event in events]
             if recorded[-1].version - recorded[0].version >= len(recorded):
                 recorded = []  # one is missing: the log is read, and names it

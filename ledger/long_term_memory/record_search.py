@@ -1,7 +1,7 @@
 """Read long-term memory: one record, a search, a history; and count the reads."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from copy import copy
 from datetime import timedelta
 from typing import Any, Final, Self
@@ -32,6 +32,7 @@ log = logging.getLogger("ledger")
 
 ACCESS_PAUSE: Final = timedelta(minutes=15)
 _EMBED_BATCH: Final = 64
+_PAGE: Final = 1_000
 
 
 class RecordReads:
@@ -124,6 +125,20 @@ class RecordReads:
             total=hits.total,
             next_offset=end if end < hits.total else None,
         )
+
+    async def pages(self, conditions: Sequence[FilterCondition]) -> AsyncIterator[list[StoredRecord]]:
+        """Yield all live records that meet *conditions*, the oldest first, page by page; they do not count as read."""
+        read = 0
+        while True:
+            query = RecordQuery(
+                conditions=tuple(conditions), now=self._clock.now(), oldest_first=True, limit=_PAGE, offset=read
+            )
+            hits, _ = await self._found(query)
+            if hits.hits:
+                yield [hit.stored for hit in hits.hits]
+            read += _PAGE
+            if read >= hits.total:
+                return
 
     async def history(self, record_id: str) -> list[Revision]:
         """Return the record after each event about it, oldest first, also if it was deleted.

@@ -15,7 +15,7 @@ from ledger.ids import Stream
 
 #: The name of the stored projection, of its checkpoints and its table.
 JOBS: Final = "jobs"
-JobKind: TypeAlias = Literal["compact", "extract", "promote", "index"]
+JobKind: TypeAlias = Literal["compact", "extract", "promote", "index", "summarize"]
 KINDS: Final[tuple[JobKind, ...]] = get_args(JobKind)
 #: A job that was started this often and never finished is a dead letter: no worker takes it, and `jobs list` shows
 #: it (trust M-1).

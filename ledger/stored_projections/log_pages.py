@@ -19,8 +19,11 @@ class PageOfSessions(NamedTuple):
     sessions: dict[Stream, list[StoredEvent]]
 
 
-async def read_page(store: Store, namespace: str, *, after: int, limit: int) -> PageOfSessions:
-    """Return a page of up to *limit* events after position *after*, in two reads, however many sessions it has."""
+async def read_page(store: Store, namespace: str, *, after: int, limit: int, also: str | None = None) -> PageOfSessions:
+    """Return a page of up to *limit* events after position *after*, in two reads, however many sessions it has.
+
+    With *also*, streams of that name are not left out.
+    """
     own = namespace_id(namespace)
     events = await store.events.read_namespace(own, after=after, limit=limit, most_bytes=PAGE_BYTES)
     check_positions(events, after=after)
@@ -34,6 +37,6 @@ async def read_page(store: Store, namespace: str, *, after: int, limit: int) -> 
     sessions = {
         Stream(namespace, *names[stream_id], own, stream_id): by_id[stream_id.int]
         for stream_id in ids
-        if not names[stream_id][1].startswith("/")
+        if not names[stream_id][1].startswith("/") or names[stream_id][1] == also
     }
     return PageOfSessions(events[-1].position, sessions)

@@ -24,6 +24,8 @@ from projections import config
 L = TypeVar("L", bound=msgspec.Struct)
 
 FILE_CHANGED: Final = "the file changed while it was read; nothing was recorded, so try again"
+#: How the types begin of events that belong to no session (trust R-1).
+_RESERVED: Final = ("record.", "summary_view.")
 _EVENT_LINES: Final = msgspec.json.Decoder(EventLine)
 
 
@@ -134,7 +136,7 @@ class ExportReader:
             heads[event.stream_id] = (event.version, event.hash)
             if (event.stream_id, event.version) in points:
                 points[event.stream_id, event.version] = event.hash
-            kinds.setdefault(event.stream_id, set()).add(event.type.startswith("record."))
+            kinds.setdefault(event.stream_id, set()).add(event.type.startswith(_RESERVED))
             count, position = count + 1, event.position
             yield event
         raise ImportRefused("truncated", "the file ends without its trailer", line=number + 1)
@@ -193,12 +195,12 @@ def _check_trailer(
 
 
 def _check_names(trailer: Trailer, header: Header, kinds: dict[UUID, set[bool]], line: int) -> None:
-    """Refuse invalid names; streams with reserved names hold records and nothing else."""
+    """Refuse invalid names; streams with reserved names hold no events of sessions."""
     for head in trailer.heads:
-        has_records = kinds.get(head.stream_id) == {True}
-        if not has_records and True in kinds.get(head.stream_id, set()):
-            raise ImportRefused("mixed_stream", "a stream must not mix records with other events", line=line)
-        named = stored_stream if has_records else named_stream
+        is_reserved = kinds.get(head.stream_id) == {True}
+        if not is_reserved and True in kinds.get(head.stream_id, set()):
+            raise ImportRefused("mixed_stream", "a stream must not mix events of sessions with others", line=line)
+        named = stored_stream if is_reserved else named_stream
         try:
             stream = named(header.namespace, head.session_id, head.user_id)
         except InvalidInput as fault:

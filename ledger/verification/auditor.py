@@ -34,6 +34,7 @@ class _ItemOnly(msgspec.Struct):
     memory_id: str | None = None
     record_id: str | None = None
     key_id: str | None = None
+    view_id: str | None = None
 
 
 _item_only = msgspec.json.Decoder(_ItemOnly)

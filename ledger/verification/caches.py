@@ -18,8 +18,10 @@ from ledger.states.batched_reads import BatchedReads
 from ledger.verification.findings import Finding, beside
 from ledger.verification.live_builds import LiveBuild, live_builds
 from ledger.verification.records import wrong_records
-from ledger.verification.sessions import differences, replayed
+from ledger.verification.sessions import WrongRows, differences, replayed
+from ledger.verification.summary_views import views_differences
 from projections.records import RECORDS
+from projections.summary_views import SUMMARY_VIEWS
 
 SNAPSHOTS: Final = "snapshots"
 #: How each is built again.
@@ -56,13 +58,24 @@ async def check_caches(store: Store, namespace: str, heads: Sequence[StreamHead]
         replays = await reads.gather(replayed(reads.store, namespace, head) for head in together)
         found = [difference for _, snapshots in replays for difference in snapshots]
         found += await differences(store, builds, [replay for replay, _ in replays if replay is not None])
-        for head, build, version in found:
-            if await _is_still(store, namespace, head, build):
-                name = build.projection if build else SNAPSHOTS
-                findings.append(beside(f"{_WRONG[name]}; {_AGAIN[name]}", namespace, head, version=version))
+        findings += await _confirmed(store, namespace, found)
     for head in heads:
+        if head.session_id == SUMMARY_VIEWS:
+            _, builds = await live_builds(store, own)
+            found = await views_differences(store, namespace, head, builds)
+            findings += await _confirmed(store, namespace, found)
         if head.session_id == RECORDS:
             findings += await _of_records(store, namespace, head)
+    return findings
+
+
+async def _confirmed(store: Store, namespace: str, found: Sequence[WrongRows]) -> list[Finding]:
+    """Return findings for those differences that still count."""
+    findings = []
+    for head, build, version in found:
+        if await _is_still(store, namespace, head, build):
+            name = build.projection if build else SNAPSHOTS
+            findings.append(beside(f"{_WRONG[name]}; {_AGAIN[name]}", namespace, head, version=version))
     return findings
 
 

@@ -17,6 +17,7 @@ from ledger.worker.extraction import extract
 from ledger.worker.namespace import WorkedNamespace
 from ledger.worker.promotion import index, promote
 from ledger.worker.settings import WorkerSettings
+from ledger.worker.summary_views import MOST_RUN_ATTEMPTS, give_up, summarize
 
 log = logging.getLogger("ledger")
 
@@ -25,6 +26,7 @@ _TASKS: Final[Mapping[JobKind, Callable[[WorkedNamespace, Stream], Awaitable[End
     "extract": extract,
     "promote": promote,
     "index": index,
+    "summarize": summarize,
 }
 #: The names of the outcomes that are no errors.
 _OUTCOMES: Final = {None: "late", "undone": "ok"}
@@ -64,6 +66,8 @@ class Attempts:
             return JobOutcome("undone", wait_s)
         except SummarizerFailed as fault:
             log.warning("a model returned nothing usable: %s", fault.reason)
+            if job.kind == "summarize" and job.attempts >= MOST_RUN_ATTEMPTS:
+                await give_up(worked, fault)
             return JobOutcome(fault.reason, wait_s)
         except LedgerError as fault:
             log.warning("a job failed: %s", fault.code)

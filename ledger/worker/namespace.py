@@ -27,11 +27,13 @@ class WorkedNamespace:
     def __init__(self, handle: NamespaceHandle, plan: WorkPlan, backlogs: States[Backlog]) -> None:
         self.handle = handle
         self.backlogs = backlogs
+        self.plan = plan
         self.jobs = JobIndex(
             handle.services.store,
             handle.services.states,
             backlogs,
             namespace=handle.namespace,
+            summary_views=handle.services.summary_views,
             reads=handle.services.reads,
             plan=plan,
         )

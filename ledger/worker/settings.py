@@ -27,6 +27,8 @@ class WorkerSettings(BaseSettings):
     """True: each message becomes a record (http W-50)."""
     enable_working_memory_summarization: bool = True
     """False: no compaction is started or taken over."""
+    summary_view_refresh_every_minutes: float = Field(default=60, ge=0.005)
+    """How often a continuous summary view is run (http W-38)."""
     generation_model: str = "gpt-4o-mini"
     """The model to use if only its endpoint or key is set (http W-12)."""
     concurrency: int = Field(default=4, ge=1, le=64, validation_alias=f"{_PREFIX}CONCURRENCY")
@@ -44,7 +46,7 @@ class WorkerSettings(BaseSettings):
         """Return the kinds of jobs to do; only a worker with a model *extracts*."""
         kinds: list[JobKind] = ["compact"] if self.enable_working_memory_summarization else []
         if self.long_term_memory:
-            kinds += ["extract", "promote"] if extracts else ["promote"]
+            kinds += ["extract", "promote", "summarize"] if extracts else ["promote", "summarize"]
             if self.index_all_messages_in_long_term_memory:
                 kinds.append("index")
         return tuple(kinds)

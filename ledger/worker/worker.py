@@ -52,6 +52,7 @@ class Worker:
         self._plan = WorkPlan(
             debounce_s=self._settings.extraction_debounce_seconds,
             compaction_lease_s=services.compaction_lease_s,
+            refresh_s=60 * self._settings.summary_view_refresh_every_minutes,
             index_all=self._settings.index_all_messages_in_long_term_memory,
         )
         self._backlogs = States(services.reads.store, BACKLOGS, capacity=_CACHED_BACKLOGS)

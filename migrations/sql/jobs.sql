@@ -7,7 +7,7 @@ CREATE TABLE ledger.jobs (
     due_at timestamptz NOT NULL,
     leased_until timestamptz,
     attempts integer NOT NULL DEFAULT 0,
-    kind text NOT NULL CHECK (kind IN ('compact', 'extract', 'promote', 'index')),
+    kind text NOT NULL CHECK (kind IN ('compact', 'extract', 'promote', 'index', 'summarize')),
     work ledger.short_text NOT NULL,
     user_id ledger.short_text NOT NULL,
     session_id ledger.short_text NOT NULL,

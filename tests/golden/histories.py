@@ -18,7 +18,7 @@ from ledger.events import RecordedEvent
 from ledger.session.state import SESSION
 from ledger.states import fold_results
 from ledger.states.snapshots import dehydrate
-from projections import backlog, config, records, search
+from projections import backlog, config, records, search, summary_views
 from projections.paged_entries import PagedEntries
 from projections.persistent_list import PersistentList
 
@@ -55,6 +55,7 @@ def results(all_events: list[list[RecordedEvent]]) -> dict[str, str]:
         "backlog": _digest(backlog.BACKLOG.fold(events) for events in all_events),
         "search": _digest(search.changes(event) for events in all_events for event in events),
         "records": _digest(records.fold(events) for events in all_events),
+        "summary_views": _digest(summary_views.VIEWS.fold(events) for events in all_events),
     }
 
 

@@ -28,6 +28,7 @@ from ledger.events import (
     RecordCreated,
     RecordedEvent,
     StoredEvent,
+    SummaryViewCreated,
 )
 from ledger.session.state import SESSION
 from ledger.states import fold_results
@@ -47,7 +48,7 @@ OLDER = sorted(set(FILES) - set(NEWEST))
 
 def named(path: Path) -> tuple[str, int, bytes]:
     """Return type, schema version and payload of a golden file."""
-    type_, schema_version = re.fullmatch(r"([a-z.]+)\.v(\d+)\.json", path.name).groups()
+    type_, schema_version = re.fullmatch(r"([a-z_.]+)\.v(\d+)\.json", path.name).groups()
     return type_, int(schema_version), path.read_bytes().rstrip(b"\n")
 
 
@@ -234,6 +235,7 @@ def test_a_fold_that_ignores_an_event_has_other_results() -> None:
         EntryRemoved: {"session", "backlog", "search"},
         MemoryAdded: {"session", "search"},
         RecordCreated: {"records"},
+        SummaryViewCreated: {"summary_views"},
         CompactionCompleted: {"session", "search"},
     }.items():
         fewer = [[event for event in each if not isinstance(event.payload, left_out)] for each in everything]

@@ -22,7 +22,14 @@ FEW, MANY = 50, 500
 def the_jobs(ledger: MemoryLedger) -> StoredProjection:
     services = ledger._handle.services
     backlogs = States(services.reads.store, BACKLOGS)
-    return JobIndex(services.store, services.states, backlogs, namespace=NAMESPACE, reads=services.reads)
+    return JobIndex(
+        services.store,
+        services.states,
+        backlogs,
+        summary_views=services.summary_views,
+        namespace=NAMESPACE,
+        reads=services.reads,
+    )
 
 
 PROJECTIONS: dict[str, Callable[[MemoryLedger], StoredProjection]] = {

@@ -36,6 +36,8 @@ def of_type(wanted: Any) -> st.SearchStrategy:
         return st.sampled_from(inner)
     if origin in (Union, UnionType):
         return st.one_of(*map(of_type, inner))
+    if origin is dict:
+        return st.dictionaries(*map(of_type, inner), max_size=3)
     if origin is tuple and inner[-1] is ...:
         return st.lists(of_type(inner[0]), max_size=3).map(tuple)
     if origin is tuple:

@@ -106,3 +106,42 @@ class ForgottenOut(BaseModel):
     deleted: int
     deleted_ids: list[str]
     dry_run: bool
+
+
+class SummaryViewOut(BaseModel):
+    """A summary view."""
+
+    id: str
+    name: str | None
+    source: str
+    group_by: list[str]
+    filters: dict[str, Any]
+    time_window_days: int | None
+    continuous: bool
+    prompt: str | None
+    model_name: str | None
+
+
+class PartitionOut(BaseModel):
+    """The summary of one partition; *empty* if no memory matches."""
+
+    view_id: str
+    group: dict[str, str]
+    summary: str
+    memory_count: int
+    empty: bool
+    empty_reason: str | None
+    computed_at: str
+
+
+class TaskOut(BaseModel):
+    """The status of a run."""
+
+    id: str
+    type: str
+    status: str
+    view_id: str
+    created_at: str
+    started_at: str | None
+    completed_at: str | None
+    error_message: str | None

@@ -1,4 +1,4 @@
-"""Rules of the HTTP contract that are about no single route: stamps, proof, losing the store, what comes later."""
+"""Rules of the HTTP contract that are about no single route: stamps, proof, losing the store."""
 
 import asyncio
 import json
@@ -48,24 +48,6 @@ def test_a_connection_proves_nothing_and_there_are_no_cookies__W_10(api: httpx.C
     assert not any("set-cookie" in answer.headers for answer in (item, read))
     stamped = {**read.json(), "messages": read.json()["messages"][:1]}
     assert texts(put(api, session, **stamped)) == ["a"], "a stamp does prove it"
-
-
-@pytest.mark.parametrize(
-    ("rule", "method", "path"),
-    [
-        ("W-36", "POST", "/v1/summary-views"),
-        ("W-36", "GET", "/v1/summary-views"),
-        ("W-36", "GET", "/v1/summary-views/v"),
-        ("W-36", "DELETE", "/v1/summary-views/v"),
-        ("W-37", "POST", "/v1/summary-views/v/partitions/run"),
-        ("W-37", "GET", "/v1/summary-views/v/partitions"),
-        ("W-38", "POST", "/v1/summary-views/v/run"),
-        ("W-38", "GET", "/v1/tasks/t"),
-    ],
-)
-def test_summary_views_come_later(api: httpx.Client, rule: str, method: str, path: str) -> None:
-    answer = api.request(method, path, json=None if method in {"GET", "DELETE"} else {})
-    assert (answer.status_code, list(answer.json())) == (501, ["detail"])
 
 
 def test_only_the_models_that_are_named_pass_and_have_their_windows__W_42(api: httpx.Client, session: str) -> None:
