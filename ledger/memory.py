@@ -97,7 +97,8 @@ class MemoryLedger:
     ) -> AbstractAsyncContextManager[MemoryLedger]:
         """Open the ledger, on the embedded PostgreSQL unless *database_url* or *store* is given.
 
-        Other values come from the environment (see `settings`). *config* is the memory config of new sessions,
+        *data_dir* means the embedded PostgreSQL there, whatever database the environment names. Other values come
+        from the environment (see `settings`). *config* is the memory config of new sessions,
         *summarizer* writes the summaries of sessions that have no summarizer of their own, *embedder* makes search
         by meaning possible. With *group_commit* concurrent writes share a commit; without it each commits alone, so
         that many concurrent writers get a twentieth of the throughput or less.

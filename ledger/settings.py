@@ -98,10 +98,18 @@ FILE: Final = "_FILE"
 def load_settings(**overrides: object) -> Settings:
     """Return the settings of this environment; *overrides* that are not None win.
 
+    A ``data_dir`` among them means the embedded server there, whatever database the environment names.
+
     Raises:
-        InvalidInput: ``bad_setting``, with the name of the argument or the variable.
+        InvalidInput: ``bad_setting``, with the name of the argument or the variable; ``bad_arguments``: a
+            ``database_url`` is among them, too.
     """
     settings = load(Settings, overrides)
+    if overrides.get("data_dir") is not None:
+        if overrides.get("database_url") is not None:
+            message = "must not be given: data_dir names another database"
+            raise InvalidInput("bad_arguments", message, field="database_url")
+        return settings.model_copy(update={"database_url": None})
     if settings.database_url is None or settings.database_password is None:
         return settings
     url = _with_password(settings.database_url, settings.database_password.get_secret_value())

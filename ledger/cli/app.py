@@ -81,11 +81,9 @@ class Options:
     def settings(self) -> Settings:
         """The environment's settings, overridden by the options; the actor of events is ``cli`` by default."""
         given = {name: value for name, value in self._given.items() if name != "json"}
-        settings = load_settings(**given, actor=os.environ.get("MEMORY_LEDGER_ACTOR") or "cli")
-        if "data_dir" in given:  # an option means more than a variable for another database
+        if "data_dir" in given:
             self.refuse({"database_url"} & given.keys(), why="--data-dir names another database")
-            return settings.model_copy(update={"database_url": None})
-        return settings
+        return load_settings(**given, actor=os.environ.get("MEMORY_LEDGER_ACTOR") or "cli")
 
 
 _current: ContextVar[Options] = ContextVar("options")

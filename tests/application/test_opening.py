@@ -8,6 +8,7 @@ import pytest
 
 from ledger.errors import DatabaseUnavailable, InvalidInput, LedgerError, MigrationNeeded, Unavailable, UnsafeRole
 from ledger.memory import MemoryLedger
+from ledger.settings import load_settings
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
 from ledger.sync import SyncMemoryLedger
@@ -81,6 +82,19 @@ async def test_bad_arguments_open_nothing(arguments: dict[str, Any], code: str) 
         async with MemoryLedger.open(store=InMemoryStore(), **arguments):
             pass
     assert refused.value.code == code
+
+
+def test_an_explicit_folder_wins_over_a_variable_for_another_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORY_LEDGER_DATABASE_URL", "postgresql://elsewhere/x")
+    assert load_settings(data_dir="here").database_url is None
+    assert load_settings(database_url="postgresql://there/x").database_url == "postgresql://there/x"
+    assert load_settings().database_url == "postgresql://elsewhere/x", "the control: else the variable counts"
+
+
+def test_a_folder_and_a_url_contradict_each_other() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        SyncMemoryLedger.connect("postgresql://there/x", data_dir="here")
+    assert (refused.value.code, refused.value.field) == ("bad_arguments", "database_url")
 
 
 UNREACHABLE = {
