@@ -33,6 +33,7 @@ async def fork(
         SessionExists: the new session has events.
         InvalidInput: as `get_state` does.
         IdempotencyMismatch: the key belongs to another request.
+        NotPermitted: the caller of a service may not set the config of then.
     """
     # http W-70, trust H-16
     parent = handle.stream(session_id, user_id)
@@ -41,6 +42,8 @@ async def fork(
     body = [parent.session_id, parent.user_id, version, moment and moment.isoformat()]
     idempotency = handle.idempotency(stream, "fork", body, idempotency_key)
     state = await existing_state(handle, session_id, version=version, at=at, user_id=user_id)
+    if version is not None or at is not None:
+        handle.rights.check_past(state, await handle.services.states.newest(parent))
     origin = ForkedFrom(session_id=parent.session_id, version=state.version, user_id=parent.user_id)
     opening = OpenSession(
         write_id=handle.services.clock.ulid(),

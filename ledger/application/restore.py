@@ -33,6 +33,7 @@ async def restore(handle: NamespaceHandle, session_id: str, version: int, **guar
     Raises:
         SessionNotFound, VersionNotFound: there is no such state.
         VersionConflict: the session is not at *expected_version*.
+        NotPermitted: the caller of a service may not set the config of then.
     """
     # http W-70
     check_integer(version, field="version")
@@ -47,6 +48,7 @@ async def restore(handle: NamespaceHandle, session_id: str, version: int, **guar
     }
 
     async def commands_for(state: SessionState) -> Sequence[Command]:
+        handle.rights.check_past(past, state)
         new_life, write_id = starts_life(handle, state), handle.services.clock.ulid()
         put = PutSession(
             write_id=write_id,
@@ -92,7 +94,10 @@ async def restore_entry(
         versions = [found for found in item_versions(map(decode, events)) if isinstance(found.item, Entry)]
         if not versions:
             raise EntryNotFound(entry_id, ever=False)
-        change = _change(state, versions, _wanted(state, versions, version), handle.services.clock.ulid())
+        wanted = _wanted(state, versions, version)
+        assert isinstance(wanted.item, Entry)
+        handle.rights.check_role(wanted.item.role, wanted.item.kind)
+        change = _change(state, versions, wanted, handle.services.clock.ulid())
         return [*resuming_commands(handle, state), *change]
 
     body = {"entry_id": entry_id, "version": version}

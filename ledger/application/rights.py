@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ledger.errors import InvalidInput, NotPermitted
 from ledger.events import ConfigChanged, EntryAdded, Event, Extraction, JsonObject, OpaqueEvent, SessionOpened
+from ledger.session.state import SessionState
 from projections import config as memory_config
 from projections.config import MemoryConfig
 from projections.model_settings import NAMES, model_settings
@@ -57,6 +58,15 @@ class Rights:
         if extraction.strategy == "custom":
             raise _not_allowed("the extraction strategy custom may only be set")
 
+    def check_past(self, past: SessionState, now: SessionState) -> None:
+        """Refuse to bring back a state of the *past* that asks the model otherwise than the session does *now*.
+
+        Raises:
+            NotPermitted: ``model_settings_not_allowed``.
+        """
+        self.check_config(past.config, known=now.config)
+        self.check_extraction(past.working.extraction, known=now.working.extraction)
+
     def check_event(self, event: Event | OpaqueEvent, *, known: MemoryConfig) -> None:
         """Refuse an event of a file that the caller could not have caused by a request.
 
@@ -68,12 +78,21 @@ class Rights:
             raise NotPermitted(
                 "newer_event", f"a newer release wrote {event.type}; its import needs the scopes 'admin' and 'system'"
             )
-        if isinstance(event, EntryAdded) and (event.role == "system" or event.kind == "system_instruction"):
-            self.check_system()
+        if isinstance(event, EntryAdded):
+            self.check_role(event.role, event.kind)
         if isinstance(event, SessionOpened | ConfigChanged) and self.models is not None:
             self.check_config(_loaded(event.config), known=known)
         if isinstance(event, ConfigChanged):
             self.check_extraction(event.extraction, known=Extraction())
+
+    def check_role(self, role: str, kind: str) -> None:
+        """Refuse an entry of the system.
+
+        Raises:
+            NotPermitted: ``role_not_allowed``.
+        """
+        if role == "system" or kind == "system_instruction":
+            self.check_system()
 
     def check_system(self) -> None:
         """Refuse entries of the role system.

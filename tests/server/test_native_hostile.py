@@ -200,6 +200,7 @@ ROUTES: Final = [
     ("GET", "/seen", None),
     ("PATCH", "/entries/m-1", {"content": "x"}),
     ("DELETE", "/entries/m-1", None),
+    ("POST", "/entries/m-1/restore", {}),
     ("POST", "/clear", None),
     ("POST", "/compact", {}),
     ("POST", "/diff", {"before": {}, "after": {}}),

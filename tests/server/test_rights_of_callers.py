@@ -165,6 +165,48 @@ def test_a_writer_cannot_set_the_prompt_of_an_extraction(writer: httpx.Client, a
     assert writer.put("/v1/working-memory/extracted", json=others).status_code == 200
 
 
+def test_a_config_of_the_past_does_not_come_back_without_the_scope(writer: httpx.Client, admin: httpx.Client) -> None:
+    """trust M-6: what an admin took back stays so."""
+    session = "/v1/sessions/past"
+    say(admin, "past", "user")
+    dear = admin.put(f"{session}/config", json={"config": CONFIGS["model"]}).json()["version"]
+    assert writer.post(f"{session}/fork", json={"session_id": "past-now"}).status_code == 201, "it is so now"
+    assert admin.put(f"{session}/config", json={"config": {"profile": "rolling"}}).status_code == 200
+    for path, body in (("restore", {"version": dear}), ("fork", {"session_id": "past-fork", "version": dear})):
+        refused = writer.post(f"{session}/{path}", json=body)
+        assert (refused.status_code, refused.json()["code"]) == (403, "model_settings_not_allowed"), path
+    assert writer.post(f"{session}/fork", json={"session_id": "past-fork", "version": 2}).status_code == 201
+    assert writer.post(f"{session}/restore", json={"version": 2}).status_code == 200
+    assert admin.post(f"{session}/restore", json={"version": dear}).status_code == 200
+
+
+def test_an_entry_is_restored_over_http(writer: httpx.Client, admin: httpx.Client) -> None:
+    """http W-65, trust I-32: an entry of the system by callers who may write one."""
+    session = "/v1/sessions/entries-back"
+    say(admin, "entries-back", "user", "system")
+    first, second = (entry["entry_id"] for entry in admin.get(f"{session}/state").json()["entries"])
+    content = admin.get(f"{session}/entries/{first}").json()["content"]
+    edited = writer.patch(f"{session}/entries/{first}", json={"content": "changed"})
+    conditions = {"If-Match": edited.headers["etag"], "Idempotency-Key": "back"}
+    back = writer.post(f"{session}/entries/{first}/restore", json={}, headers=conditions)
+    assert (back.status_code, back.json()["version"]) == (200, edited.json()["version"] + 1)
+    repeated = writer.post(f"{session}/entries/{first}/restore", json={}, headers=conditions)
+    assert (repeated.json(), repeated.headers["idempotent-replayed"]) == (back.json(), "true")
+    assert admin.get(f"{session}/entries/{first}").json()["content"] == content
+    late = writer.post(f"{session}/entries/{first}/restore", json={}, headers={"If-Match": edited.headers["etag"]})
+    assert late.status_code == 412
+    again = writer.post(f"{session}/entries/{first}/restore", json={"version": edited.json()["version"]})
+    assert again.status_code == 200
+    assert admin.get(f"{session}/entries/{first}").json()["content"] == "changed"
+    assert writer.delete(f"{session}/entries/{second}").status_code == 200
+    refused = writer.post(f"{session}/entries/{second}/restore", json={})
+    assert (refused.status_code, refused.json()["code"]) == (403, "role_not_allowed")
+    assert admin.post(f"{session}/entries/{second}/restore", json={}).status_code == 200
+    assert writer.post(f"{session}/entries/none/restore", json={}).status_code == 404
+    assert writer.post("/v1/sessions/nowhere/entries/none/restore", json={}).status_code == 404
+    assert writer.get("/v1/sessions/nowhere/stats").status_code == 404
+
+
 def test_an_imported_file_has_no_more_rights_than_its_importer(writer: httpx.Client, admin: httpx.Client) -> None:
     """trust I-32, I-86, E-12."""
     custom = {"strategy": "custom", "config": {"custom_prompt": "Solve this: {message}"}}

@@ -83,6 +83,14 @@ class NewContent(StrictBody):
     content: str
 
 
+class EarlierVersion(StrictBody):
+    """The version of the session at which the entry was as wanted; by default what it was before its newest change."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"version": 2}]})
+
+    version: Annotated[int, Field(ge=1, le=INT_MAX)] | None = None
+
+
 class AtVersion(Shape):
     """The new version of the session."""
 
@@ -154,6 +162,26 @@ async def remove(
     with conditions.hold():
         version = await session.ledger.remove_entry(
             entry_id=entry_id, **session.names, **await conditions.guard(session)
+        )
+    await tag(response, session, version, replayed=version.replayed)
+    return AtVersion(version=version)
+
+
+@router.post("/{entry_id}/restore", operation_id="restore_entry")
+async def restore(
+    session: SessionOf,
+    entry_id: EntryIdParameter,
+    body: EarlierVersion,
+    caller: WriteCaller,
+    conditions: ConditionsOf,
+    response: Response,
+) -> AtVersion:
+    """Make an entry what it was: the text before an edit, or an entry that was removed or cleared, again."""
+    check_entry_id(entry_id, field="entry_id")
+    await session.state()
+    with conditions.hold():
+        version = await session.ledger.restore_entry(
+            entry_id=entry_id, version=body.version, **session.names, **await conditions.guard(session)
         )
     await tag(response, session, version, replayed=version.replayed)
     return AtVersion(version=version)
