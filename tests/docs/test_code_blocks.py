@@ -1,6 +1,7 @@
 """Every code block of the README and the docs does what the page says: it runs."""
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -72,6 +73,30 @@ def test_the_code_blocks_of_a_page_run_one_after_the_other(page: Path, reader: P
         if block.language in _RUNNABLE and block.runs:
             done = run(block, reader, command)
             assert done.returncode == 0, f"{block.text}\n{done.stdout}\n{done.stderr}"
+
+
+def unset(page: Path) -> set[str]:
+    """Return the variables that commands of *page* read, and that neither they nor a login shell set."""
+    known, found = {"HOME", "PWD", "USER", "PATH"}, set[str]()
+    for block in blocks(page):
+        if block.language == "sh":
+            text = re.sub(r"'[^']*'", "''", block.text)  # of the shell in a container, or of no shell
+            known |= set(re.findall(r"(?:^|[ ;])(?:export |for )?([A-Za-z_]\w*)(?==| in )", text, re.MULTILINE))
+            found |= set(re.findall(r"\$\{?([A-Za-z_]\w*)", text)) - known
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_commands_read_only_variables_that_their_page_sets(page: Path) -> None:
+    """Also in blocks that do not run here: in the shell of a reader, others are empty."""
+    assert unset(page) == set()
+
+
+def test_a_variable_that_nobody_sets_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    lines = ["TOKEN=$(new)", 'curl -H "Bearer $TOKEN" $URL', "for n in a; do echo ${n} '$x' $SERVICE_PASSWORD; done"]
+    page.write_text("\n".join(["```sh norun", *lines, "```", ""]))
+    assert unset(page) == {"URL", "SERVICE_PASSWORD"}
 
 
 def test_a_block_that_fails_is_noticed(reader: Path, command: Path) -> None:
