@@ -1102,57 +1102,80 @@ ALTER FUNCTION ledger.search(p_namespace_id uuid, p_projection_version integer, 
 -- Name: search_records(uuid[], integer[], text, text, integer); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE FUNCTION ledger.search_records(p_namespaces uuid[], p_builds integer[], p_language text, p_query text, p_words integer) RETURNS TABLE(namespace_id uuid, stream_id uuid, record_id text, score double precision)
+CREATE FUNCTION ledger.search_records(p_namespaces uuid[], p_builds integer[], p_language text, p_query text, p_words integer) RETURNS TABLE(namespace_id uuid, projection_version integer, stream_id uuid, record_id text, score double precision)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'ledger', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_nestloop TO 'off'
     SET jit TO 'off'
     AS $$
 #variable_conflict use_column
 DECLARE
+    c_scopes CONSTANT integer := 16;
     v_total double precision;
     v_words tsquery[];
-    v_weights double precision[];
-    v_all double precision;
     v_any tsquery;
 BEGIN
     PERFORM set_config('ledger.namespace', array_to_string(p_namespaces, ','), true);
-    SELECT count(*) INTO v_total
-        FROM records r
-        JOIN unnest(p_namespaces, p_builds) AS b (namespace, build) ON r.namespace_id = b.namespace
-            AND r.projection_version = b.build
-        WHERE r.namespace_id = ANY (p_namespaces) AND r.live;
-    WITH asked AS (
-        SELECT '''' || replace(replace(w.lexeme, '\', '\\'), '''', '''''') || '''' AS word
+    SELECT array_agg(a.word::tsquery ORDER BY a.place), string_agg(a.word, ' | ')::tsquery INTO v_words, v_any
+    FROM (
+        SELECT
+            '''' || replace(replace(w.lexeme, '\', '\\'), '''', '''''') || '''' AS word,
+            row_number() OVER (ORDER BY char_length(w.lexeme) DESC, w.lexeme COLLATE "C") AS place
         FROM unnest(tsvector_to_array(to_tsvector(p_language::regconfig, p_query))) AS w (lexeme)
-        ORDER BY char_length(w.lexeme) DESC, w.lexeme COLLATE "C"
-        LIMIT p_words
-    ), counted AS (
-        SELECT a.word, ln(1 + greatest(v_total - n.found + 0.5, 0.0) / (n.found + 0.5)) AS weight
-        FROM asked a
-        CROSS JOIN LATERAL (
-            SELECT count(*)::double precision AS found
-            FROM records r
-            JOIN unnest(p_namespaces, p_builds) AS b (namespace, build) ON r.namespace_id = b.namespace
-                AND r.projection_version = b.build
-            WHERE r.namespace_id = ANY (p_namespaces) AND r.live AND r.vector @@ a.word::tsquery
-        ) AS n
-    )
-    SELECT array_agg(c.word::tsquery), array_agg(c.weight), sum(c.weight), string_agg(c.word, ' | ')::tsquery
-    INTO v_words, v_weights, v_all, v_any
-    FROM counted c;
+    ) AS a
+    WHERE a.place <= p_words;
     IF v_words IS NULL THEN
         RETURN;
     END IF;
+    IF cardinality(p_namespaces) <= c_scopes THEN
+        v_any := v_any && (
+            SELECT string_agg('''' || n.namespace::text || '''', ' | ') FROM unnest(p_namespaces) AS n (namespace)
+        )::tsquery;
+    END IF;
+    SELECT count(*) INTO v_total
+    FROM unnest(p_namespaces, p_builds) AS b (namespace, build)
+    CROSS JOIN LATERAL (
+        SELECT r.namespace_id FROM records r
+        WHERE r.namespace_id = b.namespace AND r.projection_version = b.build AND r.live
+        OFFSET 0
+    ) AS l
+    WHERE l.namespace_id = ANY (p_namespaces);
     RETURN QUERY
-        SELECT r.namespace_id, r.stream_id, r.record_id::text, least(s.found / v_all, 1.0::double precision)
-        FROM records r
-        JOIN unnest(p_namespaces, p_builds) AS b (namespace, build) ON r.namespace_id = b.namespace
-            AND r.projection_version = b.build
-        CROSS JOIN LATERAL (
-            SELECT sum(w.weight) AS found FROM unnest(v_words, v_weights) AS w (word, weight) WHERE r.vector @@ w.word
-        ) AS s
-        WHERE r.namespace_id = ANY (p_namespaces) AND r.live AND r.vector @@ v_any;
+        WITH matched AS MATERIALIZED (
+            SELECT m.namespace_id, m.projection_version, m.stream_id, m.record_id, f.places
+            FROM (
+                SELECT r.namespace_id, r.projection_version, r.stream_id, r.record_id, r.live, r.vector
+                FROM records r
+                WHERE r.vector @@ v_any
+                OFFSET 0
+            ) AS m
+            JOIN unnest(p_namespaces, p_builds) AS b (namespace, build) ON m.namespace_id = b.namespace
+                AND m.projection_version = b.build
+            CROSS JOIN LATERAL (
+                SELECT array_agg(w.place) AS places
+                FROM unnest(v_words) WITH ORDINALITY AS w (word, place)
+                WHERE m.vector @@ w.word
+            ) AS f
+            WHERE m.namespace_id = ANY (p_namespaces) AND m.live
+        ), found AS (
+            SELECT p.place, count(*)::double precision AS records
+            FROM matched CROSS JOIN LATERAL unnest(matched.places) AS p (place)
+            GROUP BY p.place
+        ), weights AS (
+            SELECT
+                array_agg(ln(1 + greatest(v_total - n.records + 0.5, 0.0) / (n.records + 0.5)) ORDER BY n.place) AS each,
+                sum(ln(1 + greatest(v_total - n.records + 0.5, 0.0) / (n.records + 0.5))) AS whole
+            FROM (
+                SELECT w.place, coalesce(found.records, 0.0) AS records
+                FROM generate_series(1, cardinality(v_words)) AS w (place) LEFT JOIN found ON found.place = w.place
+            ) AS n
+        )
+        SELECT
+            matched.namespace_id, matched.projection_version, matched.stream_id, matched.record_id::text,
+            least((SELECT sum(weights.each[p.place]) FROM unnest(matched.places) AS p (place)) / weights.whole, 1.0)
+        FROM matched CROSS JOIN weights;
 END
 $$;
 

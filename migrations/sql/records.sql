@@ -1,5 +1,6 @@
 -- Long-term memory, folded from the log: a row per record, live or not. The record itself is the JSON of its fold; the
--- other columns are for filters and searches. Topics and entities are case-folded.
+-- other columns are for filters and searches. Topics and entities are case-folded. The words of the text and the
+-- namespace are in the vector.
 CREATE TABLE ledger.records (
     namespace_id uuid NOT NULL,
     projection_version integer NOT NULL,

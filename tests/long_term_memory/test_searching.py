@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import sqlalchemy as sa
 
 from ledger.embedders.openai import OpenAIEmbedder
 from ledger.errors import InvalidInput
@@ -290,7 +291,7 @@ async def test_the_database_ranks_as_the_reference_does(
     expected = await scored(InMemoryStore(), namespace, seed)
     assert sum(total for total, _ in expected) > 500
     assert await scored(postgres_store, namespace, seed) == expected
-    monkeypatch.setattr(record_reader, "_rank", lambda score, query: record_reader._ID)
+    monkeypatch.setattr(record_reader, "rank", lambda *parts, created_at, **moments: sa.literal(0.0))
     assert await scored(postgres_store, f"{namespace}-control", seed) != await scored(
         InMemoryStore(), f"{namespace}-control", seed
     )

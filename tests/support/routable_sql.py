@@ -116,9 +116,8 @@ def _filtered(statement: str, table: str, alias: str) -> bool:
     by_pairs = rf"\({owner}namespace_id, [^)]*\) IN \(\({_PARAMETER}"
     if re.search(by_one, statement) or re.search(by_pairs, statement):
         return True
-    fenced = re.search(
-        rf"\bSELECT {alias}\.namespace_id\b[^()]* FROM (?:ledger\.)?{table} {alias} .*? OFFSET 0 \) AS (\w+)", statement
-    )
+    source = rf"FROM (?:ledger\.)?{table} (?:AS )?{alias}"
+    fenced = re.search(rf"\bSELECT {alias}\.namespace_id\b[^()]* {source} .*? OFFSET 0 ?\) AS (\w+)", statement)
     on_result = rf"\b{fenced[1]}\.namespace_id = (?:ANY ?\()?{_PARAMETER}" if fenced else ""
     return bool(alias and fenced and re.search(on_result, statement))
 

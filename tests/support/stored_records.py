@@ -13,7 +13,7 @@ from tests.support.store_requests import some_events
 
 async def put_records(store: Store, namespace: str, records: Sequence[tuple[Stream, Record]]) -> dict[UUID, int]:
     """Store *records* in a build that is live and up to date, and return it."""
-    namespace_uuid, build = namespace_id(namespace), Build(100, 1).key
+    namespace_uuid, build = namespace_id(namespace), Build(200, 1).key
     anything = StreamWrite(stream=Stream.of(namespace, RECORDS), events=tuple(some_events(1)))
     await store.events.append(AppendRequest(writes=(anything,)))
     await store.projections.begin_build(namespace_uuid, RECORDS_PROJECTION, build, bytes(32))

@@ -1,33 +1,31 @@
 """Conditions on records as SQL; `projections.record_filters` defines them. Source: http W-33."""
 
-from typing import Any, Final, assert_never
+from collections.abc import Mapping
+from typing import Any, TypeAlias, assert_never
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from ledger.stores.postgres import tables
 from projections.record_filters import LISTS, Date, FilterCondition, Tag
 
-_RECORDS: Final = tables.records.c
-#: A record that nobody has read was last accessed when it was stored.
-LAST_ACCESSED: Final = sa.func.coalesce(tables.record_accesses.c.last_accessed, _RECORDS.persisted_at)
+#: The columns of a record's row by name, and ``last_accessed``.
+Columns: TypeAlias = Mapping[str, sa.ColumnElement[Any]]
 
 
-def where(condition: FilterCondition) -> sa.ColumnElement[bool]:
-    """Return *condition* for a record's row joined with its accesses; the caller handles the namespace."""
+def where(condition: FilterCondition, columns: Columns) -> sa.ColumnElement[bool]:
+    """Return *condition* for a record; the caller handles the namespace."""
     match condition:
         case Date():
-            return _date(condition)
+            return _date(condition, columns[condition.field])
         case Tag(field=field) if field in LISTS:
-            return _list(condition)
+            return _list(condition, columns[condition.field])
         case Tag():
-            return _scalar(condition)
+            return _scalar(condition, columns[condition.field])
         case _:
             assert_never(condition)
 
 
-def _scalar(condition: Tag) -> sa.ColumnElement[bool]:
-    stored = _RECORDS[condition.field]
+def _scalar(condition: Tag, stored: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
     column = sa.func.nullif(stored, "") if condition.field == "user_id" else stored  # "" stands for no user
     first = condition.values[0]
     match condition.operator:
@@ -47,8 +45,7 @@ def _scalar(condition: Tag) -> sa.ColumnElement[bool]:
             assert_never(condition.operator)
 
 
-def _list(condition: Tag) -> sa.ColumnElement[bool]:
-    column: sa.ColumnElement[Any] = _RECORDS[condition.field]
+def _list(condition: Tag, column: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
     values = sa.cast(list(condition.values), ARRAY(sa.Text))
     match condition.operator:
         case "eq" | "all":
@@ -66,8 +63,7 @@ def _list(condition: Tag) -> sa.ColumnElement[bool]:
             assert_never(condition.operator)
 
 
-def _date(condition: Date) -> sa.ColumnElement[bool]:
-    column = LAST_ACCESSED if condition.field == "last_accessed" else _RECORDS[condition.field]
+def _date(condition: Date, column: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
     first, last = condition.times[0], condition.times[-1]
     second = sa.func.date_trunc("second", column, "UTC")
     match condition.operator:

@@ -10,7 +10,6 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from ledger.events import StoredEvent
 from ledger.ports.records import (
-    MOST_WORDS,
     RecordBuilds,
     RecordEvents,
     RecordHit,
@@ -19,29 +18,17 @@ from ledger.ports.records import (
     RecordQuery,
     StoredRecord,
 )
+from ledger.stores.postgres import record_sources as sources
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
 from ledger.stores.postgres.event_reader import EventCursor, EventReader, stored_event
-from ledger.stores.postgres.record_conditions import LAST_ACCESSED, where
-from ledger.stores.postgres.vectors import vector_text
-from projections.ranking import searchable
-from projections.recency import DAY_S, MOST_HALVINGS, Recency
+from ledger.stores.postgres.record_conditions import where
+from ledger.stores.postgres.record_scores import rank
+from ledger.stores.postgres.record_sources import PLACE, RECORD
+from ledger.stores.postgres.stored_projections import BY_INDEX
 from projections.records import RECORDS, Record
 
-_ROW: Final = tables.records.c
-_ACCESS: Final = tables.record_accesses
-_MEANING: Final = tables.record_embeddings
-_KEY: Final = ("namespace_id", "stream_id", "record_id")
-_ID: Final = _ROW.record_id.collate("C")
 _record: Final = msgspec.json.Decoder(Record)
-_COLUMNS: Final = (
-    _ROW.namespace_id,
-    _ROW.stream_id,
-    _ROW.user_id,
-    _ROW.record,
-    LAST_ACCESSED.label("last_accessed"),
-    sa.func.coalesce(_ACCESS.c.access_count, 0).label("access_count"),
-)
 
 
 class RecordReader:
@@ -72,65 +59,62 @@ class RecordReader:
             return {row[0]: row[1] for row in await connection.execute(wanted)}
 
     async def find(self, builds: RecordBuilds, wanted: RecordLookup) -> list[StoredRecord]:
-        either: list[sa.ColumnElement[bool]] = []
+        own = [] if wanted.streams is None else [RECORD.c.stream_id == sources.any_of(wanted.streams, sa.Uuid)]
+        either: list[tuple[sa.ColumnElement[bool], ...]] = []
         if wanted.record_ids:
-            either.append(_ROW.record_id.in_(wanted.record_ids))
+            either.append((RECORD.c.record_id == sources.any_of(wanted.record_ids, sa.Text),))
         if wanted.identities:
-            either.append(sa.and_(_ROW.live, _ROW.identity.in_(wanted.identities)))
+            either.append((RECORD.c.live, RECORD.c.identity == sources.any_of(wanted.identities, sa.LargeBinary)))
         if not either:
             return []
-        found = sa.select(*_COLUMNS).select_from(_with_accesses(builds)).where(_in(builds), sa.or_(*either))
-        if wanted.streams is not None:
-            found = found.where(_ROW.stream_id.in_(wanted.streams))
-        return await self._stored(builds, found.order_by(_ROW.namespace_id, _ROW.stream_id, _ID))
+        columns = tuple(RECORD.c[name] for name in PLACE)
+        places = [sources.of_each_build(builds, *own, *conditions, columns=columns) for conditions in either]
+        found = sa.union(*(sa.select(*row.c).select_from(source) for source, row in places)).subquery("h")
+        return await self._stored(builds, found, (found.c.namespace_id, found.c.stream_id, _id(found)))
 
     async def duplicates(self, builds: RecordBuilds, *, user_id: str | None = None) -> list[StoredRecord]:
-        scope = [_in(builds), _ROW.live, _ROW.extraction_strategy != "message"]
+        source, row = sources.of_each_build(builds, RECORD.c.live)
+        scope = [row.c.extraction_strategy != "message"]
         if user_id is not None:
-            scope.append(_ROW.user_id == user_id)
-        same = (_ROW.namespace_id, _ROW.stream_id, _ROW.identity)
-        own = (_ROW.created_at, _ID.label("own_id"), sa.func.count().over(partition_by=same).label("times"))
+            scope.append(row.c.user_id == user_id)
+        times = sa.func.count().over(partition_by=(row.c.namespace_id, row.c.stream_id, row.c.identity))
         # counted in one pass: a self-join of a table that was just filled is planned as a nested loop
-        counted = sa.select(*_COLUMNS, *own).select_from(_with_accesses(builds)).where(*scope).subquery()
-        order = (counted.c.namespace_id, counted.c.stream_id, counted.c.created_at, counted.c.own_id.collate("C"))
-        return await self._stored(builds, sa.select(counted).where(counted.c.times > 1).order_by(*order))
+        counted = sa.select(*_places(row), times.label("times")).select_from(source).where(*scope).subquery("c")
+        found = sa.select(counted).where(counted.c.times > 1).subquery("h")
+        order = (found.c.namespace_id, found.c.stream_id, found.c.created_at, _id(found))
+        return await self._stored(builds, found, order)
 
     async def to_embed(self, builds: RecordBuilds, model: str, *, limit: int) -> list[StoredRecord]:
-        there = sa.exists().where(*_its_meaning(builds, model))
-        found = sa.select(*_COLUMNS).select_from(_with_accesses(builds)).where(_in(builds), _ROW.live, ~there)
-        return await self._stored(builds, found.order_by(_ROW.created_at, _ID, _ROW.stream_id).limit(limit))
+        source, row = sources.of_each_build(builds, RECORD.c.live)
+        left = sa.select(*_places(row)).select_from(source).where(~sources.is_embedded(builds, row, model))
+        found = left.order_by(row.c.created_at, _id(row), row.c.stream_id).limit(limit).subquery("h")
+        return await self._stored(builds, found, (found.c.created_at, _id(found), found.c.stream_id))
 
     async def search(self, builds: RecordBuilds, query: RecordQuery) -> RecordHitPage:
-        source, score = (_with_accesses(builds), None) if query.text is None else _scored(builds, query)
-        shown = sa.null() if score is None else score
-        found = (
-            sa.select(*_COLUMNS, shown.label("score"), sa.func.count().over().label("total"))
-            .select_from(source)
-            .where(_in(builds), _ROW.live, *(where(condition) for condition in query.conditions))
-        )
-        if score is not None:
-            found = found.where(score.is_not(None))
-            if query.distance_threshold is not None:
-                found = found.where(1 - score <= query.distance_threshold)
-        age = _ROW.created_at.asc() if query.oldest_first else _ROW.created_at.desc()
-        best = [] if score is None else [_rank(score, query).desc()]
-        page = found.order_by(*best, age, _ID, _ROW.stream_id).limit(query.limit).offset(query.offset)
         if not builds:
             return RecordHitPage(0, [])
-        async with self._pool.transaction(*builds) as connection:
-            rows = (await connection.execute(page)).all()
-            total = rows[0].total if rows else 0
-            if not rows and query.offset:  # the page is empty, so no row holds the total
-                first = found.with_only_columns(sa.func.count())
-                total = await connection.scalar(first) or 0
-        hits = [RecordHit(_stored(row), None if score is None else float(row.score)) for row in rows]
-        return RecordHitPage(total, hits)
+        hits = _hits(builds, query).cte("hits")
+        first = sa.select(hits).order_by(*_best_first(hits, query)).limit(query.limit).offset(query.offset)
+        page = first.subquery("page")
+        total = sa.select(sa.func.count().label("total")).select_from(hits).subquery("counted")
+        joined, columns = sources.at_places(builds, page, total.outerjoin(page, sa.true()))
+        wanted = sa.select(*columns, page.c.score, total.c.total).select_from(joined)
+        rows = await self._rows(builds, wanted.order_by(*_best_first(page, query)))
+        found = [RecordHit(_stored(row), row.score) for row in rows if row.stream_id is not None]
+        return RecordHitPage(rows[0].total, found)
 
-    async def _stored(self, builds: RecordBuilds, wanted: sa.Select[Any]) -> list[StoredRecord]:
-        if not builds:
-            return []
+    async def _stored(
+        self, builds: RecordBuilds, places: sa.FromClause, order: Sequence[sa.ColumnElement[Any]]
+    ) -> list[StoredRecord]:
+        joined, columns = sources.at_places(builds, places)
+        wanted = sa.select(*columns).select_from(joined).order_by(*order)
+        return [_stored(row) for row in await self._rows(builds, wanted)] if builds else []
+
+    async def _rows(self, builds: RecordBuilds, wanted: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
         async with self._pool.transaction(*builds) as connection:
-            return [_stored(row) for row in await connection.execute(wanted)]
+            await connection.execute(BY_INDEX)
+            rows: Sequence[sa.Row[Any]] = (await connection.execute(wanted)).all()
+            return rows
 
 
 def _stored(row: sa.Row[Any]) -> StoredRecord:
@@ -144,72 +128,38 @@ def _stored(row: sa.Row[Any]) -> StoredRecord:
     )
 
 
-def _in(builds: RecordBuilds) -> sa.ColumnElement[bool]:
-    return sa.tuple_(_ROW.namespace_id, _ROW.projection_version).in_(list(builds.items()))
+def _places(row: sa.FromClause) -> tuple[sa.ColumnElement[Any], ...]:
+    return (*(row.c[name] for name in PLACE), row.c.created_at)
 
 
-def _with_accesses(builds: RecordBuilds) -> sa.Join:
-    """Return the records joined with their accesses; each table has the namespaces as parameters (trust D-14)."""
-    same = [_ACCESS.c[name] == _ROW[name] for name in _KEY]
-    return tables.records.outerjoin(_ACCESS, sa.and_(*same, _ACCESS.c.namespace_id.in_(list(builds))))
+def _id(row: sa.FromClause) -> sa.ColumnElement[Any]:
+    return row.c.record_id.collate("C")
 
 
-def _its_meaning(builds: RecordBuilds, model: str) -> list[sa.ColumnElement[bool]]:
-    """Return the conditions that join a record with the embedding of its current text."""
-    same = [_MEANING.c[name] == _ROW[name] for name in _KEY]
-    return [
-        *same,
-        _MEANING.c.namespace_id.in_(list(builds)),
-        _MEANING.c.model == model,
-        _MEANING.c.text_digest == _ROW.text_digest,
-    ]
+def _best_first(row: sa.FromClause, query: RecordQuery) -> tuple[sa.ColumnElement[Any], ...]:
+    age = row.c.created_at.asc() if query.oldest_first else row.c.created_at.desc()
+    return row.c.rank.desc(), age, _id(row), row.c.stream_id
 
 
-def _scored(builds: RecordBuilds, query: RecordQuery) -> tuple[sa.FromClause, sa.ColumnElement[Any]]:
-    """Return the joined tables of a query and its score, null for records that are not hits."""
-    text = searchable((query.text or "").replace("\x00", " ").encode(errors="replace").decode())
-    words = sa.func.ledger.search_records(
-        sa.cast(list(builds), ARRAY(sa.Uuid)),
-        sa.cast(list(builds.values()), ARRAY(sa.Integer)),
-        query.language,
-        text,
-        MOST_WORDS,
-    ).table_valued(*(sa.column(name) for name in _KEY), sa.column("score", sa.Double), name="words")
-    with_accesses = _with_accesses(builds)
-    its_words = sa.and_(*(words.c[name] == _ROW[name] for name in _KEY))
-    if query.vector is None or query.mode == "keyword":
-        return with_accesses.join(words, its_words), words.c.score
-    meant, meaning = sa.and_(*_its_meaning(builds, query.model)), _similarity(query.vector)
-    if query.mode == "semantic":
-        return with_accesses.join(_MEANING, meant), meaning
-    both = with_accesses.outerjoin(words, its_words).outerjoin(_MEANING, meant)
-    found = sa.or_(words.c.record_id.is_not(None), meaning.is_not(None))
-    mixed = query.alpha * sa.func.coalesce(meaning, 0.0) + (1 - query.alpha) * sa.func.coalesce(words.c.score, 0.0)
-    return both, sa.case((found, mixed))
-
-
-def _similarity(vector: Sequence[float]) -> sa.ColumnElement[Any]:
-    """Return the cosine similarity, 0 to 1; null if the dimensions differ, 0 if a vector has length 0."""
-    ours = sa.cast(sa.literal(vector_text(vector)), tables.PublicVector())
-    apart: sa.ColumnElement[Any] = _MEANING.c.embedding.op("OPERATOR(public.<=>)", return_type=sa.Double())(ours)
-    near = sa.func.coalesce(1 - sa.func.nullif(apart, sa.cast("NaN", sa.Double)), 0.0)
-    bounded = sa.func.least(1.0, sa.func.greatest(0.0, near))
-    return sa.case((sa.func.public.vector_dims(_MEANING.c.embedding) == len(vector), bounded))
-
-
-def _rank(score: sa.ColumnElement[Any], query: RecordQuery) -> sa.ColumnElement[Any]:
-    if query.recency is None:
-        return score
-    weights: Recency = query.recency
-    fresh = _halved(LAST_ACCESSED, query, weights.half_life_last_access_days)
-    novel = _halved(_ROW.created_at, query, weights.half_life_created_days)
-    mixed = weights.freshness_weight * fresh + weights.novelty_weight * novel
-    recency = sa.func.least(1.0, sa.func.greatest(0.0, mixed))
-    return weights.semantic_weight * score + weights.recency_weight * recency
-
-
-def _halved(moment: sa.ColumnElement[Any], query: RecordQuery, half_life_days: float) -> sa.ColumnElement[Any]:
-    """Return `projections.recency.halved` as SQL."""
-    age = sa.cast(sa.func.extract("epoch", sa.literal(query.now) - moment), sa.Double)
-    halvings = sa.func.greatest(0.0, age / DAY_S) / half_life_days
-    return sa.func.power(sa.cast(2, sa.Double), -sa.func.least(halvings, MOST_HALVINGS))
+def _hits(builds: RecordBuilds, query: RecordQuery) -> sa.Select[Any]:
+    """Return the query for all hits: their places, scores and ranks."""
+    if query.text is None:
+        source, row = sources.of_each_build(builds, RECORD.c.live)
+        score: sa.ColumnElement[Any] = sa.cast(sa.null(), sa.Double)
+        shown: sa.ColumnElement[Any] = sa.literal(0)
+        scope: list[sa.ColumnElement[bool]] = []
+    else:
+        source, row, score, is_hit = sources.scored(builds, query)
+        shown, scope = score, [is_hit]
+        if query.distance_threshold is not None:
+            scope.append(1 - score <= query.distance_threshold)
+    access = sources.accesses(row)
+    last_accessed = sources.last_accessed(row, access)
+    by_recency = query.recency if query.text is not None else None
+    if by_recency is not None:
+        shown = rank(score, by_recency, query, created_at=row.c.created_at, last_accessed=last_accessed)
+    if by_recency is not None or any(condition.field == "last_accessed" for condition in query.conditions):
+        source = source.outerjoin(access, sources.within(builds, access))
+    columns = {**dict(row.c), "last_accessed": last_accessed}
+    scope += [where(condition, columns) for condition in query.conditions]
+    return sa.select(*_places(row), score.label("score"), shown.label("rank")).select_from(source).where(*scope)

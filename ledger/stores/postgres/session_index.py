@@ -13,7 +13,13 @@ from ledger.ports.session_index import SESSION_INDEX, IndexedSession, LifeFilter
 from ledger.ports.stored_projections import FoldedPage
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
-from ledger.stores.postgres.stored_projections import in_place, move_on, unused_rows
+from ledger.stores.postgres.stored_projections import (
+    BY_INDEX,
+    IN_INDEX_ORDER,
+    in_place,
+    move_on,
+    unused_rows,
+)
 
 _QUERIES: Final = {path.stem: path.read_text() for path in (Path(__file__).parent / "session_queries").glob("*.sql")}
 _PUT: Final = sa.text(_QUERIES["put_sessions"])
@@ -94,6 +100,7 @@ class PostgresSessionIndex:
                 )
             )
         async with self._pool.transaction(namespace_id) as connection:
+            await connection.execute(IN_INDEX_ORDER)
             return list(map(_indexed, (await connection.execute(wanted)).mappings()))
 
     async def page_of_live(
@@ -107,6 +114,7 @@ class PostgresSessionIndex:
             "limit": limit,
         }
         async with self._pool.transaction(*builds) as connection:
+            await connection.execute(BY_INDEX)
             rows = (await connection.execute(_LIVE, wanted)).mappings().all()
         return (rows[0]["total"] if rows else 0), list(map(_indexed, rows))
 

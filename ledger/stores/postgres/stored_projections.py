@@ -35,6 +35,14 @@ _LOCK: Final = sa.text(_QUERIES["lock"])
 _MOVE_ON: Final = sa.text(_QUERIES["move_on"])
 #: What is derived from the log is made again if a crash loses it, so nobody waits for the disk.
 _WAIT: Final = sa.text("SELECT set_config('lock_timeout', '60s', true), set_config('synchronous_commit', 'off', true)")
+#: With these, no plan depends on what the planner knows of a table, for example one that was just filled: an index that
+#: serves the query is used, and with the second also for its order.
+BY_INDEX: Final = sa.text("SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
+IN_INDEX_ORDER: Final = sa.text("""
+SELECT
+    set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true),
+    set_config('enable_sort', 'off', true), set_config('enable_bitmapscan', 'off', true)
+""")
 _LAZY: Final = sa.text("SELECT set_config('synchronous_commit', 'off', true)")
 
 

@@ -16,7 +16,8 @@ WHERE (
     g.created_at, g.persisted_at, g.event_date, g.live, g.user_id, g.session_id, g.memory_type,
     g.extraction_strategy, ARRAY(SELECT jsonb_array_elements_text(CAST(g.topics AS jsonb))),
     ARRAY(SELECT jsonb_array_elements_text(CAST(g.entities AS jsonb))),
-    g.identity, g.text_digest, g.record, to_tsvector(CAST(:language AS regconfig), g.body)
+    g.identity, g.text_digest, g.record,
+    to_tsvector(CAST(:language AS regconfig), g.body) || array_to_tsvector(ARRAY[CAST(CAST(:namespace AS uuid) AS text)])
 ) IS DISTINCT FROM (
     r.created_at, r.persisted_at, r.event_date, r.live, r.user_id, r.session_id, r.memory_type,
     r.extraction_strategy, r.topics, r.entities, r.identity, r.text_digest, r.record, r.vector

@@ -8,7 +8,8 @@ SELECT
     g.session_id, g.memory_type, g.extraction_strategy,
     ARRAY(SELECT jsonb_array_elements_text(CAST(g.topics AS jsonb))),
     ARRAY(SELECT jsonb_array_elements_text(CAST(g.entities AS jsonb))),
-    g.identity, g.text_digest, g.record, to_tsvector(CAST(:language AS regconfig), g.body)
+    g.identity, g.text_digest, g.record,
+    to_tsvector(CAST(:language AS regconfig), g.body) || array_to_tsvector(ARRAY[CAST(g.namespace_id AS text)])
 FROM unnest(
     CAST(:namespace AS uuid[]), CAST(:build AS integer[]),
     CAST(:stream_id AS uuid[]), CAST(:created_at AS timestamptz[]), CAST(:persisted_at AS timestamptz[]),
