@@ -1,12 +1,16 @@
-"""A primary, its standby, and a URL that names both. Source: trust F-6, P-1, P-13, K-2."""
+"""A failover to a standby, a recovery to a moment, and a URL of both servers. Source: trust F-6, F-17, P-1, K-2."""
 
 import asyncio
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
 
 import pytest
 
+from ledger.clock import SystemClock
 from ledger.ports import Receipt
 from ledger.stores.postgres import Target
 from ledger.stores.postgres.login import create_login
@@ -17,7 +21,7 @@ from tests.support.own_cluster import Cluster, cluster
 from tests.support.patience import within
 from tests.support.writers_under_load import Writer, assert_stored, opened, streams_of
 
-pytestmark = [pytest.mark.postgres, pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.postgres, pytest.mark.timeout(120)]
 
 ANSWERS_WITHIN_S = 5.0
 PASSWORD = "secret-of-this-test"
@@ -73,17 +77,59 @@ async def test_nothing_acknowledged_is_lost_in_a_failover(primary: Cluster, name
         await fail_over(primary, standby, namespace)
 
 
+@pytest.mark.slow
 async def test_a_standby_that_is_behind_loses_what_was_acknowledged(primary: Cluster, namespace: str) -> None:
     """Negative control: the primary waited for no standby."""
     with primary.standby() as standby:
-        standby.set(primary_conninfo="")
+        standby.unfollow()
         with pytest.raises(AssertionError, match=r"[1-9]\d* of \d+ acknowledged events are lost"):
             await fail_over(primary, standby, namespace)
 
 
-def test_clients_of_a_running_service_learn_that_the_log_went_back(primary: Cluster) -> None:
-    """The lost events are regrown with others, so that the numbers are the same again."""
-    with primary.standby() as standby, running(Target(url_of(primary, standby))) as service:
+@contextmanager
+def failover(primary: Cluster) -> Iterator[tuple[Cluster, Callable[[], None], Callable[[], None]]]:
+    """Yield a standby, how it stops to follow, and how it becomes the primary."""
+    with primary.standby() as standby:
+
+        def mark() -> None:
+            primary.wait_for(standby)
+            standby.unfollow()
+
+        def go_back() -> None:
+            primary.stop("immediate")
+            standby.promote()
+
+        yield standby, mark, go_back
+
+
+@contextmanager
+def recovery(primary: Cluster) -> Iterator[tuple[Cluster, Callable[[], None], Callable[[], None]]]:
+    """Yield a base backup, how its moment is chosen, and how it is recovered to it."""
+    moments: list[datetime] = []
+    primary.archive()
+    restored = primary.base_backup("restored")
+
+    def mark() -> None:
+        time.sleep(0.1)
+        moments.append(SystemClock().now())
+        time.sleep(0.1)
+
+    def go_back() -> None:
+        primary.archive_all()
+        primary.stop("immediate")
+        restored.recover(moments[0])
+
+    try:
+        yield restored, mark, go_back
+    finally:
+        restored.stop("immediate")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", [failover, recovery])
+def test_clients_of_a_running_service_learn_that_the_log_went_back(primary: Cluster, way: Any) -> None:
+    """The lost event is regrown with another, so that the numbers are the same again."""
+    with way(primary) as (other, mark, go_back), running(Target(url_of(primary, other))) as service:
 
         def say(text: str) -> int:
             body = {"entries": [{"role": "user", "content": text}]}
@@ -91,18 +137,17 @@ def test_clients_of_a_running_service_learn_that_the_log_went_back(primary: Clus
             return answer.status_code
 
         assert say("kept") == 201
-        primary.wait_for(standby)
-        standby.set(primary_conninfo="")
+        mark()
         assert say("lost") == 201
         lost = http_client.get(f"{service.url}{STATE}").headers["etag"]
-        primary.stop("immediate")
-        standby.promote()
+        go_back()
         # the first that looks is told, once; then the log is shown as it is
         answer = http_client.get(f"{service.url}{STATE}")
         while answer.status_code == 503 and answer.json()["code"] != "log_rolled_back":
             time.sleep(0.1)
             answer = http_client.get(f"{service.url}{STATE}")
-        assert (answer.status_code, answer.json()["code"]) == (503, "log_rolled_back")
+        assert answer.status_code == 503, answer.text
+        assert answer.json()["code"] == "log_rolled_back"
         shown = http_client.get(f"{service.url}{STATE}", headers={"If-None-Match": lost})
         assert (shown.status_code, [entry["content"] for entry in shown.json()["entries"]]) == (200, ["kept"])
         for path in ("/v1/sessions/s/events/stream", "/v1/events/stream"):
@@ -115,5 +160,5 @@ def test_clients_of_a_running_service_learn_that_the_log_went_back(primary: Clus
         body = {"entries": [{"role": "user", "content": "for the lost version"}]}
         stale = http_client.post(f"{service.url}/v1/sessions/s/entries", json=body, headers={"If-Match": lost})
         assert stale.status_code == 412
-        report = http_client.post(f"{service.url}/v1/sessions/s/verify").json()
+        report = http_client.post(f"{service.url}/v1/sessions/s/verify", headers=http_client.JSON).json()
         assert (report["verdict"], report["checked"]) == ("OK-CHAINED", 3), json.dumps(report)

@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 import psycopg
@@ -33,7 +34,7 @@ class Cluster:
     def run(self, program: str, *arguments: str) -> None:
         """Run a program of PostgreSQL as the user of the servers."""
         user = pwd.getpwnam("postgres").pw_uid if os.geteuid() == 0 else None
-        command = [POSTGRES_15 / program, *arguments]
+        command = [POSTGRES_15 / program if (POSTGRES_15 / program).exists() else program, *arguments]
         done = subprocess.run(command, user=user, capture_output=True, text=True, check=False, cwd="/", timeout=60)
         assert done.returncode == 0, done.stdout + done.stderr
 
@@ -70,6 +71,15 @@ class Cluster:
             for statement in (*statements, sql.SQL("SELECT pg_reload_conf()")):
                 connection.execute(statement)
 
+    def unfollow(self) -> None:
+        """Let this standby get no more from its primary."""
+        self.set(primary_conninfo="")
+        deadline = time.monotonic() + 20
+        with psycopg.connect(self.server.url, autocommit=True) as connection:
+            while connection.execute("SELECT count(*) FROM pg_stat_wal_receiver").fetchone() != (0,):
+                assert time.monotonic() < deadline, "it still follows"
+                time.sleep(0.02)
+
     def wait_for(self, standby: "Cluster") -> None:
         """Return once *standby* has replayed all that is written here now."""
         with psycopg.connect(self.server.url) as here, psycopg.connect(standby.server.url) as there:
@@ -84,12 +94,52 @@ class Cluster:
         """Make a standby the primary."""
         self.run("pg_ctl", "-D", str(self.data), "-w", "promote")
 
+    def base_backup(self, name: str, *options: str) -> "Cluster":
+        """Return a copy of this cluster that does not run yet."""
+        copy = Cluster(self.data.parent / name)
+        source = f"host={self.data.parent} port={self.port} user=postgres"
+        self.run("pg_basebackup", "-d", source, "-D", str(copy.data), "-X", "stream", "-c", "fast", *options)
+        return copy
+
+    def archive(self) -> None:
+        """Archive the log from now on, in the folder beside; it restarts."""
+        self.run("mkdir", "-p", str(self._archive))
+        self.set(archive_mode="on", archive_command=f"cp %p {self._archive}/%f")
+        self.stop()
+        self.start()
+
+    def archive_all(self) -> None:
+        """Return once all that is written is archived."""
+        with psycopg.connect(self.server.url, autocommit=True) as connection:
+            segment = connection.execute("SELECT pg_walfile_name(pg_switch_wal())").fetchone()
+        assert segment is not None
+        deadline = time.monotonic() + 20
+        while not (self._archive / str(segment[0])).exists():
+            assert time.monotonic() < deadline, "the log is not archived"
+            time.sleep(0.02)
+        time.sleep(0.2)  # the copy may be under way
+
+    def recover(self, moment: datetime) -> None:
+        """Start this copy as the cluster was at *moment*, from the archive, and wait until it takes writes."""
+        with (self.data / "postgresql.auto.conf").open("a") as settings:
+            settings.write(f"restore_command = 'cp {self._archive}/%f %p'\n")
+            settings.write(f"recovery_target_time = '{moment.isoformat()}'\nrecovery_target_action = promote\n")
+        (self.data / "recovery.signal").touch()
+        self.start()
+        deadline = time.monotonic() + 20
+        with psycopg.connect(self.server.url, autocommit=True) as connection:
+            while connection.execute("SELECT pg_is_in_recovery()").fetchone() != (False,):
+                assert time.monotonic() < deadline, "it does not recover"
+                time.sleep(0.02)
+
+    @property
+    def _archive(self) -> Path:
+        return self.data.parent / "archive"
+
     @contextmanager
     def standby(self) -> Iterator["Cluster"]:
         """Yield a running standby of this primary."""
-        copy = Cluster(self.data.parent / "standby")
-        source = f"host={self.data.parent} port={self.port} user=postgres"
-        self.run("pg_basebackup", "-d", source, "-D", str(copy.data), "-R", "-X", "stream", "-c", "fast")
+        copy = self.base_backup("standby", "-R")
         copy.start()
         try:
             yield copy
