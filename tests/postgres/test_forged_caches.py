@@ -35,7 +35,7 @@ FORGERIES: Final = {
     },
     "search_entries": {
         "UPDATE ledger.search_entries SET vector = 'forged' WHERE session_id = 'two'": "what search has",
-        "UPDATE ledger.search_entries SET erased = true WHERE session_id = 'two'": "what search has",
+        "UPDATE ledger.search_entries SET erased_in = 4 WHERE session_id = 'two'": "what search has",
         "DELETE FROM ledger.search_entries WHERE session_id = 'two'": "what search has",
         "INSERT INTO ledger.search_entries SELECT (jsonb_populate_record(r, jsonb_build_object('piece', 99))).*"
         " FROM ledger.search_entries r WHERE session_id = 'one' LIMIT 1": "what search has",
