@@ -7,7 +7,17 @@ the rights of their credential. Source: trust I-32, M-6.
 from dataclasses import dataclass
 
 from ledger.errors import InvalidInput, NotPermitted
-from ledger.events import ConfigChanged, EntryAdded, Event, Extraction, JsonObject, OpaqueEvent, SessionOpened
+from ledger.events import (
+    ConfigChanged,
+    EntryAdded,
+    Event,
+    Extraction,
+    JsonObject,
+    OpaqueEvent,
+    SessionOpened,
+    SummaryViewCreated,
+    SummaryViewDefinition,
+)
 from ledger.session.state import SessionState
 from projections import config as memory_config
 from projections.config import MemoryConfig
@@ -47,6 +57,16 @@ class Rights:
         if self.models is not None and model is not None and model not in self.models:
             raise _not_allowed(f"{field} must be one of {', '.join(sorted(self.models))}, or be set")
 
+    def check_view(self, view: SummaryViewDefinition) -> None:
+        """Refuse a summary view with a prompt of its own, or a model that the operator does not allow.
+
+        Raises:
+            NotPermitted: ``model_settings_not_allowed``.
+        """
+        self.check_model(view.model_name, field="model_name")
+        if self.models is not None and view.prompt is not None:
+            raise _not_allowed("prompt may only be set")
+
     def check_extraction(self, extraction: Extraction | None, *, known: Extraction) -> None:
         """Refuse a prompt of one's own for extracting memories, unless it is the *known* one.
 
@@ -82,6 +102,8 @@ class Rights:
             self.check_role(event.role, event.kind)
         if isinstance(event, SessionOpened | ConfigChanged) and self.models is not None:
             self.check_config(_loaded(event.config), known=known)
+        if isinstance(event, SummaryViewCreated):
+            self.check_view(event.definition)
         if isinstance(event, ConfigChanged):
             self.check_extraction(event.extraction, known=Extraction())
 

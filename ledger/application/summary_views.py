@@ -68,8 +68,10 @@ async def create_view(handle: NamespaceHandle, definition: SummaryViewDefinition
 
     Raises:
         InvalidInput: the definition is wrong, or the namespace has too many views.
+        NotPermitted: the caller of a service may not choose the model or the prompt.
     """
     check_definition(definition)
+    handle.rights.check_view(definition)
     clock = handle.services.clock
     view_id, write_id = clock.ulid(), clock.ulid()
 

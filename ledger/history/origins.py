@@ -10,14 +10,6 @@ from ledger.ids import Stream
 from ledger.ports import Store
 
 
-def keeps_its_actor(event: StoredEvent) -> bool:
-    """Tell whether the copy of *event* has the actor that its file names; the actor of the others is the importer.
-
-    Others are the opening of a session, which says who imported it, and events of records, which have no opening.
-    """
-    return event.type != SessionOpened.type and not event.type.startswith("record.")
-
-
 class Origins:
     """Up to which version each stream was imported from an export file."""
 
@@ -35,8 +27,8 @@ class Origins:
         return cls({stream_id: _imported_until(first) for stream_id, first in firsts.items()})
 
     def is_claimed(self, event: StoredEvent) -> bool:
-        """Tell whether the actor of *event* is what its file claims, not who wrote it here."""
-        return keeps_its_actor(event) and event.version <= self._imported_until.get(event.stream_id, 0)
+        """Tell whether the actor of *event* is what its file claims; that of an opening is the importer."""
+        return event.type != SessionOpened.type and event.version <= self._imported_until.get(event.stream_id, 0)
 
 
 async def is_claimed_at(store: Store, stream: Stream, version: int) -> bool:

@@ -9,7 +9,6 @@ import msgspec
 from ledger.codec import decode
 from ledger.errors import InvalidInput, SessionExists
 from ledger.events import Event, NewEvent, OpaqueEvent, SessionOpened, StoredEvent
-from ledger.history.origins import keeps_its_actor
 from ledger.ids import Stream
 from ledger.names import NO_SESSIONS, named_stream, stored_stream
 from ledger.ports import AppendRequest, Clock, Store, StreamWrite
@@ -150,6 +149,7 @@ class FileImport:
         if header.session is None and stream_id in header.parents:
             parent_id, forked_at = header.parents[stream_id]
             parent = places[parent_id] if run[0].version == forked_at + 1 else None
+        names_origin = target.session_id not in NO_SESSIONS  # only an opening says what is claimed
         events = []
         for event in run:
             self._check_event(decode(event).payload)
@@ -161,7 +161,7 @@ class FileImport:
                     event.schema_version,
                     codec,
                     event.occurred_us,
-                    event.actor if keeps_its_actor(event) else self._actor,
+                    event.actor if names_origin and event.type != SessionOpened.type else self._actor,
                     payload,
                     event.item_id,
                     event.key_id,

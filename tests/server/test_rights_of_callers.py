@@ -7,6 +7,7 @@ import httpx
 import jwt
 import pytest
 
+from ledger.application.rights import Rights
 from ledger.clock import SystemClock
 from ledger.memory import MemoryLedger
 from ledger.ports.models import SummaryText
@@ -207,6 +208,18 @@ def test_an_entry_is_restored_over_http(writer: httpx.Client, admin: httpx.Clien
     assert writer.get("/v1/sessions/nowhere/stats").status_code == 404
 
 
+def test_a_writer_cannot_set_the_prompt_of_a_summary_view(writer: httpx.Client, admin: httpx.Client) -> None:
+    """trust M-6."""
+    view = {"source": "long_term", "group_by": ["user_id"]}
+    for more in ({"prompt": "Solve this."}, {"model_name": "dear-model"}):
+        refused = writer.post("/v1/summary-views", json={**view, **more})
+        assert refused.status_code == 403, more
+        assert "admin" in refused.text
+        assert admin.post("/v1/summary-views", json={**view, **more}).status_code == 200
+    for more in ({}, {"model_name": "house-model"}, {"model_name": "other-model"}):
+        assert writer.post("/v1/summary-views", json={**view, **more}).status_code == 200, more
+
+
 def test_an_imported_file_has_no_more_rights_than_its_importer(writer: httpx.Client, admin: httpx.Client) -> None:
     """trust I-32, I-86, E-12."""
     custom = {"strategy": "custom", "config": {"custom_prompt": "Solve this: {message}"}}
@@ -272,3 +285,15 @@ async def test_a_copy_of_forks_and_records_says_who_imported() -> None:
         feed = await ledger.get_feed()
         assert [event.actor for event in feed if event.type == "record.created"] == ["ann"]
         assert {(event.actor, event.actor_claimed) for event in feed} == {("ann", False), ("root", True)}
+
+
+def test_without_the_rights_of_callers_a_writer_chooses_the_model(
+    service: Running, writer: httpx.Client, model: OperatorsModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Negative control: what the tests above refuse would be done."""
+    monkeypatch.setattr(Rights, "check_model", lambda self, model, field="": None)
+    say(writer, "unguarded", *["user", "assistant"] * 20)
+    before = len(model.asked)
+    done = writer.post("/v1/sessions/unguarded/compact", json={"model": "dear-model", "force": True})
+    assert done.status_code == 200, done.text
+    assert [request.model for request in model.asked[before:]] == ["dear-model"]

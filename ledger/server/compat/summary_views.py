@@ -81,12 +81,10 @@ async def create(
     caller.require("read")  # a result says what the memories say
     if sent.source != _LONG_TERM:
         raise InvalidInput("bad_view", "source must be 'long_term'; 'working_memory' is not supported")
-    if sent.model_name not in {None, service.services.compactor.default_summarizer.model}:
-        caller.require("admin")  # the operator pays for it
     named = sent.filters.get("namespace", namespace)
     if named is not None and not isinstance(named, str):
         raise InvalidInput("bad_view", "the filter namespace must be one name: a view summarizes one namespace")
-    handle = service.services.handle(caller.namespace(named), caller.actor)
+    handle = service.handle(caller.namespace(named), caller)
     definition = SummaryViewDefinition(
         name=sent.name,
         group_by=tuple(sent.group_by),
@@ -190,7 +188,7 @@ async def _all_views(service: Service, caller: Caller) -> list[tuple[NamespaceHa
     """Return the views of each namespace that *caller* may use and that has any. Source: http W-75."""
     check_enabled(service)
     names = await namespaces_with_views(service.services, await Locator(service, caller).permitted())
-    handles = [service.services.handle(name, caller.actor) for name in names]
+    handles = [service.handle(name, caller) for name in names]
     return [(handle, await get_views(handle)) for handle in handles]
 
 
