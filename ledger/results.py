@@ -235,8 +235,7 @@ class Context(msgspec.Struct, frozen=True):
     @property
     def shown_messages(self) -> list[ShownMessage]:
         """The chat messages, each with its entries or summary."""
-        role = "system" if self.config.profile == "memory_manager" else "user"
-        return rendering.shown_messages(self._chat, summary_role=role)
+        return rendering.shown_messages(self._chat)
 
     def formatted(self, formatter: Formatter | None = None) -> list[JsonObject]:
         """Return the messages that *formatter*, or else the config's formatter, makes of the context, oldest first."""

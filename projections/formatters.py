@@ -11,6 +11,7 @@ import msgspec
 from ledger.canonical import canonical_json
 from ledger.events import JsonObject
 from projections.entries import Entry
+from projections.prompts import marked
 from projections.rendering import message_of, summary_as_message
 from projections.summaries import Summary
 
@@ -41,14 +42,14 @@ class DefaultFormatter(msgspec.Struct, frozen=True):
         return f"[{step_id}] {prompt}"
 
     def format_system_prompt(self, base: str, context: str = "") -> str:
-        """Return the system prompt, followed by the *context* of the steps."""
-        return f"{base}\n\n{context}" if context else base
+        """Return the system prompt, followed by the *context* of the steps, which is marked as data."""
+        return f"{base}\n\n{marked(context)}" if context else base
 
     def _message(self, item: Entry | Summary) -> JsonObject:
         if isinstance(item, Summary):
             return self._as("summary", "user", summary_as_message(item))
         if item.kind == "tool_result":
-            return self._as(item.kind, "user", f"{item.tool_name or 'tool'}: {item.content}")
+            return self._as(item.kind, "user", marked(f"{item.tool_name or 'tool'}: {item.content}"))
         message = message_of(item)
         return self._as(item.kind, message["role"], message["content"])
 

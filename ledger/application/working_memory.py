@@ -62,6 +62,7 @@ async def put_working_memory(
 
     Raises:
         PreconditionFailed: the session does not meet *when*.
+        NotPermitted: the caller may not add or change messages of the system.
         IdempotencyMismatch: the key belongs to another body.
         Unavailable: other writers were always first, or the database could not be reached.
     """
@@ -166,6 +167,7 @@ async def _put(
         opening=session_opened(stream, config, write_id) if fresh else None,
         restoring=resumes,
         config=with_limit(session_config, *limit),
+        check_system=handle.rights.check_system,
     )
 
 

@@ -214,6 +214,4 @@ def trust_of(entries: Sequence[Entry], folded: Sequence[Summary]) -> str:
 def _trust(entry: Entry) -> str:
     if entry.kind in {"tool_result", "context"}:
         return "external"
-    if entry.role == "assistant":
-        return "model"
-    return "user" if entry.role == "user" else "operator"
+    return {"assistant": "model", "user": "user", "system": "operator"}.get(entry.role, "external")

@@ -27,7 +27,7 @@ _ROLE_OF_KIND: Final[dict[str, Role]] = {
     "tool_call": "assistant",
     "step_result": "assistant",
     "tool_result": "tool",
-    "context": "system",
+    "context": "tool",
     "system_instruction": "system",
     "step_prompt": "user",
 }

@@ -48,7 +48,7 @@ ADDERS: dict[str, tuple[Add, tuple[Any, ...]]] = {
     ),
     "addContext": (
         lambda ledger: ledger.add_context("s", "print('hi')", "src/main.py"),
-        ("context", "system", "print('hi')", 4, None, None, None),
+        ("context", "tool", "print('hi')", 4, None, None, None),
     ),
 }
 

@@ -103,7 +103,7 @@ async def test_the_context_is_summaries_then_what_is_active(anywhere: MemoryLedg
         "Assistant: You can use JWT."
     )
     context = await anywhere.get_context("s")
-    assert [message["role"] for message in context.messages] == ["system", "user", "assistant"]
+    assert [message["role"] for message in context.messages] == ["user", "user", "assistant"]
     assert context.messages[0]["content"].startswith("[Previous conversation summary]\nUser discussed")
     assert context.tokens == (await anywhere.get_stats("s")).total_tokens
 

@@ -34,7 +34,7 @@ async def test_an_export_has_the_shape_of_the_seed(anywhere: MemoryLedger) -> No
         ("message", "user"),
         ("tool_call", "assistant"),
         ("tool_result", "tool"),
-        ("context", "system"),
+        ("context", "tool"),
     ]
     assert [entry["compressed"] for entry in exported["entries"]] == [True, True, *[False] * 5]
     assert [entry.get("summaryId") for entry in (first, second, third)] == [summary["id"], summary["id"], None]

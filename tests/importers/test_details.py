@@ -122,7 +122,7 @@ def test_openhands_actions_are_words_or_calls_and_observations_their_results_or_
     assert [[brief(draft) for draft in batch] for batch in found.batches] == [
         [("message", "system", None, None, "You are an agent.")],
         [("message", "user", None, None, "Fix it.")],
-        [("context", "system", None, None, "Added workspace context")],
+        [("context", "tool", None, None, "Added workspace context")],
         [
             ("message", "assistant", None, None, "I look around."),
             ("tool_call", "assistant", "toolu_01", "execute_bash", 'execute_bash({"command":"ls","is_input":false})'),
@@ -132,7 +132,7 @@ def test_openhands_actions_are_words_or_calls_and_observations_their_results_or_
         [("tool_result", "tool", "event-5", "read", "int main;")],
         [("tool_call", "assistant", "toolu_01", "execute_bash", 'execute_bash({"command":"pwd"})')],
         [("tool_result", "tool", "toolu_01", "execute_bash", "/workspace")],
-        [("context", "system", None, None, EMPTY)],
+        [("context", "tool", None, None, EMPTY)],
         [("message", "assistant", None, None, "It is fixed.")],
     ]
 

@@ -9,6 +9,7 @@ from ledger.memory import MemoryLedger
 from ledger.session.views import window_of
 from projections.entries import Entry
 from projections.formatters import FORMATTERS, DefaultFormatter
+from projections.prompts import marked
 from projections.summaries import Summary
 from tests.support.driver import Driven, Scripted
 from tests.support.specification import given
@@ -27,13 +28,12 @@ def test_the_default_formatter_shows_roles_and_renders_results_as_a_user_would_p
         {"role": "system", "content": "i 1"},
         {"role": "user", "content": "u 2"},
         {"role": "assistant", "content": "c1 3"},
-        {"role": "user", "content": "tool1: r1 4"},
+        {"role": "user", "content": marked("tool1: r1 4")},
         {"role": "assistant", "content": "a 5"},
         {"role": "user", "content": "p 6"},
         {"role": "assistant", "content": "q 7"},
     ]
-    assert context["role"] == "user", "what a file says is data"
-    assert "\nContext: x 8\n" in context["content"]
+    assert context == {"role": "user", "content": marked("Context: x 8")}, "what a file says is data"
 
 
 def test_with_metadata_each_message_begins_with_its_kind() -> None:
@@ -42,7 +42,7 @@ def test_with_metadata_each_message_begins_with_its_kind() -> None:
     assert [message["content"] for message in shown] == [
         "[message] u 1",
         "[tool_call] c1 2",
-        "[tool_result] tool1: r1 3",
+        f"[tool_result] {marked('tool1: r1 3')}",
         "[step_result] q 4",
     ]
 
@@ -63,7 +63,7 @@ def test_results_steps_and_system_prompts() -> None:
     )
     assert formatter.format_step_instruction("plan", "Make a plan.") == "[plan] Make a plan."
     assert formatter.format_system_prompt("Be brief.") == "Be brief."
-    assert formatter.format_system_prompt("Be brief.", "It is May.") == "Be brief.\n\nIt is May."
+    assert formatter.format_system_prompt("Be brief.", "It is May.") == f"Be brief.\n\n{marked('It is May.')}"
 
 
 class Loud:

@@ -154,11 +154,11 @@ def test_no_refusal_repeats_what_was_refused() -> None:
         ({"kind": "tool_use", "tool_name": "t"}, "tool_call", "assistant"),
         ({"kind": "tool_call", "tool_name": "t"}, "tool_call", "assistant"),
         ({"kind": "tool_result"}, "tool_result", "tool"),
-        ({"kind": "context"}, "context", "system"),
+        ({"kind": "context"}, "context", "tool"),
         ({"kind": "system_instruction"}, "system_instruction", "system"),
         ({"kind": "step_prompt"}, "step_prompt", "user"),
         ({"kind": "step_result"}, "step_result", "assistant"),
-        ({"kind": "context", "role": "user"}, "context", "system"),
+        ({"kind": "context", "role": "system"}, "context", "tool"),
     ],
 )
 def test_kinds_have_stored_roles_and_some_have_aliases(raw: dict, kind: str, role: str) -> None:

@@ -15,7 +15,7 @@ KINDS = {
     "s": ("message", "system"),
     "c": ("tool_call", "assistant"),
     "r": ("tool_result", "tool"),
-    "x": ("context", "system"),
+    "x": ("context", "tool"),
     "i": ("system_instruction", "system"),
     "p": ("step_prompt", "user"),
     "q": ("step_result", "assistant"),

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from ledger.errors import InvalidInput
 from ledger.events import JsonObject
-from ledger.server.callers import ReadCaller
+from ledger.server.callers import Caller, ReadCaller
 from ledger.server.compat import answers
 from ledger.server.compat.limits import ContextLimit, ContextWindow, limit_of
 from ledger.server.compat.locating import Locator
@@ -17,6 +17,9 @@ from ledger.server.dependencies import ServiceOf
 from ledger.server.routes import compat_router
 from ledger.server.strict_body import LenientBody
 from ledger.session.merge.fields import context_text
+from projections.entries import Entry
+from projections.prompts import label, marked
+from projections.rendering import speaks
 
 router = compat_router(tags=["prompt"])
 
@@ -80,7 +83,7 @@ async def prompt(
     if sent.long_term_search is not None and sent.long_term_search is not False:
         memory = await memory_for(service, caller)
         found = (await memory.search(search_for(caller, _search(sent)))).as_json()["memories"]
-        messages.append(_prompt_message("system", _memories_text(found)))
+        messages.append(_known(caller, _memories_text(found)))
     return PromptOut(messages=[*messages, _prompt_message("user", sent.query)], long_term_memories=found or None)
 
 
@@ -112,12 +115,26 @@ async def _session_messages(sent: SessionBody, caller: ReadCaller, service: Serv
     if place is None:
         return []
     context = context_text(place.state)
-    messages = [_prompt_message("system", f"## A summary of the conversation so far:\n{context}")] if context else []
+    messages = [_known(caller, f"## A summary of the conversation so far:\n{context}")] if context else []
     stream = service.handle(place.namespace, caller).stream(place.session_id, place.user_id)
     view = await service.services.states.view(stream, place.state, lambda: answers.view_of(place.state, limit))
-    return messages + [
-        _prompt_message("user" if entry.role == "user" else "assistant", entry.content) for entry in view.entries
-    ]
+    return messages + [_said(caller, entry) for entry in view.entries]
+
+
+def _known(caller: Caller, text: str) -> PromptMessage:
+    """Return what strangers may have written, a summary or memories, as data.
+
+    A caller who may write as the system gets it in the form of the published API.
+    """
+    # trust M-4, http W-24
+    return _prompt_message("system", text) if caller.permits("system") else _prompt_message("user", marked(text))
+
+
+def _said(caller: Caller, entry: Entry) -> PromptMessage:
+    """Return a message of the session; to a caller without the system scope, what a tool or a file said is data."""
+    if speaks(entry) or caller.permits("system"):
+        return _prompt_message("user" if entry.role == "user" else "assistant", entry.content)
+    return _prompt_message("user", marked(f"{label(entry)}: {entry.content}"))
 
 
 def _prompt_message(role: str, text: str) -> PromptMessage:

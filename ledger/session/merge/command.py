@@ -160,7 +160,8 @@ class PutSession(msgspec.Struct, frozen=True, kw_only=True):
     *count* is a pure function: the tokens of a text with a role or, without role, of a summary. *new_ids* are given
     to items without an id, in order; `Body.ids_needed` is how many are needed. *opening* starts a life if there is
     none, *restoring* continues one that has expired. *config* is the new memory config, used if messages change.
-    *returning* are messages that come back as they were, by their ids.
+    *returning* are messages that come back as they were, by their ids. *check_system* refuses a writer who may not
+    add or change messages of the system; it is called only for those.
     """
 
     write_id: str
@@ -174,6 +175,7 @@ class PutSession(msgspec.Struct, frozen=True, kw_only=True):
     restoring: bool = False
     config: MemoryConfig | None = None
     returning: Mapping[str, ReturningMessage] = {}
+    check_system: Callable[[], None] = lambda: None
 
     def count_of(self, message_id: str | None, role: str, content: str) -> TokenCount:
         """Return the tokens of a message: those that it had if it comes back."""

@@ -37,8 +37,14 @@ _CARRIED: Final = ("kind", "data", "tool_name", "tool_call_id", "tool_status", "
 def message_events(
     state: SessionState, merged: MergedList[BodyMessage], put: PutSession, new_ids: Iterator[str]
 ) -> list[Event]:
-    """Return the messages removed, edited in place, and added at the end."""
+    """Return the messages removed, edited in place, and added at the end.
+
+    Raises:
+        NotPermitted: ``role_not_allowed``.
+    """
     active = {entry.version: entry for entry in state.window.entries}
+    if any(_is_of_system(match, active) for match in (*merged.in_place, *merged.added)):
+        put.check_system()
     events: list[Event] = []
     for item in merged.removed:
         entry = active[item.version]
@@ -55,6 +61,15 @@ def message_events(
         events.append(_added(match, state, active, put, new_ids, listed))
         listed = None  # only the first event of a write has it
     return events
+
+
+def _is_of_system(match: Match[BodyMessage], active: dict[int, Entry]) -> bool:
+    """Tell whether the match adds or changes a message of the system (trust I-32)."""
+    if match.active is not None:
+        pinned = active[match.active.version].pinned
+        return match.value != match.active.value and (pinned or match.value[0] == "system")
+    before = match.stored.event if match.stored is not None else None
+    return match.value[0] == "system" or (isinstance(before, EntryAdded) and before.kind == "system_instruction")
 
 
 def _edited(entry: Entry, match: Match[BodyMessage], put: PutSession) -> EntryEdited:
