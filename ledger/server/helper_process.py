@@ -32,16 +32,24 @@ _LENGTH_BYTES: Final = 4
 #: How long a cancelled request may take to end. What does not wait cannot be cancelled: then the helper is killed.
 _CANCEL_S: Final = 1.0
 _CLOSE_S: Final = 5.0
+#: After how long without a request the helper ends: it has the size of a service.
+IDLE_S: Final = 300.0
 
 
 class HelperProcess:
-    """Answers requests in a process of its own, which the first one starts; it starts again after it died."""
+    """Answers requests in a process of its own, which the first one starts and which ends after *idle_s* without one.
 
-    def __init__(self, open_app: OpenApp, *arguments: object) -> None:
+    It starts again after it died or ended.
+    """
+
+    def __init__(self, open_app: OpenApp, *arguments: object, idle_s: float = IDLE_S) -> None:
         self._open_app = open_app
         self._arguments = arguments
+        self._idle_s = idle_s
         self._starting = asyncio.Lock()
         self._link: _Link | None = None
+        self._answering = 0
+        self._ending: asyncio.Task[None] | None = None
 
     async def answer(self, scope: Scope, body: bytes, send: Send) -> Known:
         """Answer a request whose *scope* can be pickled, through *send*; return what became known of it.
@@ -50,15 +58,32 @@ class HelperProcess:
             Unavailable: the process did not start, or died.
             LedgerError: the application crashed.
         """
-        async with self._starting:
-            if self._link is None or self._link.closed:
-                self._link = await _Link.open(self._open_app, self._arguments)
-        return await self._link.answer(scope, body, send)
+        self._answering += 1
+        try:
+            async with self._starting:
+                if self._link is None or self._link.closed:
+                    self._link = await _Link.open(self._open_app, self._arguments)
+            return await self._link.answer(scope, body, send)
+        finally:
+            self._answering -= 1
+            if self._ending is not None:
+                self._ending.cancel()
+            self._ending = asyncio.create_task(self._end_when_idle())
 
     async def close(self) -> None:
         """End the process."""
+        if self._ending is not None:
+            self._ending.cancel()
         if self._link is not None:
             await self._link.close()
+
+    async def _end_when_idle(self) -> None:
+        await asyncio.sleep(self._idle_s)
+        async with self._starting:  # a request that comes meanwhile starts another process
+            link = self._link
+            if self._answering == 0 and link is not None:
+                self._link = None
+                await asyncio.shield(link.close())
 
 
 class _Link:

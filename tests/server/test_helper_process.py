@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import psutil
 import pytest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -26,6 +27,8 @@ async def open_toy(refused: str = "") -> AsyncIterator[ASGIApp]:
                 raise ValueError
             case "/busy":
                 time.sleep(60)
+            case "/second":
+                await asyncio.sleep(1)
             case "/wait":
                 await asyncio.sleep(60)
         scope["state"]["route"] = "toy"
@@ -56,6 +59,23 @@ async def ask(helper: HelperProcess, path: str = "/", body: bytes = b"") -> tupl
 async def pid_of(helper: HelperProcess) -> int:
     answer, _ = await ask(helper)
     return int(answer[0]["status"])
+
+
+async def test_an_idle_process_ends_and_the_next_request_starts_another() -> None:
+    """trust S-17: but none that is busy for longer."""
+    helper = HelperProcess(open_toy, idle_s=0.3)
+    try:
+        pid = await pid_of(helper)
+        (start, _), _ = await ask(helper, "/second")
+        assert start["status"] == pid
+        await asyncio.sleep(0.1)
+        assert await pid_of(helper) == pid
+        async with asyncio.timeout(20):
+            while psutil.pid_exists(pid):
+                await asyncio.sleep(0.05)
+        assert await pid_of(helper) != pid
+    finally:
+        await helper.close()
 
 
 async def test_requests_are_answered_by_another_process_at_the_same_time(helper: HelperProcess) -> None:
