@@ -1825,7 +1825,7 @@ CREATE INDEX events_type ON ledger.events USING btree (namespace_id, stream_id, 
 -- Name: jobs_due_at; Type: INDEX; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE INDEX jobs_due_at ON ledger.jobs USING btree (namespace_id, projection_version, due_at);
+CREATE INDEX jobs_due_at ON ledger.jobs USING btree (namespace_id, kind, due_at);
 
 
 --

@@ -111,8 +111,8 @@ class JobStore(Protocol):
         """Return the namespaces in which a claim may get a job, of any build."""
         ...
 
-    async def backlog(self, namespace_ids: Sequence[UUID]) -> list[JobBacklog]:
-        """Return the backlog of the namespaces together, for each kind of which there are jobs, of any build."""
+    async def backlog(self, namespace_ids: Sequence[UUID], *, kinds: Sequence[JobKind]) -> list[JobBacklog]:
+        """Return the backlog of the namespaces together, for each of *kinds* of which there are jobs, of any build."""
         ...
 
     async def claim(

@@ -111,10 +111,11 @@ class Worker:
         total = {kind: JobBacklog(kind, 0, 0, 0) for kind in self._kinds}
         namespaces = await self._namespace_ids()
         for start in range(0, len(namespaces), _NAMESPACES_PER_QUERY):
-            for each in await self._services.store.jobs.backlog(namespaces[start : start + _NAMESPACES_PER_QUERY]):
-                if (known := total.get(each.kind)) is not None:
-                    oldest_s = max(known.oldest_s, each.oldest_s)
-                    total[each.kind] = JobBacklog(each.kind, known.due + each.due, oldest_s, known.dead + each.dead)
+            chunk = namespaces[start : start + _NAMESPACES_PER_QUERY]
+            for each in await self._services.store.jobs.backlog(chunk, kinds=self._kinds):
+                known = total[each.kind]
+                oldest_s = max(known.oldest_s, each.oldest_s)
+                total[each.kind] = JobBacklog(each.kind, known.due + each.due, oldest_s, known.dead + each.dead)
         return list(total.values())
 
     @property

@@ -15,4 +15,5 @@ CREATE TABLE ledger.jobs (
     last_error ledger.short_text,
     PRIMARY KEY (namespace_id, projection_version, stream_id, kind)
 ) WITH (fillfactor = 50);
-CREATE INDEX jobs_due_at ON ledger.jobs (namespace_id, projection_version, due_at);
+-- By kind: jobs of a kind that no worker does wait, and must not be in the way of others.
+CREATE INDEX jobs_due_at ON ledger.jobs (namespace_id, kind, due_at);

@@ -14,7 +14,7 @@ import pytest
 
 from ledger.ids import Stream
 from ledger.ports.snapshots import Snapshot
-from ledger.stores.postgres import Target
+from ledger.stores.postgres import Target, jobs
 from ledger.stores.postgres.connections import _PLAN_ONCE
 from ledger.stores.postgres.event_reader import _QUERIES
 from tests.postgres.conftest import opened
@@ -274,3 +274,21 @@ async def test_nothing_the_store_does_scans_the_log(server: Server, database: st
         await store.events.overview(stream.namespace_id)
         await store.events.prune_requests(stream.namespace_id, days=7)
     assert scans() == before
+
+
+def test_jobs_that_no_worker_takes_are_not_read_to_find_others(server: Server, fresh_database: str) -> None:
+    """Without a model, one for each session waits to extract memories."""
+    namespace_id = STREAMS["long"].namespace_id
+    values = {"namespace_id": namespace_id, "build": 10, "kinds": ["promote"], "by": "w", "lease_s": 60, "most": 4}
+    with server.superuser(fresh_database) as mighty:
+        for kind, count in (("extract", 2_000), ("promote", 2)):
+            mighty.execute(
+                "INSERT INTO ledger.jobs (namespace_id, projection_version, stream_id, due_at, kind, work, user_id,"
+                " session_id) SELECT %s, 10, gen_random_uuid(), now(), %s, '', '', '' FROM generate_series(1, %s)",
+                (namespace_id, kind, count),
+            )
+        mighty.execute("ANALYZE ledger.jobs")
+        sql = re.sub(r"(?<!:):(\w+)", r"%(\1)s", jobs._QUERIES["claim"])
+        row = mighty.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", {**values, "most_attempts": 12}).fetchone()
+    assert row is not None
+    assert looked_at(row[0][0]["Plan"])["jobs"] <= 6, "two to find, two to join, two to change"

@@ -21,7 +21,7 @@ from ledger.errors import DatabaseUnavailable, SummarizerFailed
 from ledger.ids import namespace_id
 from ledger.memory import MemoryLedger
 from ledger.ports import SummaryText
-from ledger.ports.jobs import JobBacklog
+from ledger.ports.jobs import JobBacklog, JobKind
 from ledger.server.gauges import Gauges
 from ledger.server.notifier import Notifier
 from ledger.settings import Settings
@@ -135,8 +135,8 @@ async def test_a_backlog_that_is_done_counts_as_none(monkeypatch: pytest.MonkeyP
     gauges, store = Gauges(registry), InMemoryStore()
     answers = iter([[JobBacklog("promote", 3, 61.5, 2), JobBacklog("extract", 9, 7200, 0)], []])
 
-    async def backlog(namespace_ids: Sequence[UUID]) -> list[JobBacklog]:
-        return next(answers)
+    async def backlog(namespace_ids: Sequence[UUID], *, kinds: Sequence[JobKind]) -> list[JobBacklog]:
+        return [each for each in next(answers) if each.kind in kinds]
 
     monkeypatch.setattr(store.jobs, "backlog", backlog)
     async with a_worker(store) as worker:

@@ -7,7 +7,7 @@ import pytest
 
 from ledger.ids import Stream
 from ledger.ports import Store
-from ledger.ports.jobs import JOBS, MOST_ATTEMPTS, DueJob, Job, JobOutcome, SessionJobs
+from ledger.ports.jobs import JOBS, KINDS, MOST_ATTEMPTS, DueJob, Job, JobOutcome, SessionJobs
 from tests.support.store_requests import an_event, append
 
 PAST = datetime(2026, 1, 1, tzinfo=UTC)
@@ -127,12 +127,13 @@ async def test_the_backlog_counts_due_and_dead_jobs(store: Store, namespace: str
         (job,) = await dead.claim()
         await store.jobs.release(job, JobOutcome("timeout"))
     namespaces = [item.stream.namespace_id for item in (late, dead, later)]
-    (backlog,) = await store.jobs.backlog(namespaces)
+    (backlog,) = await store.jobs.backlog(namespaces, kinds=KINDS)
     assert (backlog.kind, backlog.due, backlog.dead) == ("promote", 1, 1)
     assert backlog.oldest_s > 60
-    (only_later,) = await store.jobs.backlog(namespaces[2:])
+    (only_later,) = await store.jobs.backlog(namespaces[2:], kinds=KINDS)
     assert (only_later.due, only_later.oldest_s, only_later.dead) == (0, 0, 0)
-    assert await store.jobs.backlog([]) == []
+    assert await store.jobs.backlog([], kinds=KINDS) == []
+    assert await store.jobs.backlog(namespaces, kinds=["extract"]) == []
 
 
 async def test_of_two_workers_that_fold_the_same_events_one_writes(queue: Queue) -> None:

@@ -62,7 +62,7 @@ class InMemoryJobs:
             if namespace_id in namespace_ids and any(_is_due(job, kinds, now) for job in jobs.values())
         }
 
-    async def backlog(self, namespace_ids: Sequence[UUID]) -> list[JobBacklog]:
+    async def backlog(self, namespace_ids: Sequence[UUID], *, kinds: Sequence[JobKind]) -> list[JobBacklog]:
         now = self._clock.now()
         found: dict[JobKind, list[Job]] = {}
         for (namespace_id, _), jobs in self._jobs.items():
@@ -76,6 +76,7 @@ class InMemoryJobs:
                 dead=sum(job.status == "dead" for job in jobs),
             )
             for kind, jobs in sorted(found.items())
+            if kind in kinds
         ]
 
     async def claim(

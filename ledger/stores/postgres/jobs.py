@@ -76,7 +76,7 @@ class PostgresJobs:
         async with self._pool.transaction(*namespace_ids) as connection:
             return set(await connection.scalars(wanted))
 
-    async def backlog(self, namespace_ids: Sequence[UUID]) -> list[JobBacklog]:
+    async def backlog(self, namespace_ids: Sequence[UUID], *, kinds: Sequence[JobKind]) -> list[JobBacklog]:
         now = sa.func.statement_timestamp()
         dead = sa.and_(_JOBS.attempts >= MOST_ATTEMPTS, _JOBS.leased_by.is_(None))
         due = sa.and_(sa.not_(dead), _JOBS.due_at <= now)
@@ -88,7 +88,7 @@ class PostgresJobs:
                 sa.func.coalesce(oldest_s, 0),
                 sa.func.count().filter(dead),
             )
-            .where(_JOBS.namespace_id.in_(namespace_ids))
+            .where(_JOBS.namespace_id.in_(namespace_ids), _JOBS.kind.in_(kinds))
             .group_by(_JOBS.kind)
             .order_by(_JOBS.kind)
         )
