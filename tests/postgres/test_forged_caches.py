@@ -35,11 +35,26 @@ FORGERIES: Final = {
     },
     "search_entries": {
         "UPDATE ledger.search_entries SET vector = 'forged' WHERE session_id = 'two'": "what search has",
-        "UPDATE ledger.search_entries SET erased_in = 4 WHERE session_id = 'two'": "what search has",
+        "UPDATE ledger.search_entries SET erased_in = 6 WHERE session_id = 'two'": "what search has",
+        "UPDATE ledger.search_entries SET removed_in = NULL WHERE session_id = 'three'": "what search has",
+        "UPDATE ledger.search_entries SET shown = true WHERE session_id = 'three'": "what search has",
         "DELETE FROM ledger.search_entries WHERE session_id = 'two'": "what search has",
         "INSERT INTO ledger.search_entries SELECT (jsonb_populate_record(r, jsonb_build_object('piece', 99))).*"
         " FROM ledger.search_entries r WHERE session_id = 'one' LIMIT 1": "what search has",
         _STRAY.format("search_entries") + _ONE.format("search_entries"): "search has rows of a stream",
+    },
+    "search_forks": {
+        "UPDATE ledger.search_forks SET until = until + 50": "what search has",
+        "UPDATE ledger.search_forks SET removed = '{}'": "what search has",
+        "DELETE FROM ledger.search_forks": "what search has",
+        "INSERT INTO ledger.search_forks SELECT (jsonb_populate_record(f, jsonb_build_object('stream_id', s.stream_id)"
+        ")).* FROM ledger.search_forks f, ledger.streams s WHERE s.session_id = 'three'": "what search has",
+        _STRAY.format("search_forks") + _ONE.format("search_forks"): "search has rows of a stream",
+    },
+    "search_fork_changes": {
+        "UPDATE ledger.search_fork_changes SET removed = '{}'": "what search has",
+        "DELETE FROM ledger.search_fork_changes": "what search has",
+        _STRAY.format("search_fork_changes") + _ONE.format("search_fork_changes"): "search has rows of a stream",
     },
     "search_terms": {
         "UPDATE ledger.search_terms SET pieces = pieces + 5 WHERE lexeme = 'x'": "search counts 1 words wrongly",
@@ -62,6 +77,8 @@ FORGERIES: Final = {
 AGAIN: Final = {
     "session_index": "projections rebuild session_index",
     "search_entries": "projections rebuild search",
+    "search_forks": "projections rebuild search",
+    "search_fork_changes": "projections rebuild search",
     "search_terms": "projections rebuild search",
     "records": "projections rebuild records",
     "jobs": "a worker makes them again",
