@@ -101,6 +101,7 @@ BEGIN
                     o.stream_id AS showing_id, o.user_id, o.session_id, e.stream_id, e.added_in, e.version, e.kind,
                     e.piece, e."position", e.first_character, e.characters, e.words, e.vector
                 FROM search_entries e
+                LEFT JOIN unnest(v_forks) AS i ON i.ancestor_id = e.stream_id
                 CROSS JOIN LATERAL (
                     SELECT e.removed_in IS NULL AND (p_include_erased OR e.erased_in IS NULL)
                         AND (p_stream_id IS NULL OR e.stream_id = p_stream_id)
@@ -113,16 +114,17 @@ BEGIN
                     (
                         SELECT f.stream_id, f.user_id, f.session_id
                         FROM (
-                            SELECT * FROM unnest(v_forks) WHERE p_stream_id IS NOT NULL
+                            SELECT i.stream_id, i.user_id, i.session_id, i.until, i.erased, i.removed, i."position"
+                            WHERE p_stream_id IS NOT NULL
                             UNION ALL
-                            SELECT f.*
+                            SELECT f.stream_id, f.user_id, f.session_id, f.until, f.erased, f.removed, f."position"
                             FROM search_forks f
                             WHERE p_stream_id IS NULL AND f.namespace_id = p_namespace_id
                                 AND f.projection_version = p_projection_version AND f.ancestor_id = e.stream_id
                                 AND (p_user_id IS NULL OR f.user_id = p_user_id)
                         ) AS f
                         WHERE v_inherits AND NOT own.has_it AND e.kind <> 'knowledge'
-                            AND f.ancestor_id = e.stream_id AND f.until >= e.added_in
+                            AND f.until >= e.added_in
                             AND coalesce(f.until < e.removed_in, true) AND NOT f.removed @> e.version::bigint
                             AND (
                                 p_include_erased

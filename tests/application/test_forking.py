@@ -382,6 +382,8 @@ async def test_forks_in_the_file_of_a_namespace_stay_forks(store: Store, namespa
     assert parents == {"s": None, "f": 6, "g": (await first.get_state("f")).version, "early": 3}
     for session in parents:
         assert await contents(second, session) == await contents(first, session)
+        hits = [await each.search("message", session_id=session, top_k=50, around=0) for each in (first, second)]
+        assert [hit.text for hit in hits[0]] == [hit.text for hit in hits[1]] != []
     done = await second.import_file(lambda: lines)
     assert (done.sessions, done.entries) == (4, 0)
     await talk(second, 1, session="g", first=99)
