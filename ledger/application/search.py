@@ -28,7 +28,8 @@ async def search(
     A text matches if it has any of the words; rare words count for more. The query is plain words: quotes and
     operators have no meaning. The search covers entries in the window, entries that a compaction covered, and
     summaries: of one session, of a user, or of the namespace. With *collection* it covers the summaries of that
-    knowledge base instead. Removed and cleared texts are not found, erased ones only with *include_erased*.
+    knowledge base instead. Removed and cleared texts are not found, erased ones only with *include_erased*. A text that
+    forks share is returned once: in the session that added it, or else in the oldest fork that still has it.
 
     Texts added before the call are found, unless *catch_up* is false. The best score comes first, then the newest.
 
