@@ -13,6 +13,7 @@ import pytest
 from ledger.clock import SystemClock
 from ledger.ports import Receipt
 from ledger.stores.postgres import Target
+from ledger.stores.postgres.connections import Connector
 from ledger.stores.postgres.login import create_login
 from ledger.stores.postgres.migration import upgrade
 from tests.server.conftest import running
@@ -75,6 +76,17 @@ async def test_nothing_acknowledged_is_lost_in_a_failover(primary: Cluster, name
     with primary.standby() as standby:
         primary.set(synchronous_standby_names="*")
         await fail_over(primary, standby, namespace)
+
+
+async def test_a_host_that_vanished_is_noticed_unless_the_url_says_when(primary: Cluster) -> None:
+    """It closes no connection, and the system's own limit is a quarter of an hour."""
+    limits = {}
+    for more in ("", "&tcp_user_timeout=3000&connect_timeout=2"):
+        connection = await Connector(Target(url_of(primary) + more)).connect()
+        found = connection.info.get_parameters()
+        limits[more] = [int(found[name]) for name in ("tcp_user_timeout", "connect_timeout", "keepalives_idle")]
+        await connection.close()
+    assert list(limits.values()) == [[10_000, 10, 10], [3_000, 2, 10]]
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import msgspec
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 from sqlalchemy import exc, text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
@@ -23,6 +24,15 @@ Driver: TypeAlias = psycopg.AsyncConnection[Any]
 APPLICATION_ROLE: Final = "ledger_app"
 OLDEST_SERVER: Final = 150_000
 CONNECT_TIMEOUT_S: Final = 10
+#: When a host that vanished is noticed: it closes no connection, and systems wait a quarter of an hour for its answer.
+#: The URL may set other limits.
+_NOTICE_A_LOSS: Final = {
+    "connect_timeout": CONNECT_TIMEOUT_S,
+    "tcp_user_timeout": 10_000,
+    "keepalives_idle": 10,
+    "keepalives_interval": 3,
+    "keepalives_count": 3,
+}
 POOL_SIZE: Final = 8
 
 #: If this process is suspended within a transaction, the server ends it, so that its locks do not block others for
@@ -127,14 +137,15 @@ class Connector:
             UnsafeRole: the login is a superuser or an owner, or bypasses row security.
             psycopg.Error: the server cannot be reached.
         """
+        given = conninfo_to_dict(self.target.url)
         # set as an option, the role survives ROLLBACK and RESET ROLE (trust D-9)
         role: dict[str, Any] = {"options": f"-c role={APPLICATION_ROLE}"} if self.target.embedded else {}
         connection = await psycopg.AsyncConnection.connect(
             self.target.url,
             autocommit=True,
-            connect_timeout=CONNECT_TIMEOUT_S,
             application_name="memory-ledger",
             **role,
+            **{name: limit for name, limit in _NOTICE_A_LOSS.items() if name not in given},
         )
         try:
             cursor = await connection.execute(_WHO, {"embedded": self.target.embedded})
