@@ -21,6 +21,7 @@ _CHANGES: Final = {
     "integer": "coalesce({c}, 0) + 1",
     "smallint": "coalesce({c}, 0) + 1",
     "text": "coalesce({c}, '') || 'x'",
+    "text[]": "array_append({c}, 'x')",
     "uuid": "gen_random_uuid()",
     "boolean": "NOT {c}",
     "timestamp with time zone": "coalesce({c}, now()) + interval '1 second'",
@@ -32,7 +33,8 @@ _COLUMNS: Final = """
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
     JOIN pg_type t ON t.oid = a.atttypid
     WHERE c.relnamespace = 'ledger'::regnamespace AND c.relkind = 'r'
-        AND EXISTS (SELECT FROM pg_attribute n WHERE n.attrelid = c.oid AND n.attname = 'namespace_id')
+        AND (c.relname = 'api_tokens'
+            OR EXISTS (SELECT FROM pg_attribute n WHERE n.attrelid = c.oid AND n.attname = 'namespace_id'))
     ORDER BY 1, 2
 """
 
@@ -49,7 +51,7 @@ class Vandal:
 
     @property
     def tables(self) -> list[str]:
-        """The tables with rows of namespaces."""
+        """The tables with rows of namespaces, and that of tokens."""
         return self._tables
 
     def edit(self) -> tuple[str, str] | None:
