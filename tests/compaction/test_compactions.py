@@ -5,6 +5,7 @@ from itertools import pairwise
 import pytest
 from msgspec.structs import replace
 
+from ledger.compaction.summarizing import trust_of
 from ledger.errors import CompactionInProgress
 from ledger.events import (
     CompactionCompleted,
@@ -287,6 +288,14 @@ def test_a_summary_is_trusted_as_little_as_the_least_of_what_went_in(notation: s
     """trust M-4."""
     session, job = in_flight(notation=notation)
     assert session.answer(job).trust == trust
+
+
+def test_an_unknown_role_is_trusted_as_a_tool_is() -> None:
+    """trust M-4: the compatible API stores any role, and only `system` is the operator's."""
+    (entry,) = Driven({"profile": "none"}).append("a").state.window.entries
+    roles = ["system", "user", "assistant", "tool", "developer", "System"]
+    trusted = [trust_of([replace(entry, role=role)], []) for role in roles]
+    assert trusted == ["operator", "user", "model", "external", "external", "external"]
 
 
 def test_a_folded_summary_hands_on_its_trust() -> None:

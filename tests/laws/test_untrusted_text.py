@@ -5,8 +5,10 @@
 
 import ast
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
+from uuid import UUID
 
 import pytest
 from hypothesis import example, given
@@ -14,14 +16,17 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from ledger.compaction.dialogue import Dialogue
-from ledger.events import Extraction, JsonObject, KnowledgeSource
+from ledger.events import Extraction, JsonObject, KnowledgeSource, MemoryFields, SummaryViewDefinition
 from ledger.extraction.prompts import extraction_request
+from ledger.ports.records import StoredRecord
 from ledger.results import Context
 from ledger.session.views import window_of
+from ledger.summary_views.requests import partition_request
 from projections import config, rendering
 from projections.entries import Entry
 from projections.formatters import FORMATTERS, DefaultFormatter
 from projections.prompts import SummaryRequest, fence_token, marked
+from projections.records import Record
 from projections.strategies import COMPACTIONS
 from projections.strategies.base import Hints, Material, SummarizerConfig
 from projections.window import Knowledge
@@ -37,6 +42,7 @@ PLACES: Final = {
     "projections/rendering.py": "chat messages",
     "projections/formatters.py": "messages by a formatter",
     "projections/prompts.py": "requests to a summarizer or for memories",
+    "ledger/summary_views/requests.py": "requests for the summary of a partition",
     "ledger/summarizers/openai.py": "the same, as they are sent; its instructions hold a token, no text",
     "ledger/server/compat/prompts.py": "prompts of the compatible API",
     # stored, or shown as it is stored: writing the role system needs a right
@@ -185,6 +191,12 @@ def requests(text: str) -> Iterator[SummaryRequest]:
             loaded = config.load({"compactions": [{"type": kind, **raw}]}).compactions[0]
             material = Material(covered, target_tokens=10, opening=text)
             yield Dialogue(loaded, SummarizerConfig(), material, model="m").first
+    record = Record(record_id="r", fields=MemoryFields(text=text), version=1, persisted_us=1, updated_us=1)
+    nobody = UUID(int=0)
+    stored = StoredRecord(
+        namespace_id=nobody, stream_id=nobody, user_id="", record=record, last_accessed=datetime(2024, 1, 1, tzinfo=UTC)
+    )
+    yield partition_request(SummaryViewDefinition(), {"user_id": text}, [stored], model="m")
     for strategy_name in ("discrete", "summary", "preferences"):
         yield extraction_request(covered, Extraction(strategy=strategy_name), model="m")
 
