@@ -127,7 +127,8 @@ class RecordStore(Protocol):
     async def read_events(self, after: Mapping[UUID, int], *, limit: int) -> dict[UUID, RecordEvents]:
         """Return the events about records of several namespaces, by namespace.
 
-        Of each namespace those within *limit* positions after its position in *after*.
+        Of each namespace those within *limit* positions after its position in *after*; from the beginning on, those
+        within *limit* positions from the first one on.
         """
         ...
 

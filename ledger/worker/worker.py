@@ -21,6 +21,7 @@ from ledger.ports.jobs import Job, JobBacklog
 from ledger.states.loading import States
 from ledger.worker.attempts import Attempts
 from ledger.worker.namespace import ACTOR, WorkedNamespace
+from ledger.worker.newest_memories import promote_newest
 from ledger.worker.settings import WorkerSettings, load_worker_settings
 
 T = TypeVar("T")
@@ -215,6 +216,8 @@ class Worker:
         return self._claimed_at.get(info.namespace, 0) == self._indexed_at.get(info.namespace, 0) == info.last_position
 
     async def _begin(self, worked: WorkedNamespace, position: int) -> int:
+        if worked.name not in self._claimed_at and "promote" in self._kinds:
+            await promote_newest(worked)
         now_s = asyncio.get_running_loop().time()
         if self._indexed_at.get(worked.name) != position and now_s >= self._retry_at_s.get(worked.name, now_s):
             self._retry_at_s.pop(worked.name, None)

@@ -64,6 +64,7 @@ def reads(length: int) -> list[Read]:
         Read("find_types", {**noted, "after": middle, "until": end, "limit": 3}, {"events": 4, "streams": 1}),
         Read("find_newest", {"type": "context.rendered", "until": middle}, {"events": 1}),
         Read("read_namespaces", pages, {"events": 100, "streams": 100}),
+        Read("first_records", {"records": page["records"]}, {"events": 1, "streams": 1}),
         Read("record_events", page, {"events": 100, "streams": 100}),
         Read("head", {}, {"streams": 1}),
         Read("named", {}, {"streams": 2}),

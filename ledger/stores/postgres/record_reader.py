@@ -39,6 +39,9 @@ class RecordReader:
         self._events = events
 
     async def read_events(self, after: Mapping[UUID, int], *, limit: int) -> dict[UUID, RecordEvents]:
+        if new := [namespace_id for namespace_id, position in after.items() if not position]:
+            wanted = {"namespaces": new, "records": RECORDS}
+            after = {**after, **{row[0]: row[1] - 1 for row in await self._events.rows("first_records", None, wanted)}}
         bounds = {"namespaces": list(after), "after": list(after.values()), "limit": limit, "records": RECORDS}
         events: dict[UUID, list[tuple[str, StoredEvent]]] = {namespace_id: [] for namespace_id in after}
         reached = dict(after)
