@@ -82,9 +82,19 @@ async def test_a_search_finds_what_follows_from_the_events_of_each_session(names
 
 
 @pytest.mark.postgres
-@pytest.mark.parametrize("seed", [1, 2, 3])
-async def test_so_does_the_index_of_the_database(postgres_store: PostgresStore, namespace: str, seed: int) -> None:
-    await check_history(postgres_store, f"{namespace}-{seed}", seed)
+@pytest.mark.parametrize("seed", [3, 4])
+async def test_so_does_the_index_of_the_database_and_both_rank_alike(
+    postgres_store: PostgresStore, namespace: str, seed: int
+) -> None:
+    """A text counts once towards the rarity of its words, however many forks inherited it."""
+    ranked = []
+    for store in (InMemoryStore(), postgres_store):
+        await check_history(store, namespace, seed)
+        searched = Services(store).handle(namespace).indexes.finder._index
+        hits = (await searched.find(SearchQuery(text="apple fig", limit=1_000))).hits
+        ranked.append([(hit.stream_id, hit.version, pytest.approx(hit.score, rel=1e-3)) for hit in hits])
+    assert len(ranked[0]) > 5
+    assert ranked[0] == ranked[1]
 
 
 @pytest.mark.slow
@@ -119,20 +129,6 @@ async def test_a_wrong_index_is_noticed(
     broken(monkeypatch)
     with pytest.raises((AssertionError, LedgerError)):
         await check_histories(namespace)
-
-
-@pytest.mark.postgres
-@pytest.mark.parametrize("seed", [4, 5])
-async def test_both_indexes_rank_alike(postgres_store: PostgresStore, namespace: str, seed: int) -> None:
-    """A text counts once towards the rarity of its words, however many forks inherited it."""
-    ranked = []
-    for store in (InMemoryStore(), postgres_store):
-        await check_history(store, namespace, seed)
-        searched = Services(store).handle(namespace).indexes.finder._index
-        hits = (await searched.find(SearchQuery(text="apple fig", limit=1_000))).hits
-        ranked.append([(hit.stream_id, hit.version, pytest.approx(hit.score, rel=1e-3)) for hit in hits])
-    assert len(ranked[0]) > 5
-    assert ranked[0] == ranked[1]
 
 
 async def texts(ledger: MemoryLedger, query: str, **scope: str) -> list[tuple[str, str]]:
