@@ -13,7 +13,7 @@ PIN := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-ind
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick test-slow test-pgbouncer check bench bench-peers bench-peers-lock fix docs \
+.PHONY: help demo test test-quick test-slow test-pgbouncer test-ams check bench bench-peers bench-peers-lock fix docs \
 	docs-generate schema sync-stub lock lock-image clean
 
 help: ## list these targets
@@ -35,6 +35,9 @@ test-slow: $(STAMP) ## the long fault and soak runs, and the laws with all their
 test-pgbouncer: $(STAMP) ## the tests of the service and of appending, through PgBouncer in transaction mode
 	TEST_POOLER=pgbouncer $(BIN)/pytest tests/pgbouncer tests/server tests/conformance/test_appending.py \
 		tests/conformance/test_concurrent_writers.py -m "not slow" -k "not postgres_15"
+
+test-ams: $(STAMP) ## the published clients of the Redis Agent Memory Server, fetched: their tests, and every method here
+	$(BIN)/python -m tools.ams
 
 check: $(STAMP) ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check .
@@ -80,7 +83,7 @@ lock-image: $(STAMP) ## of those, pin what the image of the service is made with
 	$(PIN) --constraints requirements.lock --group build --output-file requirements-build.lock
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) $(PEERS) .demo dist build site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) .ams .demo dist build site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): requirements.lock pyproject.toml

@@ -1,0 +1,1 @@
+"""Run the published clients of the Redis Agent Memory Server, and their own tests, against this service."""
