@@ -139,13 +139,10 @@ class Connector:
         """
         given = conninfo_to_dict(self.target.url)
         # set as an option, the role survives ROLLBACK and RESET ROLE (trust D-9)
-        role: dict[str, Any] = {"options": f"-c role={APPLICATION_ROLE}"} if self.target.embedded else {}
+        options: dict[str, Any] = {"options": f"-c role={APPLICATION_ROLE}"} if self.target.embedded else {}
+        options |= {name: limit for name, limit in _NOTICE_A_LOSS.items() if name not in given}
         connection = await psycopg.AsyncConnection.connect(
-            self.target.url,
-            autocommit=True,
-            application_name="memory-ledger",
-            **role,
-            **{name: limit for name, limit in _NOTICE_A_LOSS.items() if name not in given},
+            self.target.url, autocommit=True, application_name="memory-ledger", **options
         )
         try:
             cursor = await connection.execute(_WHO, {"embedded": self.target.embedded})
