@@ -4,55 +4,32 @@ A read loads the newest snapshot at or before the wanted version and folds the f
 cost does not grow with the session (design §2, §6).
 """
 
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Final, Generic, TypeVar
 
-import msgspec
-
 from ledger.chain import ZERO_HASH, check_versions
 from ledger.codec import decode
-from ledger.errors import LogRolledBack, NotFound, SessionNotFound, Unreadable, VersionNotFound
+from ledger.errors import LogRolledBack, NotFound, SessionNotFound, VersionNotFound
 from ledger.events import RecordedEvent, StoredEvent, UndecodedEvent
 from ledger.ids import Stream
 from ledger.ports import Store
-from ledger.ports.snapshots import Snapshot
-from ledger.states.fold_results import fold_digest
 from ledger.states.page_cache import PageCache
 from ledger.states.snapshot_form import SnapshotForm, Versioned
+from ledger.states.state_cache import STATES_B, CachedState, StateCache
+from ledger.states.stored_snapshots import StoredSnapshots
 from projections.entry_page import EntryPage, PagesMissing
-from projections.ranges import union, versions
+from projections.ranges import union
 
 _PAGE: Final = 5_000
 FIRST_AFTER_EVENTS = 128  # events of a session to its first snapshot: most sessions are short
 EVERY_EVENTS = 64  # events from one snapshot to the next
-LASTING_EVENTS = 200  # versions of which only the newest snapshot stays, for reads of the past
 QUEUED_EVENTS: Final = 32  # that wait for a reader of a session
 CONTENT_B: Final = 16_000_000  # bytes of content in memory
-STATES_B: Final = 64_000_000  # bytes of states, without that content
-_MEASURED_EVENTS: Final = 16  # from one estimate of the size of a state to the next
 
 
 S = TypeVar("S", bound=Versioned)
 T = TypeVar("T")
-
-
-class _Cached(msgspec.Struct, Generic[S]):
-    """A state, and newer events in a row that no reader has needed yet."""
-
-    state: S
-    snapshot_version: int
-    queued: list[RecordedEvent] = []
-    #: The hash of the newest event, by which a read notices that the log went back; None if it is not known.
-    digest: bytes | None = None
-    #: The size of the state without the content of its pages, estimated at the version *measured*.
-    size_b: int = 0
-    measured: int = 0
-
-    @property
-    def version(self) -> int:
-        return self.queued[-1].version if self.queued else self.state.version
 
 
 class States(Generic[S]):
@@ -75,13 +52,9 @@ class States(Generic[S]):
         self._store = store
         self._form = form
         self._projection = form.projection
-        self._code_digest = fold_digest(form.projection.name, form.projection.version)
-        self._capacity = capacity
-        self._states_b = states_b
-        self._size_b = 0
+        self._snapshots = StoredSnapshots(store, form)
         self._contents = PageCache(content_b)
-        # by the id's number, which hashes at once
-        self._cache: OrderedDict[int, _Cached[S]] = OrderedDict()
+        self._cache = StateCache(form.size_b, capacity=capacity, states_b=states_b)
         #: Whether the log was found to lack events that had been read or written here.
         self.saw_rollback = False
 
@@ -95,7 +68,7 @@ class States(Generic[S]):
 
     async def newest(self, stream: Stream) -> S:
         """Return the state as `current` does, but without content; read it in `reading` only."""
-        cached = self._cache.get(stream.stream_id.int)
+        cached = self._cache.get(stream)
         if cached is None:
             state, snapshot_version, digest = await self._load(stream, None)
             return self._keep(stream, state, snapshot_version, digest)
@@ -108,7 +81,7 @@ class States(Generic[S]):
 
         Other processes may have written newer events.
         """
-        cached = self._cache.get(stream.stream_id.int)
+        cached = self._cache.get(stream)
         if cached is None or cached.version < version:
             return None
         if not cached.queued:
@@ -118,14 +91,14 @@ class States(Generic[S]):
 
     def folded(self, stream: Stream, version: int = 0) -> tuple[S, Sequence[RecordedEvent]] | None:
         """Return the cached state as it is, and the newer events that are queued, if they end at *version* or later."""
-        cached = self._cache.get(stream.stream_id.int)
+        cached = self._cache.get(stream)
         return None if cached is None or cached.version < version else (cached.state, cached.queued)
 
     def queue(
         self, stream: Stream, events: Sequence[RecordedEvent], digest: bytes, *, follows: bytes | None = None
     ) -> bool:
         """Let *events*, just appended, wait for a reader; return False if they have to `advance` the state."""
-        cached = self._cache.get(stream.stream_id.int)
+        cached = self._cache.get(stream)
         if cached is None:
             return False
         if cached.version >= events[-1].version:  # it was read from the log meanwhile, or the log went back
@@ -140,7 +113,7 @@ class States(Generic[S]):
             return False
         cached.queued.extend(events)
         cached.digest = digest
-        self._cache.move_to_end(stream.stream_id.int)
+        self._cache.used(stream)
         return True
 
     async def advance(
@@ -151,7 +124,7 @@ class States(Generic[S]):
         *digest* is the hash of the last of them, *follows* that of the event before the first, if it is known. If they
         do not follow the cached state, read the log.
         """
-        cached = self._cache.get(stream.stream_id.int) or _Cached(self._projection.initial, 0)
+        cached = self._cache.get(stream) or CachedState(self._projection.initial, 0)
         is_next = bool(events) and events[0].version == cached.version + 1
         if not (is_next and _is_same(cached.digest, follows)):
             try:
@@ -169,7 +142,7 @@ class States(Generic[S]):
         """
         if not version:
             return ZERO_HASH
-        cached = self._cache.get(stream.stream_id.int)
+        cached = self._cache.get(stream)
         if cached is not None and cached.version == version and cached.digest is not None:
             return cached.digest
         found = await self._store.events.read_versions(stream, ((version, version),))
@@ -242,7 +215,7 @@ class States(Generic[S]):
 
     def snapshot_due(self, stream: Stream) -> tuple[S, bytes] | None:
         """Return the cached state and the hash of its newest event if a snapshot is due; only the first call does."""
-        cached = self._cache.get(stream.stream_id.int)
+        cached = self._cache.get(stream)
         if cached is None or not self._is_due(cached.state, last=cached.snapshot_version):
             return None
         if cached.digest is None or cached.queued:  # the hash is not known, or that of a queued event
@@ -255,36 +228,23 @@ class States(Generic[S]):
         due = self.snapshot_due(stream)
         if due is None:
             return
-        found = await self._newest_snapshot(stream)
+        found = await self._snapshots.newest(stream)
         if self._is_due(due[0], last=found.version if found else 0):
             await self.save_snapshot(stream, *due)
 
     async def save_snapshot(self, stream: Stream, state: S, digest: bytes) -> None:
         """Store *state* as a snapshot; *digest* is the hash of its newest event."""
-        fold = self._projection
-        dumped = self._form.dump(state)
-        snapshot = Snapshot(fold.name, fold.version, state.version, self._code_digest, digest, dumped)
-        since = state.version - state.version % LASTING_EVENTS
-        await self._store.snapshots.save(stream, snapshot, since=since)
+        await self._snapshots.save(stream, state, digest)
 
     def _is_due(self, state: S, *, last: int) -> bool:
         # design §6
         return state.version - last >= (EVERY_EVENTS if last else FIRST_AFTER_EVENTS)
 
-    async def _newest_snapshot(self, stream: Stream) -> Snapshot | None:
-        """Return the newest snapshot if this release can use it."""
-        fold = self._projection
-        found = await self._store.snapshots.load(stream, fold.name, fold.version)
-        return found if found is not None and found.code_digest == self._code_digest else None
-
     async def _load(self, stream: Stream, version: int | None) -> tuple[S, int, bytes | None]:
         """Return the state now or at *version*, the version of the snapshot it was read from, or 0, and its hash."""
-        fold = self._projection
-        found, events = await self._store.snapshots.load_with_events(
-            stream, fold.name, fold.version, at_most=version, before=max(1, self._form.before), limit=_PAGE
-        )
+        found, events = await self._snapshots.load(stream, until=version, limit=_PAGE)
         at = found.version if found is not None else 0
-        state = await self._restored(stream, found, events or ())
+        state = await self._snapshots.restored(stream, found, events or ())
         if events is None or (found is not None and not state.version):
             at = state.version
             known = found.head_hash if found is not None and state.version else None
@@ -296,36 +256,6 @@ class States(Generic[S]):
         if len(events) == _PAGE:
             folded, digest = await self._catch_up(stream, folded, digest, version)
         return folded, at, digest
-
-    async def _restored(self, stream: Stream, found: Snapshot | None, events: Sequence[UndecodedEvent]) -> S:
-        """Return the state of the snapshot *found*, the initial one if it is of another release or another log.
-
-        Its newest pages have content, as far as *events* hold it.
-        """
-        if found is None or found.code_digest != self._code_digest:
-            return self._projection.initial
-        near = {event.version: event for event in events if event.version <= found.version}
-        newest: UndecodedEvent | StoredEvent | None = near.get(found.version)
-        try:
-            needed, hydrate = self._form.load(found.state)
-            if newest is None:
-                needed = union([needed, ((found.version, found.version),)])
-            read = await self._store.events.read_versions(stream, needed) if needed else []
-            if newest is None:
-                newest = next((event for event in reversed(read) if event.version == found.version), None)
-            if newest is None or newest.hash != found.head_hash:  # the log does not have what was folded
-                return self._projection.initial
-            state = hydrate(map(decode, read))
-        except (Unreadable, msgspec.MsgspecError, LookupError, TypeError, ValueError, AttributeError, AssertionError):
-            return self._projection.initial  # however it was mangled, the log can be read without it
-        if state.version != found.version:
-            return self._projection.initial
-        for page in reversed(self._form.pages(state)):
-            wanted = list(versions(page.needed))
-            if not near.keys() >= set(wanted):
-                break
-            page.fill({version: decode(near[version]) for version in wanted})
-        return state
 
     async def _catch_up(
         self, stream: Stream, state: S, digest: bytes | None, until: int | None
@@ -342,8 +272,7 @@ class States(Generic[S]):
             if known:
                 newest = page[0] if page and page[0].version == state.version else None
                 if newest is None or digest not in {None, newest.hash}:
-                    forgotten = self._cache.pop(stream.stream_id.int, None)
-                    self._size_b -= forgotten.size_b if forgotten is not None else 0
+                    self._cache.drop(stream)
                     raise self._rolled_back()
                 digest = newest.hash
             following = page[known:]
@@ -387,26 +316,11 @@ class States(Generic[S]):
 
     def _keep(self, stream: Stream, state: S, snapshot_version: int, digest: bytes | None) -> S:
         """Cache *state*, whose newest event has the hash *digest*, unless a newer one came; return the newest."""
-        cached = self._cache.get(stream.stream_id.int)
-        queued: list[RecordedEvent] = []
-        if cached is not None:
-            if cached.version > state.version or digest is None:
-                digest = cached.digest if cached.version >= state.version else None
-            state = max(state, cached.state, key=lambda each: each.version)
-            snapshot_version = max(snapshot_version, cached.snapshot_version)
-            queued = [event for event in cached.queued if event.version > state.version]
-        if cached is None or self._form.pages(state) is not self._form.pages(cached.state):
-            self._contents.hold(self._form.pages(state))
-        size_b, measured = (cached.size_b, cached.measured) if cached is not None else (0, 0)
-        self._size_b -= size_b
-        if not size_b or state.version >= measured + _MEASURED_EVENTS:
-            size_b, measured = self._form.size_b(state), state.version
-        self._size_b += size_b
-        self._cache[stream.stream_id.int] = _Cached(state, snapshot_version, queued, digest, size_b, measured)
-        self._cache.move_to_end(stream.stream_id.int)
-        while len(self._cache) > self._capacity or (self._size_b > self._states_b and len(self._cache) > 1):
-            self._size_b -= self._cache.popitem(last=False)[1].size_b
-        return state
+        before = self._cache.get(stream)
+        kept = self._cache.keep(stream, state, snapshot_version, digest)
+        if before is None or self._form.pages(kept) is not self._form.pages(before.state):
+            self._contents.hold(self._form.pages(kept))
+        return kept
 
 
 def _is_same(known: bytes | None, before: bytes | None) -> bool:

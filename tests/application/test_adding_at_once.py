@@ -231,7 +231,7 @@ async def test_a_queue_with_a_gap_is_noticed(monkeypatch: pytest.MonkeyPatch) ->
     def blind(
         states: States[SessionState], stream: Stream, events: Sequence[RecordedEvent], digest: bytes, **_: object
     ) -> bool:
-        cached = states._cache.get(stream.stream_id.int)
+        cached = states._cache.get(stream)
         if cached is not None:
             cached.queued.extend(events)
             cached.digest = digest

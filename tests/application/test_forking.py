@@ -18,7 +18,7 @@ from ledger.ids import Stream
 from ledger.memory import MemoryLedger
 from ledger.ports import Store
 from ledger.session.state import end_of_batch
-from ledger.states import loading
+from ledger.states import loading, stored_snapshots
 from ledger.stores.in_memory import InMemoryStore
 from projections.entries import Entry
 from tests.application.conftest import SMALL, contents, talk
@@ -83,7 +83,7 @@ async def test_time_travel_in_a_fork_reaches_back_across_the_fork_point(
 ) -> None:
     monkeypatch.setattr(loading, "EVERY_EVENTS", every)
     monkeypatch.setattr(loading, "FIRST_AFTER_EVENTS", every)
-    monkeypatch.setattr(loading, "LASTING_EVENTS", every)
+    monkeypatch.setattr(stored_snapshots, "LASTING_EVENTS", every)
     without_content(monkeypatch)
     await anywhere.update_config("s", SMALL)
     await talk(anywhere, 9)

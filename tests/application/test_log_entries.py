@@ -79,9 +79,9 @@ async def test_reads_equal_a_replay_and_a_difference_is_reported(small: MemoryLe
     await talk(small, 8)
     assert await small.matches_replay("s")
     states = small._handle.services.states
-    (key,) = states._cache
-    cached = states._cache[key]
-    states._cache[key] = replace(cached, state=replace(cached.state, writes=99))
+    (key,) = states._cache._cached
+    cached = states._cache._cached[key]
+    states._cache._cached[key] = replace(cached, state=replace(cached.state, writes=99))
     assert not await small.matches_replay("s"), "negative control"
     report: VerifyReport = await small.verify("s")
     assert report.ok, "the log itself is as it was written"

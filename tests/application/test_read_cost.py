@@ -259,10 +259,10 @@ async def test_the_states_in_memory_are_bounded_by_their_size_not_by_their_numbe
     states = States(store, SESSIONS, states_b=200_000)
     for stream in streams:
         await states.newest(stream)
-        assert states._size_b == sum(cached.size_b for cached in states._cache.values()) <= 200_000
+        assert states._cache._size_b == sum(cached.size_b for cached in states._cache._cached.values()) <= 200_000
     assert await states.known(streams[-1]) is not None
     assert await states.known(streams[0]) is None
     assert 10 < len(states._cache) < 20
     await ledger.add_entries("s39", [{"role": "user", "content": "x" * 100_000} for _ in range(20)])
     assert len((await states.newest(streams[-1])).window.entries) == 21
-    assert list(states._cache) == [streams[-1].stream_id.int], "the newest stays, whatever its size"
+    assert list(states._cache._cached) == [streams[-1].stream_id.int], "the newest stays, whatever its size"

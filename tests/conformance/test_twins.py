@@ -17,7 +17,7 @@ from ledger.compaction.result import CompactionResult
 from ledger.memory import MemoryLedger
 from ledger.results import Added, AddedEntry
 from ledger.session.state import SESSION
-from ledger.states import loading, snapshots
+from ledger.states import loading, snapshots, stored_snapshots
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
 from tests.support.databases import Server
@@ -165,7 +165,7 @@ def machine(server: Server, shared_database: str, monkeypatch: pytest.MonkeyPatc
     """The machine, on one event loop with one PostgreSQL store; it snapshots often and holds no content in memory."""
     monkeypatch.setattr(loading, "EVERY_EVENTS", 4)
     monkeypatch.setattr(loading, "FIRST_AFTER_EVENTS", 4)
-    monkeypatch.setattr(loading, "LASTING_EVENTS", 10)
+    monkeypatch.setattr(stored_snapshots, "LASTING_EVENTS", 10)
     without_content(monkeypatch)
     with asyncio.Runner() as runner:
         store = runner.run(PostgresStore.open(server.target(shared_database)))
@@ -198,7 +198,7 @@ async def test_a_read_uses_the_nearest_snapshot(monkeypatch: pytest.MonkeyPatch)
     """Otherwise the comparison above would prove nothing of snapshots."""
     monkeypatch.setattr(loading, "EVERY_EVENTS", 4)
     monkeypatch.setattr(loading, "FIRST_AFTER_EVENTS", 4)
-    monkeypatch.setattr(loading, "LASTING_EVENTS", 4)
+    monkeypatch.setattr(stored_snapshots, "LASTING_EVENTS", 4)
     twin = await a_history()
     stored = await twin.store.snapshots.load(twin.stream, SESSION.name, SESSION.version, at_most=9)
     assert stored is not None

@@ -80,7 +80,7 @@ async def test_without_the_hash_it_would_not_notice(scene: Scene) -> None:
     """Negative control."""
     scene.go_back(3)
     await scene.other.add_user_message("s", "another three")
-    cache = scene.running._handle.services.states._cache
+    cache = scene.running._handle.services.states._cache._cached
     for key, cached in cache.items():
         cache[key] = replace(cached, digest=None)
     assert await texts(scene.running) == ["one", "two", "three"], "which is no longer in the log"
