@@ -146,7 +146,7 @@ def test_a_session_is_looked_for_in_all_that_is_permitted(guarded: Running, keep
 
 
 def test_only_the_scope_system_speaks_as_the_system(guarded: Running, keeper: Keeper, namespace: str) -> None:
-    """trust I-32, http W-3: entries ask for it; messages of the working-memory API may have any role."""
+    """trust I-32, http W-3: of entries, and of messages of the working-memory API."""
     plain, system = (keeper.add("write", "read", *more, namespaces=(namespace,)) for more in ((), ("system",)))
     texts = {"role": "system", "content": "Be brief."}
 
@@ -160,7 +160,8 @@ def test_only_the_scope_system_speaks_as_the_system(guarded: Running, keeper: Ke
         assert (refused.status_code, refused.json()["code"]) == (403, "role_not_allowed")
     assert get(guarded, "/v1/sessions/spoken/stats", plain).status_code == 404, "nothing was written"
     assert ask("POST", "/v1/sessions/spoken/entries", system, {"entries": [texts]}).status_code == 201
-    assert ask("PUT", "/v1/working-memory/said", plain, {"messages": [texts]}).status_code == 200
+    assert ask("PUT", "/v1/working-memory/said", plain, {"messages": [texts]}).status_code == 403
+    assert ask("PUT", "/v1/working-memory/said", system, {"messages": [texts]}).status_code == 200
 
 
 def wrong_tokens(keeper: Keeper) -> dict[str, str]:
