@@ -63,8 +63,8 @@ BOUNDS = {
     ),
     "session_index": Bound("one for each session", for_each_build("session_index", "streams", "1")),
     "jobs": Bound(
-        "at most four for each session, one of each kind; none when the work is done or the session has ended",
-        for_each_build("jobs", "streams", "4"),
+        "at most five for each session, one of each kind; none when the work is done or the session has ended",
+        for_each_build("jobs", "streams", "5"),
     ),
     "search_entries": Bound(
         "one for each text, or for 50,000 characters of it",
@@ -74,6 +74,25 @@ BOUNDS = {
         "one for each word in these texts, and one",
         "SELECT count(*) FROM (SELECT namespace_id, projection_version, unnest(tsvector_to_array(vector)) "
         "FROM search_entries UNION SELECT namespace_id, projection_version, '' FROM search_entries) w",
+    ),
+    "search_forks": Bound(
+        "one for each fork and each of its ancestors",
+        for_each_build(
+            "search",
+            "(WITH RECURSIVE f AS (SELECT namespace_id, stream_id, parent_id FROM streams WHERE parent_id IS NOT NULL "
+            "UNION ALL SELECT f.namespace_id, f.stream_id, s.parent_id FROM f JOIN streams s "
+            "ON s.namespace_id = f.namespace_id AND s.stream_id = f.parent_id AND s.parent_id IS NOT NULL) TABLE f)",
+            "1",
+        ),
+    ),
+    "search_fork_changes": Bound(
+        "one for each event of a fork that takes away what it inherited",
+        for_each_build(
+            "search",
+            "(SELECT namespace_id FROM events JOIN streams USING (namespace_id, stream_id) "
+            "WHERE parent_id IS NOT NULL)",
+            "1",
+        ),
     ),
     "records": Bound(
         "one for each record, live or not",
@@ -151,6 +170,9 @@ async def use(store: Store) -> None:
             view = ServedView(turn + 1, 1, ((1, 1),))
             await store.served_views.save(scene.stream, view, now=SystemClock().now() - timedelta(days=9 - turn % 2))
             await read(store, ledger, scene)
+        await ledger.fork("s0", "fork")
+        await ledger.fork("fork", "fork of the fork")
+        await ledger.remove_entry("fork", (await ledger.get_active_entries("fork"))[0].entry_id)
         await ledger.clear_session("s1", end=True)
         await read(store, ledger, scene)
 
