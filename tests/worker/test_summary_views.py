@@ -18,6 +18,7 @@ from ledger.application.summary_views import (
     run_partition,
     views_stream,
 )
+from ledger.application.transfer import export_file, import_file
 from ledger.codec import decode
 from ledger.events import SummaryViewDefinition, SummaryViewPartitionSummarized, to_datetime
 from ledger.ports import Store
@@ -373,3 +374,26 @@ async def test_verify_compares_the_snapshot_of_views_with_a_replay(namespace: st
         assert [each.problem.partition(";")[0] for each in found] == [
             "its snapshot is not what a replay gives"
         ] * findings
+
+
+async def test_an_export_brings_views_and_results_to_another_store(views: Views, store: Store, namespace: str) -> None:
+    """http W-76, trust E-12: also to a namespace of another name, where they summarize what is there."""
+    view_id = await views.create(filters={"namespace": namespace, "memory_type": "semantic"}, continuous=True)
+    await views.run(view_id)
+    await work(store, namespace)
+    lines = [line async for line in export_file(views.handle)]
+    there = Views(InMemoryStore(), f"{namespace}-2")
+    await import_file(there.handle, lambda: iter(lines))
+    assert (await get_views(there.handle)).views.keys() == {view_id}
+    assert (
+        await there.results(view_id)
+        == await views.results(view_id)
+        == {
+            "ben": ("- Ben has a cat", 1),
+            "mia": ("- Mia likes tea", 1),
+        }
+    )
+    await there.run(view_id, "again")
+    assert await work(there.store, there.namespace) == 1
+    assert (await there.task("again")).status == "success"
+    assert (await verify(there.handle)).verdict == "OK-CHAINED"
