@@ -1,8 +1,9 @@
-"""Real PostgreSQL for tests: the embedded one, or that of TEST_DATABASE_URL."""
+"""Real PostgreSQL for tests: the embedded one, or what TEST_DATABASE_URL or testcontainers give."""
 
 import os
 import secrets
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,6 +21,9 @@ from ledger.stores.postgres.migration import upgrade
 
 #: The login under which applications come through a pooler.
 APPLICATION = "test_application"
+
+#: What runs in a container when TEST_POSTGRES=container.
+CONTAINER_IMAGE = "pgvector/pgvector:0.8.1-pg18"
 
 POSTGRES_15 = Path("/usr/lib/postgresql/15/bin")
 
@@ -156,9 +160,24 @@ def direct_server(folder: Path) -> Iterator[Server]:
     url = os.environ.get("TEST_DATABASE_URL")
     if url:
         yield Server(url, "TEST_DATABASE_URL")
+    elif os.environ.get("TEST_POSTGRES") == "container":
+        with contained() as server:
+            yield server
     else:
         with embedded(folder) as server:
             yield server
+
+
+@contextmanager
+def contained() -> Iterator[Server]:
+    """Yield a server in a container, of TEST_POSTGRES_IMAGE; without an engine, skip and say so."""
+    engine = shutil.which("docker")
+    if engine is None or subprocess.run([engine, "info"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("no Docker engine answers here, so there is no PostgreSQL in a container")
+    from testcontainers.community.postgres import PostgresContainer  # noqa: PLC0415 - needed here only
+
+    with PostgresContainer(os.environ.get("TEST_POSTGRES_IMAGE", CONTAINER_IMAGE), driver=None) as container:
+        yield Server(container.get_connection_url(), "container")
 
 
 @contextmanager
