@@ -235,7 +235,7 @@ async def test_a_page_is_applied_once_and_to_no_build_that_is_none(store: Store,
     last, builds = await store.projections.progress(namespace_uuid)
     (build,) = [build.build for build in builds if build.projection == SEARCH]
     stream = ledger._handle.stream("s", None)
-    again = [StreamChange(stream.stream_id, AddPieces(()))]
+    again = [StreamChange(stream.stream_id, 2, AddPieces(()))]
     assert await store.search.apply(namespace_uuid, build, again, after=0, position=1, language="simple") == last
     assert await store.search.apply(namespace_uuid, build + 7, again, after=0, position=1, language="simple") is None
 
