@@ -65,6 +65,8 @@ PLACES: Final = {
 
 def places_in(source: str) -> bool:
     """Tell whether *source* writes a role: as a key of an object, or into a message of ours."""
+    if not any(word in source for word in ('"role"', "ModelMessage", "PromptMessage")):
+        return False  # to parse it would take long
     nodes = list(ast.walk(ast.parse(source)))
     keys = (key for node in nodes if isinstance(node, ast.Dict) for key in node.keys)
     calls = (node.func for node in nodes if isinstance(node, ast.Call))
