@@ -88,8 +88,16 @@ class ProjectionStore(Protocol):
         """
         ...
 
-    async def begin_build(self, namespace_id: UUID, projection: str, build: int, code_digest: bytes) -> None:
-        """Record that *build* is being built, from position 0; do nothing if it exists."""
+    async def begin_build(
+        self,
+        namespace_id: UUID,
+        projection: str,
+        build: int,
+        code_digest: bytes,
+        *,
+        status: Literal["building", "live"] = "building",
+    ) -> None:
+        """Record that *build* is being built, or live, from position 0; do nothing if it exists."""
         ...
 
     async def claim(

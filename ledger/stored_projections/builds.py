@@ -145,6 +145,8 @@ class Builds:
         """Return the live build and the position it reached; None if it was replaced meanwhile."""
         if last - (live.position if live else 0) > PAGE:
             log.info("%s is being brought up to date with %d events; its readers wait", projection.name, last)
+        if live is None and last <= PAGE and all(each.projection != projection.name for each in builds):
+            live = await self._begin_live(projection)
         if live is None:
             try:
                 made = await self._make(projection, last, builds, progress, PAGE)
@@ -153,6 +155,20 @@ class Builds:
             return made.build.key, made.position
         at = await self._fold(projection, live.build, live.position, last, progress, PAGE)
         return None if at is None else (live.build, at)
+
+    async def _begin_live(self, projection: StoredProjection) -> Checkpoint:
+        """Begin the first build of a short log, live at once: there is nothing beside which it could be made."""
+        build, digest = Build(projection.version, 1).key, projection.code_digest
+        begun = Checkpoint(
+            projection=projection.name,
+            build=build,
+            position=0,
+            status="live",
+            code_digest=digest,
+            updated_at=self._clock.now(),
+        )
+        await self._store.projections.begin_build(self._namespace_id, projection.name, build, digest, status="live")
+        return begun
 
     async def _make(
         self,

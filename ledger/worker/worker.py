@@ -28,6 +28,7 @@ T = TypeVar("T")
 log = logging.getLogger("ledger")
 
 _MOST_NAMESPACES: Final = 64
+_INDEXED_AT_ONCE: Final = 4  # more would take all connections from readers in this process
 _CACHED_BACKLOGS: Final = 1_024
 _HOST_CHARACTERS: Final = 100
 _PATIENCE_S: Final = 30.0  # without having looked for work
@@ -67,6 +68,7 @@ class Worker:
         self._retry_at_s: dict[str, float] = {}
         #: The running tasks: the namespace of each, and whether it is a job.
         self._tasks: dict[asyncio.Task[None], tuple[WorkedNamespace, bool]] = {}
+        self._indexing = asyncio.Semaphore(_INDEXED_AT_ONCE)
         self._name = f"{socket.gethostname()[:_HOST_CHARACTERS]}-{os.getpid()}"
         self._woken = asyncio.Event()
         self._stopping = False
@@ -173,7 +175,9 @@ class Worker:
     async def _round(self) -> int:
         """Start due jobs, as many as there is room for, and return their number."""
         started = 0
-        for info in await self._to_check():
+        infos = await self._to_check()
+        await self._list_together([namespace_id(info.namespace) for info in infos])
+        for info in infos:
             try:
                 started += await self._begin(self._worked(info.namespace), info.last_position)
             except LedgerError as fault:  # the next round tries again
@@ -182,6 +186,15 @@ class Worker:
                 log.exception("looking for work failed")
         self._drop_idle()
         return started
+
+    async def _list_together(self, namespaces: Sequence[UUID]) -> None:
+        """Bring what is listed of several namespaces up to date in a few statements; each by itself takes many."""
+        if len(namespaces) > 1:
+            try:
+                await self._services.session_indexes.builds.catch_up(namespaces)
+                await self._services.record_indexes.catch_up(namespaces)
+            except LedgerError as fault:  # each is tried by itself
+                log.warning("the indexes of several namespaces are behind: %s", fault.code)
 
     async def _to_check(self) -> list[NamespaceInfo]:
         """Return the namespaces with new events since they were checked, or with a due job.
@@ -243,7 +256,8 @@ class Worker:
 
         async def catch_up() -> None:
             try:
-                await worked.catch_up()
+                async with self._indexing:
+                    await worked.catch_up()
             except LedgerError as fault:
                 log.warning("the indexes of a namespace are behind: %s", fault.code)
                 if not isinstance(fault, Unreadable):  # that cannot change before the next write

@@ -111,6 +111,17 @@ async def test_without_claims_all_processes_fold_all_pages(
     assert pages_folded(stores) > PAGES + len(readers)
 
 
+async def test_the_first_build_of_a_short_log_is_live_at_once(store: Store, namespace: str) -> None:
+    """A longer one is made beside nothing that readers could see, and replaces nothing before it is whole."""
+    counting = CountingStore(store)
+    await ledger_over(store, namespace=f"{namespace}-short").add_user_message("s", "hello")
+    assert len(await ledger_over(counting, namespace=f"{namespace}-short").list_sessions()) == 1
+    assert "go_live" not in counting.calls
+    await talk(store, namespace)
+    await ledger_over(counting, namespace=namespace).list_sessions()
+    assert "go_live" in counting.calls
+
+
 async def test_readers_of_one_process_share_a_catch_up(store: Store, namespace: str) -> None:
     await talk(store, namespace)
     counting = CountingStore(store)

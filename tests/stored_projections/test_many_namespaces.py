@@ -19,6 +19,7 @@ from ledger.stored_projections import builds, many_namespaces
 from ledger.stored_projections.session_indexes import SessionIndexes
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import PostgresStore
+from ledger.worker import Worker
 from tests.support.counting_store import CountingStore
 from tests.support.ledgers import ledger_over
 
@@ -176,4 +177,17 @@ async def test_a_hole_in_one_log_is_found_and_named(namespace: str, caplog: pyte
     with caplog.at_level(logging.WARNING, "ledger"), pytest.raises(LogCorrupted, match="position 1 is missing"):
         await live_sessions(services, names, user_id=None, limit=9)
     assert (await live_sessions(services, [names[0], names[2]], user_id=None, limit=9))[0] == 2
+    await services.close()
+
+
+async def test_a_worker_lists_the_sessions_of_many_namespaces_together(namespace: str) -> None:
+    store, names = InMemoryStore(), named(namespace, MANY)
+    await talk(store, names)
+    counting = CountingStore(store)
+    services = Services(counting)
+    await Worker(services, namespaces=names).run_once()
+    assert counting.calls.count("read_namespaces") == 1
+    counting.reset()
+    assert (await live_sessions(services, names, user_id=None, limit=9))[0] == MANY
+    assert "read_namespaces" not in counting.calls
     await services.close()

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Literal
 from uuid import UUID
 
 import msgspec
@@ -60,12 +61,20 @@ class InMemoryProjections:
                 found.setdefault(namespace_id, []).append(NamedEvent(stream.user_id, stream.session_id, event))
         return found
 
-    async def begin_build(self, namespace_id: UUID, projection: str, build: int, code_digest: bytes) -> None:
+    async def begin_build(
+        self,
+        namespace_id: UUID,
+        projection: str,
+        build: int,
+        code_digest: bytes,
+        *,
+        status: Literal["building", "live"] = "building",
+    ) -> None:
         started = Checkpoint(
             projection=projection,
             build=build,
             position=0,
-            status="building",
+            status=status,
             code_digest=code_digest,
             updated_at=self._clock.now(),
         )

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -94,13 +94,21 @@ class PostgresProjections:
             found.setdefault(event.namespace_id, []).append(NamedEvent(row[17], row[18], event))
         return found
 
-    async def begin_build(self, namespace_id: UUID, projection: str, build: int, code_digest: bytes) -> None:
+    async def begin_build(
+        self,
+        namespace_id: UUID,
+        projection: str,
+        build: int,
+        code_digest: bytes,
+        *,
+        status: Literal["building", "live"] = "building",
+    ) -> None:
         started = insert(_BUILDS).values(
             namespace_id=namespace_id,
             projection=projection,
             projection_version=build,
             position=0,
-            status="building",
+            status=status,
             code_digest=code_digest,
             updated_at=sa.func.statement_timestamp(),
         )
