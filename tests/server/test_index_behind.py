@@ -2,13 +2,16 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from uuid import UUID
 
 import httpx
 import pytest
 
+from ledger.ports.stored_projections import Place
 from ledger.server import service
 from ledger.stored_projections.session_index import SessionIndex
+from ledger.stored_projections.session_indexes import SessionIndexes
 from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import running
 
@@ -23,7 +26,14 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[httpx.Client]:
         await asyncio.sleep(0.5)
         return await advance(self, build, after=after, limit=limit)
 
+    advance_all = SessionIndexes.advance_all
+
+    async def slow_for_all(self: SessionIndexes, places: Mapping[UUID, Place]) -> Mapping[UUID, int | None]:
+        await asyncio.sleep(0.5)
+        return await advance_all(self, places)
+
     monkeypatch.setattr(SessionIndex, "advance", slow)
+    monkeypatch.setattr(SessionIndexes, "advance_all", slow_for_all)
     with (
         running(InMemoryStore(), worker=False) as served,
         httpx.Client(base_url=served.url, params={"namespace": "n"}) as api,
