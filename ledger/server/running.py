@@ -26,6 +26,7 @@ from ledger.server.service import Service
 from ledger.server.settings import ServiceSettings
 from ledger.settings import Settings
 from ledger.stores.factory import open_embedded_server, open_store
+from ledger.stores.snapshot_key import with_common_key
 from ledger.worker import Worker
 
 _KEEP_ALIVE_S = 5
@@ -71,6 +72,7 @@ async def serve(
         Unavailable: the service cannot listen on the address.
         DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: the database cannot be used.
     """
+    settings = with_common_key(settings)
     with _listening(service_settings) as (listeners, bound):
 
         def ready() -> None:

@@ -7,6 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from pydantic import SecretStr
+
 from ledger.settings import Settings
 from ledger.stores.embedded import default_data_dir
 
@@ -37,6 +39,13 @@ def snapshot_key(settings: Settings) -> bytes | None:
     except OSError as fault:
         log.warning("%s cannot be used (%s), so long sessions are read from their events", path, fault.strerror)
         return None
+
+
+def with_common_key(settings: Settings) -> Settings:
+    """Return *settings* with a key of their own if they have none, so that the processes they are given to share it."""
+    if settings.key is not None or settings.database_url is None:
+        return settings
+    return settings.model_copy(update={"key": SecretStr(secrets.token_hex(32))})
 
 
 def _create(path: Path) -> None:

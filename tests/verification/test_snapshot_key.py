@@ -1,5 +1,6 @@
 """Where the key comes from that proves snapshots. Source: trust K-1."""
 
+import pickle
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from ledger.cli.doctor import check_key
 from ledger.errors import InvalidInput
 from ledger.settings import Settings, load_settings
-from ledger.stores.snapshot_key import FILE, snapshot_key
+from ledger.stores.snapshot_key import FILE, snapshot_key, with_common_key
 
 
 def test_the_embedded_server_gets_a_key_that_only_its_user_reads(tmp_path: Path) -> None:
@@ -42,3 +43,14 @@ def test_a_key_is_a_setting_or_a_file(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "key").write_text("short")
     with pytest.raises(InvalidInput, match="at least 32 characters"):
         load_settings()
+
+
+def test_processes_of_one_service_share_a_key(tmp_path: Path) -> None:
+    """Else the process of heavy requests would read each long session from its first event."""
+    own = Settings(database_url="postgresql://somewhere/agents")
+    shared = pickle.loads(pickle.dumps(with_common_key(own)))
+    assert snapshot_key(shared)
+    assert snapshot_key(shared) != snapshot_key(with_common_key(own))
+    assert with_common_key(shared) is shared
+    embedded = Settings(data_dir=tmp_path)
+    assert with_common_key(embedded) is embedded
