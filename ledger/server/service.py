@@ -79,6 +79,7 @@ class Service:
             DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: the database cannot be used.
         """
         namespace = check_name(settings.namespace, field="namespace")
+        service_settings = service_settings.with_model_of(settings)
         spans = tracing.provider() if service_settings.tracing else None
         own = store or await open_store(settings, served=True)
         notifier, quotas = Notifier(own.events), Quotas(service_settings)

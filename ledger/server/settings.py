@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from ledger.errors import InvalidInput
-from ledger.settings import load
+from ledger.settings import Settings, load
 
 AuthMode: TypeAlias = Literal["none", "token", "oidc", "token+oidc"]
 
@@ -129,6 +129,12 @@ class ServiceSettings(BaseSettings):
     """The claim with a list of namespaces; ``*`` in it means all."""
     oidc_private_networks: bool = Field(default=False, validation_alias=_own("oidc_private_networks"))
     """Whether the keys may come from a private or loopback address (trust S-11)."""
+
+    def with_model_of(self, settings: Settings) -> "ServiceSettings":
+        """Return them with the model of *settings*, which takes precedence, as the one that new sessions name."""
+        if settings.summarizer_model is None:
+            return self
+        return self.model_copy(update={"generation_model": settings.summarizer_model})
 
     @property
     def longest_put_wait_s(self) -> float:

@@ -94,7 +94,7 @@ class AmsImport:
             DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: the database cannot be used.
         """
         async with open_services(settings, store=store, summarizer=Heuristic()) as services:
-            yield cls(services, service_settings)
+            yield cls(services, service_settings.with_model_of(settings))
 
     async def run(
         self,

@@ -24,7 +24,7 @@ def endpoint() -> Iterator[Endpoint]:
 def with_model(endpoint: Endpoint, **changes: object) -> Settings:
     return Settings(
         summarizer_base_url=endpoint.url,
-        summarizer_model="m",
+        summarizer_model="gpt-3.5-turbo",
         summarizer_api_key="k",
         summarizer_max_retries=0,
         **changes,
@@ -37,7 +37,6 @@ def summarizing(server: Server, shared_database: str, endpoint: Endpoint) -> Ite
         server.target(shared_database),
         settings=with_model(endpoint),
         summarization_wait_seconds=5,
-        generation_model="gpt-3.5-turbo",
         worker=False,
     ) as in_flight:
         yield in_flight
@@ -183,3 +182,16 @@ def test_the_generation_model_is_asked_where_only_an_endpoint_is_set__W_12(
     ):
         assert put_within(client, session, 1000, many(30))["context"] == "A summary."
     assert {request["model"] for request in endpoint.asked} == {"my-model"}
+
+
+def test_the_model_of_the_ledgers_settings_takes_precedence__W_12(
+    server: Server, shared_database: str, endpoint: Endpoint, namespace: str, session: str
+) -> None:
+    """As the page of the settings says, also in the config of a new session."""
+    settings = Settings(summarizer_model="first", summarizer_base_url=endpoint.url, summarizer_api_key="k")
+    with (
+        running(server.target(shared_database), settings=settings, generation_model="second", worker=False) as service,
+        httpx.Client(base_url=service.url, params={"namespace": namespace}, timeout=30) as client,
+    ):
+        assert put_within(client, session, 1000, many(30))["context"] == "A summary."
+    assert {request["model"] for request in endpoint.asked} == {"first"}
