@@ -67,7 +67,7 @@ class GroupBody(LenientBody):
 class RunBody(LenientBody):
     """The id of the task, if the client chooses it; *force* summarizes again what has not changed."""
 
-    task_id: ItemId | None = None
+    task_id: Annotated[ItemId, Field(pattern="^[^/]+$")] | None = None  # it stands in the path of a task
     force: bool = False
 
 

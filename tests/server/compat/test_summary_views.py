@@ -182,6 +182,11 @@ def test_a_task_has_the_id_that_its_client_chose_and_is_requested_once__W_38(
     assert (done["status"], done["created_at"]) == ("success", first["created_at"])
 
 
+def test_an_id_that_no_path_can_name_is_refused__W_38(api: httpx.Client, view: str) -> None:
+    refused = api.post(f"/v1/summary-views/{view}/run", json={"task_id": "a/b"})
+    assert (refused.status_code, refused.json()["detail"][0]["loc"]) == (422, ["body", "task_id"])
+
+
 def test_what_is_stored_is_bounded(api: httpx.Client, view: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(summary_views, "MOST_VIEWS", 1)
     monkeypatch.setattr(summary_views, "MOST_PARTITIONS", 1)
