@@ -94,7 +94,7 @@ class SessionNotFound(NotFound, code="session_not_found"):
     """No event was ever recorded under this session id."""
 
     def __init__(self, session_id: str) -> None:
-        listing = "list_sessions() or `memory-ledger sessions`"
+        listing = "`memory-ledger sessions`, or list_sessions() of the library,"
         super().__init__(f"session {session_id!r} has no events; {listing} lists those that do")
         self.session_id = session_id
 
@@ -108,7 +108,7 @@ class EntryNotFound(NotFound, code="entry_not_found"):
 
     def __init__(self, entry_id: str, *, ever: bool = True) -> None:
         where = "is not active in" if ever else "was never in"
-        listing = "get_active_entries() or `memory-ledger show`"
+        listing = "`memory-ledger show`, or get_active_entries() of the library,"
         super().__init__(f"entry {entry_id!r} {where} this session; {listing} lists those that are")
         self.entry_id = entry_id
 

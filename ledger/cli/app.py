@@ -20,7 +20,7 @@ from typer.core import TyperGroup
 
 import ledger
 from ledger.cli import REFUSED, exit_code_of
-from ledger.cli.commands import OPTIONS, help_text, modules
+from ledger.cli.commands import ALONE, OPTIONS, help_text, modules
 from ledger.cli.output import Output
 from ledger.errors import InvalidInput, LedgerError, Unavailable
 from ledger.settings import Settings, load_settings
@@ -175,7 +175,7 @@ def _root(
     database_url: _URL = None,
     data_dir: _DIR = None,
     namespace: _NAMESPACE = None,
-    version: Annotated[bool, typer.Option("--version", help=OPTIONS["--version"])] = False,
+    version: Annotated[bool, typer.Option("--version", help=ALONE["--version"])] = False,
 ) -> None:
     options().note(json=json, database_url=database_url, data_dir=data_dir, namespace=namespace)
     if version:

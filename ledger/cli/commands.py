@@ -109,10 +109,13 @@ OPTIONS = {
     "--database-url URL": "A PostgreSQL server of your own.",
     "--data-dir DIR": "The folder of the embedded server's files.",
     "--namespace NAME": "Isolates and orders sessions.",
+    "-h, --help": "Show this message and exit.",
+}
+#: Those that stand alone.
+ALONE = {
     "--install-completion": "Let the shell complete commands and options.",
     "--show-completion": "Print the shell's script for that.",
     "--version": "Print the version and exit.",
-    "-h, --help": "Show this message and exit.",
 }
 _HEAD = """\
 Usage: memory-ledger [OPTIONS] COMMAND [ARGS]...
@@ -133,6 +136,9 @@ def help_text() -> str:
     """Return what ``memory-ledger --help`` prints."""
     lines = [_HEAD, "Options, before or after the command:"]
     for option, meaning in OPTIONS.items():
+        lines.extend(_row(option, meaning))
+    lines += ["", "Without a command:"]
+    for option, meaning in ALONE.items():
         lines.extend(_row(option, meaning))
     for section, commands in COMMANDS.items():
         lines += ["", f"{section}:"]

@@ -66,7 +66,7 @@ def _placed(fault: LedgerError, name: str, recorded: int, files: int) -> LedgerE
     prefix = "" if isinstance(found, InvalidInput) else f"{name}: "
     if isinstance(found, SessionExists):
         found.args = (f"{found} with --session, or for a file of several sessions another --namespace",)
-    suffix = f"; {recorded} of {files} files recorded" if files > 1 else ""
+    suffix = f"; {recorded} of {files} files recorded, {files - recorded - 1} not tried" if files > 1 else ""
     found.args = (f"{prefix}{found}{suffix}",)
     return found
 

@@ -8,6 +8,7 @@ questions are asked about all of them (see `ledger.backtest.questions`).
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from ledger.errors import ImportRefused
 from ledger.events import JsonObject
 from ledger.importers.base import ConversationReader, Document, Importer, conversation, shaped, text_of, with_leftovers
 
@@ -32,6 +33,9 @@ def read(documents: Iterator[Document], name: str) -> Iterator[ConversationReade
     for document in documents:
         with shaped("a conversation", line=document.line):
             part = document.value
+            if "topic" not in part:
+                message = "it is a question about conversations; `memory-ledger backtest --questions` reads those"
+                raise ImportRefused("bad_shape", message, line=document.line)
             scenario = part["scenario"]
             if not isinstance(scenario, str):
                 raise TypeError("the name of a scenario must be text")

@@ -53,7 +53,9 @@ def test_every_command_of_a_module_that_loads_is_in_the_table() -> None:
 
 
 def test_the_options_of_the_help_are_those_of_every_command() -> None:
-    options = {name.split()[-1] if name.startswith("-h") else name.split()[0] for name in commands.OPTIONS}
+    options = {
+        name.split()[-1] if name.startswith("-h") else name.split()[0] for name in commands.OPTIONS | commands.ALONE
+    }
     declared = {param.opts[0] for param in WHOLE.params} | {"--help"}
     assert options == declared
 

@@ -136,5 +136,5 @@ def test_the_shell_gets_the_code_and_standard_error_the_words(cli: Cli) -> None:
     with cli.process("show", "nobody") as process:
         out, err = process.communicate(timeout=30)
     assert (process.returncode, out) == (2, "")
-    listing = "list_sessions() or `memory-ledger sessions`"
+    listing = "`memory-ledger sessions`, or list_sessions() of the library,"
     assert err == f"memory-ledger: session 'nobody' has no events; {listing} lists those that do\n"

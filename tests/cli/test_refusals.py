@@ -113,7 +113,8 @@ def test_a_bad_session_is_refused(cli: Cli, name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in WITH_SESSION if name not in {"add", "clear"}])
 def test_an_unknown_session_is_refused(cli: Cli, name: str) -> None:
     texts = check_one_line(cli.try_(*name.split(), "nobody", *WITH_SESSION[name]))
-    assert texts == "session 'nobody' has no events; list_sessions() or `memory-ledger sessions` lists those that do"
+    listing = "`memory-ledger sessions`, or list_sessions() of the library,"
+    assert texts == f"session 'nobody' has no events; {listing} lists those that do"
 
 
 def test_an_unknown_session_is_refused_also_after_a_version(cli: Cli) -> None:

@@ -93,13 +93,13 @@ def test_an_import_that_stops_says_where_and_which_files_are_recorded(cli: Cli, 
     bad = file(b'{"role": "user", "content": "hello"}\n{"role": "nobody"}\n', "bad.jsonl")
     texts = check_one_line(cli.try_("import", good, other, bad, good))
     assert texts.startswith(f"{bad}: line 2: ")
-    assert texts.endswith("; 2 of 4 files recorded")
+    assert texts.endswith("; 2 of 4 files recorded, 1 not tried")
     assert [row["session_id"] for row in cli.json("sessions")["sessions"]] == ["other", "good"]
     assert "files recorded" not in check_one_line(cli.try_("import", bad))
     begins_otherwise = file(b'{"role": "user", "content": "goodbye"}\n', "good.json")
     texts = check_one_line(cli.try_("import", good, begins_otherwise))
     assert texts.startswith(f"{begins_otherwise}: ")
-    assert texts.endswith("; 1 of 2 files recorded")
+    assert texts.endswith("; 1 of 2 files recorded, 0 not tried")
 
 
 def test_an_export_that_is_whole_is_taken(talked: Cli, file: File) -> None:

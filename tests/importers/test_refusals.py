@@ -268,3 +268,11 @@ async def test_what_was_valid_before_the_bad_line_is_not_written(ledger: MemoryL
         await take_in(MANY + b"{")
     assert refusal.value.line == 16_001
     assert await ledger.list_sessions() == []
+
+
+async def test_questions_about_conversations_are_no_conversations(take_in: TakeIn) -> None:
+    question = (
+        b'{"id": "memory_0-garden-0", "question": [[{"role": "user", "content": "When?"}]], "scenario": "garden"}'
+    )
+    with pytest.raises(ImportRefused, match="backtest --questions"):
+        await take_in(question)
