@@ -183,9 +183,9 @@ def test_without_authentication_no_other_page_writes(service: Running, line: str
 )
 def test_without_authentication_a_post_says_that_it_is_json_also_without_a_body(service: Running, line: str) -> None:
     """A form of another page cannot: a browser would ask first."""
-    answer = asked(service, line, method="POST", path="/v1/sessions/s/clear")
+    answer = asked(service, line, method="POST", path="/v1/sessions/never-opened/clear")
     assert (answer.status, answer.code) == (415, "unsupported_media_type")
-    assert asked(service, JSON, method="POST", path="/v1/sessions/s/clear").status == 404
+    assert asked(service, JSON, method="POST", path="/v1/sessions/never-opened/clear").status == 404
     with running(InMemoryStore(), **OIDC) as guarded:
         assert asked(guarded, line, method="POST", path="/v1/probe").status == 401
 
