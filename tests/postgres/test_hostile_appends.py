@@ -12,8 +12,10 @@ from ledger.stores.postgres import PostgresStore
 from ledger.stores.postgres.append_call import _BATCH, _STREAM, AppendConnection, _batch, _one_stream
 from ledger.stores.postgres.migration import migrations_dir
 from ledger.verification import verify_namespace
+from tests.postgres.conftest import opened
 from tests.support.databases import Server
 from tests.support.store_requests import a_request, a_write, an_event, append, some_events
+from tests.support.vandal import without_schema
 
 pytestmark = pytest.mark.postgres
 
@@ -103,7 +105,8 @@ def hostile_calls() -> Iterator[tuple[str, bytes, Values]]:
 
 
 async def attack(store: PostgresStore, url: str, role: str) -> list[str]:
-    """Send every hostile call and return what was found wrong with the ledger after one of them."""
+    """Send every hostile call and return what was found wrong with the log after one of them."""
+    without_schema(store)
     await append(store, ONE, *some_events(3))
     await append(store, OTHER, an_event())
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
@@ -124,6 +127,8 @@ async def test_no_arguments_of_the_application_spoil_the_ledger(
     server: Server, fresh_database: str, fresh_store: PostgresStore, app_login: str
 ) -> None:
     assert await attack(fresh_store, server.url_of(app_login, fresh_database), app_login) == []
+    async with opened(server.target(fresh_database)) as store:
+        assert (await verify_namespace(store, NAMESPACE)).ok, "the schema is as it was"
     info = await fresh_store.events.namespace(namespace_id(NAMESPACE))
     assert info is not None
     assert info.last_position > 4, "no call was accepted: the calls are wrong in another way than they should be"
