@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import psutil
 import psycopg
@@ -40,17 +41,19 @@ def test_a_server_that_nobody_uses_stops_by_itself_and_starts_again_with_its_dat
     server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEMORY_LEDGER_EMBEDDED_IDLE_S", "1")
-    for number in (1, 2):
-        with SyncMemoryLedger.open(data_dir=server.data_dir) as ledger:
-            ledger.add_user_message("s", "hello")
-            postmaster = server.postmaster()
-            assert postmaster is not None
-            with pytest.raises(psutil.TimeoutExpired):
-                postmaster.wait(2.5)  # it is used, though nothing happens
-            assert len(ledger.get_active_entries("s")) == number
-        postmaster.wait(20)
-        assert not server.stopping.exists()
+    with SyncMemoryLedger.open(data_dir=server.data_dir) as ledger:
+        ledger.add_user_message("s", "hello")
+        postmaster = server.postmaster()
+        assert postmaster is not None
+        with pytest.raises(psutil.TimeoutExpired):
+            postmaster.wait(2.5)  # it is used, though nothing happens
+        assert len(ledger.get_active_entries("s")) == 1
+    postmaster.wait(20)
+    assert not server.stopping.exists()
     assert (server.data_dir / "postgres" / "postmaster.pid").exists() is False, "it ended in good order"
+    with SyncMemoryLedger.open(data_dir=server.data_dir) as ledger:
+        assert len(ledger.get_active_entries("s")) == 1
+    server.stop()
 
 
 def test_it_stops_neither_after_a_recent_use_nor_under_a_connection(server: EmbeddedServer) -> None:
@@ -76,16 +79,25 @@ def test_who_asks_for_the_server_while_it_is_being_stopped_gets_a_running_one(
     """The control has no mark: it answers that the server runs, which then stops."""
     prepare(server)
     unused(server)
-    program = "import sys; from ledger.stores.embedded import EmbeddedServer; EmbeddedServer(sys.argv[1]).start()"
-    has_clients, asking = embedded_idle._has_clients, []
+    program = """
+import sys
+from ledger.stores.embedded import EmbeddedServer
+server = EmbeddedServer(sys.argv[1])
+print("asks", flush=True)
+server.start()
+"""
+    has_clients, asking = embedded_idle._has_clients, list[Any]()
 
     def asks_now(postmaster: psutil.Process) -> bool:
         if not protected:
             server.stopping.unlink()
-        asking.append(subprocess.Popen([sys.executable, "-c", program, server.data_dir]))  # a lock is of a process
+        command = [sys.executable, "-c", program, server.data_dir]
+        asking.append(subprocess.Popen(command, stdout=subprocess.PIPE))  # another process: a lock is of a process
+        with asking[0].stdout as said:
+            assert said.readline() == b"asks\n"
         waits = False
         try:
-            asking[0].wait(5)
+            asking[0].wait(1 if protected else 5)
         except subprocess.TimeoutExpired:
             waits = True
         assert waits == protected, "it waits for the end of the stop, if it sees the mark"
