@@ -185,7 +185,7 @@ def profile(examples: int, steps: int) -> settings:
 
 
 def test_both_stores_hold_the_same_whatever_is_done(machine: type[Twins]) -> None:
-    run_state_machine_as_test(machine, settings=profile(30, 30))
+    run_state_machine_as_test(machine, settings=profile(15, 30))
 
 
 @pytest.mark.slow

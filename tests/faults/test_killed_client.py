@@ -72,7 +72,7 @@ async def killed_again_and_again(
 async def test_no_acknowledged_append_is_lost_by_killing_the_client(
     server: Server, fresh_database: str, namespace: str, tmp_path: Path, seed: int
 ) -> None:
-    await killed_again_and_again(server, fresh_database, namespace, tmp_path / "acknowledged", seed, cycles=5)
+    await killed_again_and_again(server, fresh_database, namespace, tmp_path / "acknowledged", seed, cycles=3)
 
 
 @pytest.mark.slow

@@ -88,7 +88,7 @@ async def test_nobody_waits_long_for_a_database_that_stays_away(
     killable: KillableServer, database: str, namespace: str, seed: int
 ) -> None:
     async with opened(killable.target(database), patience_s=1) as store:
-        await away_under_load(killable, store, namespace, seed, seconds=5, longest_s=3)
+        await away_under_load(killable, store, namespace, seed, seconds=3.5, longest_s=2.5)
 
 
 @pytest.mark.slow
@@ -150,7 +150,7 @@ async def cut_off_under_load(
 async def test_clients_see_connections_that_are_cut_as_delays(
     killable: KillableServer, database: str, namespace: str, seed: int
 ) -> None:
-    await cut_off_under_load(killable, database, namespace, seed, seconds=3)
+    await cut_off_under_load(killable, database, namespace, seed, seconds=1.5)
 
 
 @pytest.mark.slow

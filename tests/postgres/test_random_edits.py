@@ -87,7 +87,7 @@ async def check_edits(server: Server, database: str, store: Store, namespace: st
 async def test_random_edits_of_any_table_are_found_or_listed(
     server: Server, fresh_store: Store, fresh_database: str, namespace: str, seed: int
 ) -> None:
-    await check_edits(server, fresh_database, fresh_store, namespace, seed, 60)
+    await check_edits(server, fresh_database, fresh_store, namespace, seed, 40)
 
 
 @pytest.mark.slow

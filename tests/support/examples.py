@@ -5,7 +5,7 @@ from typing import Final
 
 from hypothesis import HealthCheck, settings
 
-_EXAMPLES: Final = 50
+_EXAMPLES: Final = 30
 #: By TEST_EXAMPLES: ``make test-slow`` tries all that a law asks for, ``make test-quick`` a few.
 _AT_MOST: Final = {"all": 1_000_000, "few": 10}.get(os.environ.get("TEST_EXAMPLES", ""), _EXAMPLES)
 
