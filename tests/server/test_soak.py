@@ -46,10 +46,16 @@ def serving(folder: Path, server: Server, database: str, endpoint: Endpoint) -> 
 
 
 async def worked(
-    process: ServiceProcess, database: psycopg.Connection[tuple[object, ...]], seed: int, *, agents: int, seconds: float
+    process: ServiceProcess,
+    database: psycopg.Connection[tuple[object, ...]],
+    seed: int,
+    *,
+    agents: int,
+    seconds: float,
+    turns: int,
 ) -> tuple[list[Agent], list[Moment]]:
     """Let agents work for three times *seconds*; return them and what was measured after each."""
-    crew = [Agent(process.url, f"agent{number}", seed) for number in range(agents)]
+    crew = [Agent(process.url, f"agent{number}", seed, turns) for number in range(agents)]
     tasks = [asyncio.create_task(agent.run()) for agent in crew]
     moments, service = [], psutil.Process(process.process.pid)
     try:
@@ -93,10 +99,12 @@ async def settled(client: httpx.AsyncClient) -> None:
         if not any(float(number) for _, number in waiting):
             return
         assert asyncio.get_running_loop().time() < end, f"jobs are stuck: {waiting}"
-        await asyncio.sleep(1)
+        await asyncio.sleep(0.2)
 
 
-async def soak(folder: Path, server: Server, database: str, seed: int, *, agents: int, seconds: float) -> None:
+async def soak(
+    folder: Path, server: Server, database: str, seed: int, *, agents: int, seconds: float, turns: int
+) -> None:
     """Let agents work, then check everything that they were told."""
     with (
         model_endpoint() as endpoint,
@@ -104,7 +112,7 @@ async def soak(folder: Path, server: Server, database: str, seed: int, *, agents
         server.superuser(database) as mighty,
     ):
         endpoint.answers(says('{"memories": []}'))
-        crew, moments = await worked(process, mighty, seed, agents=agents, seconds=seconds)
+        crew, moments = await worked(process, mighty, seed, agents=agents, seconds=seconds, turns=turns)
         for moment in moments:
             print(moment)
         assert not drift(moments[0], moments[-1])
@@ -124,10 +132,10 @@ async def soak(folder: Path, server: Server, database: str, seed: int, *, agents
                 assert client.post(f"/v1/sessions/{last}/verify", headers=JSON).json()["verdict"].startswith("OK")
 
 
-async def test_six_agents_lose_nothing_in_nine_seconds(
+async def test_six_agents_lose_nothing_in_six_seconds(
     tmp_path: Path, server: Server, fresh_database: str, seed: int
 ) -> None:
-    await soak(tmp_path, server, fresh_database, seed, agents=6, seconds=3)
+    await soak(tmp_path, server, fresh_database, seed, agents=6, seconds=2, turns=20)
 
 
 @pytest.mark.slow
@@ -135,7 +143,7 @@ async def test_six_agents_lose_nothing_in_nine_seconds(
 async def test_24_agents_lose_nothing_in_20_minutes(
     tmp_path: Path, server: Server, fresh_database: str, seed: int
 ) -> None:
-    await soak(tmp_path, server, fresh_database, seed, agents=24, seconds=400)
+    await soak(tmp_path, server, fresh_database, seed, agents=24, seconds=400, turns=40)
 
 
 def test_what_is_lost_doubled_or_grows_is_noticed() -> None:

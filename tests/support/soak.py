@@ -13,8 +13,6 @@ import httpx
 import psutil
 import psycopg
 
-#: Turns of an agent with one session, then it begins another: sessions stay as long as they are.
-TURNS: Final = 40
 #: Tables below this size are not judged: their first pages weigh more than what they hold.
 SMALL_BYTES: Final = 2 << 20
 
@@ -33,11 +31,15 @@ class Acknowledged:
 
 
 class Agent:
-    """One agent: writes, reads, searches and forks by both APIs until it is cancelled."""
+    """One agent: writes, reads, searches and forks by both APIs until it is cancelled.
 
-    def __init__(self, url: str, name: str, seed: int) -> None:
+    After *turns* with one session it begins another: sessions stay as long as they are.
+    """
+
+    def __init__(self, url: str, name: str, seed: int, turns: int) -> None:
         self._http = httpx.AsyncClient(base_url=url, timeout=60)
         self._name = name
+        self._turns = turns
         self._random = random.Random(f"{seed}-{name}")
         self.acknowledged = Acknowledged()
         self.took: dict[str, list[float]] = defaultdict(list)
@@ -53,11 +55,11 @@ class Agent:
         path = f"/v1/sessions/{session}"
         config = {"strategy": "token_threshold", "max_entries": 30, "recent_window": 6}
         await self._ask("config", "PUT", f"{path}/config", json={"config": {"compactions": [_typed(config)]}})
-        for turn in range(TURNS):
+        for turn in range(self._turns):
             await self._add(session, turn)
             await self._read(session, turn)
         await self._ask("fork", "POST", f"{path}/fork", json={"session_id": f"{session}-f"})
-        await self._add(f"{session}-f", TURNS)
+        await self._add(f"{session}-f", self._turns)
         await self._put(f"{session}-w")
         if self._random.random() < 0.3:
             await self._ask("delete", "DELETE", f"/v1/working-memory/{session}-w")
