@@ -19,6 +19,7 @@ from ledger.server import processes
 from ledger.server.processes import Processes
 from ledger.server.settings import load_service_settings
 from ledger.settings import Settings
+from tests.support import http_client
 from tests.support.databases import Server
 from tests.support.service_process import ServiceProcess
 
@@ -105,14 +106,24 @@ def test_two_processes_store_every_acknowledged_message(
     assert "Traceback" not in process.errors.read_text()
 
 
-def test_the_processes_end_when_their_parent_was_killed(tmp_path: Path, server: Server, shared_database: str) -> None:
-    """In order: each closes what it opened, and nothing is left of what they shared."""
+def test_metrics_count_all_processes_which_end_when_their_parent_was_killed(
+    tmp_path: Path, server: Server, shared_database: str
+) -> None:
+    """They end in order: each closes what it opened, and nothing is left of what they shared."""
     shared = tmp_path / "shared"
     shared.mkdir()
     counted = {"MEMORY_LEDGER_METRICS": "true", "TMPDIR": str(shared)}
     with serving(tmp_path, server, shared_database, **counted) as process:
         children = answering(process)
         assert list(shared.iterdir())
+        for _ in range(20):  # each by a connection of its own, so that both processes answer some
+            http_client.get(f"{process.url}/v1/sessions")
+        counted_in_all = http_client.get(f"{process.url}/metrics").text
+        total = re.search(
+            r'memory_ledger_requests_total\{method="GET",route="/v1/sessions",status="200"\} ([0-9.]+)', counted_in_all
+        )
+        assert total is not None, counted_in_all
+        assert float(total[1]) == 20
         process.process.kill()
         wait_for(lambda: not any(map(is_running, children)))
     assert not list(shared.iterdir())
@@ -161,18 +172,6 @@ async def test_a_process_that_cannot_start_again_is_reported_with_its_reason(
     assert await stopping_s(tmp_path, is_refused, monkeypatch, after=lambda: "is away" in caplog.text) < 2
     assert "exit code 7" in caplog.text
     assert "serves again" not in caplog.text
-
-
-def test_metrics_count_the_requests_of_all_processes(tmp_path: Path, server: Server, shared_database: str) -> None:
-    with serving(tmp_path, server, shared_database, MEMORY_LEDGER_METRICS="true") as process:
-        for _ in range(20):  # each by a connection of its own, so that both processes answer some
-            httpx.get(f"{process.url}/v1/sessions", timeout=20)
-        counted = httpx.get(f"{process.url}/metrics", timeout=20).text
-        total = re.search(
-            r'memory_ledger_requests_total\{method="GET",route="/v1/sessions",status="200"\} ([0-9.]+)', counted
-        )
-        assert total is not None, counted
-        assert float(total[1]) == 20
 
 
 @pytest.mark.parametrize("number", ["0", "65"])
