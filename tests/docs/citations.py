@@ -110,7 +110,8 @@ def prose(path: Path) -> Iterator[str]:
         return
     if path.suffix == ".py":
         yield from (docstring for _, docstring in docstrings(ast.parse(text)))
-        yield comments(text)
+        if any("#" in line and _ANY_CITATION.search(line) for line in text.splitlines()):  # taking it apart is slow
+            yield comments(text)
     elif path.suffix == ".md":
         yield text
     else:

@@ -75,33 +75,31 @@ def test_every_citation_resolves() -> None:
 
 
 def test_the_number_in_the_name_of_a_test_is_one_of_a_rule() -> None:
-    names = [found for test in every_test() for found in in_name(test)]
+    tests, _ = read_tests()
+    names = [found for test in tests for found in in_name(test)]
     known = {name for rules in RULES.values() for name in rules}
     assert [name for name in names if name not in known and not re.fullmatch(r"R-[0-9A-Z]{2,3}", name)] == []
 
 
 @cache
-def every_test() -> list[str]:
-    """Return the names of all tests."""
-    return [
-        node.name
-        for path in TESTS.rglob("test_*.py")
-        if path not in _CONTROLS
-        for node in statements(ast.parse(path.read_text()))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
-    ]
+def read_tests() -> tuple[list[str], set[str]]:
+    """Return the names of all tests, and the rules that their files cite in an id of a case or in a docstring."""
+    tests, rules = list[str](), set[str]()
+    for path in TESTS.rglob("test_*.py"):
+        if path not in _CONTROLS:
+            tree = ast.parse(path.read_text())
+            functions = (node for node in statements(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+            tests += [node.name for node in functions if node.name.startswith("test_")]
+            rules |= {name for _, text in docstrings(tree) for _, name in cited(text)}
+            rules |= {name for text in texts(tree) for name in id_of_case(text)}
+    return tests, rules
 
 
 @pytest.fixture(scope="module")
 def proved() -> set[str]:
     """What tests cite: in a name, in the id of a case, in a docstring. A range says nothing of what is inside it."""
-    names = {found for test in every_test() for found in in_name(test)}
-    for path in TESTS.rglob("test_*.py"):
-        if path not in _CONTROLS:
-            tree = ast.parse(path.read_text())
-            names |= {name for _, text in docstrings(tree) for _, name in cited(text)}
-            names |= {name for text in texts(tree) for name in id_of_case(text)}
-    return names
+    tests, rules = read_tests()
+    return rules | {found for test in tests for found in in_name(test)}
 
 
 def test_every_built_rule_is_cited_by_a_test(proved: set[str]) -> None:
