@@ -55,7 +55,13 @@ def run(block: Block, reader: Path, command: Path = Path(sys.executable).parent)
     (reader / name).write_text(block.text)
     known = {name: value for name, value in os.environ.items() if not name.startswith("MEMORY_LEDGER_")}
     path = f"{command}:{Path(sys.executable).parent}:{known['PATH']}"
-    environment = {**known, "PATH": path, "MEMORY_LEDGER_DATA_DIR": str((reader / "data").resolve()), "COLUMNS": "120"}
+    environment = {
+        **known,
+        "PATH": path,
+        "COLUMNS": "120",
+        "MEMORY_LEDGER_DATA_DIR": str((reader / "data").resolve()),
+        "MEMORY_LEDGER_EMBEDDED_IDLE_S": "0",  # so that no process is started to watch a server that ends with its page
+    }
     return subprocess.run(
         [*_RUNNABLE[block.language], name],
         cwd=reader,
