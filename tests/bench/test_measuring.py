@@ -25,10 +25,10 @@ from tests.support.databases import Server
 
 
 class SlowStore(EventStoreDecorator):
-    """An event store whose appends take 20 ms longer."""
+    """An event store whose appends take 10 ms longer."""
 
     async def append(self, request: AppendRequest) -> Appended:
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0.01)
         return await super().append(request)
 
 
