@@ -53,10 +53,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     return FilesAndGroups(config, log)
 
 
+def pytest_collection() -> None:
+    """Look for no garbage while thousands of tests are made that live to the end."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """Let no collection look again at thousands of tests that live to the end."""
+    """Let no search for garbage look again at those tests."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_sessionfinish() -> None:
