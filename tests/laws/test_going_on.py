@@ -86,6 +86,7 @@ DETOUR = st.sampled_from(DETOURS)
 
 def fresh(session: Driven) -> Driven:
     other = Driven({"profile": "none"}, session.summarizer)
+    other.clock.ids = 1_000_000  # an imported summary keeps its id, which no later one may get
     other.state = replace(other.state, config=session.state.config)
     other.events[0] = replace(
         other.events[0], payload=replace(other.events[0].payload, config=session.events[0].payload.config)

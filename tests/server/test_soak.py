@@ -115,7 +115,8 @@ async def soak(
         crew, moments = await worked(process, mighty, seed, agents=agents, seconds=seconds, turns=turns)
         for moment in moments:
             print(moment)
-        assert not drift(moments[0], moments[-1])
+        last = moments[-1] if seconds >= 60 else replace(moments[-1], latency={})  # medians of seconds say nothing
+        assert not drift(moments[0], last)
         written = sum(len(ids) for agent in crew for ids in agent.acknowledged.entries.values())
         refused = sum(agent.refused for agent in crew)
         print(f"{written} entries acknowledged, {refused} requests refused for a moment")
