@@ -7,18 +7,15 @@ FROM ${PYTHON_IMAGE} AS build
 ARG PIP_INDEX_URL
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /source
-RUN python -m venv /opt/build && python -m venv /opt/memory-ledger
+RUN python -m venv /opt/build && python -m venv --without-pip /opt/memory-ledger
 COPY requirements-build.lock requirements-service.lock ./
 RUN /opt/build/bin/pip install --quiet --require-hashes --only-binary :all: -r requirements-build.lock \
-    && /opt/memory-ledger/bin/pip install --quiet --require-hashes --only-binary :all: -r requirements-service.lock
-COPY pyproject.toml README.md LICENSE ./
-COPY examples examples
-COPY migrations migrations
-COPY projections projections
-COPY ledger ledger
+    && /opt/build/bin/pip --python /opt/memory-ledger install --quiet --require-hashes --only-binary :all: \
+        -r requirements-service.lock
+# all that .dockerignore lets through
+COPY . .
 RUN /opt/build/bin/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir /wheels . \
-    && /opt/memory-ledger/bin/pip install --quiet --no-deps --no-index /wheels/*.whl \
-    && /opt/memory-ledger/bin/pip uninstall --quiet --yes pip setuptools
+    && /opt/build/bin/pip --python /opt/memory-ledger install --quiet --no-deps --no-index /wheels/*.whl
 
 FROM ${PYTHON_IMAGE}
 RUN useradd --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin ledger
