@@ -89,7 +89,7 @@ class Composed:
 def composed(environment: Path) -> Iterator[Composed]:
     """Yield a project with built images, and remove all of it at the end."""
     project = Composed(compose_command(), environment)
-    project("build")
+    project("build", "migrate")  # the other services run the same image
     try:
         yield project
     finally:
@@ -101,6 +101,6 @@ def _works(command: list[str]) -> bool:
 
 
 def _run(command: list[str]) -> str:
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=900)
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=1500)
     assert ran.returncode == 0, f"{command[0]} {ran.stdout[-2000:]} {ran.stderr[-4000:]}"
     return ran.stdout
