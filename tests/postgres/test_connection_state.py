@@ -126,6 +126,8 @@ async def test_a_service_waits_for_no_statement_and_no_lock_for_long(
     """trust S-8; the control is a connection that serves nobody."""
     served = msgspec.structs.replace(server.target(fresh_database), served=True)
     async with opened(server.target(fresh_database)) as store:
+        if (await limits(store, stream))[-1] is None:
+            pytest.skip("this server has no limit of transactions; PostgreSQL 17 has")
         assert await limits(store, stream) == ("0", "0", "0")
     async with opened(served) as store:
         assert await limits(store, stream) == ("5s", "2s", "1min")

@@ -68,7 +68,7 @@ async def test_a_login_that_could_rewrite_history_is_refused(kind: str, server: 
 async def test_set_role_does_not_hide_the_login(server: Server, shared_database: str) -> None:
     """SET ROLE NONE would undo it; so, unless embedded, the session's user is asked for too."""
     with server.login("ledger_app", "ledger_owner") as login:
-        url = server.url_of(login, shared_database) + "&options=-c%20role%3Dledger_app"
+        url = server.url_of(login, shared_database, options="-c role=ledger_app")
         with pytest.raises(UnsafeRole, match=login):
             await PostgresStore.open(Target(url))
 

@@ -140,7 +140,7 @@ def test_a_login_that_may_do_too_much_or_too_little_is_named(
 
 def test_set_role_does_not_hide_the_login(server: Server, shared_database: str) -> None:
     with server.login("ledger_app", "ledger_owner") as login:
-        url = server.url_of(login, shared_database) + "&options=-c%20role%3Dledger_app"
+        url = server.url_of(login, shared_database, options="-c role=ledger_app")
         code, checks = doctor(url)
         assert (code, checks["role"][0]) == (WILL_NOT_START, "fails")
         assert login in checks["role"][1]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 import psycopg
 import pytest
@@ -24,6 +24,8 @@ APPLICATION = "test_application"
 
 #: What runs in a container when TEST_POSTGRES=container.
 CONTAINER_IMAGE = "pgvector/pgvector:0.8.1-pg18"
+#: How docker-compose.yml makes a cluster too; before 18 checksums are off by default.
+CONTAINER_CLUSTER = ("POSTGRES_INITDB_ARGS", "--data-checksums --locale=C --encoding=UTF8")
 
 POSTGRES_15 = Path("/usr/lib/postgresql/15/bin")
 
@@ -72,13 +74,12 @@ class Server:
             with self._admin() as admin:
                 admin.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(name)))
 
-    def url_of(self, login: str, database: str) -> str:
-        """Return the URL of *database* for *login*."""
-        if self.pooler:
-            return f"postgresql://{login}:secret@{self.pooler}/{database}"
-        parts = urlsplit(self.database(database))
+    def url_of(self, login: str, database: str, **parameters: str) -> str:
+        """Return the URL of *database* for *login*, with *parameters* of libpq."""
+        parts = urlsplit(f"postgresql://{self.pooler}/{database}" if self.pooler else self.database(database))
         host = parts.netloc.rpartition("@")[2]
-        return urlunsplit(parts._replace(netloc=f"{login}:secret@{host}"))
+        query = "&".join(filter(None, (parts.query, urlencode(parameters, quote_via=quote))))
+        return urlunsplit(parts._replace(netloc=f"{login}:secret@{host}", query=query))
 
     @contextmanager
     def fresh(self, *, migrated: bool = True) -> Iterator[str]:
@@ -176,7 +177,8 @@ def contained() -> Iterator[Server]:
         pytest.skip("no Docker engine answers here, so there is no PostgreSQL in a container")
     from testcontainers.community.postgres import PostgresContainer  # noqa: PLC0415 - needed here only
 
-    with PostgresContainer(os.environ.get("TEST_POSTGRES_IMAGE", CONTAINER_IMAGE), driver=None) as container:
+    image = os.environ.get("TEST_POSTGRES_IMAGE", CONTAINER_IMAGE)
+    with PostgresContainer(image, username="postgres", driver=None).with_env(*CONTAINER_CLUSTER) as container:
         yield Server(container.get_connection_url(), "container")
 
 
