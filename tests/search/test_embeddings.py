@@ -165,6 +165,8 @@ def test_without_a_key_or_an_address_the_error_names_the_setting(monkeypatch: py
 async def test_the_environment_names_the_model(
     endpoint: Endpoint, store: Store, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if not await store.records.stores_embeddings():
+        pytest.skip("this server has no pgvector")
     monkeypatch.setenv("MEMORY_LEDGER_EMBEDDER_MODEL", "scripted")
     monkeypatch.setenv("MEMORY_LEDGER_EMBEDDER_BASE_URL", endpoint.url)
     async with MemoryLedger.open(namespace=namespace, store=store) as ledger:
