@@ -63,15 +63,15 @@ class RecordReader:
 
     async def find(self, builds: RecordBuilds, wanted: RecordLookup) -> list[StoredRecord]:
         own = [] if wanted.streams is None else [RECORD.c.stream_id == sources.any_of(wanted.streams, sa.Uuid)]
-        either: list[tuple[sa.ColumnElement[bool], ...]] = []
-        if wanted.record_ids:
-            either.append((RECORD.c.record_id == sources.any_of(wanted.record_ids, sa.Text),))
-        if wanted.identities:
-            either.append((RECORD.c.live, RECORD.c.identity == sources.any_of(wanted.identities, sa.LargeBinary)))
-        if not either:
-            return []
         columns = tuple(RECORD.c[name] for name in PLACE)
-        places = [sources.of_each_build(builds, *own, *conditions, columns=columns) for conditions in either]
+        places: list[tuple[sa.FromClause, sa.FromClause]] = []
+        if wanted.record_ids:
+            places.append(sources.of_each_id(builds, wanted.record_ids, *own, columns=columns))
+        if wanted.identities:
+            same = (RECORD.c.live, RECORD.c.identity == sources.any_of(wanted.identities, sa.LargeBinary))
+            places.append(sources.of_each_build(builds, *own, *same, columns=columns))
+        if not places:
+            return []
         found = sa.union(*(sa.select(*row.c).select_from(source) for source, row in places)).subquery("h")
         return await self._stored(builds, found, (found.c.namespace_id, found.c.stream_id, _id(found)))
 

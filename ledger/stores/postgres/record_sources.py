@@ -44,9 +44,30 @@ def of_each_build(
 ) -> tuple[sa.FromClause, sa.FromClause]:
     """Return the tables to select from for the records of *builds* that meet *conditions*, and the records."""
     each = _each(builds)
-    own = (RECORD.c.namespace_id == each.c.namespace, RECORD.c.projection_version == each.c.build)
-    row = sa.select(*columns).where(*own, *conditions).offset(_ALL).lateral("r")
+    row = _of(each, *conditions, columns=columns)
     return each.join(row, within(builds, row)), row
+
+
+def of_each_id(
+    builds: RecordBuilds, ids: Iterable[str], *conditions: sa.ColumnElement[bool], columns: Iterable[Any]
+) -> tuple[sa.FromClause, sa.FromClause]:
+    """Return the same for the records with *ids*, id by id.
+
+    Looked up together they are a filter behind a read of the whole build, before PostgreSQL 17 and without statistics.
+    """
+    each = _each(builds)
+    one = (
+        sa.func.unnest(sa.cast(sorted(set(ids)), ARRAY(sa.Text)))
+        .table_valued(sa.column("id", sa.Text), name="one")
+        .render_derived()
+    )
+    row = _of(each, RECORD.c.record_id == one.c.id, *conditions, columns=columns)
+    return each.join(one, sa.true()).join(row, within(builds, row)), row
+
+
+def _of(each: sa.FromClause, *conditions: sa.ColumnElement[bool], columns: Iterable[Any]) -> sa.FromClause:
+    own = (RECORD.c.namespace_id == each.c.namespace, RECORD.c.projection_version == each.c.build)
+    return sa.select(*columns).where(*own, *conditions).offset(_ALL).lateral("r")
 
 
 def at_places(
