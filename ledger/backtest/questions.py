@@ -2,10 +2,12 @@
 
 The neutral format is one JSON object a line:
 
-    {"session": "support-4711", "question": "Which seat did I want?", "evidence": ["imp-5f…", "a window seat, please"]}
+    {"session": "support-4711", "question": "Which seat did I want?", "category": "single-hop",
+     "evidence": ["imp-5f…", "a window seat, please"]}
 
-A piece of *evidence* is an entry's id or a quote. Questions of the BFCL memory tasks are accepted too; their quotes are
-in the file with the possible answers.
+A piece of *evidence* is an entry's id, the id it had in the imported file, or a quote. The same objects, without
+``session``, may be among the ``questions`` of a conversation with dated sessions. Questions of the BFCL memory tasks
+are accepted too; their quotes are in the file with the possible answers.
 """
 
 import re
@@ -16,7 +18,8 @@ from typing import Any, Final
 import msgspec
 
 from ledger.errors import ImportRefused
-from ledger.importers.base import Document, shaped
+from ledger.importers import Document, dated_sessions
+from ledger.importers.base import shaped
 from projections.entries import Entry
 
 _GAP: Final = re.compile(r"\.{3,}|…")
@@ -32,6 +35,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     session: str
     question: str
     evidence: tuple[str, ...]
+    category: str | None = None
 
 
 def read_questions(questions: Sequence[Document], answers: Sequence[Document] = ()) -> list[Question]:
@@ -46,6 +50,9 @@ def read_questions(questions: Sequence[Document], answers: Sequence[Document] = 
             sources[document.value["id"]] = document.value["source"]
     found = []
     for document in questions:
+        if dated_sessions.detects([document]):
+            found += [_question(value, {}, document.line) for value in dated_sessions.questions_of(document)]
+            continue
         with shaped("a question", line=document.line):
             found.append(_question(document.value, sources, document.line))
     return found
@@ -73,14 +80,19 @@ class Transcript:
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         found = list(entries)
-        self._by_id = {entry.entry_id: entry.version for entry in found}
+        self._by_id = {
+            id_: entry.version
+            for entry in found
+            for id_ in ((entry.metadata or {}).get("original_id"), entry.entry_id)
+            if isinstance(id_, str)
+        }
         self._texts = {entry.version: _plain(entry.content) for entry in found}
 
     def places(self, evidence: str, *, exact: bool = False) -> frozenset[int]:
         """Return the versions of the entries with a piece of evidence: by id, by quote, or by similar words.
 
-        ``...`` in a quote matches anything. Case, blanks, and the kinds of quotes and dashes are ignored. *exact* does
-        not compare similar words.
+        The id is the entry's or the one in the imported file. ``...`` in a quote matches anything. Case, blanks, and
+        the kinds of quotes and dashes are ignored. *exact* does not compare similar words.
         """
         if evidence in self._by_id:
             return frozenset({self._by_id[evidence]})

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
 from ledger.errors import ImportRefused
-from ledger.importers import bfcl_memory, openai_chat, openhands, swe_agent
+from ledger.importers import bfcl_memory, dated_sessions, openai_chat, openhands, swe_agent
 from ledger.importers.base import (
     Conversation,
     ConversationReader,
@@ -37,6 +37,7 @@ IMPORTERS: tuple[Importer, ...] = (
     openhands.IMPORTER,
     swe_agent.IMPORTER,
     bfcl_memory.IMPORTER,
+    dated_sessions.IMPORTER,
     openai_chat.IMPORTER,
 )
 

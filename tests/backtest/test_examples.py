@@ -1,6 +1,8 @@
-"""The examples are a backtest that a newcomer can run: every question has its evidence, and configs differ."""
+"""The examples are backtests that a newcomer can run: every question has its evidence, and configs differ."""
 
-from ledger.backtest.questions import read_questions
+from collections import Counter
+
+from ledger.backtest.questions import Question, read_questions
 from ledger.backtest.running import Plan, run
 from ledger.backtest.totals import row
 from ledger.importers import documents
@@ -11,7 +13,21 @@ from tests.support.backtest_sessions import sessions_in
 from tests.support.pages import ROOT
 
 EXAMPLES = ROOT / "examples"
+CONVERSATIONS = sorted((EXAMPLES / "conversations").glob("*.json"))
 NAMES = ("full", "max_tokens", "recall")
+#: The least number of questions in each category.
+CATEGORIES = {
+    "single-hop": 40,
+    "temporal": 20,
+    "knowledge-update": 15,
+    "multi-hop": 15,
+    "open": 10,
+    "adversarial": 10,
+}
+
+
+def labelled() -> list[Question]:
+    return [question for file in CONVERSATIONS for question in read_questions(documents(file.read_bytes()))]
 
 
 async def test_the_questions_about_the_examples_have_their_evidence() -> None:
@@ -23,3 +39,33 @@ async def test_the_questions_about_the_examples_have_their_evidence() -> None:
     full, newest, recall = (row(name, [item for item in measured if item.config == name]) for name in NAMES)
     assert (full.unplaced, full.in_window, full.questions) == (0, 1, len(asked))
     assert newest.in_window < recall.in_window
+
+
+def test_the_labelled_chats_have_enough_questions_of_each_category_and_no_question_twice() -> None:
+    asked = labelled()
+    counts = Counter(question.category for question in asked)
+    assert counts.keys() == CATEGORIES.keys()
+    assert all(counts[category] >= least for category, least in CATEGORIES.items()), counts
+    assert len({(question.session, question.question) for question in asked}) == len(asked)
+    assert all(bool(question.evidence) == (question.category != "adversarial") for question in asked)
+
+
+async def test_each_piece_of_evidence_in_the_labelled_chats_is_the_id_of_one_entry() -> None:
+    sessions = await sessions_in(CONVERSATIONS)
+    entries = {
+        session.name: [event.payload for event in session.events if event.type == "entry.added"] for session in sessions
+    }
+    assert sum(map(len, entries.values())) >= 900
+    ids = {name: [payload.metadata["original_id"] for payload in found] for name, found in entries.items()}
+    assert all(len(set(found)) == len(found) for found in ids.values())
+    wrong = [
+        (question.question, piece)
+        for question in labelled()
+        for piece in question.evidence
+        if piece not in ids[question.session]
+    ]
+    assert wrong == []
+    full = config.load(parse((EXAMPLES / "configs" / "full.json").read_bytes()))
+    plan = Plan(configs=(("full", full),), questions=tuple(labelled()), prices=load_prices(), exact=True, budgets=())
+    everything = row("full", run(sessions, plan))
+    assert (everything.unplaced, everything.in_window) == (0, 1)

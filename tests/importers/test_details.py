@@ -156,3 +156,23 @@ def test_times_are_read_in_both_spellings_and_anything_else_is_none() -> None:
     assert str(moment("2024-05-01T07:30:01Z")) == "2024-05-01 07:30:01+00:00"
     for odd in (None, "", "yesterday", True, [], {}, -1, 0, 1e300, 1714548601000):
         assert moment(odd) is None
+
+
+def test_dated_sessions_become_one_session_with_speakers_captions_and_ids_in_metadata() -> None:
+    (first, answer, last) = (batch[0] for batch in sample("dated_sessions.jsonl")[0].batches)
+    assert [brief(draft)[1] for draft in (first, answer, last)] == ["user", "assistant", "user"]
+    assert first.metadata == {
+        "name": "Mara",
+        "caption": "a shed behind two trees",
+        "original_id": "1:1",
+        "original_timestamp": "2025-02-03T18:20:00Z",
+        "session": "1",
+    }
+    assert first.data == {
+        "conversation": {"conversation": "garden", "topic": "allotments"},
+        "session": {"mood": "cold"},
+        "likes": 2,
+    }
+    assert str(answer.created_at) == "2025-02-03 18:20:00+00:00"
+    assert str(last.created_at) == "2025-02-17 19:05:00+00:00"
+    assert "questions" not in str(first.data)

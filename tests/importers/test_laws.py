@@ -26,7 +26,13 @@ from tests.support.importer_samples import (
 from tests.support.ledgers import ledger_over
 
 #: A field of each format that is stored in metadata.
-HELD = {"openai-chat": "id", "swe-agent": "agent", "openhands": "source", "bfcl-memory": "mood"}
+HELD = {
+    "openai-chat": "id",
+    "swe-agent": "agent",
+    "openhands": "source",
+    "bfcl-memory": "mood",
+    "dated-sessions": "speaker",
+}
 
 each_case = pytest.mark.parametrize("case", CASES, ids=IDS)
 
@@ -157,6 +163,9 @@ def _messages_in(changed: list[Any]) -> list[dict[str, Any]]:
             turns = item.get("question") if isinstance(item, dict) else None
             if isinstance(turns, list):
                 found.extend(message for turn in turns for message in turn)
+                continue
+            if isinstance(item, dict) and "sessions" in item:
+                found.extend(entry for session in item["sessions"] for entry in session["entries"])
                 continue
             inside = next((item[name] for name in ("messages", "traj", "history") if name in item), None)
             found.extend([item] if inside is None else inside)

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import os
 import tarfile
 import tracemalloc
@@ -276,3 +277,20 @@ async def test_questions_about_conversations_are_no_conversations(take_in: TakeI
     )
     with pytest.raises(ImportRefused, match="backtest --questions"):
         await take_in(question)
+
+
+@pytest.mark.parametrize(
+    ("entries", "code"),
+    [
+        ([{"id": "1", "text": "a"}, {"id": "1", "text": "b"}], "duplicate_id"),
+        ([{"text": "a", "date": "last Tuesday"}], "bad_date"),
+        ([{"speaker": "Mara"}], "bad_shape"),
+        ([{"text": "a", "role": "narrator"}], "bad_shape"),
+    ],
+)
+async def test_dated_sessions_with_a_fault_are_refused_whole(
+    refused: Refused, entries: list[dict[str, str]], code: str
+) -> None:
+    good = {"conversation": "good", "sessions": [{"entries": [{"text": "a"}]}]}
+    bad = {"conversation": "bad", "sessions": [{"entries": entries}]}
+    await refused(b"\n".join(json.dumps(value).encode() for value in (good, bad)), code, line=2)

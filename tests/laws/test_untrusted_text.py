@@ -51,6 +51,7 @@ PLACES: Final = {
     "ledger/transfer/state_import.py": "names of fields",
     "ledger/application/entries.py": "what a user and an assistant say",
     "ledger/server/native/entries.py": "examples of the documentation",
+    "ledger/importers/dated_sessions.py": "transcripts, imported by whoever may do everything",
     "ledger/importers/bfcl_memory.py": "transcripts, imported by whoever may do everything",
     "ledger/importers/openai_chat.py": "the same",
     "ledger/importers/openhands.py": "the same",

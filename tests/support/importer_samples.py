@@ -36,6 +36,7 @@ CASES = (
     Case("swe_calls.traj", "swe-agent", {"file": 6}),
     Case("openhands_events.jsonl", "openhands", {"file": 11}),
     Case("bfcl_memory.jsonl", "bfcl-memory", {"garden": 3, "kitchen": 1}),
+    Case("dated_sessions.jsonl", "dated-sessions", {"garden": 3, "kitchen": 1}),
     Case("openhands_runs.jsonl", "openhands", {"org__repo-1": 2, "org__repo-1-2": 1}),
 )
 IDS = [case.file for case in CASES]
@@ -76,6 +77,8 @@ def messages(case: Case) -> list[list[dict[str, Any]]]:
     if case.format == "bfcl-memory":  # the parts of a scenario are one conversation
         parts = {name: [part for part in found if part["scenario"] == name] for name in case.sessions}
         return [[texts for part in listed for turn in part["question"] for texts in turn] for listed in parts.values()]
+    if case.format == "dated-sessions":
+        return [[entry for session in value["sessions"] for entry in session["entries"]] for value in found]
     if case.by_line and isinstance(found[0], dict) and not any(name in found[0] for name in _LISTS):
         return [found]
     return [listed for value in found for listed in originals(value)]
