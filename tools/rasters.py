@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from ledger.backtest.measures import entries_behind
+from ledger.backtest.asking import entries_behind
 from ledger.backtest.shown import Follower
 from ledger.events import EntryAdded, RecordedEvent
 from ledger.importers import documents, read

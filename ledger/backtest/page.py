@@ -7,7 +7,18 @@ from html import escape
 from pathlib import Path
 from typing import Any, Final
 
-from ledger.backtest.columns import cells, columns
+from ledger.backtest.columns import (
+    RANKED,
+    WORDS,
+    category_cells,
+    category_columns,
+    cells,
+    columns,
+    ranked_cells,
+    title_of,
+    where,
+)
+from ledger.backtest.explaining import Explained
 from ledger.backtest.plots import panel_name
 from ledger.backtest.totals import Row
 
@@ -34,8 +45,9 @@ def page(
     pictures: Mapping[str, bytes],
     notes: Sequence[str],
     findings: Sequence[str] = (),
+    explained: Sequence[Explained] = (),
 ) -> str:
-    """Return the report: *findings*, the table, *notes*, pictures, and the *configs* in canonical form."""
+    """Return the report: *findings*, tables, *notes*, *explained* questions, pictures, and the *configs* in full."""
     first = rows[0]
     about = f"{_many(first.sessions, 'session')}, {_many(first.turns, 'model call')}"
     if first.questions:
@@ -48,8 +60,10 @@ def page(
         f"<title>{title}</title><style>{_STYLE}</style></head><body>",
         f'<h1>{title}</h1><p class="quiet">{escape(about)}</p>',
         _list(findings),
-        _table(rows),
+        _table([name for name, _ in columns(rows)], [cells(row) for row in rows]),
         *(f'<p class="quiet">{escape(note)}</p>' for note in notes),
+        *_categories(rows),
+        *_explained(explained),
         *_pictures(rows, pictures),
         "<h2>What the columns say</h2><dl>",
         *(f"<dt>{escape(name)}</dt><dd>{escape(meaning)}</dd>" for name, meaning in columns(rows)),
@@ -72,20 +86,36 @@ def _list(lines: Sequence[str]) -> str:
     return f'<ul class="findings">{items}</ul>' if items else ""
 
 
-def _table(rows: Sequence[Row]) -> str:
-    names = [name for name, _ in columns(rows)]
+def _categories(rows: Sequence[Row]) -> Iterator[str]:
+    names = [name for name, _ in category_columns(rows)]
+    if names:
+        yield "<h2>Evidence by category of question</h2>"
+        yield _table(names, category_cells(rows))
+
+
+def _explained(explained: Sequence[Explained]) -> Iterator[str]:
+    if explained:
+        yield "<h2>What outranked the evidence</h2>"
+    for item in explained:
+        yield f"<h3>{escape(title_of(item))}</h3>"
+        for piece in item.pieces:
+            yield f"<p>{escape(where(piece, item.matches))}</p>"
+            yield _table(RANKED, ranked_cells(piece))
+
+
+def _table(names: Sequence[str], lines: Sequence[Mapping[str, str]]) -> str:
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
-    lines = ("".join(_cell(name, cells(row)[name]) for name in names) for row in rows)
-    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    body = "".join(f"<tr>{''.join(_cell(names, name, line[name]) for name in names)}</tr>" for line in lines)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return f'<div class="scroll">{table}</div><p class="swipe quiet">The table goes on to the right.</p>'
 
 
-def _cell(name: str, text: str) -> str:
-    if name == "config":
+def _cell(names: Sequence[str], name: str, text: str) -> str:
+    if name == names[0]:
         return f'<th scope="row">{escape(text)}</th>'
     bad = ' class="bad"' if name == "split tool pairs" and text != "0" else ""
-    return f"<td{bad}>{escape(text)}</td>"
+    words = ' class="words"' if name in WORDS else bad
+    return f"<td{words}>{escape(text)}</td>"
 
 
 def _pictures(rows: Sequence[Row], pictures: Mapping[str, bytes]) -> Iterator[str]:

@@ -1,11 +1,13 @@
 """Write the report of a backtest into a folder: ``report.json``, ``report.html``, plots; each file atomically."""
 
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
+from ledger.backtest.explaining import Explained
 from ledger.backtest.findings import findings
 from ledger.backtest.measures import Measured
 from ledger.backtest.page import page
@@ -24,9 +26,16 @@ class BacktestReport(msgspec.Struct, frozen=True, kw_only=True):
     measured: tuple[Measured, ...]
     findings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    explained: tuple[Explained, ...] = ()
 
 
-def report_of(measured: Sequence[Measured], plan: Plan, sessions: Sequence[BacktestSession]) -> BacktestReport:
+def report_of(
+    measured: Sequence[Measured],
+    plan: Plan,
+    sessions: Sequence[BacktestSession],
+    *,
+    explained: Sequence[Explained] = (),
+) -> BacktestReport:
     """Return the table, with notes on how to read it."""
     rows = tuple(row(name, [item for item in measured if item.config == name]) for name, _ in plan.configs)
     names = {session.name for session in sessions}
@@ -39,7 +48,11 @@ def report_of(measured: Sequence[Measured], plan: Plan, sessions: Sequence[Backt
         so = "are no literal quotes and are left out" if plan.exact else "are in no entry and count as lost"
         notes.append(f"{rows[0].unplaced:,} pieces of evidence {so}.")
     return BacktestReport(
-        rows=rows, measured=tuple(measured), findings=findings(rows, dict(plan.configs)), notes=tuple(notes)
+        rows=rows,
+        measured=tuple(measured),
+        findings=findings(rows, dict(plan.configs)),
+        notes=tuple(notes),
+        explained=tuple(explained),
     )
 
 
@@ -49,6 +62,7 @@ def report_value(report: BacktestReport) -> dict[str, Any]:
         "configs": [_row_value(row) for row in report.rows],
         "findings": list(report.findings),
         "notes": list(report.notes),
+        "explained": msgspec.to_builtins(report.explained),
     }
 
 
@@ -62,7 +76,7 @@ def write(report: BacktestReport, plan: Plan, folder: Path) -> list[str]:
     configs = {name: memory_config.dump(config) for name, config in plan.configs}
     files = {
         "report.json": msgspec.json.format(msgspec.json.encode(report_value(report)), indent=2) + b"\n",
-        "report.html": page(report.rows, configs, pictures, report.notes, report.findings).encode(),
+        "report.html": page(report.rows, configs, pictures, report.notes, report.findings, report.explained).encode(),
         **pictures,
     }
     for name, data in files.items():
@@ -73,10 +87,13 @@ def write(report: BacktestReport, plan: Plan, folder: Path) -> list[str]:
 
 
 def _row_value(row: Row) -> dict[str, Any]:
-    value = msgspec.structs.asdict(row)
-    for name in ("cost_usd", "in_window", "in_summaries", "search_at_5", "search_at_10"):
-        value[name] = None if value[name] is None else float(value[name])
-    value["curve"] = [
-        {"budget": point.budget, "tokens": point.tokens, "kept": float(point.kept)} for point in row.curve
-    ]
+    value = {"config": row.config, **_numbers(row)}
+    value["categories"] = [{"category": part.category, **_numbers(part)} for part in row.categories]
+    value["curve"] = [_numbers(point) for point in row.curve]
     return value
+
+
+def _numbers(struct: msgspec.Struct) -> dict[str, Any]:
+    """Return the fields of *struct*, shares and costs as numbers."""
+    fields = msgspec.structs.asdict(struct)
+    return {name: float(value) if isinstance(value, Decimal) else value for name, value in fields.items()}

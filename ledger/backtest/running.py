@@ -19,8 +19,9 @@ from typing import Any
 import msgspec
 
 import projections
+from ledger.backtest.asking import needed_for
 from ledger.backtest.budgets import BUDGETS
-from ledger.backtest.measures import Measured, Summaries, measure, needed_for
+from ledger.backtest.measures import Measured, Summaries, measure
 from ledger.backtest.questions import Question
 from ledger.canonical import canonical_json
 from ledger.events import RecordedEvent

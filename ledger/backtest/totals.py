@@ -1,10 +1,12 @@
-"""The table of a backtest: the totals of each config over all sessions. Pure."""
+"""The table of a backtest: the totals of each config over all sessions, and by category of question. Pure."""
 
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import Any
 
 import msgspec
 
+from ledger.backtest.asking import Asked
 from ledger.backtest.measures import Measured
 
 
@@ -16,8 +18,32 @@ class CurvePoint(msgspec.Struct, frozen=True):
     kept: Decimal
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One config over all sessions; shares are of all pieces of evidence, None without questions."""
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of the evidence is shown or found; shares are None without evidence.
+
+    *precision* is the share of evidence among the entries recalled for questions that have evidence, None if nothing
+    was recalled. *wasted_tokens* are those of recalled entries that are no evidence, for a question on average.
+    """
+
+    questions: int
+    evidence: int
+    unplaced: int
+    in_window: Decimal | None = None
+    in_summaries: Decimal | None = None
+    search_at_5: Decimal | None = None
+    search_at_10: Decimal | None = None
+    precision: Decimal | None = None
+    wasted_tokens: int | None = None
+
+
+class CategoryRow(Kept, frozen=True, kw_only=True):
+    """One category of questions; None for questions without one."""
+
+    category: str | None
+
+
+class Row(Kept, frozen=True, kw_only=True):
+    """One config over all sessions."""
 
     config: str
     sessions: int
@@ -32,27 +58,16 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     summary_tokens: int
     cost_usd: Decimal | None
     split_pairs: int
-    questions: int
-    evidence: int
-    unplaced: int
-    in_window: Decimal | None = None
-    in_summaries: Decimal | None = None
-    search_at_5: Decimal | None = None
-    search_at_10: Decimal | None = None
+    categories: tuple[CategoryRow, ...] = ()
     curve: tuple[CurvePoint, ...] = ()
 
 
 def row(config: str, measured: Sequence[Measured]) -> Row:
     """Return the row of *config*; *measured* are its sessions."""
     shown = sorted(tokens for item in measured for tokens in item.shown)
-    asked = [item.asked for item in measured]
-    evidence = sum(item.evidence for item in asked)
-    questions = sum(item.questions for item in asked)
+    asked = [part for item in measured for part in item.asked]
     costs = [item.spent.cost_usd for item in measured]
-
-    def share(name: str) -> Decimal | None:
-        return _share(sum(getattr(item, name) for item in asked), evidence) if evidence else None
-
+    categories = dict.fromkeys(part.category for part in asked)
     return Row(
         config=config,
         sessions=len(measured),
@@ -67,15 +82,36 @@ def row(config: str, measured: Sequence[Measured]) -> Row:
         summary_tokens=sum(item.spent.input_tokens + item.spent.output_tokens for item in measured),
         cost_usd=None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0)),
         split_pairs=sum(item.split_pairs for item in measured),
-        questions=questions,
-        evidence=evidence,
-        unplaced=sum(item.unplaced for item in asked),
-        in_window=share("in_window"),
-        in_summaries=share("in_summaries"),
-        search_at_5=share("found_at_5"),
-        search_at_10=share("found_at_10"),
-        curve=_curve(measured, questions, evidence) if evidence else (),
+        categories=tuple(
+            CategoryRow(category=category, **_kept([part for part in asked if part.category == category]))
+            for category in categories
+        ),
+        curve=_curve(asked),
+        **_kept(asked),
     )
+
+
+def _kept(asked: Sequence[Asked]) -> dict[str, Any]:
+    """Return the fields of `Kept`."""
+
+    def total(name: str) -> int:
+        return sum(getattr(part, name) for part in asked)
+
+    def share(part: str, whole: str) -> Decimal | None:
+        return _share(total(part), total(whole)) if total(whole) else None
+
+    recalls = total("recalled") + total("wasted_tokens") > 0
+    return {
+        "questions": total("questions"),
+        "evidence": total("evidence"),
+        "unplaced": total("unplaced"),
+        "in_window": share("in_window", "evidence"),
+        "in_summaries": share("in_summaries", "evidence"),
+        "search_at_5": share("found_at_5", "evidence"),
+        "search_at_10": share("found_at_10", "evidence"),
+        "precision": share("recalled_evidence", "recalled"),
+        "wasted_tokens": total("wasted_tokens") // total("questions") if recalls else None,
+    }
 
 
 def at_rank(ordered: Sequence[int], percent: int) -> int:
@@ -83,20 +119,20 @@ def at_rank(ordered: Sequence[int], percent: int) -> int:
     return ordered[max(0, -(-len(ordered) * percent // 100) - 1)] if ordered else 0
 
 
-def _curve(measured: Sequence[Measured], questions: int, evidence: int) -> tuple[CurvePoint, ...]:
-    """Return a point for each budget; one point for a config without budgets."""
-    budgets: dict[int, tuple[int, int]] = {}
-    for item in measured:
-        for budget, tokens, in_window in item.asked.by_budget:
+def _curve(asked: Sequence[Asked]) -> tuple[CurvePoint, ...]:
+    """Return a point for each budget; one point for a config without budgets; none without evidence."""
+    questions = sum(part.questions for part in asked)
+    evidence = sum(part.evidence for part in asked)
+    if not evidence:
+        return ()
+    budgets: dict[int | None, tuple[int, int]] = {}
+    for part in asked:
+        for budget, tokens, in_window in part.by_budget or ((None, part.tokens, part.in_window),):
             before = budgets.get(budget, (0, 0))
             budgets[budget] = before[0] + tokens, before[1] + in_window
-    if not budgets:
-        tokens = sum(item.asked.tokens for item in measured)
-        in_window = sum(item.asked.in_window for item in measured)
-        return (CurvePoint(None, tokens // questions, _share(in_window, evidence)),)
     return tuple(
         CurvePoint(budget, tokens // questions, _share(in_window, evidence))
-        for budget, (tokens, in_window) in sorted(budgets.items())
+        for budget, (tokens, in_window) in sorted(budgets.items(), key=lambda point: point[0] or 0)
     )
 
 

@@ -10,7 +10,19 @@ from typing import Annotated, Literal
 import typer
 from rich.table import Table
 
-from ledger.backtest.columns import cells, columns
+from ledger.backtest.columns import (
+    RANKED,
+    WORDS,
+    category_cells,
+    category_columns,
+    cells,
+    columns,
+    ranked_cells,
+    title_of,
+    where,
+)
+from ledger.backtest.explaining import Explained
+from ledger.backtest.explaining import explain as explained_of
 from ledger.backtest.plots import can_plot
 from ledger.backtest.questions import Question, is_bfcl, read_questions
 from ledger.backtest.report import MEASURED_FILE, BacktestReport, report_of, report_value, write
@@ -39,8 +51,12 @@ def backtest(
         str, typer.Option("--sessions", metavar="GLOB", help="Only sessions with such an id, e.g. 'support-*'.")
     ] = "*",
     questions: Annotated[
+        list[str] | None,
+        typer.Option("--questions", metavar="FILE", help="Questions with known evidence; repeat for more files."),
+    ] = None,
+    explain: Annotated[
         str | None,
-        typer.Option("--questions", metavar="FILE", help="Questions with known evidence, one JSON object a line."),
+        typer.Option("--explain", metavar="TEXT", help="Show what outranked the evidence of questions with this text."),
     ] = None,
     exact: Annotated[
         bool, typer.Option("--exact", help="Leave out evidence that no entry contains word for word.")
@@ -65,12 +81,13 @@ def backtest(
     opts = options()
     plan = Plan(
         configs=_configs(config or []),
-        questions=tuple(_questions(questions)) if questions else (),
+        questions=tuple(question for file in questions or () for question in _questions(file)),
         exact=exact,
         prices=load_prices(opts.settings.prices),
         summaries=summaries,
         model=model or opts.settings.summarizer_model,
     )
+    unclear = _unclear(plan, explain)
     if out is not None:
         _create(out)
         if not can_plot():
@@ -83,7 +100,8 @@ def backtest(
         measured = run_all(
             found, plan, jobs=jobs, measured_file=out / MEASURED_FILE if out else None, progress=progress
         )
-    report = report_of(measured, plan, found)
+    explained = [item for session in found for item in explained_of(session, plan, unclear)]
+    report = report_of(measured, plan, found, explained=explained)
     files = write(report, plan, out) if out else []
     value = {**report_value(report), "out": str(out) if out else None, "files": files}
     opts.output.result(value, lambda: _show(opts, report, out))
@@ -111,6 +129,16 @@ def _questions(file: str) -> list[Question]:
     beside = str(Path(file).with_suffix(".possible_answer.json"))
     with _named(beside), spooled(beside) as spool:
         return read_questions(found, documents(lines(spool)))
+
+
+def _unclear(plan: Plan, text: str | None) -> list[Question]:
+    """Return the questions to explain: those that contain *text*, whatever its case."""
+    if text is None:
+        return []
+    found = [question for question in plan.questions if text.casefold() in question.question.casefold()]
+    if not found:
+        raise InvalidInput("no_question", "no question of `--questions` contains this text", field="--explain")
+    return found
 
 
 @contextmanager
@@ -148,8 +176,13 @@ def _create(folder: Path) -> None:
 
 
 def _show(opts: Options, report: BacktestReport, out: Path | None) -> None:
-    for names in _parts(report, opts.output.console.width):
-        _table(opts, report, names)
+    _table(opts, [name for name, _ in columns(report.rows)], [cells(row) for row in report.rows])
+    by_category = [name for name, _ in category_columns(report.rows)]
+    if by_category:
+        opts.output.console.print()
+        _table(opts, by_category, category_cells(report.rows))
+    for item in report.explained:
+        _explanation(opts, item)
     for line in report.findings:
         opts.output.say(line)
     for note in report.notes:
@@ -158,14 +191,37 @@ def _show(opts: Options, report: BacktestReport, out: Path | None) -> None:
         opts.output.say(f"Report: {out / 'report.html'}")
 
 
-def _parts(report: BacktestReport, room: int) -> list[list[str]]:
+def _explanation(opts: Options, item: Explained) -> None:
+    opts.output.console.print()
+    opts.output.say(title_of(item), style="bold")
+    for piece in item.pieces:
+        opts.output.say(where(piece, item.matches))
+        table = Table(header_style="bold", box=None, pad_edge=False)
+        for name in RANKED:
+            table.add_column(name, justify="left" if name in WORDS else "right", no_wrap=name not in WORDS)
+        for line in ranked_cells(piece):
+            table.add_row(*(safe(line[name]) for name in RANKED))
+        opts.output.console.print(table)
+
+
+def _table(opts: Options, names: list[str], lines: list[dict[str, str]]) -> None:
+    """Print *lines*; the first column names them, and stands in each part of a table that is too wide."""
+    for part in _parts(names, lines, opts.output.console.width):
+        table = Table(header_style="bold", box=None, pad_edge=False)
+        table.add_column(part[0], overflow="fold", max_width=_NAME)
+        for name in part[1:]:
+            table.add_column(safe(name).replace(" ", "\n"), justify="right", overflow="fold", max_width=_NAME)
+        for line in lines:
+            table.add_row(*(safe(line[name]) for name in part))
+        opts.output.console.print(table)
+
+
+def _parts(names: list[str], lines: list[dict[str, str]], room: int) -> list[list[str]]:
     """Return the columns of the fewest tables, of similar width, that fit without cutting a number."""
-    rows = [cells(row) for row in report.rows]
-    first, *others = (name for name, _ in columns(report.rows))
+    first, *others = names
 
     def width(name: str) -> int:
-        found = max(len(text) for text in (*name.split(), *(safe(row[name]) for row in rows)))
-        return min(found, _NAME) if name == first else found
+        return min(max(len(text) for text in (*name.split(), *(safe(line[name]) for line in lines))), _NAME)
 
     for count in range(1, len(others) + 1):
         size = -(-len(others) // count)
@@ -173,14 +229,3 @@ def _parts(report: BacktestReport, room: int) -> list[list[str]]:
         if all(sum(map(width, part)) + _GAP * (len(part) - 1) <= room for part in parts):
             return parts
     return [[first, name] for name in others]
-
-
-def _table(opts: Options, report: BacktestReport, names: list[str]) -> None:
-    table = Table(header_style="bold", box=None, pad_edge=False)
-    table.add_column(names[0], overflow="fold", max_width=_NAME)
-    for name in names[1:]:
-        table.add_column(name.replace(" ", "\n"), justify="right", no_wrap=True)
-    for row in report.rows:
-        found = cells(row)
-        table.add_row(*(safe(found[name]) for name in names))
-    opts.output.console.print(table)

@@ -2,8 +2,9 @@
 
 import pytest
 
+from ledger.backtest.asking import needed_for
 from ledger.backtest.budgets import with_budget
-from ledger.backtest.measures import measure, needed_for
+from ledger.backtest.measures import measure
 from ledger.backtest.questions import Question, Transcript, is_bfcl, read_questions
 from ledger.backtest.totals import at_rank, row
 from ledger.backtest.turns import asked_at, partners, split_pairs, tool_pairs
@@ -79,12 +80,12 @@ def a_session_with(*texts: str) -> Driven:
 def test_evidence_is_in_the_window_behind_a_summary_or_only_found_by_search() -> None:
     session = a_session_with("My dog is called Archie.", "We talk of boats.", "The boat is white.", "Rain again.")
     asked = (Question(session="s", question="What is my dog called?", evidence=("My dog is ... Archie",)),)
-    window = measured_under({"memory_strategy_id": "max_tokens", "memory_max_tokens": 20}, session, asked).asked
+    window = measured_under({"memory_strategy_id": "max_tokens", "memory_max_tokens": 20}, session, asked).asked[0]
     assert (window.evidence, window.in_window, window.in_summaries, window.found_at_5) == (1, 0, 0, 1)
-    recall = measured_under({"window": {"type": "recall", "max_tokens": 50}}, session, asked).asked
+    recall = measured_under({"window": {"type": "recall", "max_tokens": 50}}, session, asked).asked[0]
     assert recall.in_window == 1
     small = {"profile": "memory_manager", "max_entries": 4, "recent_window": 2, "min_entries_to_compress": 2}
-    summaries = measured_under(small, session, asked, summaries="estimate").asked
+    summaries = measured_under(small, session, asked, summaries="estimate").asked[0]
     assert (summaries.in_window, summaries.in_summaries) == (0, 1)
 
 
@@ -94,7 +95,7 @@ def test_folded_summaries_still_cover_their_entries() -> None:
     folding = {"window": {"type": "full"}, "compactions": [{"type": "progressive", "context_window": 100}]}
     measured = measured_under(folding, session, asked, summaries="estimate")
     assert measured.spent.compactions > 1
-    assert measured.asked.in_summaries == 1
+    assert measured.asked[0].in_summaries == 1
 
 
 @pytest.mark.parametrize(
