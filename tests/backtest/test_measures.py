@@ -1,5 +1,7 @@
 """When a model is called, what it is shown, and where evidence is found."""
 
+from decimal import Decimal
+
 import pytest
 
 from ledger.backtest.asking import needed_for
@@ -14,6 +16,9 @@ from ledger.prices import load_prices
 from projections import config
 from tests.support.driver import Driven
 from tests.support.specification import Session
+
+#: A conversation whose question has no text.
+UNASKED = b'{"conversation": "c", "sessions": [{"entries": []}], "questions": [{"evidence": []}]}'
 
 
 def places(session: Session, versions: set[int] | frozenset[int]) -> list[int]:
@@ -89,6 +94,27 @@ def test_evidence_is_in_the_window_behind_a_summary_or_only_found_by_search() ->
     assert (summaries.in_window, summaries.in_summaries) == (0, 1)
 
 
+def test_recall_is_judged_by_the_evidence_among_what_it_recalled_and_by_the_tokens_of_the_rest() -> None:
+    session = a_session_with("My dog is called Archie.", "A dog barked.", "Boats are white.", "Rain again.")
+    asked = (
+        Question(session="s", question="What is my dog called?", evidence=("My dog",), category="single-hop"),
+        Question(session="s", question="Which boats?", evidence=(), category="adversarial"),
+    )
+    raw = {"window": {"type": "recall", "max_tokens": 50, "recent_share": 0, "context_before": 0}}
+    fact, nothing = measured_under(raw, session, asked).asked
+    assert (fact.category, fact.recalled, fact.recalled_evidence, fact.wasted_tokens) == ("single-hop", 2, 1, 10)
+    assert (nothing.category, nothing.recalled, nothing.wasted_tokens) == ("adversarial", 0, 10)
+    created = row("recall", [measured_under(raw, session, asked)] * 2)
+    assert (created.questions, created.evidence, created.in_window) == (4, 2, 1)
+    assert (created.precision, created.wasted_tokens) == (Decimal("0.5"), 10)
+    assert [(part.category, part.questions, part.search_at_5, part.precision) for part in created.categories] == [
+        ("single-hop", 2, 1, Decimal("0.5")),
+        ("adversarial", 2, None, None),
+    ]
+    newest = row("max_tokens", [measured_under({"memory_strategy_id": "max_tokens"}, session, asked)])
+    assert (newest.precision, newest.wasted_tokens) == (None, None), "it recalls nothing"
+
+
 def test_folded_summaries_still_cover_their_entries() -> None:
     session = a_session_with(*(f"Fact number {number}." for number in range(12)))
     asked = (Question(session="s", question="?", evidence=("Fact number 0",)),)
@@ -144,7 +170,18 @@ def test_the_neutral_format_and_that_of_bfcl_are_read() -> None:
     assert read_questions(task, answer) == [
         Question(session="garden", question="Who lent the hoe?", evidence=("My neighbour Ada",))
     ]
-    for bad in (b'{"session": "s"}', b'{"session": 1, "question": "q", "evidence": []}', b"5", b'{"scenario": "x"}'):
+    dated = documents(
+        b'{"conversation": "a b", "sessions": [{"entries": [{"id": "1:1", "text": "x"}]}], "questions": '
+        b'[{"question": "q?", "category": "open", "evidence": ["1:1"], "answer": "x"}]}'
+    )
+    assert read_questions(dated) == [Question(session="a-b", question="q?", evidence=("1:1",), category="open")]
+    for bad in (
+        b'{"session": "s"}',
+        b'{"session": 1, "question": "q", "evidence": []}',
+        b"5",
+        b'{"scenario": "x"}',
+        UNASKED,
+    ):
         with pytest.raises(ImportRefused) as refused:
             read_questions(documents(b"\n\n" + bad))
         assert refused.value.line == 3

@@ -88,6 +88,7 @@ def test_a_wrong_config_is_refused_in_one_line_with_its_path(
         ["backtest"],
         ["what-if", "s", "--config", "no-such-file.json"],
         ["backtest", "--config", CONFIGS],
+        ["backtest", "--config", CONFIGS / "full.json", "--explain", "x"],
     ],
     ids=lambda arguments: " ".join(map(str, arguments))[:40],
 )
@@ -163,6 +164,25 @@ def test_configs_are_tried_on_sessions_with_questions(cli: Callable[..., Result]
     again = json.loads(cli(*base).stdout)
     assert again["configs"] == answers["configs"]
     assert "evidence" in cli("backtest", *configs, "--questions", questions, "--sessions", "gard*", "--jobs", 1).stdout
+
+
+@pytest.mark.postgres
+def test_a_backtest_explains_what_outranked_the_evidence_in_80_columns(
+    cli: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    sample = ROOT / "tests" / "importers" / "samples" / "dated_sessions.jsonl"
+    cli("import", sample)
+    configs = [argument for name in ("full", "recall") for argument in ("--config", CONFIGS / f"{name}.json")]
+    base = ("backtest", *configs, "--questions", sample, "--questions", ROOT / "examples" / "questions.jsonl")
+    shown = cli(*base, "--explain", "PARCEL", "--jobs", 1).stdout
+    assert "single-hop" in shown
+    assert "adversarial" in shown
+    assert "Which parcel is hers? (garden, single-hop)" in shown
+    assert "[evidence] Number 47." in shown
+    assert all(len(line) <= 80 for line in shown.splitlines())
+    (explained,) = json.loads(cli(*base, "--explain", "parcel", "--jobs", 1, "--json").stdout)["explained"]
+    assert explained["pieces"][0]["places"] == {"full": "window", "recall": "window"}
 
 
 def test_without_matplotlib_a_backtest_says_so_first_and_shows_its_table(
