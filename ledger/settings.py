@@ -42,7 +42,7 @@ class Settings(BaseSettings):
     summarizer_base_url: str | None = None
     """The URL of an OpenAI-compatible endpoint for summaries."""
     summarizer_model: str | None = None
-    """The model that writes summaries; without it, a heuristic does."""
+    """The model that writes summaries; without it, sentences of the conversation are quoted."""
     summarizer_api_key: SecretStr | None = None
     """The key of the endpoint; without it, OPENAI_API_KEY is used."""
     summarizer_timeout_s: float = Field(default=60.0, gt=0, le=600)

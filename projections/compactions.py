@@ -59,7 +59,7 @@ class Failures(msgspec.Struct, frozen=True):
     error: str = ""
     since_us: int = 0
     model: str | None = None
-    #: Whether the heuristic wrote the summary in place of the model: then nothing waits for a next attempt.
+    #: Whether the summary was written without the model that failed: then nothing waits for a next attempt.
     replaced: bool = False
 
 
@@ -191,7 +191,7 @@ def _complete(state: Compactions, payload: CompactionCompleted, moment_us: int) 
         return state
     marks = tuple(mark for mark in state.watermarks if mark[0] != payload.key)
     failures, over = state.failures, {flight.failure_key, (payload.key, 0)}
-    if payload.error:  # the heuristic wrote the summary; the failure of the model is counted for the key
+    if payload.error:  # written without a model; the failure of the model is counted for the key
         failure = Failures(
             payload.key, 0, 1, flight.seen_entries, "error", payload.error, moment_us, flight.asked_model, replaced=True
         )

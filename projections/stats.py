@@ -41,7 +41,7 @@ class SessionStats(msgspec.Struct, frozen=True, kw_only=True):
     near_limit: bool = False
     compactions: int = 0
     compactions_in_flight: int = 0
-    #: Failures in a row, of all compactions, since each last succeeded, also where the heuristic wrote the summary.
+    #: Failures in a row, of all compactions, since each last succeeded, also where no model wrote the summary.
     failed_compactions: int = 0
     #: Of these failures: what the last one was, when the first one was, and which model was asked last.
     last_failure: str | None = None

@@ -83,8 +83,8 @@ def set_summarizer(
 ) -> None:
     """Use *summarizer* for a session, or for all sessions that have none of their own.
 
-    It is a function of the prompt, sync or async, a `Summarizer`, or None for the heuristic, also if the ledger has
-    another one. It is not stored, so it lasts until the ledger is closed.
+    It is a function of the prompt, sync or async, a `Summarizer`, or None for the extractive one, even if the ledger
+    has another one. It is not stored, so it lasts until the ledger is closed.
     """
     stream = None if session_id is None else handle.stream(session_id, user_id)
     chosen = None if summarizer is None else chosen_summarizer(summarizer)

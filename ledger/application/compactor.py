@@ -36,7 +36,7 @@ from ledger.session.commands import Command, CompleteCompaction, FailCompaction
 from ledger.session.state import SessionState
 from ledger.session.views import compaction_may_be_due, plan_automatic, plan_manual
 from ledger.states.loading import States
-from ledger.summarizers.heuristic import Heuristic
+from ledger.summarizers.extractive import Extractive
 from ledger.summarizers.model_calls import ModelCalls
 from ledger.tokenizers import TOKENIZERS
 from projections.strategies.base import CompactionPlan
@@ -79,16 +79,16 @@ class Compactor:
         self._completed = completed
         self._failed = failed
         self._models = models
-        self._default: Summarizer = Heuristic()
+        self._default: Summarizer = Extractive()
         self._of_session: dict[UUID, Summarizer] = {}
         self._running: dict[str, tuple[Stream, asyncio.Task[RecordedEvent | None]]] = {}
 
     def set_summarizer(self, stream: Stream | None, summarizer: Summarizer | None) -> None:
-        """Use *summarizer*, or the heuristic, for one session, or for all that have no summarizer of their own."""
+        """Use *summarizer*, or the extractive one, for one session, or for all that have no summarizer of their own."""
         if stream is None:
-            self._default = summarizer or Heuristic()
+            self._default = summarizer or Extractive()
         else:
-            self._of_session[stream.stream_id] = summarizer or Heuristic()
+            self._of_session[stream.stream_id] = summarizer or Extractive()
 
     @property
     def default_summarizer(self) -> Summarizer:
@@ -273,7 +273,9 @@ class Compactor:
         event = written.events[0]
         if isinstance(event.payload, CompactionCompleted):
             if event.payload.error:
-                log.warning("the heuristic wrote the summary %s: %s", event.payload.key, event.payload.error)
+                log.warning(
+                    "the extractive summarizer wrote the summary %s: %s", event.payload.key, event.payload.error
+                )
             self._completed(job.stream, result_of(event, event.payload))
         elif isinstance(event.payload, CompactionFailed) and event.payload.reason != "abandoned":
             failed = event.payload

@@ -4,6 +4,7 @@ Pure: the same answers lead to the same questions and the same summary, live and
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -14,6 +15,9 @@ from projections.entries import Entry
 from projections.prompts import SummaryRequest
 from projections.strategies import COMPACTIONS
 from projections.strategies.base import CompactionConfig, CompactionPlan, Digest, Material, SummarizerConfig
+
+#: The part of the session's limit that summaries without a model may fill.
+_QUARTER: Final = 4
 
 
 class Dialogue:
@@ -87,6 +91,8 @@ def dialogue_of(
     compaction = state.config.compaction(plan.key)
     assert compaction is not None
     tokenizer = TOKENIZERS[state.config.tokenizer]
+    limit = state.config.token_limit
+    others = sum(summary.tokens for summary in state.summaries.live if summary.summary_id not in plan.folds)
     opening = state.window.opening if COMPACTIONS[compaction.type].sees_opening else None
     material = Material(
         tuple(entries),
@@ -94,5 +100,6 @@ def dialogue_of(
         plan.target_tokens,
         count=lambda text: tokenizer.count_text(text).tokens,
         opening=opening.content if opening else "",
+        room=None if limit is None else limit // _QUARTER - others,
     )
     return Dialogue(compaction, state.config.summarizer, material, model=model, instead=instead)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Generator, Sequence
 from contextlib import suppress
 from datetime import datetime
+from fractions import Fraction
 from typing import Final, cast
 
 from msgspec.structs import replace
@@ -19,7 +20,7 @@ from ledger.limits import CONTENT_BYTES
 from ledger.ports import Clock, Summarizer, SummaryText, Tokenizer
 from ledger.session.commands import SummaryOutcome
 from ledger.strict_json import check_text
-from ledger.summarizers.heuristic import heuristic_text
+from ledger.summarizers.extractive import extract
 from ledger.summarizers.model_calls import ModelCalls
 from projections.entries import Entry
 from projections.prompts import SummaryRequest
@@ -35,6 +36,10 @@ _REFUSAL: Final = re.compile(
 )
 #: From the least to the most trusted; a summary has the lowest trust among its sources (trust M-4).
 _TRUST: Final = ("external", "model", "user", "operator")
+#: Of a summary without a model: the share of its source, and the least and most tokens.
+_SHARE: Final = Fraction(3, 10)
+_LEAST: Final = 100
+_MOST: Final = 2_000
 
 
 async def execute(
@@ -50,7 +55,7 @@ async def execute(
     """Return the checked and counted outcome of one compaction; *models* asks *summarizer* for each answer.
 
     Raises:
-        SummarizerFailed: no answer was usable, and the config does not fall back to the heuristic.
+        SummarizerFailed: no answer was usable, and the config does not fall back to a summary without a model.
     """
     steps = converse(
         requested,
@@ -74,10 +79,10 @@ def converse(
 ) -> Generator[SummaryRequest, SummaryText, SummaryOutcome]:
     """Yield each request to a summarizer, receive its answer, and return the outcome; pure.
 
-    A failed call is thrown in as `SummarizerFailed`. The heuristic yields nothing (R-SUM-9).
+    A failed call is thrown in as `SummarizerFailed`. Without a model nothing is yielded (R-SUM-9).
 
     Raises:
-        SummarizerFailed: no answer was usable, and the config does not fall back to the heuristic.
+        SummarizerFailed: no answer was usable, and the config does not fall back to a summary without a model.
     """
     entries, folded = dialogue.material.entries, dialogue.material.folded
     common = SummaryOutcome(
@@ -104,8 +109,26 @@ def converse(
 def _without_a_model(
     requested: CompactionRequested, dialogue: Dialogue, common: SummaryOutcome, tokenizer: Tokenizer
 ) -> SummaryOutcome:
-    text = heuristic_text(dialogue.material.entries, [summary.text for summary in dialogue.material.folded])
+    """Return the outcome whose text is extracted; that is not an answer, so nothing is removed from it."""
+    material = dialogue.material
+    text = extract(
+        material.entries,
+        [summary.text for summary in material.folded],
+        budget=_budget(requested, dialogue),
+        count=material.count,
+    )
     return replace(_checked(requested, text, common, tokenizer), method="heuristic")
+
+
+def _budget(requested: CompactionRequested, dialogue: Dialogue) -> int:
+    """Return the most tokens of a summary without a model (R-SUM-12)."""
+    first, room = dialogue.first, dialogue.material.room
+    target = first.target_tokens if isinstance(first, SummaryRequest) else None
+    share = max(int(requested.tokens * _SHARE), min(_LEAST, requested.tokens // 2))
+    budget = min(target or share, _MOST)
+    if room is not None:
+        budget = min(budget, max(_LEAST, room // 2))
+    return min(budget, requested.tokens - 1) if requested.effect == "replace" else budget
 
 
 def _with_a_model(
@@ -148,16 +171,15 @@ def _checked_digest(
 ) -> tuple[SummaryOutcome, str | None]:
     """Return the checked text, of several passes the last usable one, and how it ended (R-COD-5)."""
     try:
-        return _checked(requested, digest.text, common, tokenizer), digest.ended
+        return _checked(requested, usable(digest.text), common, tokenizer), digest.ended
     except SummarizerFailed:
         for earlier in reversed(digest.passes[:-1]):
             with suppress(SummarizerFailed):
-                return _checked(requested, earlier.summary, common, tokenizer), "partial"
+                return _checked(requested, usable(earlier.summary), common, tokenizer), "partial"
         raise
 
 
 def _checked(requested: CompactionRequested, text: str, common: SummaryOutcome, tokenizer: Tokenizer) -> SummaryOutcome:
-    text = usable(text)
     count = tokenizer.count_text(text)
     if requested.effect == "replace" and count.tokens >= requested.tokens:
         raise SummarizerFailed("no_gain", f"{count.tokens} tokens for what had {requested.tokens}")

@@ -16,7 +16,7 @@ from ledger.session.state import SessionState
 from projections.history import PastEntry
 from projections.ranges import contains
 
-_FAILED: Final = "In a row, since the last success; also those where the heuristic wrote the summary."
+_FAILED: Final = "In a row, since the last success; also those where no model wrote the summary."
 _LAST_FAILURE: Final = "What the last of them was."
 
 

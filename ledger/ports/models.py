@@ -59,7 +59,7 @@ class Summarizer(Protocol):
 
     @property
     def method(self) -> str:
-        """``llm``, ``callback`` or ``heuristic``: recorded with each summary."""
+        """``llm``, ``callback`` or ``heuristic``, which calls no model: recorded with each summary."""
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""Summarizers: a heuristic, a function of the user, or a model behind an OpenAI-compatible API."""
+"""Summarizers: the extractive one, a function of the user, or a model behind an OpenAI-compatible API."""
 
 import os
 from collections.abc import Awaitable, Callable
@@ -10,14 +10,14 @@ from ledger.ports import Summarizer
 from ledger.settings import Settings
 from ledger.summarizers.callback import Callback
 from ledger.summarizers.circuit_breaker import CircuitBreaker
-from ledger.summarizers.heuristic import Heuristic
+from ledger.summarizers.extractive import Extractive
 
 if TYPE_CHECKING:
     from ledger.summarizers.openai import OpenAISummarizer
 
 _METHODS: Final = frozenset(get_args(Method)) - {"imported"}
 
-#: What users pass: a function of the prompt, a summarizer, or None for the heuristic.
+#: What users pass: a function of the prompt, a summarizer, or None for the extractive one.
 SummarizerChoice: TypeAlias = Callable[..., str | Awaitable[str]] | Summarizer | None
 
 
@@ -27,8 +27,8 @@ def chosen_summarizer(choice: SummarizerChoice) -> Summarizer:
     Raises:
         InvalidInput: it is not a function or a summarizer, or its method or model cannot be recorded.
     """
-    if choice is None or isinstance(choice, Heuristic):
-        return choice or Heuristic()
+    if choice is None or isinstance(choice, Extractive):
+        return choice or Extractive()
     if isinstance(choice, Summarizer):
         if choice.method not in _METHODS or not isinstance(choice.model, str | None):
             known = ", ".join(sorted(_METHODS))

@@ -236,7 +236,7 @@ def replay(
     recount: bool = False,
     observe: Observe | None = None,
 ) -> Replayed:
-    """Return the end of a replay of *events* under *config*; without a *cache* the heuristic writes the summaries.
+    """Return the end of a replay of *events* under *config*; without a *cache* they are extracted.
 
     *model* is used if the config names none; a recorded answer is found only for the model that gave it.
 

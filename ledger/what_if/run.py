@@ -40,7 +40,7 @@ class AnswerSource(msgspec.Struct, frozen=True):
 
 
 def answer_source(summarizer: Summarizer, events: Sequence[RecordedEvent]) -> AnswerSource:
-    """Return *summarizer* as a source or, if it is the heuristic, the source of the newest recorded summary."""
+    """Return *summarizer* as a source or, if it calls no model, the source of the newest recorded summary."""
     if summarizer.method != "heuristic":
         method: Method = "callback" if summarizer.method == "callback" else "llm"
         return AnswerSource(method, summarizer.model, summarizer)

@@ -109,7 +109,8 @@ class SummarizerConfig(Config):
 class Material(msgspec.Struct, frozen=True):
     """The sources of a summary: entries, oldest first, and the summaries it folds; *count* counts tokens.
 
-    *opening* is the oldest active user message, only for strategies with `sees_opening`.
+    *opening* is the oldest active user message, only for strategies with `sees_opening`. *room* is how many tokens
+    summaries without a model may still take; None without a limit.
     """
 
     entries: tuple[Entry, ...]
@@ -117,6 +118,7 @@ class Material(msgspec.Struct, frozen=True):
     target_tokens: int | None = None
     count: Callable[[str], int] = len
     opening: str = ""
+    room: int | None = None
 
 
 class Digest(msgspec.Struct, frozen=True):

@@ -108,7 +108,7 @@ async def test_the_context_is_summaries_then_what_is_active(anywhere: MemoryLedg
     assert context.tokens == (await anywhere.get_stats("s")).total_tokens
 
 
-async def test_the_fallback_is_the_seeds(anywhere: MemoryLedger) -> None:
+async def test_without_a_model_the_summary_begins_as_the_seeds_does(anywhere: MemoryLedger) -> None:
     await anywhere.add_user_message("s", "Help me debug this API...", tokens=500)
     await anywhere.add_tool_call("s", "shell", {"command": "curl"}, tool_call_id="c1")
     await anywhere.add_tool_result("s", "shell", "Error: refused", tool_call_id="c1")
@@ -122,7 +122,10 @@ async def test_the_fallback_is_the_seeds(anywhere: MemoryLedger) -> None:
         'First: "Help me debug this API..."\n'
         'Last: "Thanks, that fixed it!"\n'
         "Tools used: shell\n"
-        "1 error encountered"
+        "1 error encountered\n"
+        '[3] shell: ({"command":"curl"})\n'
+        "[4] shell error: Error: refused\n"
+        "[5] User: Thanks, that fixed it!"
     )
 
 

@@ -10,8 +10,9 @@ from ledger.errors import SummarizerFailed
 from ledger.limits import CONTENT_BYTES
 from ledger.ports import SummaryText
 from ledger.session.views import plan_manual
-from ledger.summarizers.heuristic import Heuristic, describe
+from ledger.summarizers.extractive import Extractive
 from ledger.summarizers.model_calls import ModelCalls
+from ledger.summarizers.overview import overview_of
 from ledger.tokenizers import TOKENIZERS
 from tests.support.driver import Driven, Scripted, SetClock
 from tests.support.specification import given
@@ -32,7 +33,11 @@ def conversation(*items: tuple[str, dict]):
     return tuple(session.state.window.entries)
 
 
-def test_the_heuristic_tells_first_last_tools_and_errors__V_SUM_1() -> None:
+def described(entries) -> str:
+    return "\n".join(overview_of(entries).lines)
+
+
+def test_the_overview_tells_first_last_tools_and_errors__V_SUM_1() -> None:
     """R-SUM-10."""
     entries = conversation(
         ("u", {"content": "Help me debug this API"}),
@@ -42,16 +47,16 @@ def test_the_heuristic_tells_first_last_tools_and_errors__V_SUM_1() -> None:
         ("c3", {"tool_name": "shell"}),
         ("u", {"content": "Thanks"}),
     )
-    assert describe(entries) == V_SUM_1
+    assert described(entries) == V_SUM_1
 
 
 def test_without_user_or_tool_entries_two_lines_are_left__V_SUM_2() -> None:
-    assert describe(conversation(("a", {}), ("x", {}))) == "[Previous conversation summary]\n0 user messages"
+    assert described(conversation(("a", {}), ("x", {}))) == "[Previous conversation summary]\n0 user messages"
 
 
 def test_one_user_message_is_singular_and_has_no_last_message() -> None:
     """R-SUM-10."""
-    assert describe(conversation(("u", {"content": "Hi"}))).splitlines()[1:] == ["1 user message", 'First: "Hi"']
+    assert described(conversation(("u", {"content": "Hi"}))).splitlines()[1:] == ["1 user message", 'First: "Hi"']
 
 
 @pytest.mark.parametrize(
@@ -66,7 +71,7 @@ def test_one_user_message_is_singular_and_has_no_last_message() -> None:
 )
 def test_quotes_are_one_line_of_at_most_100_characters(content: str, quoted: str) -> None:
     """R-SUM-10."""
-    assert describe(conversation(("u", {"content": content}))).splitlines()[2] == f'First: "{quoted}"'
+    assert described(conversation(("u", {"content": content}))).splitlines()[2] == f'First: "{quoted}"'
 
 
 @pytest.mark.parametrize(
@@ -83,23 +88,37 @@ def test_quotes_are_one_line_of_at_most_100_characters(content: str, quoted: str
 )
 def test_an_error_is_recognized_by_its_status_or_its_first_word(fields: dict, errors: int) -> None:
     """R-SUM-10."""
-    lines = describe(conversation(("c1", {}), ("r1", fields))).splitlines()
+    lines = described(conversation(("c1", {}), ("r1", fields))).splitlines()
     assert ("1 error encountered" in lines) is (errors == 1)
 
 
 def test_errors_are_plural_and_counted_only_in_results() -> None:
     """R-SUM-10."""
     failed = {"tool_status": "error"}
-    assert describe(conversation(("r1", failed), ("r2", failed))).endswith("2 errors encountered")
-    assert "error" not in describe(conversation(("a", {"content": "Error: I was wrong"})))
+    assert described(conversation(("r1", failed), ("r2", failed))).endswith("2 errors encountered")
+    assert "error" not in described(conversation(("a", {"content": "Error: I was wrong"})))
 
 
-def test_the_heuristic_puts_folded_summaries_first() -> None:
-    """R-SUM-10."""
+def test_a_folded_summary_is_read_again_and_not_repeated() -> None:
+    """R-SUM-10, R-SUM-11."""
     settings = {"max_entries": 1, "recent_window": 0, "min_entries_to_compress": 1, "max_summary_tokens": 0}
-    session = Driven(settings, Heuristic()).add("u100 a100 u100 a100")
+    session = Driven(settings, Extractive()).add("u100 a100 u100 a100")
     first, second = session.completed
-    assert second.text.startswith(f"{first.text}\n\n[Previous conversation summary]\n1 user message\n")
+    assert first.text.splitlines() == [
+        "[Previous conversation summary]",
+        "1 user message",
+        'First: "u100 1"',
+        "[3] Assistant: a100 2",
+    ]
+    assert second.text.splitlines() == [
+        "[Previous conversation summary]",
+        "2 user messages",
+        'First: "u100 1"',
+        'Last: "u100 3"',
+        "[3] Assistant: a100 2",
+        "[6] User: u100 3",
+        "[7] Assistant: a100 4",
+    ]
     assert (first.method, first.model, first.outputs) == ("heuristic", None, ())
 
 

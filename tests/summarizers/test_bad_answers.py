@@ -129,5 +129,5 @@ async def test_on_failure_heuristic_completes_without_the_model_and_records_its_
         assert (created.method, created.model, created.outputs) == ("heuristic", None, ())
         assert created.error is not None
         assert created.error.startswith(error)
-        assert created.text.startswith("[Previous conversation summary]\n5 user messages\n")
+        assert created.text.startswith("[Previous conversation summary]\n5 user messages")
         assert await said(ledger) == messages(TRIGGER, TRIGGER)

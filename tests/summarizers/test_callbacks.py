@@ -12,7 +12,7 @@ from ledger.errors import CompactionNotCompleted, InvalidInput, SummarizerFailed
 from ledger.memory import MemoryLedger
 from ledger.ports import SummaryText
 from ledger.stores.in_memory import InMemoryStore
-from ledger.summarizers.heuristic import Heuristic
+from ledger.summarizers.extractive import Extractive
 from projections.prompts import SummaryRequest
 from tests.support.ledgers import ledger_over
 from tests.support.model_endpoint import Endpoint
@@ -221,7 +221,7 @@ def test_what_could_not_summarise_or_not_be_recorded_is_refused_at_once(wrong: A
 
 
 async def test_the_heuristic_itself_may_be_chosen(endpoint: Endpoint) -> None:
-    ledger = await of_one(Heuristic())
+    ledger = await of_one(Extractive())
     assert (await completed(ledger)).method == "heuristic"
 
 

@@ -30,7 +30,7 @@ from ledger.server.compat.limits import ContextLimit, new_session_config
 from ledger.server.settings import ServiceSettings
 from ledger.session.state import SessionState
 from ledger.settings import Settings
-from ledger.summarizers.heuristic import Heuristic
+from ledger.summarizers.extractive import Extractive
 
 #: The actor of the events; a repeated import recognises by it the sessions that were not continued here.
 ACTOR: Final = "import-ams"
@@ -93,7 +93,7 @@ class AmsImport:
         Raises:
             DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: the database cannot be used.
         """
-        async with open_services(settings, store=store, summarizer=Heuristic()) as services:
+        async with open_services(settings, store=store, summarizer=Extractive()) as services:
             yield cls(services, service_settings.with_model_of(settings))
 
     async def run(
