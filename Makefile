@@ -62,10 +62,11 @@ fix: $(STAMP) ## format, and mend what ruff can
 docs: $(STAMP) ## build the documentation into site/, strictly; open site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
 
-docs-generate: $(STAMP) ## write the generated parts of the pages again: events, routes, pictures and table of strategies
+docs-generate: $(STAMP) ## write the generated parts of the pages again: events, routes, pictures and table of strategies, tables of evidence
 	$(BIN)/python -m tools.events_page
 	$(BIN)/python -m tools.routes_page
 	$(BIN)/python -m tools.figures
+	$(BIN)/python -m tools.evidence_tables
 
 schema: $(STAMP) ## dump the schema that the migrations make, into migrations/schema.sql
 	$(BIN)/python -m tests.support.schema

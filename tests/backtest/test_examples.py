@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+import pytest
+
 from ledger.backtest.questions import Question, read_questions
 from ledger.backtest.running import Plan, run
 from ledger.backtest.totals import row
@@ -11,6 +13,7 @@ from ledger.strict_json import parse
 from projections import config
 from tests.support.backtest_sessions import sessions_in
 from tests.support.pages import ROOT
+from tools import evidence_tables
 
 EXAMPLES = ROOT / "examples"
 CONVERSATIONS = sorted((EXAMPLES / "conversations").glob("*.json"))
@@ -69,3 +72,17 @@ async def test_each_piece_of_evidence_in_the_labelled_chats_is_the_id_of_one_ent
     plan = Plan(configs=(("full", full),), questions=tuple(labelled()), prices=load_prices(), exact=True, budgets=())
     everything = row("full", run(sessions, plan))
     assert (everything.unplaced, everything.in_window) == (0, 1)
+
+
+@pytest.mark.slow
+def test_the_tables_of_the_page_are_those_that_the_code_gives() -> None:
+    page = evidence_tables.PAGE.read_text()
+    assert page == evidence_tables.written(page, evidence_tables.tables(None)), "run: make docs-generate"
+
+
+def test_a_table_that_differs_from_the_code_is_written_again() -> None:
+    """Negative control of the test above."""
+    page = evidence_tables.PAGE.read_text()
+    changed = evidence_tables.written(page, {"one session": "other figures"})
+    assert changed != page
+    assert changed.count("<!-- end -->") == page.count("<!-- end -->") == 3
