@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Final
 
-from ledger.backtest.explaining import Explained, Piece
+from ledger.backtest.explaining import Explained, ExplainedPiece
 from ledger.backtest.totals import Row
 
 #: Heading, what it means.
@@ -108,7 +108,7 @@ def title_of(item: Explained) -> str:
     return f"{item.question} ({about}){none}"
 
 
-def where(piece: Piece, matches: int) -> str:
+def where(piece: ExplainedPiece, matches: int) -> str:
     """Return where the configs show a piece of evidence, and its rank among *matches* entries."""
     if piece.version is None:
         return f"{piece.evidence}: in no entry, so it counts as lost."
@@ -118,7 +118,7 @@ def where(piece: Piece, matches: int) -> str:
     return f"{piece.evidence}, version {piece.version}, {rank}. {shown}."
 
 
-def ranked_cells(piece: Piece) -> list[dict[str, str]]:
+def ranked_cells(piece: ExplainedPiece) -> list[dict[str, str]]:
     """Return the entries above a piece of evidence, and the piece, as text by heading."""
     lines = [
         {

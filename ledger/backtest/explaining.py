@@ -16,7 +16,7 @@ from projections.ranking import words
 from projections.word_index import WordIndex
 
 #: Where a model finds a piece of evidence.
-Place: TypeAlias = Literal["window", "summary", "lost"]
+EvidencePlace: TypeAlias = Literal["window", "summary", "lost"]
 _ABOVE: Final = 10
 
 
@@ -31,7 +31,7 @@ class Ranked(msgspec.Struct, frozen=True):
     is_evidence: bool
 
 
-class Piece(msgspec.Struct, frozen=True, kw_only=True):
+class ExplainedPiece(msgspec.Struct, frozen=True, kw_only=True):
     """A piece of evidence: where each config shows it, its rank, and the first ten that outrank it.
 
     A piece that no entry has is lost everywhere; *found* is None if it shares no word with the question.
@@ -40,7 +40,7 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
     evidence: str
     version: int | None
     text: str
-    places: dict[str, Place]
+    places: dict[str, EvidencePlace]
     found: Ranked | None
     above: tuple[Ranked, ...]
 
@@ -52,7 +52,7 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
     question: str
     category: str | None
     matches: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[ExplainedPiece, ...]
 
 
 def explain(session: BacktestSession, plan: Plan, questions: Sequence[Question]) -> list[Explained]:
@@ -102,10 +102,10 @@ def _piece(
     ranked: Sequence[Ranked],
     past: Mapping[int, Entry],
     shown: Mapping[str, Seen],
-) -> Piece:
+) -> ExplainedPiece:
     found = next((entry for entry in ranked if entry.version in versions), None)
     version = found.version if found else min(versions, default=None)
-    return Piece(
+    return ExplainedPiece(
         evidence=evidence,
         version=version,
         text="" if version is None else past[version].content,
@@ -115,7 +115,7 @@ def _piece(
     )
 
 
-def _place(versions: frozenset[int], seen: Seen) -> Place:
+def _place(versions: frozenset[int], seen: Seen) -> EvidencePlace:
     if versions & seen.shown:
         return "window"
     return "summary" if versions & seen.summarized else "lost"

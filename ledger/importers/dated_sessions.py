@@ -37,7 +37,7 @@ _KNOWN_OF_SESSIONS: Final = {"id", "date", "entries"}
 _KNOWN_OF_ALL: Final = {"sessions", "questions"}
 
 
-class _Entry(msgspec.Struct):
+class _DatedEntry(msgspec.Struct):
     text: str
     id: str | None = None
     speaker: str | None = None
@@ -46,15 +46,15 @@ class _Entry(msgspec.Struct):
     date: str | None = None
 
 
-class _Session(msgspec.Struct):
-    entries: list[_Entry]
+class _DatedSession(msgspec.Struct):
+    entries: list[_DatedEntry]
     id: str | None = None
     date: str | None = None
 
 
 class _Conversation(msgspec.Struct):
     conversation: str
-    sessions: list[_Session]
+    sessions: list[_DatedSession]
 
 
 def detects(found: Sequence[Document]) -> bool:
