@@ -115,7 +115,7 @@ def where(piece: ExplainedPiece, matches: int) -> str:
     named = {place: [name for name, at in piece.places.items() if at == place] for place in _PLACES}
     shown = "; ".join(f"{_PLACES[place]}: {', '.join(names)}" for place, names in named.items() if names)
     rank = f"rank {piece.found.rank:,} of {matches:,}" if piece.found else "shares no word with the question"
-    return f"{piece.evidence}, version {piece.version}, {rank}. {shown}."
+    return f"{piece.evidence}, version {piece.version}, {rank}; {shown}."
 
 
 def ranked_cells(piece: ExplainedPiece) -> list[dict[str, str]]:

@@ -24,6 +24,8 @@ from ledger.backtest.totals import Row
 
 _STYLE: Final = Path(__file__).with_name("page.css").read_text()
 
+_WORDS: Final = ' class="words"'
+
 #: Heading, and how to read the picture below it.
 _EVIDENCE: Final = (
     "Evidence kept, against tokens shown",
@@ -104,7 +106,7 @@ def _explained(explained: Sequence[Explained]) -> Iterator[str]:
 
 
 def _table(names: Sequence[str], lines: Sequence[Mapping[str, str]]) -> str:
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
+    head = "".join(f'<th scope="col"{_WORDS if name in WORDS else ""}>{escape(name)}</th>' for name in names)
     body = "".join(f"<tr>{''.join(_cell(names, name, line[name]) for name in names)}</tr>" for line in lines)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return f'<div class="scroll">{table}</div><p class="swipe quiet">The table goes on to the right.</p>'
@@ -114,8 +116,7 @@ def _cell(names: Sequence[str], name: str, text: str) -> str:
     if name == names[0]:
         return f'<th scope="row">{escape(text)}</th>'
     bad = ' class="bad"' if name == "split tool pairs" and text != "0" else ""
-    words = ' class="words"' if name in WORDS else bad
-    return f"<td{words}>{escape(text)}</td>"
+    return f"<td{_WORDS if name in WORDS else bad}>{escape(text)}</td>"
 
 
 def _pictures(rows: Sequence[Row], pictures: Mapping[str, bytes]) -> Iterator[str]:

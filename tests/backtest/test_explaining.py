@@ -61,7 +61,7 @@ def test_a_piece_is_explained_by_its_rank_and_by_what_outranked_it() -> None:
 def test_evidence_that_shares_no_word_or_is_in_no_entry_is_said_to_be_so() -> None:
     first, without = explain(a_session(), PLAN, PLAN.questions)
     best, unranked, absent = first.pieces
-    assert where(best, first.matches).endswith("rank 1 of 2. in the window: full; lost: newest.")
+    assert where(best, first.matches).endswith("rank 1 of 2; in the window: full; lost: newest.")
     assert (unranked.found, len(unranked.above)) == (None, first.matches)
     assert "shares no word with the question" in where(unranked, first.matches)
     assert ranked_cells(unranked)[-1] == {"rank": "-", "score": "", "words": "", "entry": f"[evidence] {TEXTS[2]}"}
