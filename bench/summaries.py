@@ -57,13 +57,8 @@ def main() -> None:
     parser.add_argument("--answers", type=Path, help="the possible answers of BFCL")
     parser.add_argument("--name", help="put all files into one row of this name")
     chosen = parser.parse_args()
-    asked = (
-        read_questions(
-            *(documents(file.read_bytes()) for file in (chosen.questions, chosen.answers) if file is not None)
-        )
-        if chosen.questions
-        else []
-    )
+    questions = [documents(file.read_bytes()) for file in (chosen.questions, chosen.answers) if file is not None]
+    asked = read_questions(*questions) if questions else []
     print(_HEADER)
     rows = {chosen.name: chosen.files} if chosen.name else {file.name: [file] for file in chosen.files}
     for name, files in rows.items():
@@ -85,7 +80,11 @@ def blocks_in(file: Path, asked: Sequence[Question]) -> Iterator[Block]:
             versions = {entry.version for entry in block}
             here = tuple(quote for quote, found in places.items() if found & versions)
             if here:
-                yield Block(block, frozenset(word for quote in here for word in words(quote) if len(word) > 3 or word.isdigit()), here)
+                yield Block(
+                    block,
+                    frozenset(word for quote in here for word in words(quote) if len(word) > 3 or word.isdigit()),
+                    here,
+                )
             elif not asked:
                 yield Block(block, rare(block), ())
 
