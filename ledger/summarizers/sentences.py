@@ -98,7 +98,7 @@ def _speaker(entry: Entry) -> str:
         name = f"{entry.tool_name or 'tool'} {entry.outcome}"
     else:
         named = (entry.metadata or {}).get("name")
-        name = named if isinstance(named, str) and named.strip() else label(entry)
+        name = f"{label(entry)} ({named})" if isinstance(named, str) and named else label(entry)
     return " ".join(name.replace(":", " ").split())[:_LABEL]
 
 

@@ -48,10 +48,10 @@ def test_code_counts_less_than_prose() -> None:
     assert code.weight < prose.weight == after.weight
 
 
-def test_who_speaks_is_named_as_in_the_transcript_or_by_name() -> None:
+def test_who_speaks_is_named_as_in_the_transcript_and_by_name() -> None:
     named = {"role": "user", "content": "Hi there", "metadata": {"name": "Ann: the\n boss"}}
     speakers = [next(iter(sentences_of(entry))).speaker for entry in entries(said("Hi"), context("a"), named)]
-    assert speakers == ["Assistant", "Context", "Ann the boss"]
+    assert speakers == ["Assistant", "Context", "User (Ann the boss)"]
 
 
 def test_a_very_long_entry_is_read_at_both_ends() -> None:
