@@ -24,7 +24,7 @@ from projections.history import HISTORY, History
 from projections.ranges import ranges_of
 from projections.retrieved import hints_for, newest_question
 from projections.search import SearchKind
-from projections.strategies.base import NO_HINTS, Hints
+from projections.strategies.base import NO_HINTS, Hints, Recalled
 from projections.strategies.recall import Recall
 from projections.strategies.summarizer import KnowledgeBase, SummarizerStrategy
 from projections.summaries import Summary
@@ -35,6 +35,8 @@ log = logging.getLogger("ledger")
 QUERY_CHARACTERS = 10_000
 """A longer query is cut to this length."""
 _PIECES_IN_WINDOW = 20  # extra hits, since pieces of summaries in the window are left out
+_READ = 50  # hits that are read from the log at once
+_SPARE = 2  # times the budget of a window, since some hits do not fit and others are shown anyway
 _SPARSE = 4  # events read for each surrounding entry: not every event adds one
 
 
@@ -139,11 +141,19 @@ class Finder:
                 ranked.setdefault(hit.version, hit.score)
 
         findable = self._findable(build, include_erased=window.include_erased)
-        return Hints(
-            await read_recalled(
-                self._store, stream, list(ranked.items()), findable, after=state.cleared_version, until=state.version
+        recalled: list[Recalled] = []
+        tokens = 0
+        found = list(ranked.items())
+        for first in range(0, len(found), _READ):
+            some = found[first : first + _READ]
+            read = await read_recalled(
+                self._store, stream, some, findable, after=state.cleared_version, until=state.version
             )
-        )
+            recalled += read
+            tokens += sum(entry.tokens for hit in read for entry in hit.interaction if entry.version == hit.version)
+            if tokens >= _SPARE * window.max_tokens:
+                break
+        return Hints(tuple(recalled))
 
     async def _with_knowledge(self, hints: Hints, state: SessionState, query: str) -> Hints:
         pieces: list[Knowledge] = []

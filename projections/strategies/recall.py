@@ -4,10 +4,11 @@ The log has everything, so a small window can reach back to the beginning. The c
 hits; without hits, the window shows the newest interactions and summaries that fit.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
-from typing import Literal
+from itertools import chain
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -19,15 +20,21 @@ from projections.summaries import Summary
 from projections.tool_pairs import Interaction, group_units
 from projections.window import Window
 
+#: After so many interactions that do not fit any more, the window is full.
+_MISFITS: Final = 50
+
 
 class Recall(WindowConfig):
-    """The budget, the share of it for the newest interactions, and how many units before a hit are shown with it."""
+    """The budget, the share of it that the newest interactions get first, and how many hits are looked at.
+
+    Of the units before a hit, *context_before* are shown with it.
+    """
 
     type: Literal["recall"] = "recall"
     max_tokens: int = Field(default=4_000, ge=1)
-    recent_share: Ratio = Field(default=Decimal("0.5"), ge=0, le=1)
-    top_k: int = Field(default=50, ge=1)
-    context_before: int = Field(default=1, ge=0)
+    recent_share: Ratio = Field(default=Decimal("0.1"), ge=0, le=1)
+    top_k: int = Field(default=1_000, ge=1)
+    context_before: int = Field(default=0, ge=0)
     include_erased: bool = False
 
     @property
@@ -37,9 +44,10 @@ class Recall(WindowConfig):
 
 
 def window(config: Recall, state: StateView, hints: Hints) -> Window:
-    """Return pinned entries and the current turn, then by budget: newest interactions, summaries, hits."""
+    """Return pinned entries and the current turn, then by budget: newest interactions, summaries, hits, older ones."""
     share = Fraction(config.recent_share) if hints.recalled else Fraction(1)
-    recent, used = _recent(newest_first(state), int(config.max_tokens * share))
+    newest = newest_first(state)
+    recent, used, left = _recent(newest, int(config.max_tokens * share))
     summaries: list[Summary] = []
     for summary in sorted(state.summaries.live, key=place, reverse=True):
         if used + summary.tokens <= config.max_tokens:
@@ -58,6 +66,9 @@ def window(config: Recall, state: StateView, hints: Hints) -> Window:
                 scores.update((entry.version, hit.score) for entry in fresh)
                 used += tokens
                 break
+    if hints.recalled:
+        filling = _filling(chain(left, newest), shown, config.max_tokens - used)
+        shown.update((entry.version, entry) for entry in filling)
     both: list[Summary | Entry] = [*summaries, *shown.values()]
     items = tuple(sorted(both, key=place))
     return Window(
@@ -68,17 +79,35 @@ def window(config: Recall, state: StateView, hints: Hints) -> Window:
     )
 
 
-def _recent(newest: Iterable[Interaction], budget: int) -> tuple[list[Entry], int]:
-    """Return the current turn, and complete interactions from the *newest* back while they fit, and their tokens."""
+def _recent(newest: Iterable[Interaction], budget: int) -> tuple[list[Entry], int, list[Interaction]]:
+    """Return the current turn, and complete interactions from the *newest* back while they fit, and their tokens.
+
+    Also returned is the interaction that did not fit, if there is one.
+    """
     recent: list[Entry] = []
     used = 0
     for interaction in newest:
         if interaction.closed:
             if used + interaction.tokens > budget:
-                break
+                return recent, used, [interaction]
             used += interaction.tokens
         recent.extend(interaction.entries)
-    return recent, used
+    return recent, used, []
+
+
+def _filling(newest: Iterable[Interaction], shown: Container[int], budget: int) -> Iterator[Entry]:
+    """Yield what is not *shown* of the *newest* interactions that fit *budget*, passing over those that do not."""
+    misfits = 0
+    for interaction in newest:
+        fresh = [entry for entry in interaction.entries if entry.version not in shown]
+        tokens = sum(entry.tokens for entry in fresh)
+        if tokens <= budget:
+            budget -= tokens
+            yield from fresh
+        else:
+            misfits += 1
+        if budget <= 0 or misfits == _MISFITS:
+            return
 
 
 def _widened(hit: Recalled, before: int) -> Iterable[list[Entry]]:

@@ -51,13 +51,17 @@ def test_the_target_of_seed_000_is_exact__LAW_17() -> None:
 
 
 def test_the_recent_share_of_recall_is_exact__LAW_17() -> None:
-    """R-REC-2: shown are as many of 100 closed interactions of one token as the share allows."""
+    """R-REC-2: beside interactions of one token each, a hit fits if it has the rest of the budget, and no more."""
     session = Driven({"window": {"type": "recall", "max_tokens": 90}}).append("[" + "u1 a0 " * 100 + "]")
-    far = Hints((Recalled(10_000, 1.0, ()),))  # a hit that is nowhere: with hits, the share counts
+    entry = session.state.window.entries[0]
     for ratio in RATIOS:
         window = {"type": "recall", "max_tokens": 90, "recent_share": float(ratio)}
         state = replace(session.state, config=config.load({"window": window}))
-        assert window_of(state, far).tokens == 90 * int(ratio[2:]) // 100
+        rest = 90 - 90 * int(ratio[2:]) // 100
+        for tokens, fits in ((rest, True), (rest + 1, False)):
+            old = replace(entry, version=10_000, tokens=tokens)
+            hit = Recalled(old.version, 1.0, (old,))
+            assert bool(window_of(state, Hints((hit,))).recalled) == fits, (ratio, tokens)
 
 
 def test_rejects_binary_floats__LAW_17() -> None:

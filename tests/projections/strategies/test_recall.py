@@ -45,18 +45,30 @@ def test_without_hits_the_newest_interactions_fill_the_budget__V_REC_1() -> None
 def test_hits_come_before_the_newest_in_their_original_order__V_REC_2() -> None:
     session = Driven(recall()).add(TWENTY)
     window = window_of(session.state, hits_on(session, 8, 3))
-    assert (shown(session, window), window.tokens) == ([3, 8, 37, 38, 39, 40], 60)
+    assert (shown(session, window), window.tokens) == ([3, 8, *range(33, 41)], 100)
     assert marked(session, window) == [3, 8]
     assert dict(window.recalled)[session.added[7]] > dict(window.recalled)[session.added[2]]
+
+
+def test_the_budget_is_filled_to_the_end__V_REC_7() -> None:
+    """R-REC-6: what does not fit is passed over, and what a hit showed already comes once."""
+    session = Driven(recall(recent_share=0.1)).add("[u a] [u a] [u60 a60] [u a] [u a]")
+    window = window_of(session.state, hits_on(session, 8))
+    assert (shown(session, window), window.tokens) == ([1, 2, 3, 4, 7, 8, 9, 10], 80)
+    assert marked(session, window) == [8]
+    plain = window_of(session.state)
+    assert shown(session, plain) == [7, 8, 9, 10], "without hits the newest ones only"
 
 
 def test_what_is_shown_anyway_is_shown_once_and_not_marked__V_REC_3() -> None:
     session = Driven(recall()).add(TWENTY)
     window = window_of(session.state, hits_on(session, 39, 3))
-    assert (shown(session, window), marked(session, window)) == ([3, 37, 38, 39, 40], [3])
+    assert (shown(session, window), marked(session, window)) == ([3, 4, *range(33, 41)], [3])
 
 
-@pytest.mark.parametrize(("budget", "expected"), [(80, [2, 3, 5, 6, 7, 8]), (39, [2, 3]), (19, [])])
+@pytest.mark.parametrize(
+    ("budget", "expected"), [(80, [*range(1, 9)]), (60, [2, 3, 5, 6, 7, 8]), (39, [2, 3]), (19, [])]
+)
 def test_a_tool_call_and_its_result_are_shown_together_or_not_at_all__V_REC_4(budget: int, expected: list[int]) -> None:
     session = Driven(recall(max_tokens=budget)).add("[u c1 r1 a] [u a] [u a]")
     assert shown(session, window_of(session.state, hits_on(session, 3))) == expected
@@ -109,7 +121,7 @@ def test_equal_inputs_give_equal_windows() -> None:
 
 def test_a_gap_before_a_recalled_entry_is_a_line() -> None:
     """R-REC-4: in text and in chat messages; none where nothing is left out."""
-    session = Driven(recall(max_tokens=80, recent_share=0.25)).add("[u a] [u a] [u c1 r1 a] [u a] [u a]")
+    session = Driven(recall(max_tokens=50, recent_share=0.4)).add("[u a] [u a] [u c1 r1 a] [u a] [u a]")
     window = window_of(session.state, hits_on(session, 4, 6))
     assert marked(session, window) == [4, 6, 7]
     assert [place for place in marked(session, window) if session.added[place - 1] in window.gaps] == [4, 6]
@@ -123,7 +135,7 @@ def test_a_gap_before_a_recalled_entry_is_a_line() -> None:
     plain = window_of(session.state)
     assert "[…]" not in context_text(plain)
     from_the_start = window_of(session.state, hits_on(session, 1))
-    assert [session.added.index(version) + 1 for version in from_the_start.gaps] == [11], "not before the first entry"
+    assert [session.added.index(version) + 1 for version in from_the_start.gaps] == [9], "not before the first entry"
 
 
 def test_knowledge_stands_after_the_summaries_and_outside_the_budget() -> None:
