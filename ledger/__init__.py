@@ -8,6 +8,7 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # `typing` takes as long to import as Python takes to start
 if TYPE_CHECKING:
+    from ledger.embedders.local import LocalEmbedder
     from ledger.embedders.openai import OpenAIEmbedder
     from ledger.errors import (
         CompactionInProgress,
@@ -85,6 +86,7 @@ __all__ = [
     "IndexBehind",
     "InvalidInput",
     "LedgerError",
+    "LocalEmbedder",
     "LogCorrupted",
     "LogRolledBack",
     "MemoryConfig",
@@ -130,6 +132,7 @@ __all__ = [
 _MODULES = dict.fromkeys(__all__, "ledger.errors") | {
     "Embedder": "ledger.ports.models",
     "InMemoryStore": "ledger.stores.in_memory",
+    "LocalEmbedder": "ledger.embedders.local",
     "MemoryConfig": "projections.config",
     "MemoryLedger": "ledger.memory",
     "OpenAIEmbedder": "ledger.embedders.openai",

@@ -52,7 +52,7 @@ class Settings(BaseSettings):
     search_language: SearchLanguage = "simple"
     """The text search configuration of PostgreSQL; ``simple`` suits mixed content."""
     embedder_model: str | None = None
-    """The model that turns texts into vectors; without it, search compares words."""
+    """The model that turns texts into vectors: ``local``, ``local:FOLDER``, or the name of one behind an endpoint."""
     embedder_base_url: str | None = None
     """The URL of its OpenAI-compatible endpoint; the key is OPENAI_API_KEY."""
     compaction_lease_s: float = Field(default=600.0, gt=0)

@@ -109,7 +109,7 @@ class Services:
         self.clock = clock or SystemClock()
         self.config = check_usable(memory_config.load({} if config is None else config))
         self.models = ModelCalls(summarizer_timeout_s)
-        self.embedder = embedder and CountedEmbedder(embedder, self.models)
+        self.embedder = None if embedder is None else CountedEmbedder(embedder, self.models)
         self.language: SearchLanguage = search_language
         self.prices = prices or load_prices()
         self.compaction_lease_s = compaction_lease_s

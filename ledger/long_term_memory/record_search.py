@@ -22,7 +22,7 @@ from ledger.long_term_memory.results import LongTermRecord, RecordPage, Revision
 from ledger.long_term_memory.search_queries import RecordSearch, record_search
 from ledger.names import DEFAULT_NAMESPACE, check_name
 from ledger.ports import Clock, Store
-from ledger.ports.models import Embedder
+from ledger.ports.models import QueryEmbedder
 from ledger.ports.records import RecordBuilds, RecordHitPage, RecordKey, RecordLookup, RecordQuery, StoredRecord
 from ledger.ports.search_index import SearchLanguage
 from projections.ranges import ranges_of
@@ -47,7 +47,7 @@ class RecordReads:
         actor: str = "",
         clock: Clock | None = None,
         language: SearchLanguage = "simple",
-        embedder: Embedder | None = None,
+        embedder: QueryEmbedder | None = None,
         indexes: RecordIndexes | None = None,
     ) -> None:
         """Read in *namespaces*, those a credential permits, by name or by id (http W-75).
@@ -253,7 +253,8 @@ class RecordReads:
             return None
         try:
             pending = await self._to_embed()
-            own, *theirs = await embedder.embed([request.text, *(record.record.fields.text for record in pending)])
+            own = await embedder.embed_query(request.text)
+            theirs = await embedder.embed([record.record.fields.text for record in pending]) if pending else []
             await self._store.records.save_embeddings(embedder.model, list(zip(pending, theirs, strict=True)))
         except EmbedderFailed as fault:
             log.warning("search uses words only: %s", fault)

@@ -92,3 +92,16 @@ class Embedder(Protocol):
             EmbedderFailed: there was no usable answer.
         """
         ...
+
+
+@runtime_checkable
+class QueryEmbedder(Embedder, Protocol):
+    """An embedder that prepares a query in another way than the texts that are searched."""
+
+    async def embed_query(self, text: str) -> list[float]:
+        """Return the vector of a query.
+
+        Raises:
+            EmbedderFailed: there was no usable answer.
+        """
+        ...

@@ -20,7 +20,7 @@ from ledger.errors import EmbedderFailed, LogCorrupted
 from ledger.events import CompactionCompleted, CompactionRequested, RecordedEvent, StoredEvent
 from ledger.ids import Stream, namespace_id
 from ledger.ports import Store
-from ledger.ports.models import Embedder
+from ledger.ports.models import QueryEmbedder
 from ledger.ports.search_index import LANGUAGES, SEARCH, PieceHit, SearchLanguage, SearchQuery, StreamChange
 from ledger.search import knowledge
 from ledger.states.batched_reads import BatchedReads
@@ -64,7 +64,7 @@ class SearchIndex:
         namespace: str,
         reads: BatchedReads,
         language: SearchLanguage = "simple",
-        embedder: Embedder | None = None,
+        embedder: QueryEmbedder | None = None,
     ) -> None:
         self._store = store
         self._reads = reads
@@ -167,7 +167,7 @@ class SearchIndex:
         if self._embedder is None or not text.strip() or not await self._store.search.stores_embeddings():
             return None
         try:
-            return (await self._embedder.embed([text]))[0]
+            return await self._embedder.embed_query(text)
         except EmbedderFailed as fault:
             log.warning("search uses words only: %s", fault)
             return None

@@ -3,16 +3,18 @@
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Sequence
-from typing import Final, cast, get_args
+from collections.abc import Awaitable, Sequence
+from typing import Final, TypeVar, cast, get_args
 
 from msgspec.structs import replace
 
 from ledger.errors import EmbedderFailed, FailureReason, SummarizerFailed
 from ledger.ports import Summarizer, SummaryText
-from ledger.ports.models import Embedder
+from ledger.ports.models import Embedder, QueryEmbedder
 from ledger.strict_json import INT_MAX
 from projections.prompts import SummaryRequest
+
+T = TypeVar("T")
 
 DEADLINE_S: Final = 60.0
 #: A model can be named in a config: the calls of further ones are counted as those of ``other``.
@@ -60,15 +62,15 @@ class ModelCalls:
         except Exception as fault:
             raise SummarizerFailed("error", f"the summarizer raised {type(fault).__name__}") from fault
 
-    async def vectors(self, embedder: Embedder, texts: Sequence[str]) -> list[list[float]]:
-        """Return a vector of *embedder* for each text.
+    async def vectors(self, model: str, embedding: Awaitable[T]) -> T:
+        """Return what *embedding*, a call of the embedder *model*, returns.
 
         Raises:
             EmbedderFailed: there was no usable answer.
         """
-        model = self._name(embedder.model)
+        model = self._name(model)
         try:
-            vectors = await embedder.embed(texts)
+            vectors = await embedding
         except EmbedderFailed:
             self.ended[model, "error"] += 1
             raise
@@ -96,7 +98,7 @@ class ModelCalls:
 
 
 class CountedEmbedder:
-    """An `ports.models.Embedder` whose calls are counted."""
+    """A `ports.models.QueryEmbedder` whose calls are counted."""
 
     def __init__(self, embedder: Embedder, calls: ModelCalls) -> None:
         self._embedder = embedder
@@ -109,7 +111,13 @@ class CountedEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """See `ports.models.Embedder.embed`."""
-        return await self._calls.vectors(self._embedder, texts)
+        return await self._calls.vectors(self.model, self._embedder.embed(texts))
+
+    async def embed_query(self, text: str) -> list[float]:
+        """See `ports.models.QueryEmbedder.embed_query`; another embedder is given the query like any text."""
+        if isinstance(self._embedder, QueryEmbedder):
+            return await self._calls.vectors(self.model, self._embedder.embed_query(text))
+        return (await self.embed([text]))[0]
 
 
 def _as_declared(answer: object) -> SummaryText:

