@@ -91,6 +91,10 @@ COMMANDS = {
             "Create the application's login or change its password, to MEMORY_LEDGER_LOGIN_PASSWORD.",
         ),
         "db restore": ("database", "Restore an exported namespace, byte for byte; one of that name must not exist."),
+        "db index": (
+            "database",
+            "Index the vectors of large namespaces; needs a login that may act as the schema's owner.",
+        ),
         "db prune": ("database", "Delete old idempotency keys; no event changes."),
     },
     "Tokens of the service": {

@@ -1,4 +1,4 @@
-"""The commands ``db start``, ``stop``, ``status``, ``upgrade``, ``login``, ``restore`` and ``prune``."""
+"""The commands ``db start``, ``stop``, ``status``, ``upgrade``, ``login``, ``restore``, ``index`` and ``prune``."""
 
 from typing import Annotated
 
@@ -103,6 +103,24 @@ def restore(file: Annotated[str, typer.Argument(metavar="FILE", help="An export 
         done = restore_namespace(url, lambda: lines(spool), namespace=opts.namespace, progress=progress)
     copied = f"{counted(done.events, 'event')} of {counted(done.sessions, 'session')}"
     text = f"{copied} restored into namespace {done.namespace}"
+    opts.output.result(done, lambda: opts.output.say(text))
+
+
+@command(db)
+def index(
+    least: Annotated[
+        int, typer.Option(min=1, help="Index namespaces with at least so many vectors of a model.")
+    ] = 10_000,
+) -> None:
+    """Index the vectors of large namespaces; needs a login that may act as the schema's owner.
+
+    Searches and writes go on meanwhile. Indexes of models that are no longer stored are dropped.
+    """
+    from ledger.stores.postgres.vector_indexes import index_vectors  # noqa: PLC0415 - rare
+
+    opts = options()
+    done = index_vectors(ready_url(opts.settings), least=least)
+    text = f"indexes: {len(done.created)} created, {len(done.existing)} existing, {done.dropped} dropped"
     opts.output.result(done, lambda: opts.output.say(text))
 
 

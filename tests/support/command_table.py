@@ -51,6 +51,7 @@ COMMANDS = {
     "db upgrade": ["db", "upgrade"],
     "db login": ["db", "login", "app"],
     "db restore": ["db", "restore", "transcript.json"],
+    "db index": ["db", "index"],
     "db prune": ["db", "prune"],
 }
 EMBEDDED_ONLY = ("db start", "db stop", "db status")

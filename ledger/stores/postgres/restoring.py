@@ -17,7 +17,7 @@ from ledger.ids import Stream, namespace_id
 from ledger.stores.postgres.faults import translated
 from ledger.stores.postgres.revisions import migrations_dir
 
-_BECOME_OWNER = (migrations_dir() / "sql" / "become_owner.sql").read_text()
+BECOME_OWNER = (migrations_dir() / "sql" / "become_owner.sql").read_text()
 _RESTORE = """
 SELECT ledger.restore_events(
     %s, %s::bigint[], %s::bigint[], %s::uuid[], %s::text[], %s::text[], %s::uuid[], %s::text[], %s::smallint[],
@@ -82,7 +82,7 @@ def restoration(url: str, *, namespace: str, ledger_id: UUID, streams: Mapping[U
     """
     own_id = namespace_id(namespace)
     with translated(), psycopg.connect(url) as connection:
-        connection.execute(_BECOME_OWNER)
+        connection.execute(BECOME_OWNER)
         connection.execute("SELECT set_config('ledger.namespace', %s, true)", (str(own_id),))
         created = connection.execute(
             "INSERT INTO ledger.namespaces (namespace_id, namespace, ledger_id) VALUES (%s, %s, %s) "

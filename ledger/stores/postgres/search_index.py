@@ -6,6 +6,7 @@ from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
+from psycopg.sql import Composed
 
 from ledger.ids import Stream
 from ledger.ports.search_index import SEARCH, PieceHit, SearchQuery, StreamChange
@@ -14,6 +15,7 @@ from ledger.stores.postgres.connections import Pool
 from ledger.stores.postgres.faults import translated
 from ledger.stores.postgres.search_changes import write_changes
 from ledger.stores.postgres.stored_projections import locked_position, moved_on, unused_rows
+from ledger.stores.postgres.vector_indexes import EXACT, NearestVectors, VectorIndex
 from ledger.stores.postgres.vectors import EmbeddingTable, vector_text
 from projections.ranking import searchable
 
@@ -27,6 +29,7 @@ class PostgresSearchIndex:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._embeddings = EmbeddingTable(pool, "search_embeddings")
+        self._nearest = NearestVectors(pool)
 
     async def apply(
         self,
@@ -57,7 +60,7 @@ class PostgresSearchIndex:
         return await self._embeddings.exists()
 
     async def find(self, namespace_id: UUID, build: int, query: SearchQuery) -> list[PieceHit]:
-        return await self._hits("search", namespace_id, build, _parameters(query))
+        return await self._hits(_QUERIES["search"], namespace_id, build, _parameters(query))
 
     async def findable(
         self, stream: Stream, build: int, versions: Sequence[int], *, include_erased: bool = False
@@ -73,7 +76,7 @@ class PostgresSearchIndex:
 
     async def to_embed(self, namespace_id: UUID, build: int, model: str, *, limit: int) -> list[PieceHit]:
         wanted = {"model": model, "limit": limit}
-        return await self._hits("pieces_to_embed", namespace_id, build, wanted)
+        return await self._hits(_QUERIES["pieces_to_embed"], namespace_id, build, wanted)
 
     async def save_embeddings(
         self, namespace_id: UUID, model: str, embeddings: Sequence[tuple[PieceHit, Sequence[float]]]
@@ -95,9 +98,18 @@ class PostgresSearchIndex:
         self, namespace_id: UUID, build: int, query: SearchQuery, model: str, vector: Sequence[float]
     ) -> list[PieceHit]:
         wanted = {**_parameters(query), "model": model, "vector": vector_text(vector), "dimensions": len(vector)}
-        return await self._hits("search_similar", namespace_id, build, wanted)
+        if query.stream is None and query.user_id is None and query.collection is None:
+            vectors = VectorIndex(namespace_id, model, len(vector))
+            by_index = await self._nearest.query(vectors, limit=query.limit)
+            if by_index is not None:
+                hits = await self._hits(by_index[0], namespace_id, build, wanted | by_index[1])
+                if len(hits) >= query.limit:
+                    return hits
+        return await self._hits(EXACT, namespace_id, build, wanted)
 
-    async def _hits(self, query: str, namespace_id: UUID, build: int, wanted: dict[str, Any]) -> list[PieceHit]:
+    async def _hits(
+        self, query: str | Composed, namespace_id: UUID, build: int, wanted: dict[str, Any]
+    ) -> list[PieceHit]:
         """Run a query whose columns are those of a hit."""
         bounds = {**wanted, "namespace": namespace_id, "build": build}
         return [
@@ -115,10 +127,10 @@ class PostgresSearchIndex:
                 characters=row[10],
                 score=float(row[11]),
             )
-            for row in await self._rows(_QUERIES[query], bounds)
+            for row in await self._rows(query, bounds)
         ]
 
-    async def _rows(self, query: str, wanted: dict[str, Any]) -> list[tuple[Any, ...]]:
+    async def _rows(self, query: str | Composed, wanted: dict[str, Any]) -> list[tuple[Any, ...]]:
         """Run a query in one round trip."""
         with translated():
             async with self._pool.readers.use() as driver:

@@ -1,9 +1,10 @@
--- See queries/read_stream.sql for the shape, and ledger.search for the session that a piece is found in.
+-- See queries/read_stream.sql for the shape, and ledger.search for the session that a piece is found in. The vectors are
+-- all of the table, or the nearest by an index.
 SELECT
     o.stream_id, o.user_id, o.session_id, e.stream_id AS origin_id, e.added_in, e.version, e.kind, e.piece,
     e."position", e.first_character, e.characters, 1 - d.distance AS score
 FROM ledger.search_entries e
-JOIN ledger.search_embeddings m USING (namespace_id, stream_id, version, kind, piece, added_in)
+JOIN {vectors} m USING (namespace_id, stream_id, version, kind, piece, added_in)
 CROSS JOIN LATERAL (
     SELECT e.removed_in IS NULL AND (%(include_erased)s OR e.erased_in IS NULL)
         AND (%(stream)s::uuid IS NULL OR e.stream_id = %(stream)s::uuid)
