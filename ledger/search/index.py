@@ -39,6 +39,7 @@ log = logging.getLogger("ledger")
 VERSION: Final = 2  # raise it when a row's meaning changes: a new build is then made beside the old one
 _PAGE: Final = 1_000  # events indexed in one transaction
 _EMBED_BATCH: Final = 64
+_EMBED_PAGE: Final = 256  # looking for pieces without a vector reads the whole index
 _FUSED: Final = 50  # hits of each ranking, at least
 _NEAR: Final = 200  # most compactions complete within so many events after their request
 
@@ -73,6 +74,8 @@ class SearchIndex:
         self._namespace_id = namespace_id(namespace)
         self._language = language
         self._embedder = embedder
+        self._embedded_until: int | None = None  # the namespace's newest event when every text had a vector
+        self._warned = False
 
     @property
     def version(self) -> int:
@@ -140,19 +143,25 @@ class SearchIndex:
             EmbedderFailed: the model returned nothing usable; vectors stored before it stay.
         """
         embedder, done = self._embedder, 0
-        if embedder is None or not await self._store.search.stores_embeddings():
+        if embedder is None or not await self._stores_embeddings():
             return 0
 
         async def pending(build: int) -> list[PieceHit]:
-            return await self._store.search.to_embed(self._namespace_id, build, embedder.model, limit=_EMBED_BATCH)
+            return await self._store.search.to_embed(self._namespace_id, build, embedder.model, limit=_EMBED_PAGE)
 
         nothing: list[PieceHit] = []
-        while hits := await self._live(pending, nothing, catch_up=not done):
-            vectors = await embedder.embed(await text_of(hits))
-            await self._store.search.save_embeddings(
-                self._namespace_id, embedder.model, list(zip(hits, vectors, strict=True))
-            )
-            done += len(hits)
+        last, _ = await self._builds.checkpoints()
+        if last == self._embedded_until:
+            return 0
+        while page := await self._live(pending, nothing, catch_up=not done):
+            for first in range(0, len(page), _EMBED_BATCH):
+                hits = page[first : first + _EMBED_BATCH]
+                vectors = await embedder.embed(await text_of(hits))
+                await self._store.search.save_embeddings(
+                    self._namespace_id, embedder.model, list(zip(hits, vectors, strict=True))
+                )
+                done += len(hits)
+        self._embedded_until = last
         return done
 
     async def _live(self, question: Callable[[int], Awaitable[T]], empty: T, *, catch_up: bool) -> T:
@@ -162,9 +171,16 @@ class SearchIndex:
         live = live_build(self, builds, last=last)
         return empty if live is None else await question(live.build)
 
+    async def _stores_embeddings(self) -> bool:
+        stores = await self._store.search.stores_embeddings()
+        if not stores and not self._warned:
+            self._warned = True
+            log.warning("an embedder is set, but this database has no pgvector: search uses words only")
+        return stores
+
     async def _vector(self, text: str) -> list[float] | None:
         """Return the vector of a query; None without an embedder, or if it fails: the search then uses words."""
-        if self._embedder is None or not text.strip() or not await self._store.search.stores_embeddings():
+        if self._embedder is None or not text.strip() or not await self._stores_embeddings():
             return None
         try:
             return await self._embedder.embed_query(text)

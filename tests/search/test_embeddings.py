@@ -120,6 +120,71 @@ async def test_a_rebuild_keeps_what_was_paid_for(ledger: MemoryLedger, endpoint:
     assert [item.text for item in await ledger.search("puppy", top_k=1)] == ["my retriever is called Archie"]
 
 
+async def test_a_new_model_is_embedded_beside_the_old_one_which_search_uses_meanwhile(
+    store: Store, namespace: str, ledger: MemoryLedger, endpoint: Endpoint
+) -> None:
+    await talk(ledger)
+    await ledger.embed_pending()
+    other = OpenAIEmbedder(model="other", base_url=endpoint.url, max_retries=0, timeout_s=1)
+    async with MemoryLedger.open(namespace=namespace, store=store, embedder=other) as newer:
+        assert await newer.search("puppy") == [], "words alone, until the new model has vectors"
+        assert await newer.embed_pending() == 3
+        for each in (ledger, newer):
+            assert [item.text for item in await each.search("puppy", top_k=1)] == ["my retriever is called Archie"]
+    await other.close()
+
+
+async def test_a_large_backlog_is_embedded_in_batches_and_continues_after_a_failure(
+    ledger: MemoryLedger, endpoint: Endpoint
+) -> None:
+    await ledger.add_entries("s", [{"role": "user", "content": f"dog {number}"} for number in range(300)])
+    endpoint.answers(embeds(vector_of), embeds(vector_of), status(503))
+    with pytest.raises(EmbedderFailed):
+        await ledger.embed_pending()
+    endpoint.answers(embeds(vector_of))
+    left = await ledger.embed_pending()
+    assert 300 - 2 * 64 <= left <= 301 - 2 * 64, "a summary may be among them"
+    asked = len(endpoint.asked)
+    assert max(len(request["input"]) for request in endpoint.asked) == 64
+    assert await ledger.embed_pending() == 0
+    assert len(endpoint.asked) == asked
+
+
+async def test_texts_are_looked_for_only_after_an_event(
+    store: Store, ledger: MemoryLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await talk(ledger)
+    await ledger.embed_pending()
+    look, looked = store.search.to_embed, []
+
+    async def to_embed(*args: object, **more: object) -> object:
+        looked.append(args)
+        return await look(*args, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(store.search, "to_embed", to_embed)
+    assert await ledger.embed_pending() == 0
+    assert looked == []
+    await ledger.add_user_message("s", "a puppy")
+    assert await ledger.embed_pending() == 1
+    assert looked
+
+
+async def test_without_pgvector_words_find_and_the_log_says_so_once(
+    store: Store, ledger: MemoryLedger, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def stores_embeddings() -> bool:
+        return False
+
+    monkeypatch.setattr(store.search, "stores_embeddings", stores_embeddings)
+    await talk(ledger)
+    for _ in range(2):
+        assert [item.text for item in await ledger.search("espresso")] == ["an espresso in the morning"]
+        assert await ledger.embed_pending() == 0
+    assert [record.message for record in caplog.records if "pgvector" in record.message] == [
+        "an embedder is set, but this database has no pgvector: search uses words only"
+    ]
+
+
 async def test_when_the_endpoint_is_down_words_still_find(ledger: MemoryLedger, endpoint: Endpoint) -> None:
     await talk(ledger)
     endpoint.answers(status(503))
