@@ -6,8 +6,8 @@ from tests.support.routable_sql import breaches, files, statements, tables
 
 TABLES = tables()
 FILES = files()
-#: It lists the namespaces, so that others can ask for each (trust D-7).
-EXEMPT = {"namespace_ids.sql"}
+#: One lists the namespaces, so that others can ask for each (trust D-7); the owner looks with one where to make indexes.
+EXEMPT = {"namespace_ids.sql", "large_vectors.sql"}
 
 #: Statements, and what is wrong with them.
 BAD = {

@@ -26,13 +26,7 @@ _CANDIDATES: Final = 4  # for each hit that is wanted, since some are of removed
 _LOOK_AGAIN_S: Final = 60.0
 
 _WHAT_IS_THERE: Final[LiteralString] = "SELECT to_regnamespace('ledger') IS NOT NULL, to_regclass(%s) IS NOT NULL"
-_LARGE: Final[LiteralString] = """
-SELECT m.namespace_id, m.model::text, public.vector_dims(m.embedding) AS dimensions, count(*)
-FROM ledger.search_embeddings m
-GROUP BY m.namespace_id, m.model, public.vector_dims(m.embedding)
-HAVING count(*) >= %s AND public.vector_dims(m.embedding) <= %s
-ORDER BY 1, 2, 3
-"""
+_LARGE: Final = (Path(__file__).parent / "search_queries" / "large_vectors.sql").read_bytes()
 _INDEXES: Final[LiteralString] = """
 SELECT x.relname, i.indisvalid
 FROM pg_catalog.pg_index i
@@ -110,7 +104,9 @@ def index_vectors(url: str, *, least: int = LEAST_VECTORS) -> IndexedVectors:
             raise Unavailable("this database has no pgvector, so it stores no vectors to index")
         with connection.transaction():
             connection.execute(BECOME_OWNER)
-            wanted = [VectorIndex(*row[:3]) for row in connection.execute(_LARGE, (least, _MOST_DIMENSIONS))]
+            wanted = [
+                VectorIndex(*row[:3]) for row in connection.execute(_LARGE, {"least": least, "most": _MOST_DIMENSIONS})
+            ]
         valid: dict[str, bool] = dict(connection.execute(_INDEXES).fetchall())
         names = {each.name for each in wanted}
         unused = [name for name, is_valid in valid.items() if name not in names or not is_valid]
