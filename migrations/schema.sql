@@ -966,6 +966,7 @@ CREATE FUNCTION ledger.search(p_namespace_id uuid, p_projection_version integer,
 DECLARE
     c_candidates CONSTANT bigint := 2000;
     c_words CONSTANT integer := 32;
+    c_best CONSTANT integer := 200;
     v_total double precision;
     v_average double precision;
     v_lexemes tsquery[];
@@ -1029,13 +1030,13 @@ BEGIN
     v_any := CASE WHEN p_stream_id IS NULL THEN v_rarest ELSE v_all END;
     LOOP
         RETURN QUERY
-            SELECT
-                e.showing_id, e.user_id::text, e.session_id::text, e.stream_id, e.added_in::bigint, e.version::bigint,
-                e.kind, e.piece, e."position"::bigint, e.first_character, e.characters, s.score
+            WITH best AS MATERIALIZED (
+            SELECT e.*, s.score
             FROM (
                 SELECT
                     o.stream_id AS showing_id, o.user_id, o.session_id, e.stream_id, e.added_in, e.version, e.kind,
-                    e.piece, e."position", e.first_character, e.characters, e.words, e.vector
+                    e.piece, e."position", e.first_character, e.characters, e.words, e.vector, o.until, o.erased,
+                    o.removed
                 FROM search_entries e
                 LEFT JOIN unnest(v_forks) AS i ON i.ancestor_id = e.stream_id
                 CROSS JOIN LATERAL (
@@ -1044,11 +1045,11 @@ BEGIN
                         AND (p_user_id IS NULL OR e.user_id = p_user_id) AS has_it
                 ) AS own
                 CROSS JOIN LATERAL (
-                    SELECT e.stream_id, e.user_id, e.session_id
+                    SELECT e.stream_id, e.user_id, e.session_id, NULL AS until, NULL AS erased, NULL AS removed
                     WHERE own.has_it
                     UNION ALL
                     (
-                        SELECT f.stream_id, f.user_id, f.session_id
+                        SELECT f.stream_id, f.user_id, f.session_id, f.until::bigint, f.erased, f.removed
                         FROM (
                             SELECT i.stream_id, i.user_id, i.session_id, i.until, i.erased, i.removed, i."position"
                             WHERE p_stream_id IS NOT NULL
@@ -1083,13 +1084,75 @@ BEGIN
                 OFFSET 0
             ) AS e
             CROSS JOIN LATERAL (
-                SELECT sum(w.weight * f.h * 2.2 / (f.h + 1.2 * (0.25 + 0.75 * e.words / v_average))) AS score
+                SELECT sum(w.weight * f.h * 1.9 / (f.h + 0.9 * (0.6 + 0.4 * e.words / v_average))) AS score
                 FROM (SELECT e.vector || ''::tsvector AS vector OFFSET 0) AS v
                 CROSS JOIN unnest(v_lexemes, v_weights) AS w (lexeme, weight)
                 CROSS JOIN LATERAL (SELECT ts_rank(v.vector, w.lexeme) * 16.4493406685::double precision AS h) AS f
                 WHERE f.h > 0.01
             ) AS s
             ORDER BY s.score DESC, CASE e.kind WHEN 'knowledge' THEN e."position" ELSE -e."position" END, e.piece
+            LIMIT greatest(p_limit, c_best)
+            )
+            SELECT
+                b.showing_id, b.user_id::text, b.session_id::text, b.stream_id, b.added_in::bigint, b.version::bigint,
+                b.kind, b.piece, b."position"::bigint, b.first_character, b.characters, t.score
+            FROM best b
+            CROSS JOIN LATERAL (
+                SELECT b.score + least(1.0, 30.0 / b.words) * coalesce(sum(n.share * s.score), 0.0) AS score
+                FROM (
+                    SELECT p.words, p.vector, CASE row_number() OVER (ORDER BY p.version DESC) WHEN 1 THEN 0.5 ELSE 0.25 END AS share
+                    FROM (
+                        SELECT e.version, e.words, e.vector
+                        FROM search_entries e
+                        CROSS JOIN LATERAL (
+                            SELECT CASE WHEN b.until IS NULL
+                                THEN e.removed_in IS NULL AND (p_include_erased OR e.erased_in IS NULL)
+                                ELSE b.until >= e.added_in AND coalesce(b.until < e.removed_in, true)
+                                    AND NOT b.removed @> e.version::bigint
+                                    AND (p_include_erased
+                                        OR (coalesce(b.until < e.erased_in, true)
+                                            AND NOT b.erased @> e.version::bigint))
+                                END AS has_it
+                        ) AS own
+                        WHERE e.namespace_id = p_namespace_id AND e.projection_version = p_projection_version
+                            AND e.stream_id = b.stream_id AND e.version < b.version AND e.kind = 'entry'
+                            AND e.piece = 0 AND own.has_it
+                        ORDER BY e.version DESC
+                        LIMIT 3
+                    ) AS p
+                    UNION ALL
+                    (
+                        SELECT e.words, e.vector, 0.25
+                        FROM search_entries e
+                        CROSS JOIN LATERAL (
+                            SELECT CASE WHEN b.until IS NULL
+                                THEN e.removed_in IS NULL AND (p_include_erased OR e.erased_in IS NULL)
+                                ELSE b.until >= e.added_in AND coalesce(b.until < e.removed_in, true)
+                                    AND NOT b.removed @> e.version::bigint
+                                    AND (p_include_erased
+                                        OR (coalesce(b.until < e.erased_in, true)
+                                            AND NOT b.erased @> e.version::bigint))
+                                END AS has_it
+                        ) AS own
+                        WHERE e.namespace_id = p_namespace_id AND e.projection_version = p_projection_version
+                            AND e.stream_id = b.stream_id AND e.version > b.version AND e.kind = 'entry'
+                            AND e.piece = 0 AND own.has_it
+                        ORDER BY e.version
+                        LIMIT 1
+                    )
+                ) AS n
+                CROSS JOIN LATERAL (
+                    SELECT sum(w.weight * f.h * 1.9 / (f.h + 0.9 * (0.6 + 0.4 * n.words / v_average))) AS score
+                    FROM (SELECT n.vector || ''::tsvector AS vector OFFSET 0) AS v
+                    CROSS JOIN unnest(v_lexemes, v_weights) AS w (lexeme, weight)
+                    CROSS JOIN LATERAL (
+                        SELECT ts_rank(v.vector, w.lexeme) * 16.4493406685::double precision AS h
+                    ) AS f
+                    WHERE f.h > 0.01
+                ) AS s
+                WHERE b.kind = 'entry'
+            ) AS t
+            ORDER BY t.score DESC, CASE b.kind WHEN 'knowledge' THEN b."position" ELSE -b."position" END, b.piece
             LIMIT p_limit;
         EXIT WHEN v_any = v_all OR FOUND;
         v_any := v_all; -- no piece in this scope has the rare words

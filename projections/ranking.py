@@ -2,13 +2,16 @@
 
 import re
 import unicodedata
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Final, TypeVar
 
 T = TypeVar("T", bound=Hashable)
 
-#: Damps the lead of the first ranks: the value of the paper (Cormack, Clarke and Büttcher, 2009).
-RRF_K: Final = 60
+#: The weights of words and of meaning.
+_WORDS: Final = 0.6
+_MEANING: Final = 0.4
+#: The scores of a ranking are scaled over so many of its best hits.
+FUSED: Final = 100
 #: Of the characters beyond ASCII, `searchable` leaves only those of words.
 _WORD: Final = re.compile(r"(?:[a-z0-9_]|[^\x00-\x7f])+")
 
@@ -43,13 +46,22 @@ def words(text: str) -> list[str]:
     return _WORD.findall(searchable(text))
 
 
-def fuse(rankings: Iterable[Sequence[T]], *, k: int = RRF_K) -> list[tuple[T, float]]:
-    """Return the items of *rankings*, each best first, by reciprocal rank fusion: the sum of 1 / (k + rank).
+def fuse(by_words: Sequence[tuple[T, float]], by_meaning: Sequence[tuple[T, float]]) -> list[tuple[T, float]]:
+    """Return the items of two rankings (item, score), each best first, by the weighted sum of their scaled scores.
 
-    Items with equal scores are in the order of the first ranking that has them.
+    A ranking's scores are scaled so that its best hit has 1; the last of its `FUSED` best hits, and all below, have 0.
+    Items with equal sums are in the order of the first ranking that has them.
     """
-    scores: dict[T, float] = {}
-    for ranking in rankings:
-        for rank, item in enumerate(ranking, start=1):
-            scores[item] = scores.get(item, 0.0) + 1 / (k + rank)
-    return sorted(scores.items(), key=lambda pair: -pair[1])
+    sums: dict[T, float] = {}
+    for weight, ranking in ((_WORDS, by_words), (_MEANING, by_meaning)):
+        for item, score in _scaled(ranking):
+            sums[item] = sums.get(item, 0.0) + weight * score
+    return sorted(sums.items(), key=lambda pair: -pair[1])
+
+
+def _scaled(ranking: Sequence[tuple[T, float]]) -> list[tuple[T, float]]:
+    if not ranking:
+        return []
+    best, least = ranking[0][1], ranking[:FUSED][-1][1]
+    span = best - least
+    return [(item, max(0.0, (score - least) / span) if span else 1.0) for item, score in ranking]

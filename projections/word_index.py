@@ -5,15 +5,23 @@ by default, with the text search configuration ``simple``; the database ranks th
 """
 
 import math
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
 from projections.ranking import words
 
-#: How much a repeated word adds, and how much a long text loses: the usual values.
-_K1: Final = 1.2
-_B: Final = 0.75
+#: How much a repeated word adds, and how much a long text loses. Messages are short, so both are low.
+_K1: Final = 0.9
+_B: Final = 0.4
+#: The share of its own score that a neighbour lends, by its distance: the entries before, and the one after.
+BEFORE: Final = (0.5, 0.25, 0.25)
+AFTER: Final = 0.25
+#: An entry with more words is lent less: a long one has its own context.
+SHORT: Final = 30
+#: So many candidates, the best by their own words, are lent scores, or more if more are wanted.
+BEST: Final = 200
 
 
 class Searcher(Protocol):
@@ -52,7 +60,23 @@ class WordIndex:
         self._total -= self._lengths.pop(version, 0)
 
     def search(self, query: str, top_k: int) -> list[tuple[int, float]]:
-        """Return at most *top_k* (version, score) of entries that share a word, best first, then newest first."""
+        """Return at most *top_k* (version, score) of entries that share a word, best first, then newest first.
+
+        Neighbours lend an entry a share of their scores.
+        """
+        scores = self.scores(query)
+        best = sorted(scores.items(), key=_best_first)[: max(top_k, BEST)]
+        order = sorted(self._lengths)
+        lent = []
+        for version, score in best:
+            at = bisect_left(order, version)
+            before = [scores.get(near, 0.0) for near in reversed(order[max(0, at - len(BEFORE)) : at])]
+            after = [scores.get(near, 0.0) for near in order[at + 1 : at + 2]]
+            lent.append((version, score + self.lent(version, before, after)))
+        return sorted(lent, key=_best_first)[:top_k]
+
+    def scores(self, query: str) -> dict[int, float]:
+        """Return the score of each entry that shares a word, by its own words."""
         scores: dict[int, float] = {}
         count = len(self._lengths)
         for term in dict.fromkeys(words(query)):
@@ -63,4 +87,13 @@ class WordIndex:
             for version, times in found.items():
                 length = _K1 * (1 - _B + _B * self._lengths[version] * count / self._total)
                 scores[version] = scores.get(version, 0.0) + weight * times * (_K1 + 1) / (times + length)
-        return sorted(scores.items(), key=lambda hit: (-hit[1], -hit[0]))[:top_k]
+        return scores
+
+    def lent(self, version: int, before: Sequence[float], after: Sequence[float]) -> float:
+        """Return what neighbours with these scores, the nearest first, lend the entry at *version*."""
+        shares = sum(share * score for share, score in zip(BEFORE, before, strict=False)) + AFTER * sum(after[:1])
+        return shares * min(1.0, SHORT / max(1, self._lengths[version]))
+
+
+def _best_first(hit: tuple[int, float]) -> tuple[float, int]:
+    return -hit[1], -hit[0]

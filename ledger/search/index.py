@@ -29,7 +29,7 @@ from ledger.stored_projections.build_choice import live_build
 from ledger.stored_projections.builds import Builds
 from ledger.stored_projections.log_pages import PAGE_BYTES
 from projections import search
-from projections.ranking import fuse
+from projections.ranking import FUSED, fuse
 from projections.search import Piece
 from projections.strategies.summarizer import SummarizerStrategy
 
@@ -40,7 +40,6 @@ VERSION: Final = 2  # raise it when a row's meaning changes: a new build is then
 _PAGE: Final = 1_000  # events indexed in one transaction
 _EMBED_BATCH: Final = 64
 _EMBED_PAGE: Final = 256  # looking for pieces without a vector reads the whole index
-_FUSED: Final = 50  # hits of each ranking, at least
 _NEAR: Final = 200  # most compactions complete within so many events after their request
 
 
@@ -126,11 +125,11 @@ class SearchIndex:
         async def found(build: int) -> Answer:
             if vector is None or self._embedder is None:
                 return Answer(build, await self._store.search.find(self._namespace_id, build, wanted))
-            more = replace(wanted, limit=max(_FUSED, wanted.limit))
+            more = replace(wanted, limit=max(FUSED, wanted.limit))
             by_words = await self._store.search.find(self._namespace_id, build, more)
             near = await self._store.search.find_similar(self._namespace_id, build, more, self._embedder.model, vector)
             known = {hit.key: hit for hit in (*near, *by_words)}
-            ranked = fuse([[hit.key for hit in by_words], [hit.key for hit in near]])
+            ranked = fuse([(hit.key, hit.score) for hit in by_words], [(hit.key, hit.score) for hit in near])
             hits = [replace(known[place], score=score) for place, score in ranked[: wanted.limit]]
             return Answer(build, hits)
 

@@ -53,6 +53,38 @@ async def test_rare_words_count_for_more_and_a_tie_goes_to_the_newest(ledger: Me
     assert texts(found) == ["the wand is bent", "the espresso machine number7", "the espresso machine number6"]
 
 
+async def test_neighbours_lend_a_short_entry_a_share_of_their_scores(ledger: MemoryLedger) -> None:
+    """An answer rarely repeats the words of its question."""
+    question = await ledger.add_user_message("s", "Where did you buy the telescope?")
+    await ledger.add_assistant_message("s", "At the shop in Oslo.")
+    for number in range(5):
+        await ledger.add_user_message("s", f"filler number{number}")
+    await ledger.add_user_message("s", "The shop in Bergen.")
+    answers = ["At the shop in Oslo.", "The shop in Bergen."]
+
+    async def found(session: str) -> list[str]:
+        return [text for text in texts(await ledger.search("telescope shop", session_id=session)) if text in answers]
+
+    assert await found("s") == answers
+    await ledger.fork("s", "f")
+    await ledger.remove_entry("f", question.entry_id)
+    assert await found("f") == answers[::-1], "the fork removed the question"
+    assert await found("s") == answers
+    await ledger.remove_entry("s", question.entry_id)
+    assert await found("s") == answers[::-1], "what was removed lends nothing"
+
+
+async def test_a_long_entry_is_lent_less(ledger: MemoryLedger) -> None:
+    long = "the shop " + " ".join(f"word{number}" for number in range(300))
+    for session, text in (("s", "the shop"), ("t", long)):
+        await ledger.add_user_message(session, "Where did you buy the telescope?")
+        await ledger.add_assistant_message(session, text)
+    await ledger.add_user_message("u", "the shop")
+    await ledger.add_user_message("v", long)
+    scores = {item.session_id: item.score for item in await ledger.search("telescope shop") if "shop" in item.text}
+    assert scores["s"] - scores["u"] > 5 * (scores["t"] - scores["v"]) > 0
+
+
 async def test_a_search_keeps_to_its_session_or_user(ledger: MemoryLedger) -> None:
     for session, user in (("s", None), ("s", "u"), ("t", "u"), ("t", "v")):
         await ledger.add_user_message(session, f"apples of {session} {user}", user_id=user)

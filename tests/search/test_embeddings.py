@@ -57,17 +57,17 @@ async def test_what_shares_no_word_is_found_by_its_meaning(ledger: MemoryLedger)
     assert await ledger.embed_pending() == 0, "once"
     found = await ledger.search("dog?", top_k=1)
     assert [result.text for result in found] == ["my retriever is called Archie"]
-    assert found[0].score == pytest.approx(1 / 61)
+    assert found[0].score == pytest.approx(0.4)
 
 
 async def test_words_and_meaning_together_beat_either(ledger: MemoryLedger) -> None:
-    """Reciprocal rank fusion: first in both rankings."""
+    """First in both rankings."""
     await talk(ledger)
     await ledger.add_user_message("s", "a dog show, says the poster")
     await ledger.embed_pending()
     found = await ledger.search("dog poster", top_k=2)
     assert found[0].text == "a dog show, says the poster"
-    assert found[0].score == pytest.approx(2 / 61)
+    assert found[0].score == pytest.approx(1.0)
 
 
 async def test_only_embeddings_lag(ledger: MemoryLedger) -> None:
@@ -104,7 +104,7 @@ async def test_a_fork_finds_what_it_inherited_by_the_vectors_of_its_parent(ledge
 
     async def found(query: str, session: str) -> list[tuple[str, str]]:
         hits = await ledger.search(query, session_id=session)
-        return [(hit.session_id, hit.text) for hit in hits if hit.score > 1 / 62]
+        return [(hit.session_id, hit.text) for hit in hits if hit.score >= 0.4]
 
     assert await found("puppy", "g") == [("g", "my retriever")]
     assert await found("car", "f") == [("f", "an engine")]
@@ -240,8 +240,15 @@ async def test_the_environment_names_the_model(
 
 
 def test_fusing_rewards_what_several_rankings_have() -> None:
-    """The sum of 1 / (60 + rank) over the rankings."""
-    assert fuse([["a", "b"], ["b", "c"]]) == [("b", 1 / 62 + 1 / 61), ("a", 1 / 61), ("c", 1 / 62)]
-    assert fuse([["a", "b"]]) == [("a", 1 / 61), ("b", 1 / 62)]
-    assert fuse([["a"], ["b"]], k=0) == [("a", 1.0), ("b", 1.0)], "equals: the earlier ranking first"
-    assert fuse([]) == []
+    """Scaled scores, words with .6 and meaning with .4."""
+    assert fuse([("a", 8.0), ("b", 6.0), ("c", 4.0)], [("b", 0.9), ("d", 0.4)]) == [
+        ("b", pytest.approx(0.6 * 0.5 + 0.4)),
+        ("a", pytest.approx(0.6)),
+        ("c", 0.0),
+        ("d", 0.0),
+    ]
+    assert fuse([("a", 3.0)], [("b", 0.1)]) == [("a", pytest.approx(0.6)), ("b", pytest.approx(0.4))], "one hit is best"
+    long = [(number, float(-number)) for number in range(150)]
+    assert dict(fuse(long, []))[99] == dict(fuse(long, []))[149] == 0.0, "scaled over the best hundred"
+    assert [item for item, _ in fuse(long, [])] == list(range(150)), "equals: the earlier one first"
+    assert fuse([], []) == []

@@ -13,7 +13,7 @@ from ledger.ports.search_index import SEARCH, PieceHit, PieceKey, SearchQuery, S
 from ledger.stores.in_memory.namespaces import StoredNamespace
 from projections.ranking import words
 from projections.search import AddPieces, Inherit, Piece, SearchChange, erases, removes
-from projections.word_index import WordIndex
+from projections.word_index import BEST, WordIndex
 
 
 class IndexedPiece(msgspec.Struct, frozen=True):
@@ -122,9 +122,32 @@ class PieceIndex:
 
     def search(self, query: SearchQuery) -> list[PieceHit]:
         """Return the pieces that contain a word of the query, best first."""
-        scores = {self._keys[number]: score for number, score in self._ranking.search(query.text, len(self._keys))}
+        scores = {self._keys[number]: score for number, score in self._ranking.scores(query.text).items()}
         hits = [piece.as_hit(stream, scores[piece.key]) for piece, stream in self.shown(query) if piece.key in scores]
-        return sorted(hits, key=_best_first)[: query.limit]
+        best = sorted(hits, key=_best_first)[: max(query.limit, BEST)]
+        lent = [replace(hit, score=hit.score + self._lent(hit, query, scores)) for hit in best]
+        return sorted(lent, key=_best_first)[: query.limit]
+
+    def _lent(self, hit: PieceHit, query: SearchQuery, scores: Mapping[PieceKey, float]) -> float:
+        """Return what the neighbours of *hit* in the stream that added it lend it, as its session has them."""
+        if hit.kind != "entry":
+            return 0.0
+        session = next(
+            stream
+            for stream in (self._pieces[hit.key].stream, *(fork.stream for fork in self._forks.values()))
+            if stream.stream_id == hit.stream_id
+        )
+        near = sorted(
+            (piece.piece.version, scores.get(piece.key, 0.0))
+            for piece in self._pieces.values()
+            if piece.stream.stream_id == hit.origin_id
+            and (piece.piece.kind, piece.piece.number) == ("entry", 0)
+            and piece.piece.version != hit.version
+            and self._has(session, piece, include_erased=query.include_erased)
+        )
+        before = [score for version, score in reversed(near) if version < hit.version]
+        after = [score for version, score in near if version > hit.version]
+        return self._ranking.lent(self._numbers[hit.key], before, after)
 
     def _has(self, stream: Stream, piece: IndexedPiece, *, include_erased: bool) -> bool:
         if stream.stream_id == piece.stream.stream_id:
