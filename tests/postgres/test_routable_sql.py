@@ -6,7 +6,7 @@ from tests.support.routable_sql import breaches, files, statements, tables
 
 TABLES = tables()
 FILES = files()
-#: One lists the namespaces, so that others can ask for each (trust D-7); the owner looks with one where to make indexes.
+#: One lists the namespaces, so that others can ask for each (trust D-7); by the other the owner makes indexes.
 EXEMPT = {"namespace_ids.sql", "large_vectors.sql"}
 
 #: Statements, and what is wrong with them.
