@@ -98,7 +98,7 @@ async def test_the_first_five_hits_hold_the_evidence(
         near.append(bool({at + 2 for at in question.evidence} & around))
     with capsys.disabled():
         print(f"\nsearch@5 finds {share(hit):.3f} of the evidence, {share(near):.3f} with neighbours")
-    assert share(hit) >= 0.90
+    assert share(hit) >= 0.94
 
 
 async def test_a_small_window_recalls_the_evidence(
@@ -110,7 +110,7 @@ async def test_a_small_window_recalls_the_evidence(
     newest = [await shows(ledger, question, "zzzz") for question in questions]
     with capsys.disabled():
         print(f"\nat {BUDGET:,} tokens recall keeps {share(stored):.3f}, the newest turns {share(newest):.3f}")
-    assert share(stored) >= 0.75
+    assert share(stored) >= 0.97
     assert share(newest) < 0.40
 
 
