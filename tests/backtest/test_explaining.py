@@ -26,7 +26,7 @@ PLAN = Plan(
     questions=(
         Question(
             session="s",
-            question="What is my neighbour's dog called?",
+            question="What is the dog of my neighbour called?",
             evidence=("dog of my neighbour", "terrier", "never said"),
             category="single-hop",
         ),
