@@ -16,6 +16,7 @@ from ledger.ports import AppendRequest
 from ledger.stores.postgres import PostgresStore, event_store
 from tests.support.databases import Server
 from tests.support.killable_server import KillableServer
+from tests.support.patience import within
 from tests.support.store_requests import a_request, a_write, an_event, append, some_events
 from tests.support.whole_log import assert_whole
 from tests.support.writers_under_load import opened
@@ -42,6 +43,11 @@ def all_connections_taken(server: Server) -> Iterator[None]:
         with pytest.raises(psycopg.OperationalError, match="too many clients"):
             take_all_connections(server, stack)
         yield
+    count = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+    end = time.monotonic() + within(5)
+    with server.superuser("postgres") as admin:  # a backend ends a moment after its client has gone
+        while admin.execute(count).fetchall()[0][0] > 3 and time.monotonic() < end:
+            time.sleep(0.02)
 
 
 async def test_a_server_without_free_connections_is_unavailable_until_there_are_some(
