@@ -967,6 +967,7 @@ DECLARE
     c_candidates CONSTANT bigint := 2000;
     c_words CONSTANT integer := 32;
     c_best CONSTANT integer := 200;
+    c_now CONSTANT bigint := 9223372036854775807; -- until which version a session has its own pieces
     v_total double precision;
     v_average double precision;
     v_lexemes tsquery[];
@@ -1045,7 +1046,9 @@ BEGIN
                         AND (p_user_id IS NULL OR e.user_id = p_user_id) AS has_it
                 ) AS own
                 CROSS JOIN LATERAL (
-                    SELECT e.stream_id, e.user_id, e.session_id, NULL AS until, NULL AS erased, NULL AS removed
+                    SELECT
+                        e.stream_id, e.user_id, e.session_id, c_now AS until, '{}'::int8multirange AS erased,
+                        '{}'::int8multirange AS removed
                     WHERE own.has_it
                     UNION ALL
                     (
@@ -1100,23 +1103,18 @@ BEGIN
             CROSS JOIN LATERAL (
                 SELECT b.score + least(1.0, 30.0 / b.words) * coalesce(sum(n.share * s.score), 0.0) AS score
                 FROM (
-                    SELECT p.words, p.vector, CASE row_number() OVER (ORDER BY p.version DESC) WHEN 1 THEN 0.5 ELSE 0.25 END AS share
+                    SELECT
+                        p.words, p.vector,
+                        CASE row_number() OVER (ORDER BY p.version DESC) WHEN 1 THEN 0.5 ELSE 0.25 END AS share
                     FROM (
                         SELECT e.version, e.words, e.vector
                         FROM search_entries e
-                        CROSS JOIN LATERAL (
-                            SELECT CASE WHEN b.until IS NULL
-                                THEN e.removed_in IS NULL AND (p_include_erased OR e.erased_in IS NULL)
-                                ELSE b.until >= e.added_in AND coalesce(b.until < e.removed_in, true)
-                                    AND NOT b.removed @> e.version::bigint
-                                    AND (p_include_erased
-                                        OR (coalesce(b.until < e.erased_in, true)
-                                            AND NOT b.erased @> e.version::bigint))
-                                END AS has_it
-                        ) AS own
                         WHERE e.namespace_id = p_namespace_id AND e.projection_version = p_projection_version
                             AND e.stream_id = b.stream_id AND e.version < b.version AND e.kind = 'entry'
-                            AND e.piece = 0 AND own.has_it
+                            AND e.piece = 0 AND e.added_in <= b.until AND coalesce(e.removed_in > b.until, true)
+                            AND NOT b.removed @> e.version::bigint
+                            AND (p_include_erased
+                                OR (coalesce(e.erased_in > b.until, true) AND NOT b.erased @> e.version::bigint))
                         ORDER BY e.version DESC
                         LIMIT 3
                     ) AS p
@@ -1124,19 +1122,12 @@ BEGIN
                     (
                         SELECT e.words, e.vector, 0.25
                         FROM search_entries e
-                        CROSS JOIN LATERAL (
-                            SELECT CASE WHEN b.until IS NULL
-                                THEN e.removed_in IS NULL AND (p_include_erased OR e.erased_in IS NULL)
-                                ELSE b.until >= e.added_in AND coalesce(b.until < e.removed_in, true)
-                                    AND NOT b.removed @> e.version::bigint
-                                    AND (p_include_erased
-                                        OR (coalesce(b.until < e.erased_in, true)
-                                            AND NOT b.erased @> e.version::bigint))
-                                END AS has_it
-                        ) AS own
                         WHERE e.namespace_id = p_namespace_id AND e.projection_version = p_projection_version
                             AND e.stream_id = b.stream_id AND e.version > b.version AND e.kind = 'entry'
-                            AND e.piece = 0 AND own.has_it
+                            AND e.piece = 0 AND e.added_in <= b.until AND coalesce(e.removed_in > b.until, true)
+                            AND NOT b.removed @> e.version::bigint
+                            AND (p_include_erased
+                                OR (coalesce(e.erased_in > b.until, true) AND NOT b.erased @> e.version::bigint))
                         ORDER BY e.version
                         LIMIT 1
                     )

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import IO
 
 import psycopg
 import pytest
@@ -41,13 +42,15 @@ def pooled(server: Server, **settings: str) -> Iterator[Server]:
         if os.geteuid() == 0:  # it does not run as root
             as_user = ["-u", "postgres"]
             folder.chmod(0o755)
-        process = subprocess.Popen([program, "-q", *as_user, str(configured)], stderr=subprocess.PIPE)
-        try:
-            _wait(process, port)
-            yield replace(server, pooler=f"127.0.0.1:{port}")
-        finally:
-            process.terminate()
-            process.communicate(timeout=20)
+        # a file, because PgBouncer ends when it writes to a full pipe
+        with tempfile.TemporaryFile() as said:
+            process = subprocess.Popen([program, "-q", *as_user, str(configured)], stderr=said)
+            try:
+                _wait(process, port, said)
+                yield replace(server, pooler=f"127.0.0.1:{port}")
+            finally:
+                process.terminate()
+                process.wait(timeout=20)
 
 
 def documented() -> configparser.ConfigParser:
@@ -89,10 +92,11 @@ def _make_login(server: Server) -> None:
             mighty.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD 'secret' IN ROLE ledger_app").format(login))
 
 
-def _wait(process: subprocess.Popen[bytes], port: int) -> None:
+def _wait(process: subprocess.Popen[bytes], port: int, said: IO[bytes]) -> None:
     for _ in range(100):
         if process.poll() is not None:
-            raise AssertionError(((process.stderr and process.stderr.read()) or b"").decode())
+            said.seek(0)
+            raise AssertionError(said.read().decode())
         try:
             socket.create_connection(("127.0.0.1", port)).close()
         except OSError:

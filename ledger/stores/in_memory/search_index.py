@@ -1,6 +1,7 @@
 """The in-memory search index; it gives the same answers as PostgreSQL."""
 
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from uuid import UUID
 
@@ -13,7 +14,7 @@ from ledger.ports.search_index import SEARCH, PieceHit, PieceKey, SearchQuery, S
 from ledger.stores.in_memory.namespaces import StoredNamespace
 from projections.ranking import words
 from projections.search import AddPieces, Inherit, Piece, SearchChange, erases, removes
-from projections.word_index import BEST, WordIndex
+from projections.word_index import BEFORE, BEST, WordIndex
 
 
 class IndexedPiece(msgspec.Struct, frozen=True):
@@ -125,29 +126,36 @@ class PieceIndex:
         scores = {self._keys[number]: score for number, score in self._ranking.scores(query.text).items()}
         hits = [piece.as_hit(stream, scores[piece.key]) for piece, stream in self.shown(query) if piece.key in scores]
         best = sorted(hits, key=_best_first)[: max(query.limit, BEST)]
-        lent = [replace(hit, score=hit.score + self._lent(hit, query, scores)) for hit in best]
+        lines: dict[tuple[UUID, UUID], list[tuple[int, float]]] = {}
+        lent = []
+        for hit in best:
+            place = hit.stream_id, hit.origin_id
+            if hit.kind == "entry" and place not in lines:
+                lines[place] = self._line(*place, query, scores)
+            lent.append(replace(hit, score=hit.score + self._lent(hit, lines.get(place, []))))
         return sorted(lent, key=_best_first)[: query.limit]
 
-    def _lent(self, hit: PieceHit, query: SearchQuery, scores: Mapping[PieceKey, float]) -> float:
-        """Return what the neighbours of *hit* in the stream that added it lend it, as its session has them."""
-        if hit.kind != "entry":
-            return 0.0
-        session = next(
-            stream
-            for stream in (self._pieces[hit.key].stream, *(fork.stream for fork in self._forks.values()))
-            if stream.stream_id == hit.stream_id
-        )
-        near = sorted(
+    def _line(
+        self, session_id: UUID, origin_id: UUID, query: SearchQuery, scores: Mapping[PieceKey, float]
+    ) -> list[tuple[int, float]]:
+        """Return (version, score) of the entries that a stream added and the session has, in order."""
+        streams = (*(piece.stream for piece in self._pieces.values()), *(fork.stream for fork in self._forks.values()))
+        session = next(stream for stream in streams if stream.stream_id == session_id)
+        return sorted(
             (piece.piece.version, scores.get(piece.key, 0.0))
             for piece in self._pieces.values()
-            if piece.stream.stream_id == hit.origin_id
+            if piece.stream.stream_id == origin_id
             and (piece.piece.kind, piece.piece.number) == ("entry", 0)
-            and piece.piece.version != hit.version
             and self._has(session, piece, include_erased=query.include_erased)
         )
-        before = [score for version, score in reversed(near) if version < hit.version]
-        after = [score for version, score in near if version > hit.version]
-        return self._ranking.lent(self._numbers[hit.key], before, after)
+
+    def _lent(self, hit: PieceHit, line: Sequence[tuple[int, float]]) -> float:
+        """Return what the neighbours of *hit* in *line* lend it."""
+        if hit.kind != "entry":
+            return 0.0
+        first, after = bisect_left(line, (hit.version,)), bisect_right(line, (hit.version, math.inf))
+        before = [score for _, score in reversed(line[max(0, first - len(BEFORE)) : first])]
+        return self._ranking.lent(self._numbers[hit.key], before, [score for _, score in line[after : after + 1]])
 
     def _has(self, stream: Stream, piece: IndexedPiece, *, include_erased: bool) -> bool:
         if stream.stream_id == piece.stream.stream_id:
