@@ -14,7 +14,7 @@ from ledger.stores.postgres import PostgresStore, Target
 from ledger.stores.postgres.connections import Connector, Driver
 from tests.server.conftest import running
 from tests.support.databases import Server
-from tests.support.pooler import pooled, server_connections
+from tests.support.pooler import follows_no_statements, pooled, server_connections
 from tests.support.store_requests import an_event, append
 
 pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("pgbouncer")]
@@ -87,7 +87,7 @@ async def test_readers_plan_once_only_where_connections_stay_with_one_backend(
 
 
 async def test_without_the_check_for_a_pooler_statements_get_mixed_up(
-    behind: Server, shared_database: str, namespace: str, monkeypatch: pytest.MonkeyPatch
+    server: Server, shared_database: str, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control: statements are prepared as on a direct connection."""
     connect = Connector.connect
@@ -98,7 +98,10 @@ async def test_without_the_check_for_a_pooler_statements_get_mixed_up(
         return driver
 
     monkeypatch.setattr(Connector, "connect", trusting)
-    with pytest.raises((LedgerError, AssertionError)):
+    with (
+        pooled(replace(server, pooler=None), default_pool_size="2", **follows_no_statements()) as behind,
+        pytest.raises((LedgerError, AssertionError)),
+    ):
         assert await use(behind, shared_database, namespace) == [ROUNDS] * CLIENTS
 
 

@@ -27,9 +27,7 @@ DEBIAN = Path("/usr/sbin/pgbouncer")
 @contextmanager
 def pooled(server: Server, **settings: str) -> Iterator[Server]:
     """Yield *server* with PgBouncer in front, or skip and say so; *settings* are added to what is documented."""
-    program = shutil.which("pgbouncer") or (str(DEBIAN) if DEBIAN.exists() else None)
-    if program is None:
-        pytest.skip("PgBouncer is not installed here (Debian package pgbouncer)")
+    program = _program()
     _make_login(server)
     with tempfile.TemporaryDirectory(prefix="pgbouncer-") as name:
         folder = Path(name)
@@ -42,15 +40,29 @@ def pooled(server: Server, **settings: str) -> Iterator[Server]:
         if os.geteuid() == 0:  # it does not run as root
             as_user = ["-u", "postgres"]
             folder.chmod(0o755)
-        # a file, because PgBouncer ends when it writes to a full pipe
         with tempfile.TemporaryFile() as said:
-            process = subprocess.Popen([program, "-q", *as_user, str(configured)], stderr=said)
+            process = subprocess.Popen([program, *as_user, str(configured)], stderr=said)
             try:
                 _wait(process, port, said)
                 yield replace(server, pooler=f"127.0.0.1:{port}")
+                assert process.poll() is None, f"PgBouncer ended by itself: {_last_line(said)}"
             finally:
                 process.terminate()
                 process.wait(timeout=20)
+
+
+def follows_no_statements() -> dict[str, str]:
+    """Return the settings with which PgBouncer leaves prepared statements to its clients, as all did before 1.21."""
+    version = subprocess.run([_program(), "--version"], capture_output=True, check=True, text=True).stdout
+    numbers = re.findall(r"\d+", version)
+    return {"max_prepared_statements": "0"} if (int(numbers[0]), int(numbers[1])) >= (1, 21) else {}
+
+
+def _program() -> str:
+    program = shutil.which("pgbouncer") or (str(DEBIAN) if DEBIAN.exists() else None)
+    if program is None:
+        pytest.skip("PgBouncer is not installed here (Debian package pgbouncer)")
+    return program
 
 
 def documented() -> configparser.ConfigParser:
@@ -95,8 +107,7 @@ def _make_login(server: Server) -> None:
 def _wait(process: subprocess.Popen[bytes], port: int, said: IO[bytes]) -> None:
     for _ in range(100):
         if process.poll() is not None:
-            said.seek(0)
-            raise AssertionError(said.read().decode())
+            raise AssertionError(_last_line(said))
         try:
             socket.create_connection(("127.0.0.1", port)).close()
         except OSError:
@@ -104,6 +115,11 @@ def _wait(process: subprocess.Popen[bytes], port: int, said: IO[bytes]) -> None:
         else:
             return
     raise AssertionError("PgBouncer does not listen")
+
+
+def _last_line(said: IO[bytes]) -> str:
+    said.seek(0)
+    return (said.read().decode(errors="replace").splitlines() or [""])[-1]
 
 
 def server_connections(server: Server, database: str) -> int:
