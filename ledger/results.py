@@ -20,6 +20,7 @@ from projections.formatters import FORMATTERS, Formatter
 from projections.rendering import ShownMessage, ShownText
 from projections.summaries import Summary
 from projections.window import Window
+from projections.word_index import Why
 
 #: Names of the notifications (R-CMP-11).
 Notification: TypeAlias = Literal["entry:added", "compressed", "compaction:failed", "session:cleared"]
@@ -187,6 +188,14 @@ class RecordedContext(msgspec.Struct, frozen=True, kw_only=True):
     replayed: bool = False
 
 
+class RecalledEntry(msgspec.Struct, frozen=True):
+    """An entry that a search brought into the window; *why* is None if it came with a hit, or in a recorded context."""
+
+    version: int
+    score: float
+    why: Why | None
+
+
 class Context(msgspec.Struct, frozen=True):
     """What a model is shown at one version, as a structure and in the forms that models accept."""
 
@@ -216,6 +225,12 @@ class Context(msgspec.Struct, frozen=True):
     def budget(self) -> Budget:
         """The tokens of the context by part, the limit, and the excess."""
         return budget_of(self.window, self.config)
+
+    @property
+    def recalled(self) -> tuple[RecalledEntry, ...]:
+        """The entries that a search brought back, in shown order."""
+        why = dict(self.window.why)
+        return tuple(RecalledEntry(version, score, why.get(version)) for version, score in self.window.recalled)
 
     @property
     def text(self) -> str:

@@ -8,12 +8,13 @@ from urllib.parse import quote
 
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_core import PydanticCustomError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from ledger.errors import InvalidInput
 from ledger.field_messages import refused_value
 from ledger.names import DEFAULT_NAMESPACE
-from ledger.ports.search_index import SearchLanguage
+from projections.languages import SearchLanguage
+from projections.ranking import DEFAULT_RANKING, Ranking
 
 _KEY_CHARACTERS: Final = 32
 
@@ -49,8 +50,10 @@ class Settings(BaseSettings):
     """The deadline of one model call, with its retries, in seconds."""
     summarizer_max_retries: int = Field(default=2, ge=0, le=10)
     """How often a call is tried again after a temporary failure."""
-    search_language: SearchLanguage = "simple"
-    """The text search configuration of PostgreSQL; ``simple`` suits mixed content."""
+    search_language: SearchLanguage = "auto"
+    """Compare words by stems, in the language of each text (``auto``) or in this one; ``simple``: as they are."""
+    search_ranking: Ranking = DEFAULT_RANKING
+    """The weights of a search, as a JSON object of those that differ from the defaults."""
     embedder_model: str | None = None
     """The model that turns texts into vectors: ``local``, ``local:FOLDER``, or the name of one behind an endpoint."""
     embedder_base_url: str | None = None
@@ -139,6 +142,10 @@ def load(kind: type[S], overrides: Mapping[str, object], *, otherwise: str = "")
     }
     try:
         return kind(**given)  # type: ignore[arg-type]  # pydantic checks them
+    except SettingsError as unreadable:  # it names the field
+        name = str(unreadable).partition('"')[2].partition('"')[0]
+        variable = f"{kind.model_config.get('env_prefix', '')}{name}".upper()
+        raise InvalidInput("bad_setting", "must be a JSON object", field=variable) from None
     except ValidationError as refused:
         fault = refused.errors(include_url=False, include_input=False)[0]
         name = "_".join(str(part) for part in fault["loc"]) or otherwise

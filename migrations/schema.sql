@@ -953,10 +953,10 @@ $$;
 ALTER FUNCTION ledger.restore_events(p_namespace_id uuid, e_position bigint[], e_version bigint[], e_stream_id uuid[], e_user_id text[], e_session_id text[], e_event_id uuid[], e_type text[], e_schema_version smallint[], e_codec smallint[], e_occurred_at timestamp with time zone[], e_recorded_at timestamp with time zone[], e_actor text[], e_item_id text[], e_key_id uuid[], e_key_commitment bytea[], e_payload_digest bytea[], e_hash bytea[], e_bytes bytea[]) OWNER TO ledger_owner;
 
 --
--- Name: search(uuid, integer, text, text, text[], uuid, text, text, boolean, integer); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+-- Name: search(uuid, integer, text[], jsonb, jsonb, text[], uuid, text, text, boolean, integer); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE FUNCTION ledger.search(p_namespace_id uuid, p_projection_version integer, p_language text, p_query text, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer) RETURNS TABLE(stream_id uuid, user_id text, session_id text, origin_id uuid, added_in bigint, version bigint, kind text, piece integer, "position" bigint, first_character integer, characters integer, score double precision)
+CREATE FUNCTION ledger.search(p_namespace_id uuid, p_projection_version integer, p_words text[], p_dates jsonb, p_ranking jsonb, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer) RETURNS TABLE(stream_id uuid, user_id text, session_id text, origin_id uuid, added_in bigint, version bigint, kind text, piece integer, "position" bigint, first_character integer, characters integer, score double precision, by_words double precision, by_neighbours double precision, by_speaker double precision, by_date double precision)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'ledger', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
@@ -967,7 +967,16 @@ DECLARE
     c_candidates CONSTANT bigint := 2000;
     c_words CONSTANT integer := 32;
     c_best CONSTANT integer := 200;
+    c_counted CONSTANT integer := 20000;
     c_now CONSTANT bigint := 9223372036854775807; -- until which version a session has its own pieces
+    c_alike CONSTANT real[] := '{0.1, 0.1, 0.1, 0.1}'; -- what a word weighs for ts_rank, whatever its label
+    c_k1 CONSTANT double precision := p_ranking ->> 'k1';
+    c_b CONSTANT double precision := p_ranking ->> 'b';
+    c_before CONSTANT double precision[] := ARRAY(SELECT jsonb_array_elements_text(p_ranking -> 'before'));
+    c_after CONSTANT double precision := p_ranking ->> 'after';
+    c_short CONSTANT double precision := p_ranking ->> 'short';
+    c_speaker CONSTANT double precision := p_ranking ->> 'speaker';
+    c_date CONSTANT double precision := p_ranking ->> 'date';
     v_total double precision;
     v_average double precision;
     v_lexemes tsquery[];
@@ -975,6 +984,9 @@ DECLARE
     v_rarest tsquery;
     v_all tsquery;
     v_any tsquery;
+    v_names tsquery;
+    v_texts bigint;
+    v_own double precision[];
     v_forks search_forks[];
     v_streams uuid[];
     v_inherits boolean;
@@ -988,7 +1000,7 @@ BEGIN
     END IF;
     WITH known AS (
         SELECT w.lexeme, sum(t.pieces)::double precision AS pieces
-        FROM unnest(tsvector_to_array(to_tsvector(p_language::regconfig, p_query))) AS w (lexeme)
+        FROM unnest(p_words) AS w (lexeme)
         JOIN search_terms t ON t.namespace_id = p_namespace_id AND t.projection_version = p_projection_version
             AND t.lexeme = w.lexeme
         GROUP BY w.lexeme
@@ -1006,8 +1018,9 @@ BEGIN
         array_agg(q.word::tsquery ORDER BY q.place),
         array_agg(ln(1 + greatest(v_total - q.pieces + 0.5, 0.0) / (q.pieces + 0.5)) ORDER BY q.place),
         string_agg(q.word, ' | ') FILTER (WHERE q.place = 1 OR q.reached <= c_candidates)::tsquery,
-        string_agg(q.word, ' | ')::tsquery
-    INTO v_lexemes, v_weights, v_rarest, v_all
+        string_agg(q.word, ' | ')::tsquery,
+        string_agg(q.word || ':A', ' | ')::tsquery
+    INTO v_lexemes, v_weights, v_rarest, v_all, v_names
     FROM quoted q;
     IF v_lexemes IS NULL THEN
         RETURN;
@@ -1028,6 +1041,28 @@ BEGIN
             WHERE f.namespace_id = p_namespace_id AND f.projection_version = p_projection_version
         );
     END IF;
+    IF p_stream_id IS NOT NULL THEN
+        SELECT
+            max(n.texts),
+            array_agg(
+                CASE WHEN n.pieces > 0 THEN ln(1 + greatest(n.texts - n.pieces + 0.5, 0.0) / (n.pieces + 0.5)) ELSE 0.0 END
+                ORDER BY n.place
+            )
+        INTO v_texts, v_own
+        FROM (
+            SELECT w.place, count(*) AS texts, count(*) FILTER (WHERE t.vector @@ w.lexeme) AS pieces
+            FROM (
+                SELECT e.vector
+                FROM search_entries e
+                WHERE e.namespace_id = p_namespace_id AND e.projection_version = p_projection_version
+                    AND e.shown AND e.vector @@ v_all AND e.kind = ANY (p_kinds) AND e.stream_id = ANY (v_streams)
+                LIMIT c_counted + 1
+            ) AS t
+            CROSS JOIN unnest(v_lexemes) WITH ORDINALITY AS w (lexeme, place)
+            GROUP BY w.place
+        ) AS n;
+        v_weights := CASE WHEN v_texts <= c_counted THEN v_own ELSE v_weights END;
+    END IF;
     v_any := CASE WHEN p_stream_id IS NULL THEN v_rarest ELSE v_all END;
     LOOP
         RETURN QUERY
@@ -1036,8 +1071,8 @@ BEGIN
             FROM (
                 SELECT
                     o.stream_id AS showing_id, o.user_id, o.session_id, e.stream_id, e.added_in, e.version, e.kind,
-                    e.piece, e."position", e.first_character, e.characters, e.words, e.vector, o.until, o.erased,
-                    o.removed
+                    e.piece, e."position", e.first_character, e.characters, e.words, e.said_on, e.vector, o.until,
+                    o.erased, o.removed
                 FROM search_entries e
                 LEFT JOIN unnest(v_forks) AS i ON i.ancestor_id = e.stream_id
                 CROSS JOIN LATERAL (
@@ -1087,10 +1122,10 @@ BEGIN
                 OFFSET 0
             ) AS e
             CROSS JOIN LATERAL (
-                SELECT sum(w.weight * f.h * 1.9 / (f.h + 0.9 * (0.6 + 0.4 * e.words / v_average))) AS score
+                SELECT sum(w.weight * f.h * (c_k1 + 1) / (f.h + c_k1 * (1 - c_b + c_b * e.words / v_average))) AS score
                 FROM (SELECT e.vector || ''::tsvector AS vector OFFSET 0) AS v
                 CROSS JOIN unnest(v_lexemes, v_weights) AS w (lexeme, weight)
-                CROSS JOIN LATERAL (SELECT ts_rank(v.vector, w.lexeme) * 16.4493406685::double precision AS h) AS f
+                CROSS JOIN LATERAL (SELECT ts_rank(c_alike, v.vector, w.lexeme) * 16.4493406685::double precision AS h) AS f
                 WHERE f.h > 0.01
             ) AS s
             ORDER BY s.score DESC, CASE e.kind WHEN 'knowledge' THEN e."position" ELSE -e."position" END, e.piece
@@ -1098,14 +1133,15 @@ BEGIN
             )
             SELECT
                 b.showing_id, b.user_id::text, b.session_id::text, b.stream_id, b.added_in::bigint, b.version::bigint,
-                b.kind, b.piece, b."position"::bigint, b.first_character, b.characters, t.score
+                b.kind, b.piece, b."position"::bigint, b.first_character, b.characters,
+                b.score + l.lent + a.named + a.dated AS total, b.score, l.lent, a.named, a.dated
             FROM best b
             CROSS JOIN LATERAL (
-                SELECT b.score + least(1.0, 30.0 / b.words) * coalesce(sum(n.share * s.score), 0.0) AS score
+                SELECT least(1.0, c_short / greatest(b.words, 1)) * coalesce(sum(n.share * s.score), 0.0) AS lent
                 FROM (
                     SELECT
                         p.words, p.vector,
-                        CASE row_number() OVER (ORDER BY p.version DESC) WHEN 1 THEN 0.5 ELSE 0.25 END AS share
+                        c_before[(row_number() OVER (ORDER BY p.version DESC))::integer] AS share
                     FROM (
                         SELECT e.version, e.words, e.vector
                         FROM search_entries e
@@ -1120,7 +1156,7 @@ BEGIN
                     ) AS p
                     UNION ALL
                     (
-                        SELECT e.words, e.vector, 0.25
+                        SELECT e.words, e.vector, c_after
                         FROM search_entries e
                         WHERE e.namespace_id = p_namespace_id AND e.projection_version = p_projection_version
                             AND e.stream_id = b.stream_id AND e.version > b.version AND e.kind = 'entry'
@@ -1133,17 +1169,28 @@ BEGIN
                     )
                 ) AS n
                 CROSS JOIN LATERAL (
-                    SELECT sum(w.weight * f.h * 1.9 / (f.h + 0.9 * (0.6 + 0.4 * n.words / v_average))) AS score
+                    SELECT sum(w.weight * f.h * (c_k1 + 1) / (f.h + c_k1 * (1 - c_b + c_b * n.words / v_average))) AS score
                     FROM (SELECT n.vector || ''::tsvector AS vector OFFSET 0) AS v
                     CROSS JOIN unnest(v_lexemes, v_weights) AS w (lexeme, weight)
                     CROSS JOIN LATERAL (
-                        SELECT ts_rank(v.vector, w.lexeme) * 16.4493406685::double precision AS h
+                        SELECT ts_rank(c_alike, v.vector, w.lexeme) * 16.4493406685::double precision AS h
                     ) AS f
                     WHERE f.h > 0.01
                 ) AS s
                 WHERE b.kind = 'entry'
-            ) AS t
-            ORDER BY t.score DESC, CASE b.kind WHEN 'knowledge' THEN b."position" ELSE -b."position" END, b.piece
+            ) AS l
+            CROSS JOIN LATERAL (
+                SELECT
+                    CASE WHEN b.vector @@ v_names THEN (b.score + l.lent) * (c_speaker - 1) ELSE 0.0 END AS named,
+                    c_date * (SELECT max(w) FROM unnest(v_weights) AS w) * coalesce(
+                        (
+                            SELECT avg((date_part(d.field, b.said_on) = d.number)::integer)
+                            FROM jsonb_to_recordset(p_dates) AS d (field text, number integer)
+                        ),
+                        0.0
+                    ) AS dated
+            ) AS a
+            ORDER BY total DESC, CASE b.kind WHEN 'knowledge' THEN b."position" ELSE -b."position" END, b.piece
             LIMIT p_limit;
         EXIT WHEN v_any = v_all OR FOUND;
         v_any := v_all; -- no piece in this scope has the rare words
@@ -1152,13 +1199,13 @@ END
 $$;
 
 
-ALTER FUNCTION ledger.search(p_namespace_id uuid, p_projection_version integer, p_language text, p_query text, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer) OWNER TO ledger_owner;
+ALTER FUNCTION ledger.search(p_namespace_id uuid, p_projection_version integer, p_words text[], p_dates jsonb, p_ranking jsonb, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer) OWNER TO ledger_owner;
 
 --
--- Name: search_records(uuid[], integer[], text, text, integer); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
+-- Name: search_records(uuid[], integer[], text[], integer); Type: FUNCTION; Schema: ledger; Owner: ledger_owner
 --
 
-CREATE FUNCTION ledger.search_records(p_namespaces uuid[], p_builds integer[], p_language text, p_query text, p_words integer) RETURNS TABLE(namespace_id uuid, projection_version integer, stream_id uuid, record_id text, score double precision)
+CREATE FUNCTION ledger.search_records(p_namespaces uuid[], p_builds integer[], p_words text[], p_most integer) RETURNS TABLE(namespace_id uuid, projection_version integer, stream_id uuid, record_id text, score double precision)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'ledger', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
@@ -1179,9 +1226,9 @@ BEGIN
         SELECT
             '''' || replace(replace(w.lexeme, '\', '\\'), '''', '''''') || '''' AS word,
             row_number() OVER (ORDER BY char_length(w.lexeme) DESC, w.lexeme COLLATE "C") AS place
-        FROM unnest(tsvector_to_array(to_tsvector(p_language::regconfig, p_query))) AS w (lexeme)
+        FROM unnest(p_words) AS w (lexeme)
     ) AS a
-    WHERE a.place <= p_words;
+    WHERE a.place <= p_most;
     IF v_words IS NULL THEN
         RETURN;
     END IF;
@@ -1236,7 +1283,7 @@ END
 $$;
 
 
-ALTER FUNCTION ledger.search_records(p_namespaces uuid[], p_builds integer[], p_language text, p_query text, p_words integer) OWNER TO ledger_owner;
+ALTER FUNCTION ledger.search_records(p_namespaces uuid[], p_builds integer[], p_words text[], p_most integer) OWNER TO ledger_owner;
 
 
 
@@ -1551,6 +1598,8 @@ CREATE TABLE ledger.search_entries (
     first_character integer NOT NULL,
     characters integer NOT NULL,
     words integer NOT NULL,
+    said_on date,
+    language text NOT NULL,
     shown boolean DEFAULT true NOT NULL,
     user_id ledger.short_text NOT NULL,
     session_id ledger.short_text NOT NULL,
@@ -2573,19 +2622,19 @@ REVOKE ALL ON FUNCTION ledger.restore_events(p_namespace_id uuid, e_position big
 
 
 --
--- Name: FUNCTION search(p_namespace_id uuid, p_projection_version integer, p_language text, p_query text, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer); Type: ACL; Schema: ledger; Owner: ledger_owner
+-- Name: FUNCTION search(p_namespace_id uuid, p_projection_version integer, p_words text[], p_dates jsonb, p_ranking jsonb, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer); Type: ACL; Schema: ledger; Owner: ledger_owner
 --
 
-REVOKE ALL ON FUNCTION ledger.search(p_namespace_id uuid, p_projection_version integer, p_language text, p_query text, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ledger.search(p_namespace_id uuid, p_projection_version integer, p_language text, p_query text, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer) TO ledger_app;
+REVOKE ALL ON FUNCTION ledger.search(p_namespace_id uuid, p_projection_version integer, p_words text[], p_dates jsonb, p_ranking jsonb, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.search(p_namespace_id uuid, p_projection_version integer, p_words text[], p_dates jsonb, p_ranking jsonb, p_kinds text[], p_stream_id uuid, p_user_id text, p_collection text, p_include_erased boolean, p_limit integer) TO ledger_app;
 
 
 --
--- Name: FUNCTION search_records(p_namespaces uuid[], p_builds integer[], p_language text, p_query text, p_words integer); Type: ACL; Schema: ledger; Owner: ledger_owner
+-- Name: FUNCTION search_records(p_namespaces uuid[], p_builds integer[], p_words text[], p_most integer); Type: ACL; Schema: ledger; Owner: ledger_owner
 --
 
-REVOKE ALL ON FUNCTION ledger.search_records(p_namespaces uuid[], p_builds integer[], p_language text, p_query text, p_words integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ledger.search_records(p_namespaces uuid[], p_builds integer[], p_language text, p_query text, p_words integer) TO ledger_app;
+REVOKE ALL ON FUNCTION ledger.search_records(p_namespaces uuid[], p_builds integer[], p_words text[], p_most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ledger.search_records(p_namespaces uuid[], p_builds integer[], p_words text[], p_most integer) TO ledger_app;
 
 
 --

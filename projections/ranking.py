@@ -1,60 +1,62 @@
-"""What words are, for every search, and the fusion of several rankings into one. Pure."""
+"""The weights of a search, and the fusion of several rankings into one. Pure. Source: R-REC-1."""
 
-import re
-import unicodedata
 from collections.abc import Hashable, Sequence
-from typing import Final, TypeVar
+from typing import Annotated, Final, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
 
 T = TypeVar("T", bound=Hashable)
 
-#: The weights of words and of meaning.
-_WORDS: Final = 0.6
-_MEANING: Final = 0.4
 #: The scores of a ranking are scaled over so many of its best hits.
 FUSED: Final = 100
-#: Of the characters beyond ASCII, `searchable` leaves only those of words.
-_WORD: Final = re.compile(r"(?:[a-z0-9_]|[^\x00-\x7f])+")
+#: So many candidates, the best by their own words, get what context adds, or more if more are wanted.
+BEST: Final = 200
+
+#: How rare a word is, is counted in the session that is searched, among at most so many texts with a word of the query.
+COUNTED: Final = 20_000
+
+_Share = Annotated[float, Field(ge=0, le=10)]
 
 
-class _Characters(dict[int, int]):
-    """What becomes of each character: letters, marks and ASCII stay, digits become ASCII, and the rest blanks."""
+class Ranking(BaseModel):
+    """The weights of a search. A weight of 0, or 1 for *speaker*, turns its ingredient off."""
 
-    def __missing__(self, character: int) -> int:
-        sign = chr(character)
-        is_kept = character < 128 or unicodedata.category(sign)[0] in "LM"
-        digit = unicodedata.decimal(sign, None)
-        self[character] = character if is_kept else ord(" ") if digit is None else ord(str(digit))
-        return self[character]
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
-
-_CHARACTERS: Final = _Characters()
-
-
-def searchable(text: str) -> str:
-    """Return *text* as it is indexed and searched for: without case, composed, no signs beyond ASCII.
-
-    What PostgreSQL takes for a letter or for its small form depends on the locale of a database, and so would what
-    search finds (R-REC-4).
-    """
-    if text.isascii():
-        return text.lower()
-    return unicodedata.normalize("NFC", text.casefold()).translate(_CHARACTERS)
-
-
-def words(text: str) -> list[str]:
-    """Return the words of *text* without case, in order, as the text search configuration ``simple`` does."""
-    return _WORD.findall(searchable(text))
+    k1: Annotated[float, Field(ge=0, le=10)] = 0.9
+    """How much a repeated word adds; messages are short, so little."""
+    b: Annotated[float, Field(ge=0, le=1)] = 0.4
+    """How much a long text loses."""
+    before: tuple[_Share, _Share, _Share] = (0.5, 0.25, 0.25)
+    """The share of its own score that each of the three entries before lends an entry, the nearest first."""
+    after: _Share = 0.25
+    """The share that the entry after it lends."""
+    short: Annotated[int, Field(ge=1)] = 30
+    """An entry with more words is lent less, in proportion: it has its own context."""
+    speaker: Annotated[float, Field(ge=1, le=10)] = 1.4
+    """The factor for entries of a speaker whom the question names."""
+    date: _Share = 1.0
+    """The share of the weight of its rarest word that entries said on the day, or in the month, of a question get."""
+    words: _Share = 0.6
+    """The weight of words, with an embedder."""
+    meaning: _Share = 0.4
+    """The weight of meaning."""
 
 
-def fuse(by_words: Sequence[tuple[T, float]], by_meaning: Sequence[tuple[T, float]]) -> list[tuple[T, float]]:
+DEFAULT_RANKING: Final = Ranking()
+
+
+def fuse(
+    by_words: Sequence[tuple[T, float]], by_meaning: Sequence[tuple[T, float]], ranking: Ranking = DEFAULT_RANKING
+) -> list[tuple[T, float]]:
     """Return the items of two rankings (item, score), each best first, by the weighted sum of their scaled scores.
 
     A ranking's scores are scaled so that its best hit has 1; the last of its `FUSED` best hits, and all below, have 0.
     Items with equal sums are in the order of the first ranking that has them.
     """
     sums: dict[T, float] = {}
-    for weight, ranking in ((_WORDS, by_words), (_MEANING, by_meaning)):
-        for item, score in _scaled(ranking):
+    for weight, hits in ((ranking.words, by_words), (ranking.meaning, by_meaning)):
+        for item, score in _scaled(hits):
             sums[item] = sums.get(item, 0.0) + weight * score
     return sorted(sums.items(), key=lambda pair: -pair[1])
 

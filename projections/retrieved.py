@@ -3,28 +3,42 @@
 from collections.abc import Iterable, Mapping, Reversible
 
 from projections.entries import Entry
+from projections.languages import SearchLanguage
+from projections.ranking import DEFAULT_RANKING
+from projections.search import words_of
 from projections.strategies.base import NO_HINTS, Hints, Recalled, WindowConfig
 from projections.strategies.recall import Recall
 from projections.tool_pairs import group_interactions
-from projections.word_index import Searcher, WordIndex
+from projections.word_index import Why, WordIndex
 
 
 def hints_for(
-    window: WindowConfig, entries: Mapping[int, Entry], *, searcher: Searcher | None = None, query: str | None = None
+    window: WindowConfig,
+    entries: Mapping[int, Entry],
+    *,
+    index: WordIndex | None = None,
+    query: str | None = None,
+    language: SearchLanguage = "auto",
 ) -> Hints:
     """Return the hints of a search for *window*; empty for a window that recalls nothing.
 
     *entries*, by version and oldest first, are those that may be shown again: active and covered ones since the
-    last clear. Without a *searcher*, they are indexed for this search only; without a *query*, the newest user
-    message is the query.
+    last clear. Without an *index*, they are indexed in *language* for this search only; without a *query*, the newest
+    user message is the query.
     """
     if not isinstance(window, Recall):
         return NO_HINTS
     query = newest_question(list(entries.values())) if query is None else query
     if not query:
         return NO_HINTS
-    index = searcher or WordIndex((entry.version, entry.content) for entry in entries.values())
-    return hints_of(index.search(query, window.top_k), homes_of(entries.values()))
+    if index is None:
+        index = index_of(entries.values(), language)
+    return hints_of(index.explain(query, window.top_k, window.ranking or DEFAULT_RANKING), homes_of(entries.values()))
+
+
+def index_of(entries: Iterable[Entry], language: SearchLanguage = "auto") -> WordIndex:
+    """Return an index of *entries* by version."""
+    return WordIndex(((entry.version, words_of(entry, language)) for entry in entries), language=language)
 
 
 def homes_of(entries: Iterable[Entry]) -> dict[int, tuple[Entry, ...]]:
@@ -36,9 +50,9 @@ def homes_of(entries: Iterable[Entry]) -> dict[int, tuple[Entry, ...]]:
     }
 
 
-def hints_of(hits: Iterable[tuple[int, float]], homes: Mapping[int, tuple[Entry, ...]]) -> Hints:
-    """Return *hits* (version, score), best first, each with its interaction."""
-    return Hints(tuple(Recalled(version, score, homes[version]) for version, score in hits if version in homes))
+def hints_of(hits: Iterable[tuple[int, Why]], homes: Mapping[int, tuple[Entry, ...]]) -> Hints:
+    """Return *hits* (version, why), best first, each with its interaction."""
+    return Hints(tuple(Recalled(version, why.score, homes[version], why) for version, why in hits if version in homes))
 
 
 def newest_question(entries: Reversible[Entry]) -> str:

@@ -8,8 +8,9 @@ A fork has what its parent had at the fork point, and changes it for itself only
 knowledge, which every session of the namespace finds.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Final, Literal, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, date, datetime
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -20,15 +21,23 @@ from ledger.events import (
     EntryEdited,
     EntryRemoved,
     ForkedFrom,
+    JsonObject,
     Ranges,
     RecordedEvent,
     SessionCleared,
     SessionOpened,
 )
 from projections import ranges
+from projections.entries import Entry
+from projections.languages import SearchLanguage
+from projections.words import TextWords, index_words
 
 PIECE_CHARACTERS: Final = 50_000
 """Longer texts are indexed in parts, because the size of a search vector is limited."""
+
+#: Where the metadata of an entry names its speaker, and describes what it shows; all of it is indexed.
+_NAMES: Final = ("name", "speaker", "author")
+_CAPTIONS: Final = ("caption", "title", "alt")
 
 SearchKind: TypeAlias = Literal["entry", "summary", "knowledge"]
 
@@ -36,7 +45,8 @@ SearchKind: TypeAlias = Literal["entry", "summary", "knowledge"]
 class Piece(msgspec.Struct, frozen=True, kw_only=True):
     """A part of a text: that of the entry at *version*, or of the summary completed there.
 
-    *item_id* is the entry's or summary's id; pieces of one text count from 0.
+    *item_id* is the entry's or summary's id; pieces of one text count from 0. *names* are those of the speaker, and
+    *day* is when it was said; of an edited text nobody knows.
     """
 
     version: int
@@ -46,6 +56,8 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
     first_character: int
     text: str
     item_id: str
+    names: str = ""
+    day: date | None = None
     collection: str | None = None
 
 
@@ -93,9 +105,8 @@ def changes(event: RecordedEvent, knowledge: Iterable[Piece] = ()) -> list[Searc
     match event.payload:
         case SessionOpened(forked_from=ForkedFrom()):
             return [Inherit(event.position)]
-        case EntryAdded(entry_id=entry_id) as payload:
-            text = f"{payload.content}\n{payload.tool_name}" if payload.tool_name else payload.content
-            return [AddPieces(tuple(_pieces(event.version, event.position, entry_id, text)))]
+        case EntryAdded() as payload:
+            return [AddPieces(tuple(_pieces_of(event, payload)))]
         case EntryEdited(entry_id=entry_id, entry_version=version, content=content):
             return [Withdraw(version), AddPieces(tuple(_pieces(version, event.position, entry_id, content)))]
         case EntryRemoved(entry_version=version):
@@ -167,6 +178,44 @@ def _compacted(
     if payload.summary_id is not None:
         found = _pieces(event.version, event.position, payload.summary_id, payload.text, "summary")
         yield AddPieces((*found, *knowledge))
+
+
+def words_of(entry: Entry, language: SearchLanguage) -> TextWords:
+    """Return the words under which search finds *entry*."""
+    if entry.edited_version is not None:
+        return index_words(entry.content, language=language)
+    text = _text(entry.content, entry.tool_name, entry.metadata)
+    names = _words_in(entry.metadata, _NAMES)
+    return index_words(text, names=names, day=_day(entry.created_at), language=language)
+
+
+def words_of_piece(piece: Piece, language: SearchLanguage) -> TextWords:
+    """Return the words under which search finds *piece*."""
+    return index_words(piece.text, names=piece.names, day=piece.day, language=language)
+
+
+def _pieces_of(event: RecordedEvent, payload: EntryAdded) -> Iterator[Piece]:
+    text = _text(payload.content, payload.tool_name, payload.metadata)
+    names = _words_in(payload.metadata, _NAMES)
+    day = _day(payload.created_at or event.recorded_at)
+    for piece in _pieces(event.version, event.position, payload.entry_id, text):
+        yield replace(piece, names=names, day=day)
+
+
+def _text(content: str, tool_name: str | None, metadata: JsonObject | None) -> str:
+    return "\n".join(filter(None, (content, tool_name, _words_in(metadata, _CAPTIONS))))
+
+
+def _words_in(metadata: JsonObject | None, keys: Sequence[str]) -> str:
+    """Return the texts, and the texts in lists, that *metadata* has at *keys*."""
+    found: list[Any] = []
+    for value in map((metadata or {}).get, keys):
+        found += value if isinstance(value, list) else [value]
+    return "\n".join(text for text in found if isinstance(text, str))
+
+
+def _day(moment: datetime) -> date:
+    return moment.astimezone(UTC).date()
 
 
 def _pieces(version: int, position: int, item_id: str, text: str, kind: SearchKind = "entry") -> Iterator[Piece]:

@@ -22,6 +22,7 @@ from projections.entries import Entry, added, edited
 from projections.paged_entries import PagedEntries
 from projections.summaries import Summary
 from projections.tool_pairs import Call
+from projections.word_index import Why
 
 
 class ActiveEntries(msgspec.Struct, frozen=True):
@@ -179,6 +180,8 @@ class Window(msgspec.Struct, frozen=True):
     current_turn: frozenset[int] = frozenset()
     #: Versions of entries that a search found, ascending, each with its score.
     recalled: tuple[tuple[int, float], ...] = ()
+    #: Why a search found them, by version, where it is known.
+    why: tuple[tuple[int, Why], ...] = ()
     #: Pieces of knowledge, best first: one context item after the summaries, outside every budget (R-KB-2).
     knowledge: tuple[Knowledge, ...] = ()
     knowledge_tokens: int = 0

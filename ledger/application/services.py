@@ -22,7 +22,6 @@ from ledger.long_term_memory import LongTermMemory, RecordIndexes
 from ledger.names import check_actor, check_name
 from ledger.ports import Clock, Store
 from ledger.ports.models import Embedder
-from ledger.ports.search_index import SearchLanguage
 from ledger.prices import Prices, load_prices
 from ledger.search.finder import Finder
 from ledger.search.index import SearchIndex
@@ -43,6 +42,8 @@ from ledger.summarizers.model_calls import DEADLINE_S, CountedEmbedder, ModelCal
 from ledger.what_if.answers import KnownAnswers
 from projections import config as memory_config
 from projections.config import MemoryConfig
+from projections.languages import SearchLanguage
+from projections.ranking import DEFAULT_RANKING, Ranking
 
 CLOSE_GRACE_S = 5.0
 _CACHED_STATES: Final = 1_024
@@ -68,6 +69,7 @@ class Indexes:
             namespace=namespace,
             reads=services.reads,
             language=services.language,
+            ranking=services.ranking,
             embedder=services.embedder,
         )
         self.finder = Finder(store, self.texts, namespace=namespace)
@@ -97,7 +99,8 @@ class Services:
         config: Mapping[str, Any] | MemoryConfig | None = None,
         summarizer: SummarizerChoice = None,
         embedder: Embedder | None = None,
-        search_language: SearchLanguage = "simple",
+        search_language: SearchLanguage = "auto",
+        search_ranking: Ranking = DEFAULT_RANKING,
         prices: Prices | None = None,
         compaction_lease_s: float = 600.0,
         summarizer_timeout_s: float = DEADLINE_S,
@@ -111,6 +114,7 @@ class Services:
         self.models = ModelCalls(summarizer_timeout_s)
         self.embedder = None if embedder is None else CountedEmbedder(embedder, self.models)
         self.language: SearchLanguage = search_language
+        self.ranking = search_ranking
         self.prices = prices or load_prices()
         self.compaction_lease_s = compaction_lease_s
         self.reconstruct = reconstruct
@@ -249,6 +253,7 @@ async def open_services(
             summarizer=model if summarizer is None else summarizer,
             embedder=embedder or vectors,
             search_language=settings.search_language,
+            search_ranking=settings.search_ranking,
             prices=load_prices(settings.prices),
             compaction_lease_s=settings.compaction_lease_s,
             summarizer_timeout_s=settings.summarizer_timeout_s,

@@ -15,9 +15,8 @@ from ledger.what_if.replay import Replayed
 from projections import ranges
 from projections.config import MemoryConfig
 from projections.history import HISTORY
-from projections.retrieved import hints_of, homes_of
+from projections.retrieved import hints_for, index_of
 from projections.strategies.recall import Recall
-from projections.word_index import WordIndex
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +74,7 @@ def needed_for(questions: Sequence[Question], events: Sequence[RecordedEvent], *
         return []
     recorded = [event for event in events if not event.type.startswith("compaction.")]
     past = [item for item in HISTORY.fold(recorded).current() if item.status != "removed"]
-    index = WordIndex((entry.version, entry.content) for entry in past)
+    index = index_of(past)
     transcript = Transcript(past)
     needed = []
     for question in questions:
@@ -89,13 +88,11 @@ def needed_for(questions: Sequence[Question], events: Sequence[RecordedEvent], *
 def see(done: Replayed, config: MemoryConfig, questions: Sequence[str]) -> Iterator[Seen]:
     """Yield what is shown with each of *questions*, asked at the end of the replay as the next user message."""
     state = msgspec.structs.replace(done.state, config=config)
-    recalls = isinstance(config.window, Recall)
-    index = WordIndex((entry.version, entry.content) for entry in done.entries.values()) if recalls else WordIndex()
-    homes = homes_of(done.entries.values()) if recalls else {}
+    index = index_of(done.entries.values()) if isinstance(config.window, Recall) else None
     behind = entries_behind(done)
     for question in questions:
-        hits = index.search(question, config.window.top_k) if isinstance(config.window, Recall) else []
-        window = window_of(_with_question(state, question), hints_of(hits, homes))
+        hints = hints_for(config.window, done.entries, index=index, query=question)
+        window = window_of(_with_question(state, question), hints)
         recalled = {version for version, _ in window.recalled}
         yield Seen(
             window.tokens,

@@ -12,7 +12,7 @@ from ledger.what_if.answers import cache_of
 from ledger.what_if.replay import replay
 from projections.entries import Entry
 from projections.history import HISTORY
-from projections.ranking import words
+from projections.retrieved import index_of
 from projections.word_index import WordIndex
 
 #: Where a model finds a piece of evidence.
@@ -62,7 +62,7 @@ def explain(session: BacktestSession, plan: Plan, questions: Sequence[Question])
         return []
     recorded = [event for event in session.events if not event.type.startswith("compaction.")]
     past = {item.version: item for item in HISTORY.fold(recorded).current() if item.status != "removed"}
-    index = WordIndex((entry.version, entry.content) for entry in past.values())
+    index = index_of(past.values())
     transcript = Transcript(past.values())
     cache = None if plan.summaries == "heuristic" else cache_of(session.events)
     seen = {
@@ -122,10 +122,7 @@ def _place(versions: frozenset[int], seen: Seen) -> EvidencePlace:
 
 
 def _ranked(question: str, past: Mapping[int, Entry], index: WordIndex, evidence: frozenset[int]) -> list[Ranked]:
-    asked = dict.fromkeys(words(question))
-    ranked = []
-    for rank, (version, score) in enumerate(index.search(question, len(past)), start=1):
-        there = set(words(past[version].content))
-        shared = tuple(word for word in asked if word in there)
-        ranked.append(Ranked(rank, version, score, past[version].content, shared, version in evidence))
-    return ranked
+    return [
+        Ranked(rank, version, why.score, past[version].content, why.words, version in evidence)
+        for rank, (version, why) in enumerate(index.explain(question, len(past)), start=1)
+    ]

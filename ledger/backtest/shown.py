@@ -9,6 +9,7 @@ from ledger.session.views import window_of
 from projections.config import MemoryConfig
 from projections.entries import Entry
 from projections.retrieved import hints_for
+from projections.search import words_of
 from projections.strategies import WINDOWS, full
 from projections.strategies.recall import Recall
 from projections.window import Window
@@ -48,7 +49,7 @@ class Follower:
             return None
         if isinstance(self._config.window, Recall):
             self.follow(entries)
-        return window_of(state, hints_for(self._config.window, entries, searcher=self.index))
+        return window_of(state, hints_for(self._config.window, entries, index=self.index))
 
     def follow(self, entries: Mapping[int, Entry]) -> None:
         """Update the index to *entries*."""
@@ -56,7 +57,7 @@ class Follower:
             self.index.remove(version)
         for version, entry in entries.items():
             if self._known.get(version) is not entry:
-                self.index.add(version, entry.content)
+                self.index.add(version, words_of(entry, "auto"))
         self._known = dict(entries)
 
 

@@ -1,7 +1,8 @@
 """The command ``search``."""
 
 import re
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Final
 
 import typer
 from rich.text import Text
@@ -12,9 +13,12 @@ from ledger.cli.output import STYLES, one_line, safe
 from ledger.errors import InvalidInput
 from ledger.json_models.searching import HitsShape
 from ledger.search.finder import SearchResult
+from projections.languages import FALLBACK, stem
 from projections.prompts import label
-from projections.ranking import words
+from projections.word_index import Why
 
+#: What a text was found by: the words of the query, the parts of their score, and the similarity of its meaning.
+WHY: Final = ("words", ">by words", ">neighbours", ">speaker", ">date", ">meaning")
 _LEAD = 24  # characters shown before the first word of the query
 
 
@@ -29,6 +33,7 @@ def search(
     top: Annotated[int, typer.Option("--top", metavar="N", help="The number of results, best first.")] = 10,
     around: Annotated[int, typer.Option("--around", metavar="N", help="Entries before and after, with --json.")] = 1,
     erased: Annotated[bool, typer.Option("--erased", help="Also entries erased from the window.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show what each was found by.")] = False,
 ) -> None:
     """Search everything that was ever said, in the window or not, and the summaries."""
     opts = options()
@@ -53,25 +58,40 @@ def search(
         if not found:
             opts.output.say("Nothing was found.")
             return
-        rows = []
+        rows: list[list[str | Text]] = []
         width = max(40, opts.output.console.width - 60)
         for result in found:
             who = label(result.entry) if result.entry else result.kind.capitalize()
             style = STYLES.get(result.entry.role, "") if result.entry else "bold"
-            names = (safe(result.session_id), safe(result.user_id or ""), str(result.version), f"{result.score:.3f}")
-            rows.append((*names, Text(one_line(who, 20), style=style), marked(result.text, query, width)))
-        opts.output.table(("session", "user", ">version", ">score", "who", "~text"), rows)
+            place = safe(result.session_id), safe(result.user_id or ""), str(result.version), f"{result.score:.3f}"
+            why = explained(result.why) if explain else ()
+            shown = marked(result.text, result.why.words, width)
+            rows.append([*place, *why, Text(one_line(who, 20), style=style), shown])
+        reasons = WHY if explain else ()
+        opts.output.table(("session", "user", ">version", ">score", *reasons, "who", "~text"), rows)
 
     opts.output.result(HitsShape.of(found), show_table)
 
 
-def marked(text: str, query: str, width: int) -> Text:
-    """Return a line of *text* around the longest word of *query* in it, its words marked; safe for a terminal."""
-    alternatives = "|".join(re.escape(word) for word in sorted(set(words(query)), key=len, reverse=True))
-    pattern = re.compile(rf"\b(?:{alternatives})\b", re.IGNORECASE) if alternatives else None
-    rarest = max(pattern.finditer(text), key=lambda match: len(match.group()), default=None) if pattern else None
-    first = max(0, rarest.start() - _LEAD) if rarest else 0
+def explained(why: Why) -> tuple[str, ...]:
+    """Return the columns `WHY` of a text that was found."""
+    parts = why.by_words
+    scores = () if parts is None else (parts.words, parts.neighbours, parts.speaker, parts.date)
+    numbers = [f"{score:.3f}" if score else "" for score in scores or (0.0,) * 4]
+    return (one_line(" ".join(why.words), 30), *numbers, "" if why.similarity is None else f"{why.similarity:.3f}")
+
+
+def marked(text: str, asked: Sequence[str], width: int) -> Text:
+    """Return a line of *text* around the longest of the words *asked*, their forms marked; safe for a terminal."""
+    forms = {*asked, *(stem(word, FALLBACK) for word in asked)}
+
+    def found_in(line: str) -> list[re.Match[str]]:
+        each = ((match, match.group().casefold()) for match in re.finditer(r"\w+", line))
+        return [match for match, word in each if word in forms or stem(word, FALLBACK) in forms]
+
+    longest = max(found_in(text), key=lambda match: len(match.group()), default=None)
+    first = max(0, longest.start() - _LEAD) if longest else 0
     line = Text(("…" if first else "") + one_line(text[first:], width - 1))
-    if pattern is not None:
-        line.highlight_regex(pattern, "bold yellow")
+    for match in found_in(line.plain):
+        line.stylize("bold yellow", *match.span())
     return line

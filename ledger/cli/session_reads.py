@@ -13,11 +13,13 @@ from ledger.application.log import MOST_EVENTS
 from ledger.cli.app import app, command, options, run
 from ledger.cli.arguments import AtOption, SessionArgument, UserOption, opened, timestamp, when
 from ledger.cli.output import STYLES, Output, counted, moment, one_line, safe
+from ledger.cli.search import WHY, explained
 from ledger.clock import SystemClock
 from ledger.errors import SessionNotFound
 from ledger.events import RecordedEvent
 from ledger.history.log import LoggedEvent
 from ledger.json_models.events import EventShape
+from ledger.json_models.searching import RecalledShape
 from ledger.json_models.sessions import BudgetShape, ShownStateShape, StateShape, StatsShape
 from ledger.memory import MemoryLedger
 from ledger.results import Context
@@ -150,6 +152,7 @@ def context(
         str | None, typer.Option("--query", metavar="TEXT", help="The query of recall and knowledge bases.")
     ] = None,
     record: Annotated[bool, typer.Option("--record", help="Record what is printed as an event, as proof.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show too why a search brought entries back.")] = False,
 ) -> None:
     """Print what the model is shown."""
     opts = options()
@@ -165,6 +168,7 @@ def context(
         "version": found.version,
         "tokens": found.tokens,
         "budget": BudgetShape.model_validate(found.budget),
+        "recalled": [RecalledShape.model_validate(entry) for entry in found.recalled],
         "text": found.text,
         "messages": found.messages,
         "rolling": found.rolling,
@@ -177,6 +181,13 @@ def context(
             show_budget(opts.output, found.budget)
         else:
             opts.output.document(value[form])
+        if explain:
+            entries = {entry.version: entry for entry in found.entries}
+            rows = [
+                [str(version), *explained(why), one_line(entries[version].content, 60)]
+                for version, why in found.window.why
+            ]
+            opts.output.table((">version", *WHY, "~text"), rows)
         if found.budget.over_budget:
             opts.output.note(over_limit(found.budget))
 

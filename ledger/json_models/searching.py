@@ -2,9 +2,36 @@
 
 from collections.abc import Iterable
 
+from pydantic import Field
+
 from ledger.json_models.base import Shape, UserId
 from ledger.json_models.entries import EntryShape, SummaryShape
 from ledger.search.finder import SearchResult
+
+
+class ScorePartsShape(Shape):
+    """The parts of a score by words; it is their sum."""
+
+    words: float = Field(description="The words of the query that the text has itself.")
+    neighbours: float = Field(description="What the entries around it lend.")
+    speaker: float = Field(description="Its speaker is named in the query.")
+    date: float = Field(description="It was said on a day that the query names.")
+
+
+class WhyShape(Shape):
+    """Why a text was found."""
+
+    words: tuple[str, ...] = Field(description="The words of the query that it has, in some form.")
+    by_words: ScorePartsShape | None = Field(description="Null if it was found by its meaning only.")
+    similarity: float | None = Field(description="The cosine of its vector and the query's; null if not compared.")
+
+
+class RecalledShape(Shape):
+    """An entry that a search brought into the window; *why* is null for one that came with a hit."""
+
+    version: int
+    score: float
+    why: WhyShape | None
 
 
 class HitShape(Shape):
@@ -21,6 +48,7 @@ class HitShape(Shape):
     summary: SummaryShape | None
     before: tuple[EntryShape, ...]
     after: tuple[EntryShape, ...]
+    why: WhyShape
 
 
 class HitsShape(Shape):

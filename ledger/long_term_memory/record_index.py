@@ -11,7 +11,6 @@ from ledger.events import RecordedEvent
 from ledger.limits import NAME_BYTES
 from ledger.ports import Clock, Store
 from ledger.ports.records import RECORDS_PROJECTION, ChangedRecord, RecordBuilds, RecordEvents, RecordLookup
-from ledger.ports.search_index import LANGUAGES, SearchLanguage
 from ledger.ports.stored_projections import FoldedPage, Place
 from ledger.states.fold_results import fold_digest
 from ledger.stored_projections import builds
@@ -19,11 +18,12 @@ from ledger.stored_projections.builds import Builds
 from ledger.stored_projections.catch_ups import CatchUps
 from ledger.stored_projections.many_namespaces import ManyBuilds
 from projections import records
+from projections.languages import LANGUAGES, SearchLanguage
 from projections.records import Record
 
 T = TypeVar("T")
 
-VERSION: Final = 2  # raise it when a row's meaning changes: a new build is then made beside the old one
+VERSION: Final = 3  # raise it when a row's meaning changes: a new build is then made beside the old one
 #: A shorter page without events about records is not recorded: reading it again costs less than a write.
 _QUIET: Final = 500
 
@@ -38,13 +38,14 @@ class RecordIndexes:
         store: Store,
         clock: Clock,
         *,
-        language: SearchLanguage = "simple",
+        language: SearchLanguage = "auto",
         catch_ups: CatchUps | None = None,
         patience_s: float | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
-        self._language = language
+        #: Facts are short and often mixed: without a language their words are compared as they are.
+        self.language: SearchLanguage = "simple" if language == "auto" else language
         self._catch_ups = catch_ups or CatchUps()
         self._patience_s = patience_s
         self._builds = ManyBuilds(store, self, self._alone, catch_ups=self._catch_ups, patience_s=patience_s)
@@ -52,7 +53,7 @@ class RecordIndexes:
     @property
     def version(self) -> int:
         """The version of a row's meaning, which depends on the language."""
-        return VERSION * 100 + LANGUAGES.index(self._language)
+        return VERSION * 100 + LANGUAGES.index(self.language)
 
     @cached_property
     def code_digest(self) -> bytes:
@@ -116,7 +117,7 @@ class RecordIndexes:
             for namespace_id, page in changed.items()
         ]
         save = self._store.records.save_all
-        return reached | await save(folded, language=self._language, begin_as=begin_as)
+        return reached | await save(folded, language=self.language, begin_as=begin_as)
 
     async def _changed(
         self, places: Mapping[UUID, Place], pages: Mapping[UUID, RecordEvents]

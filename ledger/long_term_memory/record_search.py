@@ -24,7 +24,7 @@ from ledger.names import DEFAULT_NAMESPACE, check_name
 from ledger.ports import Clock, Store
 from ledger.ports.models import QueryEmbedder
 from ledger.ports.records import RecordBuilds, RecordHitPage, RecordKey, RecordLookup, RecordQuery, StoredRecord
-from ledger.ports.search_index import SearchLanguage
+from projections.languages import SearchLanguage
 from projections.ranges import ranges_of
 from projections.record_filters import FilterCondition, Tag, tag_matches
 
@@ -46,7 +46,7 @@ class RecordReads:
         default_namespace: str = DEFAULT_NAMESPACE,
         actor: str = "",
         clock: Clock | None = None,
-        language: SearchLanguage = "simple",
+        language: SearchLanguage = "auto",
         embedder: QueryEmbedder | None = None,
         indexes: RecordIndexes | None = None,
     ) -> None:
@@ -59,7 +59,6 @@ class RecordReads:
         self._clock = clock or SystemClock()
         self._default = check_name(default_namespace, field="namespace")
         self._namespaces = _ids_of(namespaces)
-        self._language = language
         self._embedder = embedder
         self._indexes = indexes or RecordIndexes(store, self._clock, language=language)
         self._writer = RecordWriter(store, self._clock, self._indexes, actor=actor)
@@ -110,7 +109,7 @@ class RecordReads:
             distance_threshold=request.distance_threshold,
             recency=request.recency,
             now=now,
-            language=self._language,
+            language=self._indexes.language,
             limit=request.limit,
             offset=request.offset,
         )

@@ -9,6 +9,7 @@ import msgspec
 from ledger.ids import Stream
 from ledger.ports.jobs import SessionJobs
 from ledger.ports.search_index import StreamChange
+from projections.languages import SearchLanguage
 from projections.records import Record
 from projections.search import PieceLife
 
@@ -25,7 +26,7 @@ class IndexedPart(msgspec.Struct, frozen=True):
 class DerivedRows(Protocol):
     """Finds rows of stored projections that are not as they should be; it changes nothing.
 
-    *build* is as in `stored_projections.Checkpoint`, *language* a text search configuration.
+    *build* is as in `stored_projections.Checkpoint`, *language* is that of the index.
     """
 
     async def strays(self, namespace_id: UUID, builds: Mapping[str, Sequence[int]]) -> list[tuple[str, UUID]]:
@@ -37,7 +38,7 @@ class DerivedRows(Protocol):
         ...
 
     async def wrong_pieces(
-        self, namespace_id: UUID, build: int, parts: Sequence[IndexedPart], *, language: str
+        self, namespace_id: UUID, build: int, parts: Sequence[IndexedPart], *, language: SearchLanguage
     ) -> set[UUID]:
         """Return the streams that have other pieces than *parts* say; those of knowledge are not compared."""
         ...
@@ -55,7 +56,9 @@ class DerivedRows(Protocol):
         """Return how many words have another count than the pieces of the build give."""
         ...
 
-    async def wrong_records(self, stream: Stream, build: int, records: Sequence[Record], *, language: str) -> list[str]:
+    async def wrong_records(
+        self, stream: Stream, build: int, records: Sequence[Record], *, language: SearchLanguage
+    ) -> list[str]:
         """Return the ids of those *records* whose row is missing or says something else."""
         ...
 

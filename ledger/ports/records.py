@@ -13,6 +13,7 @@ import msgspec
 
 from ledger.events import StoredEvent
 from ledger.ports.stored_projections import FoldedPage
+from projections.languages import SearchLanguage
 from projections.recency import Recency
 from projections.record_filters import FilterCondition
 from projections.records import Record
@@ -97,7 +98,7 @@ class RecordQuery(msgspec.Struct, frozen=True, kw_only=True):
     distance_threshold: float | None = None
     recency: Recency | None = None
     now: datetime
-    language: str = "simple"
+    language: SearchLanguage = "simple"
     oldest_first: bool = False
     limit: int = 10
     offset: int = 0
@@ -140,7 +141,7 @@ class RecordStore(Protocol):
         *,
         after: int,
         position: int,
-        language: str,
+        language: SearchLanguage,
     ) -> int | None:
         """Store *records*, each with stream and user, and record that *build* is folded up to *position*.
 
@@ -150,7 +151,7 @@ class RecordStore(Protocol):
         ...
 
     async def save_all(
-        self, pages: Iterable[FoldedPage[ChangedRecord]], *, language: str, begin_as: bytes | None = None
+        self, pages: Iterable[FoldedPage[ChangedRecord]], *, language: SearchLanguage, begin_as: bytes | None = None
     ) -> dict[UUID, int | None]:
         """Save pages of several namespaces as `save` does, in one transaction; return the positions reached.
 

@@ -1,47 +1,17 @@
 """The search index: words and embeddings of texts, and the queries for them."""
 
 from collections.abc import Sequence
-from typing import Final, Literal, Protocol, TypeAlias, get_args
+from typing import Final, Protocol, TypeAlias
 from uuid import UUID
 
 import msgspec
 
 from ledger.ids import Stream
+from projections.languages import SearchLanguage
+from projections.ranking import Ranking
 from projections.search import SearchChange, SearchKind
+from projections.word_index import ScoreParts
 
-#: Text search configurations of every supported PostgreSQL, each with its own builds. Only ever append to this list.
-SearchLanguage: TypeAlias = Literal[
-    "simple",
-    "arabic",
-    "armenian",
-    "basque",
-    "catalan",
-    "danish",
-    "dutch",
-    "english",
-    "finnish",
-    "french",
-    "german",
-    "greek",
-    "hindi",
-    "hungarian",
-    "indonesian",
-    "irish",
-    "italian",
-    "lithuanian",
-    "nepali",
-    "norwegian",
-    "portuguese",
-    "romanian",
-    "russian",
-    "serbian",
-    "spanish",
-    "swedish",
-    "tamil",
-    "turkish",
-    "yiddish",
-]
-LANGUAGES: Final[tuple[str, ...]] = get_args(SearchLanguage)
 #: The name of the stored projection and of its checkpoints.
 SEARCH: Final = "search"
 #: What identifies a piece in its namespace: the stream whose event added it, its version, kind and number, and the
@@ -60,7 +30,7 @@ class StreamChange(msgspec.Struct, frozen=True):
 class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
     """A query: any text, and the sessions and kinds of pieces to search.
 
-    *language* is a text search configuration of PostgreSQL; the in-memory store ignores it.
+    *language* is that of the index; without a *ranking* the default weights count.
     """
 
     text: str
@@ -69,7 +39,8 @@ class SearchQuery(msgspec.Struct, frozen=True, kw_only=True):
     user_id: str | None = None
     collection: str | None = None
     include_erased: bool = False
-    language: str = "simple"
+    language: SearchLanguage = "auto"
+    ranking: Ranking | None = None
     limit: int = 10
 
 
@@ -77,7 +48,8 @@ class PieceHit(msgspec.Struct, frozen=True, kw_only=True):
     """A reference to a piece that was found, with its score.
 
     The session is one that has the piece. A fork has the pieces of its parents too; *origin_id* is the stream whose
-    event, at version *added_in*, added the piece.
+    event, at version *added_in*, added the piece. *by_words* and *similarity* say what it was found by, in words and in
+    meaning.
     """
 
     stream_id: UUID
@@ -92,6 +64,8 @@ class PieceHit(msgspec.Struct, frozen=True, kw_only=True):
     first_character: int
     characters: int
     score: float
+    by_words: ScoreParts | None = None
+    similarity: float | None = None
 
     @property
     def key(self) -> PieceKey:
@@ -113,7 +87,7 @@ class SearchIndexStore(Protocol):
         *,
         after: int,
         position: int,
-        language: str,
+        language: SearchLanguage,
     ) -> int | None:
         """Apply *changes* in order and record that *build* is folded up to *position*, in one transaction.
 

@@ -23,12 +23,14 @@ from projections.entries import Entry
 from projections.history import HISTORY, History
 from projections.ranges import ranges_of
 from projections.retrieved import hints_for, newest_question
-from projections.search import SearchKind
+from projections.search import SearchKind, words_of
 from projections.strategies.base import NO_HINTS, Hints, Recalled
 from projections.strategies.recall import Recall
 from projections.strategies.summarizer import KnowledgeBase, SummarizerStrategy
 from projections.summaries import Summary
 from projections.window import Knowledge
+from projections.word_index import Why
+from projections.words import AskedWords, asked_words, index_words
 
 log = logging.getLogger("ledger")
 
@@ -45,6 +47,7 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
 
     *text* is the part that matched, and *first_character* is where it starts. *entry* is set for kind ``entry``,
     *summary* for ``summary`` and ``knowledge``. *before* and *after* are entries of the same session, oldest first.
+    *why* says what it was found by.
     """
 
     session_id: str
@@ -58,6 +61,7 @@ class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
     summary: Summary | None = None
     before: tuple[Entry, ...] = ()
     after: tuple[Entry, ...] = ()
+    why: Why = Why()
 
 
 class Finder:
@@ -74,7 +78,12 @@ class Finder:
         build, hits = await self._index.find(replace(query, text=query.text[:QUERY_CHARACTERS]), catch_up=catch_up)
         self._embed_soon()
         found = await self._read(hits, around, self._findable(build, include_erased=query.include_erased))
-        return [result for result in found if result is not None]
+        asked = asked_words(query.text[:QUERY_CHARACTERS], language=self._index.language)
+        return [
+            replace(result, why=self._why(hit, asked, result.text, result.entry))
+            for hit, result in zip(hits, found, strict=True)
+            if result is not None
+        ]
 
     async def hints(self, stream: Stream, state: SessionState, query: str | None, *, looks_back: bool) -> Hints:
         """Return what the session's window strategy and knowledge bases retrieve. Source: R-REC-1, R-KB-2.
@@ -125,31 +134,34 @@ class Finder:
             history = HISTORY.fold(
                 decode(event) for event in await self._store.events.read_stream(stream, until=state.version)
             )
-            return hints_for(window, _recallable(history, include_erased=window.include_erased), query=query)
+            recallable = _recallable(history, include_erased=window.include_erased)
+            return hints_for(window, recallable, query=query, language=self._index.language)
         build, hits = await self._index.find(
             SearchQuery(
                 text=query[:QUERY_CHARACTERS],
                 kinds=("entry",),
                 stream=stream,
                 include_erased=window.include_erased,
+                ranking=window.ranking,
                 limit=window.top_k,
             )
         )
-        ranked: dict[int, float] = {}
+        ranked: dict[int, PieceHit] = {}
         for hit in hits:
             if state.cleared_version < hit.version <= state.version:
-                ranked.setdefault(hit.version, hit.score)
+                ranked.setdefault(hit.version, hit)
 
+        asked = asked_words(query[:QUERY_CHARACTERS], language=self._index.language)
         findable = self._findable(build, include_erased=window.include_erased)
         recalled: list[Recalled] = []
         tokens = 0
-        found = list(ranked.items())
+        found = list(ranked.values())
         for first in range(0, len(found), _READ):
-            some = found[first : first + _READ]
+            some = [(hit.version, hit.score) for hit in found[first : first + _READ]]
             read = await read_recalled(
                 self._store, stream, some, findable, after=state.cleared_version, until=state.version
             )
-            recalled += read
+            recalled += [replace(hit, why=self._why_recalled(ranked[hit.version], asked, hit)) for hit in read]
             tokens += sum(entry.tokens for hit in read for entry in hit.interaction if entry.version == hit.version)
             if tokens >= _SPARE * window.max_tokens:
                 break
@@ -192,6 +204,15 @@ class Finder:
         return [
             (hit, _found(hit, entries.get(hit.version), summaries.get(hit.version), ordered, around)) for hit in hits
         ]
+
+    def _why(self, hit: PieceHit, asked: AskedWords, text: str, entry: Entry | None) -> Why:
+        language = self._index.language
+        found = index_words(text, language=language) if entry is None else words_of(entry, language)
+        return Why(words=asked.found_in(found), by_words=hit.by_words, similarity=hit.similarity)
+
+    def _why_recalled(self, hit: PieceHit, asked: AskedWords, recalled: Recalled) -> Why:
+        entry = next(entry for entry in recalled.interaction if entry.version == recalled.version)
+        return self._why(hit, asked, entry.content, entry)
 
     def _findable(self, build: int, *, include_erased: bool) -> TextSource:
         async def findable(stream: Stream, versions: Sequence[int]) -> set[int]:

@@ -21,7 +21,7 @@ from ledger.events import CompactionCompleted, CompactionRequested, RecordedEven
 from ledger.ids import Stream, namespace_id
 from ledger.ports import Store
 from ledger.ports.models import QueryEmbedder
-from ledger.ports.search_index import LANGUAGES, SEARCH, PieceHit, SearchLanguage, SearchQuery, StreamChange
+from ledger.ports.search_index import SEARCH, PieceHit, SearchQuery, StreamChange
 from ledger.search import knowledge
 from ledger.states.batched_reads import BatchedReads
 from ledger.states.fold_results import fold_digest
@@ -29,14 +29,15 @@ from ledger.stored_projections.build_choice import live_build
 from ledger.stored_projections.builds import Builds
 from ledger.stored_projections.log_pages import PAGE_BYTES
 from projections import search
-from projections.ranking import FUSED, fuse
+from projections.languages import LANGUAGES, SearchLanguage
+from projections.ranking import DEFAULT_RANKING, FUSED, Ranking, fuse
 from projections.search import Piece
 from projections.strategies.summarizer import SummarizerStrategy
 
 T = TypeVar("T")
 log = logging.getLogger("ledger")
 
-VERSION: Final = 2  # raise it when a row's meaning changes: a new build is then made beside the old one
+VERSION: Final = 3  # raise it when a row's meaning changes: a new build is then made beside the old one
 _PAGE: Final = 1_000  # events indexed in one transaction
 _EMBED_BATCH: Final = 64
 _EMBED_PAGE: Final = 256  # looking for pieces without a vector reads the whole index
@@ -63,7 +64,8 @@ class SearchIndex:
         *,
         namespace: str,
         reads: BatchedReads,
-        language: SearchLanguage = "simple",
+        language: SearchLanguage = "auto",
+        ranking: Ranking = DEFAULT_RANKING,
         embedder: QueryEmbedder | None = None,
     ) -> None:
         self._store = store
@@ -71,7 +73,8 @@ class SearchIndex:
         self._builds = builds
         self._namespace = namespace
         self._namespace_id = namespace_id(namespace)
-        self._language = language
+        self.language: SearchLanguage = language
+        self._ranking = ranking
         self._embedder = embedder
         self._embedded_until: int | None = None  # the namespace's newest event when every text had a vector
         self._warned = False
@@ -79,7 +82,7 @@ class SearchIndex:
     @property
     def version(self) -> int:
         """The version of a row's meaning, which depends on the language."""
-        return VERSION * 100 + LANGUAGES.index(self._language)
+        return VERSION * 100 + LANGUAGES.index(self.language)
 
     @property
     def embeds(self) -> bool:
@@ -107,7 +110,7 @@ class SearchIndex:
         changes = [change for of_event in found for change in of_event]
         position = events[-1].position if events else after
         return await self._store.search.apply(
-            self._namespace_id, build, changes, after=after, position=position, language=self._language
+            self._namespace_id, build, changes, after=after, position=position, language=self.language
         )
 
     async def prune(self) -> int:
@@ -119,7 +122,7 @@ class SearchIndex:
 
         With an embedder the score is that of the fused rankings; texts without a vector are found by words.
         """
-        wanted = replace(query, language=self._language)
+        wanted = replace(query, language=self.language, ranking=query.ranking or self._ranking)
         vector = await self._vector(query.text)
 
         async def found(build: int) -> Answer:
@@ -128,9 +131,15 @@ class SearchIndex:
             more = replace(wanted, limit=max(FUSED, wanted.limit))
             by_words = await self._store.search.find(self._namespace_id, build, more)
             near = await self._store.search.find_similar(self._namespace_id, build, more, self._embedder.model, vector)
+            similar = {hit.key: hit.score for hit in near}
             known = {hit.key: hit for hit in (*near, *by_words)}
-            ranked = fuse([(hit.key, hit.score) for hit in by_words], [(hit.key, hit.score) for hit in near])
-            hits = [replace(known[place], score=score) for place, score in ranked[: wanted.limit]]
+            ranked = fuse(
+                [(hit.key, hit.score) for hit in by_words], list(similar.items()), wanted.ranking or DEFAULT_RANKING
+            )
+            hits = [
+                replace(known[place], score=score, similarity=similar.get(place))
+                for place, score in ranked[: wanted.limit]
+            ]
             return Answer(build, hits)
 
         return await self._live(found, Answer(0, []), catch_up=catch_up)

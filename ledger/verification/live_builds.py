@@ -8,11 +8,12 @@ from ledger.long_term_memory import record_index as records
 from ledger.ports import Store
 from ledger.ports.jobs import JOBS
 from ledger.ports.records import RECORDS_PROJECTION
-from ledger.ports.search_index import LANGUAGES, SEARCH
+from ledger.ports.search_index import SEARCH
 from ledger.ports.session_index import SESSION_INDEX
 from ledger.search import index as search
 from ledger.stored_projections import session_index
 from ledger.stored_projections.build_choice import Build
+from projections.languages import LANGUAGES, SearchLanguage
 
 _VERSIONS: Final = {
     SESSION_INDEX: range(session_index.VERSION, session_index.VERSION + 1),
@@ -31,7 +32,7 @@ class LiveBuild(NamedTuple):
     variant: int
 
     @property
-    def language(self) -> str:
+    def language(self) -> SearchLanguage:
         """The language of an index of texts."""
         return LANGUAGES[self.variant]
 

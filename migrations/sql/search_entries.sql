@@ -1,7 +1,8 @@
 -- The full-text index, folded from the log: the words of entries, summaries and knowledge. The text itself stays in the
 -- payloads; first_character and characters say which part of it a piece is. A piece belongs to the session whose event
 -- added it, and its forks find it there: so a removed one stays, with the versions of the session at which it was added,
--- erased and removed. It is shown while any session has it; only then the index of words has it.
+-- erased and removed. It is shown while any session has it; only then the index of words has it. The vector has the stems
+-- of the words in the language of the text; those of its speaker's name have the label A.
 CREATE TABLE ledger.search_entries (
     namespace_id uuid NOT NULL,
     projection_version integer NOT NULL,
@@ -16,6 +17,8 @@ CREATE TABLE ledger.search_entries (
     first_character integer NOT NULL,
     characters integer NOT NULL,
     words integer NOT NULL,
+    said_on date,
+    language text NOT NULL,
     shown boolean NOT NULL DEFAULT true,
     user_id ledger.short_text NOT NULL,
     session_id ledger.short_text NOT NULL,

@@ -1,4 +1,4 @@
--- Finds records that contain any word of a query, in the given builds of the given namespaces (trust D-7).
+-- Finds records that contain any of the words, in the given builds of the given namespaces (trust D-7).
 -- Rare words weigh more; the score is the share of the query's total weight that a record's words have, 1 with all.
 -- Of a long query only the longest words are searched.
 --
@@ -7,9 +7,8 @@
 CREATE FUNCTION ledger.search_records(
     p_namespaces uuid[],
     p_builds integer[],
-    p_language text,
-    p_query text,
-    p_words integer
+    p_words text[],
+    p_most integer
 ) RETURNS TABLE (namespace_id uuid, projection_version integer, stream_id uuid, record_id text, score double precision)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = ledger, pg_temp
@@ -31,9 +30,9 @@ BEGIN
         SELECT
             '''' || replace(replace(w.lexeme, '\', '\\'), '''', '''''') || '''' AS word,
             row_number() OVER (ORDER BY char_length(w.lexeme) DESC, w.lexeme COLLATE "C") AS place
-        FROM unnest(tsvector_to_array(to_tsvector(p_language::regconfig, p_query))) AS w (lexeme)
+        FROM unnest(p_words) AS w (lexeme)
     ) AS a
-    WHERE a.place <= p_words;
+    WHERE a.place <= p_most;
     IF v_words IS NULL THEN
         RETURN;
     END IF;

@@ -14,6 +14,7 @@ from projections.items import Items
 from projections.prompts import SummaryRequest
 from projections.summaries import LiveSummaries, Summary
 from projections.window import ActiveEntries, Knowledge, Window
+from projections.word_index import Why
 
 
 def _exact(value: object) -> object:
@@ -163,11 +164,12 @@ class StateView(Protocol):
 
 
 class Recalled(msgspec.Struct, frozen=True):
-    """A search hit: an entry with its score, and the entries of its interaction, oldest first (R-REC-1)."""
+    """A search hit: an entry with its score, the entries of its interaction, oldest first, and why (R-REC-1)."""
 
     version: int
     score: float
     interaction: tuple[Entry, ...]
+    why: Why | None = None
 
 
 class Hints(msgspec.Struct, frozen=True):

@@ -13,6 +13,7 @@ from typing import Final, Literal
 from pydantic import Field
 
 from projections.entries import Entry
+from projections.ranking import Ranking
 from projections.strategies.base import Hints, Ratio, Recalled, StateView, WindowConfig, WindowStrategy
 from projections.strategies.full import place
 from projections.strategies.interactions import newest_first
@@ -27,7 +28,7 @@ _MISFITS: Final = 50
 class Recall(WindowConfig):
     """The budget, the share of it that the newest interactions get first, and how many hits are looked at.
 
-    Of the units before a hit, *context_before* are shown with it.
+    Of the units before a hit, *context_before* are shown with it. *ranking* are other weights for its search.
     """
 
     type: Literal["recall"] = "recall"
@@ -36,6 +37,7 @@ class Recall(WindowConfig):
     top_k: int = Field(default=1_000, ge=1)
     context_before: int = Field(default=0, ge=0)
     include_erased: bool = False
+    ranking: Ranking | None = None
 
     @property
     def token_limit(self) -> int:
@@ -76,6 +78,7 @@ def window(config: Recall, state: StateView, hints: Hints) -> Window:
         sum(item.tokens for item in items),
         dropped=len(state.window.entries) - sum(map(state.window.entries.has, shown)),
         recalled=tuple(sorted(scores.items())),
+        why=tuple(sorted((hit.version, hit.why) for hit in hints.recalled if hit.version in scores and hit.why)),
     )
 
 

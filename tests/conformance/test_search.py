@@ -85,6 +85,64 @@ async def test_a_long_entry_is_lent_less(ledger: MemoryLedger) -> None:
     assert scores["s"] - scores["u"] > 5 * (scores["t"] - scores["v"]) > 0
 
 
+async def test_names_and_captions_are_found_and_a_named_speaker_comes_first(ledger: MemoryLedger) -> None:
+    for name in ("Mara", "Idris"):
+        await ledger.add_entries("s", [message("The plot was flooded again.", name=name)])
+        for number in range(5):
+            await ledger.add_user_message("s", f"filler{number}")
+    await ledger.add_entries("s", [message("Look!", name="Idris", caption="a shed behind two trees")])
+    assert texts(await ledger.search("trees", session_id="s"))[0] == "Look!"
+    for name in ("Mara", "Idris"):
+        (best, other, *_) = await ledger.search(f"What did {name} say was flooded?", session_id="s")
+        assert best.entry is not None
+        assert best.entry.metadata == {"name": name}
+        assert best.why.by_words is not None
+        assert other.why.by_words is not None
+        assert best.why.by_words.speaker > other.why.by_words.speaker == 0
+        assert set(best.why.words) == {name.lower(), "was", "flooded"}
+
+
+async def test_what_was_said_on_a_named_day_comes_first(ledger: MemoryLedger) -> None:
+    for day in ("2025-05-08", "2025-05-09", "2025-06-08"):
+        for number in range(2):
+            await ledger.add_entries("s", [message(f"Dinner {number}", day=day)])
+            await ledger.add_entries("s", [message(f"filler{number}-{other}", day=day) for other in range(5)])
+    for query, days in (
+        ("dinner on 8 May 2025", ["2025-05-08"]),
+        ("dinner on 2025-06-08", ["2025-06-08"]),
+        ("Essen im Juni: dinner", ["2025-06-08"]),
+        ("dinner on Friday", ["2025-05-09"]),
+        ("dinner in May", ["2025-05-08", "2025-05-09"]),
+    ):
+        found = await ledger.search(query, session_id="s", top_k=2 * len(days))
+        assert {item.entry.created_at.date().isoformat() for item in found if item.entry} == set(days), query
+
+
+async def test_the_parts_of_a_score_make_it_up_and_weights_of_zero_leave_them_out(ledger: MemoryLedger) -> None:
+    for number in range(4):
+        await ledger.add_entries(
+            "s", [message(f"Where was the telescope {number}?", name="Ida", day="2025-05-08"), message("In the shop")]
+        )
+    query = "Which telescope did Ida see in the shop in May?"
+    found = await ledger.search(query, session_id="s", around=0)
+    parts = [item.why.by_words for item in found if item.why.by_words]
+    assert [part.score for part in parts] == pytest.approx([item.score for item in found])
+    assert all(part.words > 0 and part.neighbours > 0 for part in parts)
+    assert any(part.speaker and part.date for part in parts)
+    for off in ({"before": (0, 0, 0), "after": 0}, {"speaker": 1}, {"date": 0}):
+        config = {"profile": "none", "window": {"type": "recall", "max_tokens": 30, "recent_share": 0, "ranking": off}}
+        await ledger.update_config("s", config)
+        why = [why.by_words for _, why in (await ledger.get_context("s", query=query)).window.why if why.by_words]
+        zero = {"before": "neighbours"}.get(next(iter(off)), next(iter(off)))
+        assert why
+        assert all(getattr(part, zero) == 0 for part in why)
+
+
+def message(text: str, *, day: str | None = None, **metadata: str) -> dict[str, object]:
+    entry: dict[str, object] = {"role": "user", "content": text, "metadata": metadata or None}
+    return entry if day is None else {**entry, "created_at": f"{day}T12:00:00Z"}
+
+
 async def test_a_search_keeps_to_its_session_or_user(ledger: MemoryLedger) -> None:
     for session, user in (("s", None), ("s", "u"), ("t", "u"), ("t", "v")):
         await ledger.add_user_message(session, f"apples of {session} {user}", user_id=user)

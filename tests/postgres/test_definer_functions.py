@@ -6,9 +6,11 @@ from typing import Any, Final
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from ledger.ids import Stream
 from ledger.stores.postgres import PostgresStore
+from projections.ranking import DEFAULT_RANKING
 from tests.postgres.test_row_security import remember
 from tests.support.databases import Server
 from tests.support.ledgers import ledger_over
@@ -17,6 +19,8 @@ from tests.support.store_requests import a_request, a_write, an_event
 pytestmark = pytest.mark.postgres
 
 OURS, THEIRS = Stream.of("ours", "session-1"), Stream.of("theirs", "session-1")
+#: The weights of a search.
+RANKING: Final = Jsonb(DEFAULT_RANKING.model_dump())
 #: Function → a call with our namespace that asks for what is theirs, and what it may answer.
 ACROSS: Final[dict[str, tuple[str, list[object]]]] = {
     "find_items": ("SELECT version FROM ledger.find_items(%(ours)s, %(stream)s, ARRAY['item'])", []),
@@ -24,14 +28,16 @@ ACROSS: Final[dict[str, tuple[str, list[object]]]] = {
     "search": (
         """
         SELECT version
-        FROM ledger.search(%(ours)s, 200001, 'simple', 'walnut', ARRAY['entry'], %(stream)s, NULL, NULL, true, 10)
+        FROM ledger.search(
+            %(ours)s, 300001, ARRAY['walnut'], '[]', %(ranking)s, ARRAY['entry'], %(stream)s, NULL, NULL, true, 10
+        )
         """,
         [],
     ),
     "search_records": (
         """
         SELECT namespace_id
-        FROM ledger.search_records(ARRAY[%(ours)s::uuid], ARRAY[1], 'simple', 'word', 32)
+        FROM ledger.search_records(ARRAY[%(ours)s::uuid], ARRAY[1], ARRAY['word'], 32)
         """,
         [(OURS.namespace_id,)],
     ),
@@ -74,7 +80,9 @@ def application(server: Server, database: str) -> Iterator[psycopg.Connection[An
 
 def call(application: psycopg.Connection[Any], function: str, *, of: Stream) -> list[Any]:
     session = Stream.of("theirs", "session-2" if function == "search" else "session-1")
-    return application.execute(ACROSS[function][0], {"ours": of.namespace_id, "stream": session.stream_id}).fetchall()
+    return application.execute(
+        ACROSS[function][0], {"ours": of.namespace_id, "stream": session.stream_id, "ranking": RANKING}
+    ).fetchall()
 
 
 def their_rows(application: psycopg.Connection[Any]) -> list[Any]:

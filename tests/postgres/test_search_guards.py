@@ -5,9 +5,11 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from ledger.ids import Stream
 from ledger.stores.postgres import PostgresStore, Target
+from projections.ranking import DEFAULT_RANKING
 from tests.support.databases import Server
 from tests.support.ledgers import ledger_over
 
@@ -15,9 +17,12 @@ pytestmark = pytest.mark.postgres
 
 OURS = Stream.of("ours", "session-1")
 THEIRS = Stream.of("theirs", "session-1")
+RANKING = Jsonb(DEFAULT_RANKING.model_dump())
 CALL = """
 SELECT version
-FROM ledger.search(%s, 200001, 'simple', %s, ARRAY['entry', 'summary', 'knowledge'], %s, NULL, NULL, true, 10)
+FROM ledger.search(
+    %s, 300001, ARRAY[%s], '[]', %s, ARRAY['entry', 'summary', 'knowledge'], %s, NULL, NULL, true, 10
+)
 """
 
 
@@ -48,22 +53,22 @@ def found(
     connection: psycopg.Connection[tuple[object, ...]], namespace: Stream, query: str, session: Stream | None = None
 ) -> int:
     """Search in the first build of the first version."""
-    values = (namespace.namespace_id, query, session.stream_id if session else None)
+    values = (namespace.namespace_id, query, RANKING, session.stream_id if session else None)
     return len(connection.execute(CALL, values).fetchall())
 
 
 def test_only_the_given_namespace_is_searched(login: psycopg.Connection[tuple[object, ...]]) -> None:
     assert found(login, OURS, "walnut") == 1
-    assert found(login, OURS, "theirs") == 0
+    assert found(login, OURS, "their") == 0
     assert found(login, OURS, "walnut", session=THEIRS) == 0, "nor by the id of their session"
-    assert found(login, THEIRS, "theirs") == 1, "the control: they have the word"
+    assert found(login, THEIRS, "their") == 1, "the control: they have the word"
     assert found(login, Stream.of("nobody's", "s"), "walnut") == 0
 
 
 def test_words_and_their_counts_are_behind_row_security(login: psycopg.Connection[tuple[object, ...]]) -> None:
     login.execute("SELECT set_config('ledger.namespace', %s, true)", (str(OURS.namespace_id),))
-    assert login.execute("SELECT lexeme FROM ledger.search_terms WHERE lexeme = 'theirs'").fetchall() == []
-    assert login.execute("SELECT lexeme FROM ledger.search_terms WHERE lexeme = 'ours'").fetchall() == [("ours",)]
+    assert login.execute("SELECT lexeme FROM ledger.search_terms WHERE lexeme = 'their'").fetchall() == []
+    assert login.execute("SELECT lexeme FROM ledger.search_terms WHERE lexeme = 'our'").fetchall() == [("our",)]
 
 
 async def test_a_plain_login_searches(server: Server, database: str, app_login: str) -> None:
@@ -78,7 +83,7 @@ def test_nobody_else_may_call_it(server: Server, database: str) -> None:
         psycopg.connect(server.url_of(login, database)) as connection,
         pytest.raises(psycopg.errors.InsufficientPrivilege),
     ):
-        connection.execute(CALL, (OURS.namespace_id, "walnut", None))
+        connection.execute(CALL, (OURS.namespace_id, "walnut", RANKING, None))
 
 
 def test_the_index_of_words_is_used(server: Server, database: str) -> None:

@@ -20,11 +20,11 @@ _FILL = (
     """
     INSERT INTO ledger.search_entries (
         namespace_id, projection_version, stream_id, version, kind, piece, added_in, "position", first_character,
-        characters, words, user_id, session_id, item_id, vector, removed_in, shown
+        characters, words, language, user_id, session_id, item_id, vector, removed_in, shown
     )
     SELECT
-        n.id, %(build)s, md5(mod(g, 10)::text)::uuid, g, 'entry', 0, g, g, 0, 5, 1, 'u' || mod(g, 2), 's' || mod(g, 10),
-        g::text, 'word'::tsvector, CASE WHEN mod(g, 7) = 0 THEN g + 1 END, mod(g, 7) <> 0
+        n.id, %(build)s, md5(mod(g, 10)::text)::uuid, g, 'entry', 0, g, g, 0, 5, 1, 'english', 'u' || mod(g, 2),
+        's' || mod(g, 10), g::text, 'word'::tsvector, CASE WHEN mod(g, 7) = 0 THEN g + 1 END, mod(g, 7) <> 0
     FROM unnest(%(namespaces)s::uuid[], %(counts)s::integer[]) AS n (id, pieces), generate_series(1, n.pieces) AS g
     """,
     """

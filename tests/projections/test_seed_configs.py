@@ -51,7 +51,14 @@ TRIGGERS = {
 #: The table of R-CFG-2; a field without a default is required.
 FIELDS: dict[str, dict[str, Any]] = {
     "full": {},
-    "recall": {"max_tokens": 4000, "recent_share": 0.1, "top_k": 1000, "context_before": 0, "include_erased": False},
+    "recall": {
+        "max_tokens": 4000,
+        "recent_share": 0.1,
+        "top_k": 1000,
+        "context_before": 0,
+        "include_erased": False,
+        "ranking": None,
+    },
     "rolling": {"size": 21, "unit": "interaction", "order": "newest_first"},
     "sliding_window": {
         "max_tokens": 1024,

@@ -98,7 +98,7 @@ async def test_the_first_five_hits_hold_the_evidence(
         near.append(bool({at + 2 for at in question.evidence} & around))
     with capsys.disabled():
         print(f"\nsearch@5 finds {share(hit):.3f} of the evidence, {share(near):.3f} with neighbours")
-    assert share(hit) >= 0.94
+    assert share(hit) >= 0.955
 
 
 async def test_a_small_window_recalls_the_evidence(

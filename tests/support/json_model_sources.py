@@ -39,6 +39,7 @@ from projections.entries import Entry
 from projections.history import PastEntry
 from projections.stats import SessionStats
 from projections.summaries import Summary
+from projections.word_index import ScoreParts, Why
 from projections.working_memory import Memory, WorkingMemory
 
 #: What a field that only one of two has is for.
@@ -135,6 +136,9 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
         },
     ),
     searching.HitShape: ((SearchResult,), {}),
+    searching.WhyShape: ((Why,), {"score": INSIDE}),
+    searching.ScorePartsShape: ((ScoreParts,), {"score": INSIDE}),
+    searching.RecalledShape: ((results.RecalledEntry,), {}),
     native_events.EventPage: ((LogPage,), {}),
     forks.ForkShape: ((results.Forked,), {"replayed": HEADER}),
     session_data.DataShape: ((results.PatchedData,), {"replayed": HEADER}),

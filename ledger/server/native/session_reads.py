@@ -12,6 +12,7 @@ from ledger.errors import InvalidInput, SessionNotFound
 from ledger.events import JsonObject
 from ledger.json_models.base import Shape
 from ledger.json_models.entries import SummaryShape
+from ledger.json_models.searching import RecalledShape
 from ledger.json_models.sessions import BudgetShape, StateShape, StatsShape
 from ledger.server.callers import ReadCaller
 from ledger.server.dependencies import ServiceOf
@@ -41,6 +42,7 @@ class ContextShape(Shape):
     summaries: tuple[SummaryShape, ...]
     tokens: int
     budget: BudgetShape
+    recalled: tuple[RecalledShape, ...]
     hidden: int
     version: int
 
@@ -98,6 +100,7 @@ async def context(
         summaries=tuple(SummaryShape.model_validate(summary) for summary in shown.summaries),
         tokens=shown.tokens,
         budget=BudgetShape.model_validate(shown.budget),
+        recalled=tuple(RecalledShape.model_validate(entry) for entry in shown.recalled),
         hidden=hidden(shown.window, found.window.entries),
         version=found.version,
     )

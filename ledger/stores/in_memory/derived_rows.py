@@ -7,6 +7,7 @@ from ledger.ids import Stream
 from ledger.ports.derived_rows import IndexedPart
 from ledger.ports.jobs import SessionJobs
 from ledger.ports.search_index import StreamChange
+from projections.languages import SearchLanguage
 from projections.records import Record
 
 
@@ -20,7 +21,7 @@ class InMemoryDerivedRows:
         return set()
 
     async def wrong_pieces(
-        self, namespace_id: UUID, build: int, parts: Sequence[IndexedPart], *, language: str
+        self, namespace_id: UUID, build: int, parts: Sequence[IndexedPart], *, language: SearchLanguage
     ) -> set[UUID]:
         return set()
 
@@ -32,7 +33,9 @@ class InMemoryDerivedRows:
     async def wrong_terms(self, namespace_id: UUID, build: int) -> int:
         return 0
 
-    async def wrong_records(self, stream: Stream, build: int, records: Sequence[Record], *, language: str) -> list[str]:
+    async def wrong_records(
+        self, stream: Stream, build: int, records: Sequence[Record], *, language: SearchLanguage
+    ) -> list[str]:
         return []
 
     async def other_records(self, stream: Stream, build: int, known: Sequence[str]) -> list[str]:

@@ -27,10 +27,11 @@ from ledger.ports.records import (
 )
 from ledger.ports.stored_projections import FoldedPage
 from ledger.stores.in_memory.namespaces import StoredNamespace, begin_live
-from projections.ranking import words
+from projections.languages import SearchLanguage
 from projections.record_filters import Date, FilterCondition, Tag, date_matches, folded, tag_matches
 from projections.records import RECORDS, Record, identity
 from projections.search import PIECE_CHARACTERS
+from projections.words import asked_words, index_words
 
 
 class _Access(msgspec.Struct, frozen=True):
@@ -69,7 +70,7 @@ class InMemoryRecords:
         *,
         after: int,
         position: int,
-        language: str,
+        language: SearchLanguage,
     ) -> int | None:
         namespace = self._namespaces.get(namespace_id)
         built = namespace.checkpoints.get((RECORDS_PROJECTION, build)) if namespace else None
@@ -87,7 +88,7 @@ class InMemoryRecords:
         return position
 
     async def save_all(
-        self, pages: Iterable[FoldedPage[ChangedRecord]], *, language: str, begin_as: bytes | None = None
+        self, pages: Iterable[FoldedPage[ChangedRecord]], *, language: SearchLanguage, begin_as: bytes | None = None
     ) -> dict[UUID, int | None]:
         reached: dict[UUID, int | None] = {}
         for namespace_id, build, after, position, rows in pages:
@@ -193,7 +194,7 @@ class InMemoryRecords:
         return vector if text == record.record.fields.text else None
 
     def _scores(self, builds: RecordBuilds, query: RecordQuery) -> dict[RecordKey, float]:
-        by_words = self._by_words(builds, query.text or "")
+        by_words = self._by_words(builds, query.text or "", query.language)
         if query.vector is None or query.mode == "keyword":
             return by_words
         near = {
@@ -208,12 +209,13 @@ class InMemoryRecords:
             for key in {*near, *by_words}
         }
 
-    def _by_words(self, builds: RecordBuilds, text: str) -> dict[RecordKey, float]:
+    def _by_words(self, builds: RecordBuilds, text: str, language: SearchLanguage) -> dict[RecordKey, float]:
         """Return, by record, the share of the query's total word weight that the record's words have."""
         words_by_key = {
-            record.key: set(words(record.record.fields.text[:PIECE_CHARACTERS])) for record in self._live(builds)
+            record.key: set(index_words(record.record.fields.text[:PIECE_CHARACTERS], language=language).counts)
+            for record in self._live(builds)
         }
-        asked = sorted(set(words(text)), key=lambda word: (-len(word), word))[:MOST_WORDS]
+        asked = sorted(asked_words(text, language=language).stems, key=lambda word: (-len(word), word))[:MOST_WORDS]
         counts = {word: sum(word in each for each in words_by_key.values()) for word in asked}
         rarity = {word: math.log(1 + (len(words_by_key) - n + 0.5) / (n + 0.5)) for word, n in counts.items()}
         whole = sum(rarity.values())

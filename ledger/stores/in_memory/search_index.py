@@ -12,9 +12,11 @@ from ledger.ids import Stream
 from ledger.ports import Clock
 from ledger.ports.search_index import SEARCH, PieceHit, PieceKey, SearchQuery, StreamChange
 from ledger.stores.in_memory.namespaces import StoredNamespace
-from projections.ranking import words
-from projections.search import AddPieces, Inherit, Piece, SearchChange, erases, removes
-from projections.word_index import BEFORE, BEST, WordIndex
+from projections.languages import SearchLanguage
+from projections.ranking import BEST, DEFAULT_RANKING
+from projections.search import AddPieces, Inherit, Piece, SearchChange, erases, removes, words_of_piece
+from projections.word_index import WordIndex
+from projections.words import words
 
 
 class IndexedPiece(msgspec.Struct, frozen=True):
@@ -80,12 +82,13 @@ class Fork(msgspec.Struct):
 class PieceIndex:
     """The searchable pieces of one namespace."""
 
-    def __init__(self) -> None:
+    def __init__(self, language: SearchLanguage = "auto") -> None:
+        self._language = language
         self._pieces: dict[PieceKey, IndexedPiece] = {}
         self._forks: dict[UUID, Fork] = {}  # the oldest first
         self._numbers: dict[PieceKey, int] = {}
         self._keys: dict[int, PieceKey] = {}
-        self._ranking = WordIndex()
+        self._ranking = WordIndex(language=language)
 
     def apply(self, change: SearchChange, stream: Stream, version: int, parent: tuple[UUID, int] | None) -> None:
         """Apply one change to *stream*, made by its event at *version*; *parent* is where it was forked, if it was."""
@@ -123,7 +126,10 @@ class PieceIndex:
 
     def search(self, query: SearchQuery) -> list[PieceHit]:
         """Return the pieces that contain a word of the query, best first."""
-        scores = {self._keys[number]: score for number, score in self._ranking.scores(query.text).items()}
+        ranking = query.ranking or DEFAULT_RANKING
+        asked = self._ranking.asked(query.text)
+        numbered = self._ranking.scores(asked, ranking, scope=self._counted_in(query))
+        scores = {self._keys[number]: score for number, score in numbered.by_version.items()}
         hits = [piece.as_hit(stream, scores[piece.key]) for piece, stream in self.shown(query) if piece.key in scores]
         best = sorted(hits, key=_best_first)[: max(query.limit, BEST)]
         lines: dict[tuple[UUID, UUID], list[tuple[int, float]]] = {}
@@ -132,8 +138,23 @@ class PieceIndex:
             place = hit.stream_id, hit.origin_id
             if hit.kind == "entry" and place not in lines:
                 lines[place] = self._line(*place, query, scores)
-            lent.append(replace(hit, score=hit.score + self._lent(hit, lines.get(place, []))))
+            before, after = _neighbours(hit, lines.get(place, []))
+            number = self._numbers[hit.key]
+            parts = self._ranking.parts(number, asked, numbered, ranking, before=before, after=after)
+            lent.append(replace(hit, score=parts.score, by_words=parts))
         return sorted(lent, key=_best_first)[: query.limit]
+
+    def _counted_in(self, query: SearchQuery) -> set[int] | None:
+        """Return the pieces among which the rarity of words is counted: those of the session and its parents."""
+        if query.stream is None:
+            return None
+        fork = self._forks.get(query.stream.stream_id)
+        streams = {query.stream.stream_id, *(fork.until if fork else ())}
+        return {
+            self._numbers[piece.key]
+            for piece in self.counted()
+            if piece.stream.stream_id in streams and piece.piece.kind in query.kinds
+        }
 
     def _line(
         self, session_id: UUID, origin_id: UUID, query: SearchQuery, scores: Mapping[PieceKey, float]
@@ -148,14 +169,6 @@ class PieceIndex:
             and (piece.piece.kind, piece.piece.number) == ("entry", 0)
             and self._has(session, piece, include_erased=query.include_erased)
         )
-
-    def _lent(self, hit: PieceHit, line: Sequence[tuple[int, float]]) -> float:
-        """Return what the neighbours of *hit* in *line* lend it."""
-        if hit.kind != "entry":
-            return 0.0
-        first, after = bisect_left(line, (hit.version,)), bisect_right(line, (hit.version, math.inf))
-        before = [score for _, score in reversed(line[max(0, first - len(BEFORE)) : first])]
-        return self._ranking.lent(self._numbers[hit.key], before, [score for _, score in line[after : after + 1]])
 
     def _has(self, stream: Stream, piece: IndexedPiece, *, include_erased: bool) -> bool:
         if stream.stream_id == piece.stream.stream_id:
@@ -199,9 +212,17 @@ class PieceIndex:
             if piece.key not in self._numbers:
                 number = self._numbers[piece.key] = len(self._keys)
                 self._keys[number] = piece.key
-                self._ranking.add(number, piece.piece.text)
+                self._ranking.add(number, words_of_piece(piece.piece, self._language))
         elif piece.key in self._numbers:
             self._ranking.remove(self._numbers.pop(piece.key))
+
+
+def _neighbours(hit: PieceHit, line: Sequence[tuple[int, float]]) -> tuple[list[float], list[float]]:
+    """Return the scores of the entries in *line* before and after *hit*, the nearest first; none if it is no entry."""
+    if hit.kind != "entry":
+        return [], []
+    first, after = bisect_left(line, (hit.version,)), bisect_right(line, (hit.version, math.inf))
+    return [score for _, score in reversed(line[:first][-3:])], [score for _, score in line[after : after + 1]]
 
 
 def _best_first(hit: PieceHit) -> tuple[float, int, int]:
@@ -225,13 +246,13 @@ class InMemorySearchIndex:
         *,
         after: int,
         position: int,
-        language: str,
+        language: SearchLanguage,
     ) -> int | None:
         namespace = self._namespaces.get(namespace_id)
         built = namespace.checkpoints.get((SEARCH, build)) if namespace else None
         if namespace is None or built is None or built.position != after:
             return built.position if built else None
-        index = self._indexes.setdefault((namespace_id, build), PieceIndex())
+        index = self._indexes.setdefault((namespace_id, build), PieceIndex(language))
         for each in changes:
             stream_id = each.stream_id
             index.apply(each.change, namespace.names[stream_id], each.version, namespace.parents.get(stream_id))
@@ -278,7 +299,7 @@ class InMemorySearchIndex:
     ) -> list[PieceHit]:
         index = self._index(namespace_id, build)
         near = [
-            piece.as_hit(stream, _cosine(vector, stored))
+            replace(piece.as_hit(stream, cosine := _cosine(vector, stored)), similarity=cosine)
             for piece, stream in index.shown(query)
             if (stored := self._vectors.get((namespace_id, model, piece.key))) is not None
             and len(stored) == len(vector)

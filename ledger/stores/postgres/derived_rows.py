@@ -17,6 +17,7 @@ from ledger.stores.postgres.connections import Pool
 from ledger.stores.postgres.jobs import columns_of_jobs
 from ledger.stores.postgres.records import record_columns
 from ledger.stores.postgres.search_changes import columns_of_changes, columns_of_pieces
+from projections.languages import SearchLanguage
 from projections.records import Record
 
 _QUERIES: Final = {
@@ -40,14 +41,14 @@ class PostgresDerivedRows:
         return {row[0] for row in await self._rows("wrong_jobs", namespace_id, {"build": build, **columns})}
 
     async def wrong_pieces(
-        self, namespace_id: UUID, build: int, parts: Sequence[IndexedPart], *, language: str
+        self, namespace_id: UUID, build: int, parts: Sequence[IndexedPart], *, language: SearchLanguage
     ) -> set[UUID]:
         lives = [(part.stream_id, life) for part in parts for life in part.pieces]
-        columns = columns_of_pieces([(stream_id, life.added_in, life.piece) for stream_id, life in lives])
+        added = [(stream_id, life.added_in, life.piece) for stream_id, life in lives]
+        columns = columns_of_pieces(added, language=language)
         del columns["collections"]
         values = {
             "build": build,
-            "language": language,
             "parts": [part.stream_id for part in parts],
             "afters": [part.after for part in parts],
             "untils": [part.until for part in parts],
@@ -67,12 +68,14 @@ class PostgresDerivedRows:
         ((count,),) = await self._rows("wrong_terms", namespace_id, {"build": build})
         return int(count)
 
-    async def wrong_records(self, stream: Stream, build: int, records: Sequence[Record], *, language: str) -> list[str]:
+    async def wrong_records(
+        self, stream: Stream, build: int, records: Sequence[Record], *, language: SearchLanguage
+    ) -> list[str]:
         if not records:
             return []
-        rows = [record_columns(stream.stream_id, stream.user_id, record) for record in records]
+        rows = [record_columns(stream.stream_id, stream.user_id, record, language=language) for record in records]
         columns = {name: [row[name] for row in rows] for name in rows[0]}
-        values = {"build": build, "language": language, **columns}
+        values = {"build": build, **columns}
         return [row[0] for row in await self._rows("wrong_records", stream.namespace_id, values)]
 
     async def other_records(self, stream: Stream, build: int, known: Sequence[str]) -> list[str]:

@@ -13,7 +13,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from ledger.ports.records import MOST_WORDS, RecordBuilds, RecordQuery
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.record_scores import similarity
-from projections.ranking import searchable
+from projections.words import asked_words
 
 KEY: Final = ("namespace_id", "stream_id", "record_id")
 #: The columns that find a record.
@@ -145,12 +145,11 @@ def _at(places: sa.FromClause, columns: Iterable[Any], name: str) -> sa.FromClau
 
 def _words(builds: RecordBuilds, query: RecordQuery) -> sa.FromClause:
     """Return the records that have words of a query, and the share of its weight that they have."""
-    text = searchable((query.text or "").replace("\x00", " ").encode(errors="replace").decode())
+    asked = asked_words(query.text or "", language=query.language)
     words = sa.func.ledger.search_records(
         sa.cast(list(builds), ARRAY(sa.Uuid)),
         sa.cast(list(builds.values()), ARRAY(sa.Integer)),
-        query.language,
-        text,
+        sa.cast(asked.stems, ARRAY(sa.Text)),
         MOST_WORDS,
     ).table_valued(*(sa.column(name) for name in PLACE), sa.column("score", sa.Double), name="words")
     return sa.select(*(words.c[name] for name in PLACE), words.c.score.label("share")).subquery("w")

@@ -20,10 +20,12 @@ from ledger.stores.postgres.event_reader import EventReader
 from ledger.stores.postgres.record_reader import RecordReader
 from ledger.stores.postgres.stored_projections import in_place, move_on, unused_rows
 from ledger.stores.postgres.vectors import EmbeddingTable, vector_text
-from projections.ranking import searchable
+from ledger.stores.postgres.word_vectors import vector_of_words
+from projections.languages import SearchLanguage
 from projections.record_filters import folded
 from projections.records import Record, identity
 from projections.search import PIECE_CHARACTERS
+from projections.words import index_words
 
 _QUERIES: Final = {path.stem: path.read_text() for path in (Path(__file__).parent / "record_queries").glob("*.sql")}
 _PUT: Final = sa.text(_QUERIES["put_records"])
@@ -46,31 +48,31 @@ class PostgresRecords(RecordReader):
         *,
         after: int,
         position: int,
-        language: str,
+        language: SearchLanguage,
     ) -> int | None:
         page = FoldedPage(namespace_id, build, after, position, records)
         return (await self._save([page], language))[namespace_id]
 
     async def save_all(
-        self, pages: Iterable[FoldedPage[ChangedRecord]], *, language: str, begin_as: bytes | None = None
+        self, pages: Iterable[FoldedPage[ChangedRecord]], *, language: SearchLanguage, begin_as: bytes | None = None
     ) -> dict[UUID, int | None]:
         return await self._save(list(pages), language, begin_as)
 
     async def _save(
-        self, pages: Sequence[FoldedPage[ChangedRecord]], language: str, begin_as: bytes | None = None
+        self, pages: Sequence[FoldedPage[ChangedRecord]], language: SearchLanguage, begin_as: bytes | None = None
     ) -> dict[UUID, int | None]:
         embeds = await self.stores_embeddings()
         namespaces = [page.namespace_id for page in pages]
         async with self._pool.transaction(*namespaces, takes_time=True) as connection:
             following, reached = await in_place(connection, RECORDS_PROJECTION, pages, begin_as)
             rows = [
-                {"namespace": page.namespace_id, "build": page.build, **record_columns(*record)}
+                {"namespace": page.namespace_id, "build": page.build, **record_columns(*record, language=language)}
                 for page in following
                 for record in page.rows
             ]
             if rows:
                 columns = {name: [row[name] for row in rows] for name in rows[0]}
-                await connection.execute(_PUT, {"language": language, **columns})
+                await connection.execute(_PUT, columns)
             if embeds:
                 await _delete_embeddings(connection, following)
             await move_on(connection, RECORDS_PROJECTION, following)
@@ -129,9 +131,10 @@ class PostgresRecords(RecordReader):
             await connection.execute(_PUT_EMBEDDINGS, rows)
 
 
-def record_columns(stream_id: UUID, user_id: str, record: Record) -> dict[str, object]:
+def record_columns(stream_id: UUID, user_id: str, record: Record, *, language: SearchLanguage) -> dict[str, object]:
     """Return the row of *record* without namespace and build."""
     fields = record.fields
+    words = index_words(fields.text[:PIECE_CHARACTERS], language=language)  # a tsvector has a limited size
     return {
         "stream_id": stream_id,
         "created_at": record.created_at,
@@ -148,7 +151,7 @@ def record_columns(stream_id: UUID, user_id: str, record: Record) -> dict[str, o
         "identity": identity(fields),
         "text_digest": _digest(fields.text),
         "record": canonical_json(record),
-        "body": searchable(fields.text[:PIECE_CHARACTERS]),  # a tsvector has a limited size
+        "stems": vector_of_words(words),
     }
 
 

@@ -13,8 +13,9 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ledger.ports.search_index import StreamChange
-from projections.ranking import searchable
-from projections.search import AddPieces, Erase, Fold, Forget, Inherit, Piece, Withdraw
+from ledger.stores.postgres.word_vectors import vector_of_words
+from projections.languages import SearchLanguage
+from projections.search import AddPieces, Erase, Fold, Forget, Inherit, Piece, Withdraw, words_of_piece
 
 #: An own version, what happens there, and to which versions or to which summary.
 _Row = tuple[UUID, int, str, int | None, int | None, str | None]
@@ -38,7 +39,7 @@ async def write_changes(
     build: int,
     changes: Sequence[StreamChange],
     *,
-    language: str,
+    language: SearchLanguage,
     embeds: bool,
 ) -> None:
     """Write *changes*; the embeddings of pieces that no session has any more are deleted."""
@@ -50,7 +51,7 @@ async def write_changes(
         for piece in each.change.pieces
     ]
     if added:
-        await connection.execute(_PUT_PIECES, {**target, "language": language, **columns_of_pieces(added)})
+        await connection.execute(_PUT_PIECES, {**target, **columns_of_pieces(added, language=language)})
     given = {**target, **columns_of_changes(changes)}
     if not given["streams"]:
         return
@@ -65,8 +66,9 @@ async def write_changes(
         await connection.execute(_SHOW, {**target, "forks": forks})
 
 
-def columns_of_pieces(added: Sequence[tuple[UUID, int, Piece]]) -> dict[str, list[Any]]:
+def columns_of_pieces(added: Sequence[tuple[UUID, int, Piece]], *, language: SearchLanguage) -> dict[str, list[Any]]:
     """Return the pieces to add, each with its stream and the version of its event, as a list for each column."""
+    words = [words_of_piece(piece, language) for _, _, piece in added]
     return {
         "streams": [stream_id for stream_id, _, _ in added],
         "versions": [piece.version for _, _, piece in added],
@@ -78,7 +80,10 @@ def columns_of_pieces(added: Sequence[tuple[UUID, int, Piece]]) -> dict[str, lis
         "items": [piece.item_id for _, _, piece in added],
         "collections": [piece.collection for _, _, piece in added],
         "sizes": [len(piece.text) for _, _, piece in added],
-        "texts": [searchable(piece.text) for _, _, piece in added],
+        "words": [text.length for text in words],
+        "days": [text.day for text in words],
+        "languages": [text.language for text in words],
+        "stems": [vector_of_words(text) for text in words],
     }
 
 

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from psycopg.sql import Composed
+from psycopg.types.json import Jsonb
 
 from ledger.ids import Stream
 from ledger.ports.search_index import SEARCH, PieceHit, SearchQuery, StreamChange
@@ -17,7 +18,11 @@ from ledger.stores.postgres.search_changes import write_changes
 from ledger.stores.postgres.stored_projections import locked_position, moved_on, unused_rows
 from ledger.stores.postgres.vector_indexes import EXACT, NearestVectors, VectorIndex
 from ledger.stores.postgres.vectors import EmbeddingTable, vector_text
-from projections.ranking import searchable
+from ledger.stores.postgres.word_vectors import dates_of
+from projections.languages import SearchLanguage
+from projections.ranking import DEFAULT_RANKING
+from projections.word_index import ScoreParts
+from projections.words import asked_words
 
 _QUERIES: Final = {path.stem: path.read_text() for path in (Path(__file__).parent / "search_queries").glob("*.sql")}
 _PUT_EMBEDDINGS: Final = sa.text(_QUERIES["put_embeddings"])
@@ -39,7 +44,7 @@ class PostgresSearchIndex:
         *,
         after: int,
         position: int,
-        language: str,
+        language: SearchLanguage,
     ) -> int | None:
         embeds = await self.stores_embeddings()
         async with self._pool.transaction(namespace_id, takes_time=True) as connection:
@@ -126,6 +131,7 @@ class PostgresSearchIndex:
                 first_character=row[9],
                 characters=row[10],
                 score=float(row[11]),
+                by_words=_parts(row[12:]),
             )
             for row in await self._rows(query, bounds)
         ]
@@ -137,12 +143,20 @@ class PostgresSearchIndex:
                 return await (await driver.execute(query, wanted, prepare=True)).fetchall()
 
 
+def _parts(values: Sequence[float]) -> ScoreParts | None:
+    if not values:
+        return None
+    words, neighbours, speaker, date = values
+    return ScoreParts(words=words, neighbours=neighbours, speaker=speaker, date=date)
+
+
 def _parameters(query: SearchQuery) -> dict[str, Any]:
-    """Return *query* as parameters, with blanks for characters that PostgreSQL cannot store."""
-    text = searchable(query.text.replace("\x00", " ").encode(errors="replace").decode())
+    """Return *query* as parameters."""
+    asked = asked_words(query.text, language=query.language)
     return {
-        "text": text,
-        "language": query.language,
+        "words": asked.stems,
+        "dates": dates_of(asked),
+        "ranking": Jsonb((query.ranking or DEFAULT_RANKING).model_dump()),
         "kinds": list(query.kinds),
         "stream": query.stream.stream_id if query.stream else None,
         "user": query.user_id,

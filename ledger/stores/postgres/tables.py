@@ -172,6 +172,8 @@ search_entries = sa.Table(
     sa.Column("first_character", sa.Integer, nullable=False),
     sa.Column("characters", sa.Integer, nullable=False),
     sa.Column("words", sa.Integer, nullable=False),
+    sa.Column("said_on", sa.Date),
+    sa.Column("language", sa.Text, nullable=False),
     sa.Column("shown", sa.Boolean, nullable=False),
     sa.Column("user_id", sa.Text, nullable=False),
     sa.Column("session_id", sa.Text, nullable=False),

@@ -9,6 +9,7 @@ from projections.rendering import chat_messages, context_text
 from projections.retrieved import hints_for, hints_of, homes_of
 from projections.strategies.base import NO_HINTS, Hints
 from projections.window import Knowledge, Window
+from projections.word_index import ScoreParts, Why
 from tests.support.driver import Driven
 
 TWENTY = " ".join(["[u a]"] * 20)
@@ -22,7 +23,9 @@ def hits_on(session: Driven, *places: int, erased: bool = False) -> Hints:
     """Return hits on entries by their place, best first, as a search would give them."""
     kinds = {"active", "covered", "erased"} if erased else {"active", "covered"}
     entries = [past for past in HISTORY.fold(session.events).entries if past.status in kinds]
-    ranked = [(session.added[place - 1], 1 / (1 + rank)) for rank, place in enumerate(places)]
+    ranked = [
+        (session.added[place - 1], Why(by_words=ScoreParts(words=1 / (1 + rank)))) for rank, place in enumerate(places)
+    ]
     return hints_of(ranked, homes_of(entries))
 
 

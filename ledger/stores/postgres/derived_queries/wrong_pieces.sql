@@ -3,7 +3,7 @@
 SELECT DISTINCT coalesce(g.stream_id, e.stream_id)
 FROM (
     SELECT
-        g.*, to_tsvector(CAST(:language AS regconfig), g.body) AS vector, s.user_id, s.session_id,
+        g.*, CAST(g.stems AS tsvector) AS vector, s.user_id, s.session_id,
         g.removed_in IS NULL OR EXISTS (
             SELECT FROM ledger.search_forks f
             WHERE f.namespace_id = :namespace AND f.projection_version = :build AND f.ancestor_id = g.stream_id
@@ -12,10 +12,11 @@ FROM (
     FROM unnest(
         CAST(:streams AS uuid[]), CAST(:versions AS bigint[]), CAST(:kinds AS text[]), CAST(:numbers AS integer[]),
         CAST(:added AS bigint[]), CAST(:erased AS bigint[]), CAST(:removed AS bigint[]), CAST(:positions AS bigint[]),
-        CAST(:firsts AS integer[]), CAST(:sizes AS integer[]), CAST(:items AS text[]), CAST(:texts AS text[])
+        CAST(:firsts AS integer[]), CAST(:sizes AS integer[]), CAST(:items AS text[]), CAST(:words AS integer[]),
+        CAST(:days AS date[]), CAST(:languages AS text[]), CAST(:stems AS text[])
     ) AS g (
         stream_id, version, kind, piece, added_in, erased_in, removed_in, "position", first_character, characters, item_id,
-        body
+        words, said_on, language, stems
     )
     JOIN ledger.streams s ON s.namespace_id = :namespace AND s.stream_id = g.stream_id
 ) AS g
@@ -27,9 +28,9 @@ FULL JOIN (
 ) AS e ON e.stream_id = g.stream_id AND e.version = g.version AND e.kind = g.kind AND e.piece = g.piece
     AND e.added_in = g.added_in
 WHERE (
-    g."position", g.first_character, g.characters, length(g.vector), g.item_id, g.erased_in, g.removed_in, g.shown,
+    g."position", g.first_character, g.characters, g.words, g.said_on, g.language, g.item_id, g.erased_in, g.removed_in, g.shown,
     g.user_id, g.session_id, NULL::text, g.vector
 ) IS DISTINCT FROM (
-    e."position", e.first_character, e.characters, e.words, e.item_id, e.erased_in::bigint, e.removed_in::bigint, e.shown,
+    e."position", e.first_character, e.characters, e.words, e.said_on, e.language, e.item_id, e.erased_in::bigint, e.removed_in::bigint, e.shown,
     e.user_id, e.session_id, e.collection::text, e.vector
 )

@@ -5,10 +5,10 @@ FROM unnest(
     CAST(:event_date AS timestamptz[]), CAST(:live AS boolean[]), CAST(:record_id AS text[]), CAST(:user_id AS text[]),
     CAST(:session_id AS text[]), CAST(:memory_type AS text[]), CAST(:extraction_strategy AS text[]),
     CAST(:topics AS text[]), CAST(:entities AS text[]), CAST(:identity AS bytea[]), CAST(:text_digest AS bytea[]),
-    CAST(:record AS bytea[]), CAST(:body AS text[])
+    CAST(:record AS bytea[]), CAST(:stems AS text[])
 ) AS g (
     stream_id, created_at, persisted_at, event_date, live, record_id, user_id, session_id, memory_type,
-    extraction_strategy, topics, entities, identity, text_digest, record, body
+    extraction_strategy, topics, entities, identity, text_digest, record, stems
 )
 LEFT JOIN ledger.records r ON r.namespace_id = :namespace AND r.projection_version = :build
     AND r.stream_id = g.stream_id AND r.record_id = g.record_id
@@ -17,7 +17,7 @@ WHERE (
     g.extraction_strategy, ARRAY(SELECT jsonb_array_elements_text(CAST(g.topics AS jsonb))),
     ARRAY(SELECT jsonb_array_elements_text(CAST(g.entities AS jsonb))),
     g.identity, g.text_digest, g.record,
-    to_tsvector(CAST(:language AS regconfig), g.body) || array_to_tsvector(ARRAY[CAST(CAST(:namespace AS uuid) AS text)])
+    CAST(g.stems AS tsvector) || array_to_tsvector(ARRAY[CAST(CAST(:namespace AS uuid) AS text)])
 ) IS DISTINCT FROM (
     r.created_at, r.persisted_at, r.event_date, r.live, r.user_id, r.session_id, r.memory_type,
     r.extraction_strategy, r.topics, r.entities, r.identity, r.text_digest, r.record, r.vector

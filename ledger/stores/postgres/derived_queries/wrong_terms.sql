@@ -4,7 +4,7 @@ FROM (
     SELECT w.lexeme, count(*) AS pieces, 0::bigint AS words
     FROM ledger.search_entries e
     CROSS JOIN LATERAL unnest(e.vector) AS w
-    WHERE e.namespace_id = :namespace AND e.projection_version = :build AND e.shown AND octet_length(w.lexeme) <= 512
+    WHERE e.namespace_id = :namespace AND e.projection_version = :build AND e.shown
     GROUP BY w.lexeme
     UNION ALL
     SELECT '', count(*), coalesce(sum(e.words), 0)::bigint

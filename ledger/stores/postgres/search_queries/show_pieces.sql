@@ -11,7 +11,6 @@ INSERT INTO ledger.search_terms AS t (namespace_id, projection_version, lexeme, 
 SELECT CAST(:namespace AS uuid), CAST(:build AS integer), w.lexeme, count(*), 0
 FROM inherited i
 CROSS JOIN LATERAL unnest(i.vector) AS w
-WHERE octet_length(w.lexeme) <= 512
 GROUP BY w.lexeme
 UNION ALL
 SELECT CAST(:namespace AS uuid), CAST(:build AS integer), '', count(*), sum(i.words)

@@ -1,0 +1,119 @@
+"""What the words of a text are, for every search: those that are indexed, and those that a question asks for. Pure."""
+
+import re
+import unicodedata
+from collections import Counter
+from datetime import date
+from itertools import chain, pairwise
+from typing import Final
+
+import msgspec
+
+from projections.dates import DatePart, date_parts
+from projections.languages import FALLBACK, detect, languages_of, stem
+
+#: A word of more bytes is not indexed: it is data.
+WORD_BYTES: Final = 512
+#: Of the characters beyond ASCII, `searchable` leaves only those of words.
+_WORD: Final = re.compile(r"(?:[a-z0-9_]|[^\x00-\x7f])+")
+#: Chinese and Japanese, which are written without blanks.
+_UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
+
+
+class TextWords(msgspec.Struct, frozen=True):
+    """The words of a text as they are indexed: how often each occurs, those of its speaker's name among them.
+
+    *day* is when it was said, *language* what its words were taken for.
+    """
+
+    counts: dict[str, int]
+    names: frozenset[str]
+    day: date | None
+    language: str
+
+    @property
+    def length(self) -> int:
+        """The number of its words."""
+        return sum(self.counts.values())
+
+
+class AskedWord(msgspec.Struct, frozen=True):
+    """A word of a question as it was asked, and as texts may have it: its stems."""
+
+    asked: str
+    stems: tuple[str, ...]
+
+
+class AskedWords(msgspec.Struct, frozen=True):
+    """What a question asks for: words, and the days that it names."""
+
+    words: tuple[AskedWord, ...]
+    dates: tuple[DatePart, ...]
+
+    @property
+    def stems(self) -> list[str]:
+        """The stems of all words, each once."""
+        return list(dict.fromkeys(chain.from_iterable(word.stems for word in self.words)))
+
+    def found_in(self, text: TextWords) -> tuple[str, ...]:
+        """Return those of the words, as they were asked, that *text* has."""
+        return tuple(word.asked for word in self.words if not text.counts.keys().isdisjoint(word.stems))
+
+
+class _Characters(dict[int, int]):
+    """What becomes of each character: letters, marks and ASCII stay, digits become ASCII, and the rest blanks."""
+
+    def __missing__(self, character: int) -> int:
+        sign = chr(character)
+        is_kept = character < 128 or unicodedata.category(sign)[0] in "LM"
+        digit = unicodedata.decimal(sign, None)
+        self[character] = character if is_kept else ord(" ") if digit is None else ord(str(digit))
+        return self[character]
+
+
+_CHARACTERS: Final = _Characters()
+
+
+def words(text: str) -> list[str]:
+    """Return the words of *text* without case, in order; of unspaced writing, each pair of characters."""
+    return [part for word in _WORD.findall(_searchable(text)) for part in _parts(word)]
+
+
+def index_words(text: str, *, names: str = "", day: date | None = None, language: str) -> TextWords:
+    """Return the words under which *text* is found, in *language*, with the words of its speaker's *names*."""
+    found = _short(words(text))
+    own = (detect(found) or FALLBACK) if language == "auto" else language
+    name_words = [stem(word, own) for word in _short(words(names))]
+    counts = Counter([*(stem(word, own) for word in found), *name_words])
+    return TextWords(dict(counts), frozenset(name_words), day, own)
+
+
+def asked_words(text: str, *, language: str) -> AskedWords:
+    """Return what the question *text* asks for among texts that were indexed with the same *language*."""
+    found = list(dict.fromkeys(_short(words(text))))
+    languages = languages_of(found, language)
+    each = (AskedWord(word, tuple(dict.fromkeys(stem(word, own) for own in languages))) for word in found)
+    return AskedWords(tuple(each), date_parts(text.casefold(), found))
+
+
+def _searchable(text: str) -> str:
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFC", text.casefold()).translate(_CHARACTERS)
+
+
+def _short(found: list[str]) -> list[str]:
+    return [word for word in found if len(word) <= WORD_BYTES // 4 or len(word.encode()) <= WORD_BYTES]
+
+
+def _parts(word: str) -> list[str]:
+    if word.isascii() or not _UNSPACED.search(word):
+        return [word]
+    parts = []
+    at = 0
+    for run in _UNSPACED.finditer(word):
+        before, signs = word[at : run.start()], run.group()
+        parts += [before] if before else []
+        parts += [first + second for first, second in pairwise(signs)] or [signs]
+        at = run.end()
+    return parts + ([word[at:]] if at < len(word) else [])
