@@ -14,7 +14,7 @@ from ledger.errors import InvalidInput
 from ledger.field_messages import refused_value
 from ledger.names import DEFAULT_NAMESPACE
 from projections.languages import SearchLanguage
-from projections.ranking import DEFAULT_RANKING, Ranking
+from projections.ranking import Ranking
 
 _KEY_CHARACTERS: Final = 32
 
@@ -52,7 +52,7 @@ class Settings(BaseSettings):
     """How often a call is tried again after a temporary failure."""
     search_language: SearchLanguage = "auto"
     """Compare words by stems, in the language of each text (``auto``) or in this one; ``simple``: as they are."""
-    search_ranking: Ranking = DEFAULT_RANKING
+    search_ranking: Ranking | None = None
     """The weights of a search, as a JSON object of those that differ from the defaults."""
     embedder_model: str | None = None
     """The model that turns texts into vectors: ``local``, ``local:FOLDER``, or the name of one behind an endpoint."""

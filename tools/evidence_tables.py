@@ -1,13 +1,13 @@
 """Write the tables of docs/how-good-is-it.md: ``python -m tools.evidence_tables``.
 
 They say how much of the evidence is found and shown. The labelled chats of examples/ are measured each alone, and all
-in one long session. With ``--data DIR``, the folder of the BFCL memory tasks, these are measured too; without it their
-table stays as it is.
+in one long session. With ``--data DIR``, the folder of the BFCL memory tasks, these are measured too, and each
+ingredient of the search; without it these tables stay as they are.
 """
 
 import argparse
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +22,7 @@ from ledger.prices import load_prices
 from ledger.stores.in_memory import InMemoryStore
 from ledger.strict_json import parse
 from projections import config as memory_config
+from tools.ingredients import VARIANTS, shares
 
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "docs" / "how-good-is-it.md"
@@ -108,20 +109,36 @@ def by_budget(rows: dict[str, Row]) -> str:
     return f"{_table(head, lines)}\n{found} hits, {percent(full.search_at_10)} among ten.\n"
 
 
+def by_ingredient(sets: Mapping[str, tuple[Sequence[Conversation], Sequence[Question]]]) -> str:
+    """Return the evidence among five and ten hits of each set, with one ingredient left out at a time, as a table."""
+    sessions = {name: (asyncio.run(recorded(found)), questions) for name, (found, questions) in sets.items()}
+    lines = [
+        [variant, *(" / ".join(map(percent, shares(search_of, *each))) for each in sessions.values())]
+        for variant, search_of in VARIANTS.items()
+    ]
+    return _table(("search@5 / search@10", *sessions), lines)
+
+
 def tables(data: Path | None) -> dict[str, str]:
-    """Return each table by its name on the page; that of the BFCL tasks only with their folder."""
+    """Return each table by its name on the page; those with the BFCL tasks only with their folder."""
     alone = chats()
     together = in_one_session(alone)
+    sets = {
+        "each chat": (read(alone, name="chats"), read_questions(alone)),
+        "all chats in one session": (read(together, name="chats"), read_questions(together)),
+    }
     made = {
-        "each chat": by_category(measured(read(alone, name="chats"), read_questions(alone))),
-        "one session": by_budget(measured(read(together, name="chats"), read_questions(together))),
+        "each chat": by_category(measured(*sets["each chat"])),
+        "one session": by_budget(measured(*sets["all chats in one session"])),
     }
     if data is not None:
         texts = [document for file in sorted(data.glob("memory_*.json")) for document in documents(file.read_bytes())]
         asked, answers = (
             documents((data / f"BFCL_v4_memory{ending}.json").read_bytes()) for ending in ("", ".possible_answer")
         )
-        made["bfcl"] = by_budget(measured(read(texts, name="bfcl"), read_questions(asked, answers)))
+        sets["BFCL"] = read(texts, name="bfcl"), read_questions(asked, answers)
+        made["bfcl"] = by_budget(measured(*sets["BFCL"]))
+        made["ingredients"] = by_ingredient(sets)
     return made
 
 

@@ -253,7 +253,7 @@ async def open_services(
             summarizer=model if summarizer is None else summarizer,
             embedder=embedder or vectors,
             search_language=settings.search_language,
-            search_ranking=settings.search_ranking,
+            search_ranking=settings.search_ranking or DEFAULT_RANKING,
             prices=load_prices(settings.prices),
             compaction_lease_s=settings.compaction_lease_s,
             summarizer_timeout_s=settings.summarizer_timeout_s,

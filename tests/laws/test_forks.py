@@ -27,6 +27,7 @@ def continued(prefix: list[RecordedEvent], payload: Any, *, alone: bool) -> Driv
     added = [event.version for event in prefix if isinstance(event.payload, EntryAdded)]
     session.events, session.state, session.added = list(prefix), SESSION.fold(prefix), added
     session.ids = map("further-{}".format, count(1))
+    session.clock.ids = 1_000_000  # a summary of the parent keeps its id, which no later one may get
     session.record([payload])
     if alone:
         compactions = replace(session.state.compactions, in_flight=())

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
+from ledger import LocalEmbedder
 from ledger.memory import MemoryLedger
 from ledger.stores.postgres import PostgresStore
 
@@ -112,6 +113,39 @@ async def test_a_small_window_recalls_the_evidence(
         print(f"\nat {BUDGET:,} tokens recall keeps {share(stored):.3f}, the newest turns {share(newest):.3f}")
     assert share(stored) >= 0.97
     assert share(newest) < 0.40
+
+
+@pytest.mark.slow
+async def test_an_embedder_finds_more_and_loses_nothing_among_ten(
+    recorded: tuple[MemoryLedger, list[Question]],
+    postgres_store: PostgresStore,
+    namespace: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The law of fusion. The control: meaning alone finds less."""
+    by_words, questions = recorded
+    embedder = LocalEmbedder()
+    async with MemoryLedger.open(namespace=namespace, store=postgres_store, embedder=embedder) as by_both:
+        await by_both.embed_pending()
+        both = [await places(by_both, each) for each in questions]
+    words = [await places(by_words, each) for each in questions]
+    monkeypatch.setenv("MEMORY_LEDGER_SEARCH_RANKING", '{"words": 0, "meaning": 1}')
+    async with MemoryLedger.open(namespace=namespace, store=postgres_store, embedder=embedder) as by_meaning:
+        meaning = [await places(by_meaning, each) for each in questions]
+    assert within(both, 5) >= 0.97
+    assert within(both, 10) >= within(words, 10)
+    assert within(meaning, 10) < within(words, 10)
+
+
+async def places(ledger: MemoryLedger, question: Question) -> int:
+    """Return the place of the first hit that is evidence; 0 if none of ten is."""
+    found = await ledger.search(question.text, session_id=question.scenario, top_k=10, around=0)
+    evidence = {at + 2 for at in question.evidence}
+    return next((place for place, each in enumerate(found, start=1) if each.version in evidence), 0)
+
+
+def within(found: list[int], most: int) -> float:
+    return share([0 < place <= most for place in found])
 
 
 async def shows(ledger: MemoryLedger, question: Question, query: str) -> bool:
