@@ -203,6 +203,8 @@ class Context(msgspec.Struct, frozen=True):
     version: int
     window: Window
     config: MemoryConfig
+    #: Versions of the entries of an unfinished interaction, for the budget.
+    current_turn: frozenset[int] = frozenset()
     #: Set if the caller asked to record it.
     recorded: RecordedContext | None = None
 
@@ -224,7 +226,7 @@ class Context(msgspec.Struct, frozen=True):
     @property
     def budget(self) -> Budget:
         """The tokens of the context by part, the limit, and the excess."""
-        return budget_of(self.window, self.config)
+        return budget_of(self.window, self.config, self.current_turn)
 
     @property
     def recalled(self) -> tuple[RecalledEntry, ...]:

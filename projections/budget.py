@@ -1,5 +1,7 @@
 """The budget of a window: how many tokens each part of it takes, and how many more than the limit. Source: R-WIN-4."""
 
+from collections.abc import Container
+
 import msgspec
 
 from projections.config import MemoryConfig
@@ -41,13 +43,16 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
         return self.excess > 0
 
 
-def budget_of(window: Window, config: MemoryConfig) -> Budget:
-    """Return the budget of *window*; the limit is the smallest of the config's and the reader's."""
+def budget_of(window: Window, config: MemoryConfig, current_turn: Container[int] = ()) -> Budget:
+    """Return the budget of *window*; the limit is the smallest of the config's and the reader's.
+
+    *current_turn* are the versions of the entries of an unfinished interaction.
+    """
     limits = [limit for limit in (config.token_limit, window.limit) if limit is not None]
     recalled = {version for version, _ in window.recalled}
     parts = {"system": 0, "pinned": 0, "current_turn": 0, "history": 0, "recalled": 0}
     for entry in window.entries:
-        parts[_part(entry, window, recalled, config.preserved)] += entry.tokens
+        parts[_part(entry, recalled, current_turn, config.preserved)] += entry.tokens
     return Budget(
         **parts,
         summaries=sum(summary.tokens for summary in window.summaries),
@@ -56,11 +61,11 @@ def budget_of(window: Window, config: MemoryConfig) -> Budget:
     )
 
 
-def _part(entry: Entry, window: Window, recalled: set[int], preserved: frozenset[str]) -> str:
+def _part(entry: Entry, recalled: Container[int], current_turn: Container[int], preserved: frozenset[str]) -> str:
     if entry.pinned:
         return "system"
     if entry.version in recalled:
         return "recalled"
-    if entry.version in window.current_turn:
+    if entry.version in current_turn:
         return "current_turn"
     return "history" if names_of(entry).isdisjoint(preserved) else "pinned"

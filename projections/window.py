@@ -176,8 +176,6 @@ class Window(msgspec.Struct, frozen=True):
     dropped: int = 0
     #: Tokens that the reader accepts; None for any number.
     limit: int | None = None
-    #: Versions of the entries of an unfinished interaction.
-    current_turn: frozenset[int] = frozenset()
     #: Versions of entries that a search found, ascending, each with its score.
     recalled: tuple[tuple[int, float], ...] = ()
     #: Why a search found them, by version, where it is known.

@@ -18,7 +18,7 @@ from ledger.results import Context, RecordedContext, Rendering, When
 from ledger.session.commands import Command, RecordContext
 from ledger.session.drafts import check_time
 from ledger.session.state import SessionState, end_of_batch
-from ledger.session.views import window_of
+from ledger.session.views import current_turn, window_of
 from projections import ranges
 from projections.entries import Entry
 from projections.window import Window
@@ -34,11 +34,16 @@ async def get_context(handle: NamespaceHandle, session_id: str, **how: Unpack[Re
         SessionNotFound: there is nothing to record.
         IdempotencyMismatch: the key belongs to another request.
     """
+    return await _context(handle, session_id, how, with_turn=True)
+
+
+async def _context(handle: NamespaceHandle, session_id: str, how: Rendering, *, with_turn: bool) -> Context:
     when: When = {name: how[name] for name in ("version", "at", "user_id") if name in how}  # type: ignore[assignment]  # a part of it
     stream = handle.stream(session_id, how.get("user_id"))
     state = await partial_state(handle, session_id, when)
     looks_back = how.get("version") is not None or how.get("at") is not None
-    context = await context_of_state(handle, stream, state, how.get("query"), looks_back=looks_back)
+    query = how.get("query")
+    context = await context_of_state(handle, stream, state, query, looks_back=looks_back, with_turn=with_turn)
     if not how.get("record"):
         return context
     if not state.version:
@@ -51,20 +56,29 @@ async def get_context_for_llm(handle: NamespaceHandle, session_id: str, **how: U
 
     It records, and raises, as `get_context` does.
     """
-    return (await get_context(handle, session_id, **how)).text
+    return (await _context(handle, session_id, how, with_turn=False)).text
 
 
 async def context_of_state(
-    handle: NamespaceHandle, stream: Stream, state: SessionState, query: str | None = None, *, looks_back: bool
+    handle: NamespaceHandle,
+    stream: Stream,
+    state: SessionState,
+    query: str | None = None,
+    *,
+    looks_back: bool,
+    with_turn: bool = True,
 ) -> Context:
-    """Return what the model is shown of *state*; *looks_back* if that may not be the newest state."""
+    """Return what the model is shown of *state*; *looks_back* if that may not be the newest state.
 
-    async def window() -> Window:
+    Without *with_turn* its budget has no current turn.
+    """
+
+    async def window() -> tuple[Window, frozenset[int]]:
         hints = await handle.indexes.finder.hints(stream, state, query, looks_back=looks_back)
-        return window_of(state, hints)
+        return window_of(state, hints), current_turn(state) if with_turn else frozenset()
 
-    shown = await handle.services.states.reading(stream, state, window)
-    return Context(stream.session_id, state.version, shown, state.config)
+    shown, turn = await handle.services.states.reading(stream, state, window)
+    return Context(stream.session_id, state.version, shown, state.config, turn)
 
 
 async def shown_again(handle: NamespaceHandle, stream: Stream, event: ContextRendered) -> Context:
@@ -77,15 +91,15 @@ async def shown_again(handle: NamespaceHandle, stream: Stream, event: ContextRen
     past = await states.past(stream, version=version)
     runs = tuple(item for item in event.items if not isinstance(item, str))
 
-    def read() -> tuple[SessionState, tuple[Entry, ...]]:
-        return end_of_batch(past), past.window.within(runs)
+    def read() -> tuple[SessionState, tuple[Entry, ...], frozenset[int]]:
+        return end_of_batch(past), past.window.within(runs), current_turn(past)
 
-    state, active = await states.view(stream, past, read)
+    state, active, turn = await states.view(stream, past, read)
     entries = {entry.version: entry for entry in active}
     recalled = _gaps(runs, sorted(entries), version)
     entries |= await read_entries(store, stream, recalled, until=version) if recalled else {}
     knowledge = await handle.indexes.finder.knowledge(event.knowledge)
-    return shown_again_from(event, stream.session_id, state, entries, knowledge)
+    return replace(shown_again_from(event, stream.session_id, state, entries, knowledge), current_turn=turn)
 
 
 def _gaps(runs: Ranges, known: Sequence[int], until: int) -> Ranges:

@@ -13,7 +13,6 @@ from ledger.canonical import canonical_json
 from ledger.events import ContextRendered, JsonObject, Ranges, RecordedEvent
 from ledger.results import Context
 from ledger.session.state import SessionState
-from ledger.session.views import current_turn
 from projections import config
 from projections.entries import Entry
 from projections.lineage import How, Lineage, origin, reach
@@ -162,7 +161,6 @@ def shown_again(
     window = Window(
         tuple(items),
         own if event.knowledge else event.tokens,
-        current_turn=current_turn(state),
         recalled=event.recalled,
         knowledge=knowledge,
         knowledge_tokens=max(0, event.tokens - own) if event.knowledge else 0,

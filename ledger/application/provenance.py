@@ -33,7 +33,7 @@ async def seen(handle: NamespaceHandle, session_id: str, **when: Unpack[When]) -
     stream, store = handle.stream(session_id, when.get("user_id")), handle.services.store
     recorded = await _newest(handle, stream, state.version, exact=when.get("version") is not None)
     if recorded is None or not isinstance(payload := recorded.payload, ContextRendered):
-        context = await context_of_state(handle, stream, state, looks_back=True)
+        context = await context_of_state(handle, stream, state, looks_back=True, with_turn=False)
     else:
         context = await shown_again(handle, stream, payload)
     lineage = await read_origins(store, stream, context.summaries)

@@ -10,7 +10,7 @@ from ledger.events import Ranges
 from ledger.history.comparing import Changes, Pair, compare
 from ledger.prices import Spending
 from ledger.session.state import SessionState
-from ledger.session.views import stats_of, window_of
+from ledger.session.views import current_turn, stats_of, window_of
 from projections.budget import Budget, budget_of
 from projections.entries import Entry
 from projections.stats import SessionStats
@@ -106,7 +106,7 @@ def _side(
         what_if=side.what_if,
         stats=stats_of(side.state),
         spent=side.spent,
-        budget=budget_of(window, side.state.config),
+        budget=budget_of(window, side.state.config, current_turn(side.state)),
         only_entries=tuple(entry for version, entry in entries.items() if version not in other_entries),
         only_summaries=tuple(found for identity, found in summaries.items() if identity not in other_summaries),
     )

@@ -22,16 +22,14 @@ def window_of(state: SessionState, hints: Hints = NO_HINTS) -> Window:
     """Return what the model is shown under the session's window strategy. Source: R-WIN-1, R-KB-2."""
     strategy = WINDOWS[state.config.window.type]
     window = strategy.window(state.config.window, end_of_batch(state), hints)
-    return replace(
-        window,
-        knowledge=hints.knowledge,
-        knowledge_tokens=hints.knowledge_tokens,
-        current_turn=current_turn(state),
-    )
+    return replace(window, knowledge=hints.knowledge, knowledge_tokens=hints.knowledge_tokens)
 
 
 def current_turn(state: SessionState) -> frozenset[int]:
-    """Return the versions of the entries of the last interaction if it is not finished. Source: R-003-3."""
+    """Return the versions of the entries of the last interaction if it is not finished. Source: R-003-3.
+
+    It may read more than the window shows, so only a budget asks for it.
+    """
     newest = next(newest_first(state), None)
     return frozenset() if newest is None or newest.closed else frozenset(entry.version for entry in newest.entries)
 

@@ -19,7 +19,7 @@ from projections.strategies.planning import plan_to_replace
 from projections.summaries import Summary
 from projections.tool_pairs import Interaction, group_interactions
 
-_FIRST_TAKEN: Final = 64  # entries
+_FIRST_TAKEN: Final = 16  # entries: of a new process, most windows have read as many
 
 
 def _checked(text: str) -> str:

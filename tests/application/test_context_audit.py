@@ -52,6 +52,21 @@ async def test_what_was_handed_over_is_recorded_and_proved(store: Store, namespa
     assert (await ledger.verify("s")).ok
 
 
+async def test_a_new_process_reads_what_it_lacks_of_the_turn_that_was_shown(store: Store, namespace: str) -> None:
+    config = {"window": {"type": "rolling", "size": 1, "unit": "entry"}, "compactions": [], "tokenizer": "approximate"}
+    writer = ledger_over(store, namespace=namespace, config=config)
+    for _ in range(3):
+        await writer.add_entries("s", [{"role": "assistant", "content": "step"}] * 100)
+        await writer.settle()
+    await writer.add_user_message("s", "done?")
+    shown = await writer.get_context("s", record=True, idempotency_key="k")
+    assert shown.budget.current_turn == shown.tokens == shown.budget.tokens > 0
+    assert (await ledger_over(store, namespace=namespace).seen("s")).verdict == "proved"
+    again = await ledger_over(store, namespace=namespace).get_context("s", record=True, idempotency_key="k")
+    assert again.recorded.replayed
+    assert again.budget == shown.budget
+
+
 async def test_a_moment_shows_what_had_been_recorded_by_then(store: Store, namespace: str) -> None:
     ledger = ledger_over(store, namespace=namespace)
     await ledger.add_user_message("s", "one")

@@ -162,6 +162,41 @@ async def bounded_cost(entries: int, config: dict[str, Any], read: Read) -> int:
     return store.events_read
 
 
+async def first_window(role: str, read: Read) -> list[str]:
+    """Return the store's calls for the first window of a new process, which shows the newest 21 entries of 1,150."""
+    store = CountingStore(InMemoryStore())
+    config = {
+        "tokenizer": "approximate",
+        "window": {"type": "rolling", "size": 21, "unit": "entry"},
+        "compactions": [],
+    }
+    writer = ledger_over(store, config=config)
+    await writer.add_user_message("s", "look it up")
+    for batch in [50] * 20 + [1] * 150:  # the last entries one by one, as events that no snapshot has
+        await writer.add_entries("s", [{"role": role, "content": "and then?"}] * batch)
+        await writer._handle.services.commands.settle()
+    reader = ledger_over(store, config=config)
+    store.reset()
+    await read(reader)
+    return store.calls
+
+
+@pytest.mark.parametrize("role", ["user", "assistant"])
+async def test_the_first_window_of_a_new_process_takes_one_round_trip(role: str) -> None:
+    """Also within a turn of 1,150 entries: only a budget asks where it began."""
+    assert await first_window(role, lambda ledger: ledger.get_context_for_llm("s")) == ["load_with_events"]
+
+
+async def test_a_budget_takes_no_round_trip_more_than_its_window() -> None:
+    assert await first_window("user", lambda ledger: ledger.get_context("s")) == ["load_with_events"]
+
+
+async def test_a_window_that_looks_further_back_than_it_shows_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Negative control."""
+    monkeypatch.setattr("projections.strategies.interactions._FIRST_TAKEN", 64)
+    assert len(await first_window("user", lambda ledger: ledger.get_context("s"))) > 1
+
+
 @pytest.mark.parametrize("name", BOUNDED)
 async def test_what_ends_early_costs_no_more_in_a_long_session_than_in_a_short_one(name: str) -> None:
     short, long = [await bounded_cost(entries, *BOUNDED[name]) for entries in (1_600, 6_400)]

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ledger.events import KnowledgeSource
 from ledger.session.state import SessionState
-from ledger.session.views import stats_of, window_of
+from ledger.session.views import current_turn, stats_of, window_of
 from projections.budget import Budget, budget_of
 from projections.strategies import WINDOWS
 from projections.strategies.base import Hints
@@ -24,7 +24,7 @@ PIECE = Knowledge("The guest is allergic to nuts.", KnowledgeSource("other", 4, 
 
 
 def check_budget(window: Window, state: SessionState) -> Budget:
-    budget = budget_of(window, state.config)
+    budget = budget_of(window, state.config, current_turn(state))
     parts = (budget.system, budget.pinned, budget.current_turn, budget.history, budget.summaries, budget.recalled)
     assert sum(parts) + budget.knowledge == budget.tokens == window.tokens + window.knowledge_tokens
     assert all(part >= 0 for part in (*parts, budget.knowledge))
