@@ -85,23 +85,24 @@ class PostgresSnapshots:
 
         async def rows(stream_id: UUID, last: int, limit: int) -> list[tuple[Any, ...]]:
             bounds = {"stream": stream_id, "at_most": last, "before": before, "limit": limit}
-            return await self._events.rows("load_snapshot", stream.namespace_id, wanted | bounds, cursor=EventCursor)
+            found = await self._events.rows("load_snapshot", stream.namespace_id, wanted | bounds, cursor=EventCursor)
+            return sorted(found, key=lambda row: row[0] or 0)
 
-        found = await rows(stream.stream_id, last, limit)
-        owner, first, is_fork = stream.stream_id, found[0], found[0][1]
-        for part in reversed((await self._events.parts(stream) or ())[:-1]) if first[0] is None and is_fork else ():
+        (first, *events), owner = await rows(stream.stream_id, last, limit), stream.stream_id
+        is_fork = first[-1]
+        for part in reversed((await self._events.parts(stream) or ())[:-1]) if first[1] is None and is_fork else ():
             owner, (first,) = part.stream_id, await rows(part.stream_id, min(last, part.until), 0)
-            if first[0] is not None:
+            if first[1] is not None:
                 break
         snapshot = None
-        if first[0] is not None:
-            version, _, code_digest, head_hash, mac, state = first[:6]
-            snapshot = Snapshot(projection, projection_version, version, code_digest, head_hash, state)
+        if first[1] is not None:
+            head_hash, state, code_digest, mac = first[9:13]
+            snapshot = Snapshot(projection, projection_version, first[1], code_digest, head_hash, state)
             if not self._is_proved(stream.namespace_id, owner, snapshot, mac):
                 return None, None  # the events are those after it
         if is_fork:
             return snapshot, None
-        return snapshot, [_event(row) for row in found if row[6] is not None]
+        return snapshot, [_event(row) for row in events]
 
     async def save(self, stream: Stream, snapshot: Snapshot, *, since: int = NO_OTHERS) -> None:
         row = {
@@ -142,16 +143,16 @@ class PostgresSnapshots:
 
 
 def _event(row: tuple[Any, ...]) -> UndecodedEvent:
-    version, position, event_id, type_, schema_version, codec, occurred, recorded, actor, *content = row[6:]
     return UndecodedEvent(
-        version,
-        position,
-        event_id,
-        type_,
-        schema_version,
-        codec,
-        occurred + POSTGRES_EPOCH_US,
-        recorded + POSTGRES_EPOCH_US,
-        actor,
-        *content,
+        row[0],
+        row[1],
+        row[2],
+        row[3],
+        row[4],
+        row[5],
+        row[6] + POSTGRES_EPOCH_US,
+        row[7] + POSTGRES_EPOCH_US,
+        row[8],
+        row[9],
+        row[10],
     )
