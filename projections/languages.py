@@ -6,7 +6,7 @@ Messages are short, so the most frequent words of a language say more about them
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
-from itertools import islice
+from itertools import chain, islice, repeat
 from threading import Lock
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -127,15 +127,13 @@ _LOCK: Final = Lock()
 
 def detect(words: Iterable[str]) -> str | None:
     """Return the language of a text with these *words*, without case; None if its first hundred do not tell."""
-    votes: Counter[str] = Counter()
-    scripts: Counter[str] = Counter()
-    for word in islice(words, _LOOKED_AT):
-        for language in _VOTES.get(word, ()):
-            votes[language] += 1
-        scripts[_script(word)] += 1
-    script = max(scripts, key=scripts.__getitem__, default="latin")
-    if script != "latin":
-        return script
+    looked_at = list(islice(words, _LOOKED_AT))
+    if not all(map(str.isascii, looked_at)):
+        scripts = Counter(map(_script, looked_at))
+        script = max(scripts, key=scripts.__getitem__)
+        if script != "latin":
+            return script
+    votes = Counter(chain.from_iterable(map(_VOTES.get, looked_at, repeat(()))))
     best = max(_LATIN, key=votes.__getitem__)
     return best if votes[best] else None
 

@@ -13,7 +13,7 @@ FUSED: Final = 100
 BEST: Final = 200
 
 #: How rare a word is, is counted in the session that is searched, among at most so many texts with a word of the query.
-COUNTED: Final = 20_000
+COUNTED: Final = 2_000
 
 _Share = Annotated[float, Field(ge=0, le=10)]
 

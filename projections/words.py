@@ -76,7 +76,8 @@ _CHARACTERS: Final = _Characters()
 
 def words(text: str) -> list[str]:
     """Return the words of *text* without case, in order; of unspaced writing, each pair of characters."""
-    return [part for word in _WORD.findall(_searchable(text)) for part in _parts(word)]
+    found: list[str] = _WORD.findall(_searchable(text))
+    return found if text.isascii() else [part for word in found for part in _parts(word)]
 
 
 def index_words(text: str, *, names: str = "", day: date | None = None, language: str) -> TextWords:
@@ -103,7 +104,8 @@ def _searchable(text: str) -> str:
 
 
 def _short(found: list[str]) -> list[str]:
-    return [word for word in found if len(word) <= WORD_BYTES // 4 or len(word.encode()) <= WORD_BYTES]
+    longest = max(map(len, found), default=0)
+    return found if longest <= WORD_BYTES // 4 else [word for word in found if len(word.encode()) <= WORD_BYTES]
 
 
 def _parts(word: str) -> list[str]:

@@ -39,12 +39,12 @@ DECLARE
     c_candidates CONSTANT bigint := 2000;
     c_words CONSTANT integer := 32;
     c_best CONSTANT integer := 200;
-    c_counted CONSTANT integer := 20000;
+    c_counted CONSTANT integer := 2000;
     c_now CONSTANT bigint := 9223372036854775807; -- until which version a session has its own pieces
     c_alike CONSTANT real[] := '{0.1, 0.1, 0.1, 0.1}'; -- what a word weighs for ts_rank, whatever its label
     c_k1 CONSTANT double precision := p_ranking ->> 'k1';
     c_b CONSTANT double precision := p_ranking ->> 'b';
-    c_before CONSTANT double precision[] := ARRAY(SELECT jsonb_array_elements_text(p_ranking -> 'before'));
+    c_before CONSTANT double precision[] := translate(p_ranking ->> 'before', '[]', '{}');
     c_after CONSTANT double precision := p_ranking ->> 'after';
     c_short CONSTANT double precision := p_ranking ->> 'short';
     c_speaker CONSTANT double precision := p_ranking ->> 'speaker';
@@ -254,13 +254,15 @@ BEGIN
             CROSS JOIN LATERAL (
                 SELECT
                     CASE WHEN b.vector @@ v_names THEN (b.score + l.lent) * (c_speaker - 1) ELSE 0.0 END AS named,
-                    c_date * (SELECT max(w) FROM unnest(v_weights) AS w) * coalesce(
-                        (
-                            SELECT avg((date_part(d.field, b.said_on) = d.number)::integer)
-                            FROM jsonb_to_recordset(p_dates) AS d (field text, number integer)
-                        ),
-                        0.0
-                    ) AS dated
+                    CASE WHEN p_dates <> '[]' THEN
+                        c_date * (SELECT max(w) FROM unnest(v_weights) AS w) * coalesce(
+                            (
+                                SELECT avg((date_part(d.field, b.said_on) = d.number)::integer)
+                                FROM jsonb_to_recordset(p_dates) AS d (field text, number integer)
+                            ),
+                            0.0
+                        )
+                    ELSE 0.0 END AS dated
             ) AS a
             ORDER BY total DESC, CASE b.kind WHEN 'knowledge' THEN b."position" ELSE -b."position" END, b.piece
             LIMIT p_limit;
