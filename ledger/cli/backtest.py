@@ -63,7 +63,7 @@ def backtest(
     ] = False,
     summaries: Annotated[
         Literal["heuristic", "estimate"],
-        typer.Option(help="Write summaries with the heuristic, or take recorded ones and estimate the others' length."),
+        typer.Option(help="Write summaries without a model, or take recorded ones and estimate the others' length."),
     ] = "heuristic",
     model: Annotated[
         str | None,
