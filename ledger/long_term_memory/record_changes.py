@@ -220,7 +220,7 @@ class RecordChanges(RecordReads):
         )
         written = await self._writer.write(streams, lookup, decide_creation)
         created = {
-            (write.write.stream, event.record_id)
+            (write.stream, event.record_id)
             for write in written
             for event in write.events
             if isinstance(event, RecordCreated)

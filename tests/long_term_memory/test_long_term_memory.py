@@ -9,7 +9,7 @@ import pytest
 
 from ledger.clock import SystemClock
 from ledger.errors import InvalidInput, RecordNotFound, Unavailable
-from ledger.event_encoding import append_request, stream_write
+from ledger.event_encoding import append_request
 from ledger.events import MemoryFields, RecordCreated
 from ledger.ids import Stream
 from ledger.long_term_memory import LongTermMemory, record_writer
@@ -218,10 +218,10 @@ async def test_a_writer_with_an_old_version_is_refused_and_without_a_version_ove
         await memory.create([a_record()])
     assert [item.type for item in await memory.history("r")] == ["record.created"]
 
-    def unguarded(*args: Any, **options: Any) -> StreamWrite:
-        return stream_write(*args, **{**options, "expected_version": None})
+    def unguarded(**options: Any) -> StreamWrite:
+        return StreamWrite(**{**options, "expected_version": None})
 
-    monkeypatch.setattr(record_writer, "stream_write", unguarded)
+    monkeypatch.setattr(record_writer, "StreamWrite", unguarded)
     await memory.create([a_record()])
     assert [item.type for item in await memory.history("r")] == ["record.created", "record.created"]
 
