@@ -35,7 +35,7 @@ class Ranking(BaseModel):
     """An entry with more words is lent less, in proportion: it has its own context."""
     speaker: Annotated[float, Field(ge=1, le=10)] = 1.4
     """The factor for entries of a speaker whom the question names."""
-    date: _Share = 1.0
+    date: _Share = 0.5
     """The share of the weight of its rarest word that entries said on the day, or in the month, of a question get."""
     words: _Share = 0.6
     """The weight of words, with an embedder."""

@@ -164,7 +164,7 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
             "config": "`GET .../config`",
             "recorded": "the service records no context",
             "entries": "in `messages` or `text`",
-            **dict.fromkeys(("pieces", "shown_messages", "rolling"), INSIDE),
+            **dict.fromkeys(("pieces", "shown_messages", "rolling", "current_turn"), INSIDE),
         },
     ),
     session_commands.ConfigShape: (
