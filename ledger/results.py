@@ -19,8 +19,7 @@ from projections.entries import Entry
 from projections.formatters import FORMATTERS, Formatter
 from projections.rendering import ShownMessage, ShownText
 from projections.summaries import Summary
-from projections.window import Window
-from projections.word_index import Why
+from projections.window import RecalledEntry, Window
 
 #: Names of the notifications (R-CMP-11).
 Notification: TypeAlias = Literal["entry:added", "compressed", "compaction:failed", "session:cleared"]
@@ -186,14 +185,6 @@ class RecordedContext(msgspec.Struct, frozen=True, kw_only=True):
     event_id: str
     hash: str
     replayed: bool = False
-
-
-class RecalledEntry(msgspec.Struct, frozen=True):
-    """An entry that a search brought into the window; *why* is None if it came with a hit, or in a recorded context."""
-
-    version: int
-    score: float
-    why: Why | None
 
 
 class Context(msgspec.Struct, frozen=True):

@@ -168,6 +168,14 @@ class Knowledge(msgspec.Struct, frozen=True):
     source: KnowledgeSource
 
 
+class RecalledEntry(msgspec.Struct, frozen=True):
+    """An entry that a search brought into the window; *why* is None if it came with a hit, or in a recorded context."""
+
+    version: int
+    score: float
+    why: Why | None
+
+
 class Window(msgspec.Struct, frozen=True):
     """What the model is shown: summaries and entries in the order they are shown, and their count."""
 

@@ -39,6 +39,7 @@ from projections.entries import Entry
 from projections.history import PastEntry
 from projections.stats import SessionStats
 from projections.summaries import Summary
+from projections.window import RecalledEntry
 from projections.word_index import ScoreParts, Why
 from projections.working_memory import Memory, WorkingMemory
 
@@ -138,7 +139,7 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
     searching.HitShape: ((SearchResult,), {}),
     searching.WhyShape: ((Why,), {"score": INSIDE}),
     searching.ScorePartsShape: ((ScoreParts,), {"score": INSIDE}),
-    searching.RecalledShape: ((results.RecalledEntry,), {}),
+    searching.RecalledShape: ((RecalledEntry,), {}),
     native_events.EventPage: ((LogPage,), {}),
     forks.ForkShape: ((results.Forked,), {"replayed": HEADER}),
     session_data.DataShape: ((results.PatchedData,), {"replayed": HEADER}),
