@@ -122,6 +122,7 @@ _SCRIPTS: Final = (
     (0x1FFF, "greek"),
 )
 _LOOKED_AT: Final = 100
+_SHORT: Final = 20  # words; more of them without any function word are data
 _LOCK: Final = Lock()
 
 
@@ -141,12 +142,14 @@ def detect(words: Iterable[str]) -> str | None:
 def languages_of(words: Sequence[str], language: str) -> tuple[str, ...]:
     """Return the languages whose stems stand for the *words* of a question: the texts may be in another than it is.
 
-    A text that does not tell its language is indexed in the `FALLBACK`. A question that does not may be in any.
+    A text that does not tell its language is indexed in the `FALLBACK`. A short question that does not may be in any.
     """
     if language != "auto":
         return (language,)
     found = detect(words)
-    return _LATIN if found is None else tuple(dict.fromkeys((found, FALLBACK)))
+    if found is None:
+        return _LATIN if len(words) <= _SHORT else (FALLBACK,)
+    return tuple(dict.fromkeys((found, FALLBACK)))
 
 
 @lru_cache(maxsize=200_000)

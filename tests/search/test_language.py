@@ -92,6 +92,8 @@ def test_every_language_has_a_stemmer_and_its_stems_are_those_of_the_index() -> 
 def test_a_question_without_a_language_is_asked_in_all() -> None:
     (word,) = asked_words("Wohnungen", language="auto").words
     assert {"wohnung", "wohnungen"} <= set(word.stems)
+    data = asked_words(" ".join(f"wohnungen{number}" for number in range(2_000)), language="auto")
+    assert len(data.stems) == 2_000, "but not data"
     (word,) = asked_words("Wohnungen", language="english").words
     assert word.stems == ("wohnungen",)
 
