@@ -8,7 +8,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -122,11 +122,11 @@ def _last_line(said: IO[bytes]) -> str:
     return (said.read().decode(errors="replace").splitlines() or [""])[-1]
 
 
-def server_connections(server: Server, database: str) -> int:
-    """Return how many connections to *database* the server has, but this one."""
+def server_connections(server: Server, database: str, *, but: Set[int] = frozenset()) -> set[int]:
+    """Return the processes of the server for connections to *database*, *but* those given and its own."""
     with psycopg.connect(server.database(database)) as direct:
-        row = direct.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        found = direct.execute(
+            "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
             " AND backend_type = 'client backend'"
-        ).fetchone()
-    return int(row[0]) if row else 0
+        ).fetchall()
+    return {int(row[0]) for row in found} - but
