@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Reversible
 
 from projections.entries import Entry
 from projections.languages import SearchLanguage
-from projections.ranking import DEFAULT_RANKING
+from projections.ranking import DEFAULT_RANKING, Ranking
 from projections.search import words_of
 from projections.strategies.base import NO_HINTS, Hints, Recalled, WindowConfig
 from projections.strategies.recall import Recall
@@ -18,13 +18,13 @@ def hints_for(
     *,
     index: WordIndex | None = None,
     query: str | None = None,
-    language: SearchLanguage = "auto",
+    ranking: Ranking = DEFAULT_RANKING,
 ) -> Hints:
     """Return the hints of a search for *window*; empty for a window that recalls nothing.
 
     *entries*, by version and oldest first, are those that may be shown again: active and covered ones since the
-    last clear. Without an *index*, they are indexed in *language* for this search only; without a *query*, the newest
-    user message is the query.
+    last clear. Without an *index*, they are indexed for this search only; without a *query*, the newest user message is
+    the query. The *ranking* counts if the window has none of its own.
     """
     if not isinstance(window, Recall):
         return NO_HINTS
@@ -32,8 +32,8 @@ def hints_for(
     if not query:
         return NO_HINTS
     if index is None:
-        index = index_of(entries.values(), language)
-    return hints_of(index.explain(query, window.top_k, window.ranking or DEFAULT_RANKING), homes_of(entries.values()))
+        index = index_of(entries.values())
+    return hints_of(index.explain(query, window.top_k, window.ranking or ranking), homes_of(entries.values()))
 
 
 def index_of(entries: Iterable[Entry], language: SearchLanguage = "auto") -> WordIndex:

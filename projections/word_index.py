@@ -149,7 +149,7 @@ class WordIndex:
         """Return the parts of an entry's score, whose neighbours have these scores, the nearest first."""
         text = self._texts[version]
         shares = sum(share * score for share, score in zip(ranking.before, before, strict=False))
-        lent = (shares + ranking.after * sum(after[:1])) * min(1.0, ranking.short / max(1, text.length))
+        lent = (shares + ranking.after * sum(after[:1])) * min(1.0, ranking.short / max(1, self._lengths[version]))
         own = scores.by_version[version]
         named = sum(part.names(text.day) for part in asked.dates)
         is_named = not text.names.isdisjoint(asked.stems)

@@ -14,7 +14,7 @@ from projections.languages import FALLBACK, detect, languages_of, stem
 
 #: A word of more bytes is not indexed: it is data.
 WORD_BYTES: Final = 512
-#: Of the characters beyond ASCII, `searchable` leaves only those of words.
+#: Of the characters beyond ASCII, `_searchable` leaves only those of words.
 _WORD: Final = re.compile(r"(?:[a-z0-9_]|[^\x00-\x7f])+")
 #: Chinese and Japanese, which are written without blanks.
 _UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
@@ -45,15 +45,11 @@ class AskedWord(msgspec.Struct, frozen=True):
 
 
 class AskedWords(msgspec.Struct, frozen=True):
-    """What a question asks for: words, and the days that it names."""
+    """What a question asks for: words, the stems of all of them, each once, and the days that it names."""
 
     words: tuple[AskedWord, ...]
+    stems: tuple[str, ...]
     dates: tuple[DatePart, ...]
-
-    @property
-    def stems(self) -> list[str]:
-        """The stems of all words, each once."""
-        return list(dict.fromkeys(chain.from_iterable(word.stems for word in self.words)))
 
     def found_in(self, text: TextWords) -> tuple[str, ...]:
         """Return those of the words, as they were asked, that *text* has."""
@@ -93,8 +89,9 @@ def asked_words(text: str, *, language: str) -> AskedWords:
     """Return what the question *text* asks for among texts that were indexed with the same *language*."""
     found = list(dict.fromkeys(_short(words(text))))
     languages = languages_of(found, language)
-    each = (AskedWord(word, tuple(dict.fromkeys(stem(word, own) for own in languages))) for word in found)
-    return AskedWords(tuple(each), date_parts(text.casefold(), found))
+    each = tuple(AskedWord(word, tuple(dict.fromkeys(stem(word, own) for own in languages))) for word in found)
+    stems = tuple(dict.fromkeys(chain.from_iterable(word.stems for word in each)))
+    return AskedWords(each, stems, date_parts(text.casefold(), found))
 
 
 def _searchable(text: str) -> str:

@@ -15,8 +15,10 @@ from ledger.what_if.replay import Replayed
 from projections import ranges
 from projections.config import MemoryConfig
 from projections.history import HISTORY
-from projections.retrieved import hints_for, index_of
+from projections.ranking import DEFAULT_RANKING
+from projections.retrieved import hints_of, homes_of, index_of
 from projections.strategies.recall import Recall
+from projections.word_index import WordIndex
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,11 +90,12 @@ def needed_for(questions: Sequence[Question], events: Sequence[RecordedEvent], *
 def see(done: Replayed, config: MemoryConfig, questions: Sequence[str]) -> Iterator[Seen]:
     """Yield what is shown with each of *questions*, asked at the end of the replay as the next user message."""
     state = msgspec.structs.replace(done.state, config=config)
-    index = index_of(done.entries.values()) if isinstance(config.window, Recall) else None
+    recall = config.window if isinstance(config.window, Recall) else None
+    index, homes = (index_of(done.entries.values()), homes_of(done.entries.values())) if recall else (WordIndex(), {})
     behind = entries_behind(done)
     for question in questions:
-        hints = hints_for(config.window, done.entries, index=index, query=question)
-        window = window_of(_with_question(state, question), hints)
+        hits = index.explain(question, recall.top_k, recall.ranking or DEFAULT_RANKING) if recall else []
+        window = window_of(_with_question(state, question), hints_of(hits, homes))
         recalled = {version for version, _ in window.recalled}
         yield Seen(
             window.tokens,

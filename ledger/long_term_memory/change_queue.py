@@ -20,7 +20,7 @@ from ledger.ports.records import RecordLookup
 #: Returns the events for the stored records of a stream; called again if another writer was first.
 DecideRecords: TypeAlias = Callable[[Stream, KnownRecords], Sequence[RecordEvent]]
 
-#: A batch looks up at most this many records, unless its only change needs more.
+#: A batch looks up at most this many ids and identities of records, unless its only change needs more.
 _MOST_LOOKED_UP: Final = 200
 
 
@@ -101,12 +101,13 @@ def _next_batch(waiting: _Waiting) -> list[tuple[RecordChange, asyncio.Future[li
     looked_up = 0
     while waiting:
         change, answer = waiting[0]
-        looked_up += len(change.lookup.record_ids)
+        wanted = len(change.lookup.record_ids) + len(change.lookup.identities)
+        looked_up += wanted
         if batch and looked_up > _MOST_LOOKED_UP:
             break
         waiting.popleft()
         if answer.done():
-            looked_up -= len(change.lookup.record_ids)
+            looked_up -= wanted
         else:
             batch.append((change, answer))
     return batch

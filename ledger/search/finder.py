@@ -22,7 +22,7 @@ from ledger.tokenizers import TOKENIZERS
 from projections.entries import Entry
 from projections.history import HISTORY, History
 from projections.ranges import ranges_of
-from projections.retrieved import hints_for, newest_question
+from projections.retrieved import hints_for, index_of, newest_question
 from projections.search import SearchKind, words_of
 from projections.strategies.base import NO_HINTS, Hints, Recalled
 from projections.strategies.recall import Recall
@@ -135,7 +135,8 @@ class Finder:
                 decode(event) for event in await self._store.events.read_stream(stream, until=state.version)
             )
             recallable = _recallable(history, include_erased=window.include_erased)
-            return hints_for(window, recallable, query=query, language=self._index.language)
+            index = index_of(recallable.values(), self._index.language)
+            return hints_for(window, recallable, index=index, query=query, ranking=self._index.ranking)
         build, hits = await self._index.find(
             SearchQuery(
                 text=query[:QUERY_CHARACTERS],

@@ -74,7 +74,7 @@ class SearchIndex:
         self._namespace = namespace
         self._namespace_id = namespace_id(namespace)
         self.language: SearchLanguage = language
-        self._ranking = ranking
+        self.ranking = ranking
         self._embedder = embedder
         self._embedded_until: int | None = None  # the namespace's newest event when every text had a vector
         self._warned = False
@@ -122,7 +122,8 @@ class SearchIndex:
 
         With an embedder the score is that of the fused rankings; texts without a vector are found by words.
         """
-        wanted = replace(query, language=self.language, ranking=query.ranking or self._ranking)
+        ranking = query.ranking or self.ranking
+        wanted = replace(query, language=self.language, ranking=ranking)
         vector = await self._vector(query.text)
 
         async def found(build: int) -> Answer:
@@ -133,9 +134,7 @@ class SearchIndex:
             near = await self._store.search.find_similar(self._namespace_id, build, more, self._embedder.model, vector)
             similar = {hit.key: hit.score for hit in near}
             known = {hit.key: hit for hit in (*near, *by_words)}
-            ranked = fuse(
-                [(hit.key, hit.score) for hit in by_words], list(similar.items()), wanted.ranking or DEFAULT_RANKING
-            )
+            ranked = fuse([(hit.key, hit.score) for hit in by_words], list(similar.items()), ranking)
             hits = [
                 replace(known[place], score=score, similarity=similar.get(place))
                 for place, score in ranked[: wanted.limit]

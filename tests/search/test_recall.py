@@ -54,6 +54,29 @@ async def test_the_newest_version_is_searched_as_now(ledger: MemoryLedger) -> No
     assert (await ledger.seen("s")).text == now.text
 
 
+async def test_a_window_of_the_past_has_the_weights_of_the_ledger(
+    store: Store, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one of now; the control has other weights."""
+
+    async def lent(version: int | None) -> list[float]:
+        async with MemoryLedger.open(namespace=namespace, store=store, config=RECALL) as ledger:
+            context = await ledger.get_context("s", version=version, query="which walnut in the drawer")
+            return [each.why.by_words.neighbours for each in context.recalled if each.why and each.why.by_words]
+
+    async with MemoryLedger.open(namespace=namespace, store=store, config=RECALL) as ledger:
+        await talk(ledger, "the walnut", "in the drawer", *FILLERS)
+        past = (await ledger.get_state("s")).version
+        await talk(ledger, "something else")
+    assert any(await lent(past))
+    assert any(await lent(None))
+    monkeypatch.setenv("MEMORY_LEDGER_SEARCH_RANKING", '{"before": [0, 0, 0], "after": 0}')
+    now, then = await lent(None), await lent(past)
+    assert now
+    assert then
+    assert not any([*now, *then])
+
+
 async def test_hits_of_other_sessions_and_of_earlier_lives_are_not_recalled(ledger: MemoryLedger) -> None:
     await talk(ledger, "a walnut elsewhere", session="t")
     await talk(ledger, "a walnut before the clear")

@@ -149,7 +149,7 @@ def _words(builds: RecordBuilds, query: RecordQuery) -> sa.FromClause:
     words = sa.func.ledger.search_records(
         sa.cast(list(builds), ARRAY(sa.Uuid)),
         sa.cast(list(builds.values()), ARRAY(sa.Integer)),
-        sa.cast(asked.stems, ARRAY(sa.Text)),
+        sa.cast(list(asked.stems), ARRAY(sa.Text)),
         MOST_WORDS,
     ).table_valued(*(sa.column(name) for name in PLACE), sa.column("score", sa.Double), name="words")
     return sa.select(*(words.c[name] for name in PLACE), words.c.score.label("share")).subquery("w")

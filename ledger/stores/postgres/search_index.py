@@ -154,7 +154,7 @@ def _parameters(query: SearchQuery) -> dict[str, Any]:
     """Return *query* as parameters."""
     asked = asked_words(query.text, language=query.language)
     return {
-        "words": asked.stems,
+        "words": list(asked.stems),
         "dates": dates_of(asked),
         "ranking": Jsonb((query.ranking or DEFAULT_RANKING).model_dump()),
         "kinds": list(query.kinds),
