@@ -1,0 +1,295 @@
+// The timeline of a session in typed arrays: who was in the window at a version is arithmetic, not a request.
+import type { Ended, Mark, Ranges, Timeline, TimelineSummary } from "./api";
+
+export type Cause = "covered" | "erased" | "removed" | "cleared";
+export type Fate = "shown" | "hidden" | Cause;
+
+export const NEVER = 0xffffffff;
+const CAUSES: Cause[] = ["covered", "erased", "removed", "cleared"];
+
+/** What left the window in one event. */
+export interface Leaving {
+  version: number;
+  cause: Cause;
+  key: string | null;
+  summary: string | null;
+}
+
+/** A summary, and until when it lived. */
+export interface Lived extends TimelineSummary {
+  endedVersion: number;
+  endedCause: string | null;
+}
+
+interface Edit {
+  version: number;
+  row: number;
+  tokens: number;
+}
+
+/** One row for each entry that the session ever had, in the order of versions. */
+export class Columns {
+  size = 0;
+  version = 0;
+  newest = 0;
+  added = new Uint32Array(1024);
+  left = new Uint32Array(1024);
+  leaving = new Uint32Array(1024); // index into `leavings`
+  kind = new Uint8Array(1024);
+  role = new Uint8Array(1024);
+  tokens = new Uint32Array(1024);
+  ms = new Float64Array(1024);
+  turn = new Uint32Array(1024);
+  kinds: string[] = [];
+  roles: string[] = [];
+  leavings: Leaving[] = [];
+  summaries: Lived[] = [];
+  marks: Mark[] = [];
+  edits: Edit[] = [];
+  turns: number[] = []; // the version at which each turn begins
+  private byId = new Map<string, Lived>();
+  private keptOf: { version: number; kept: Float64Array } | null = null;
+
+  /** Applies the next page; pages come in order. */
+  apply(page: Timeline): void {
+    const kinds = page.kinds.map((name) => code(this.kinds, name));
+    const roles = page.roles.map((name) => code(this.roles, name));
+    const { entries } = page;
+    let version = page.after;
+    let ms = page.start_ms;
+    for (let i = 0; i < entries.added.length; i++) {
+      version += entries.added[i];
+      ms += entries.ms[i];
+      const row = this.room();
+      this.added[row] = version;
+      this.left[row] = NEVER;
+      this.kind[row] = kinds[entries.kind[i]];
+      this.role[row] = roles[entries.role[i]];
+      this.tokens[row] = entries.tokens[i];
+      this.ms[row] = ms;
+      if (this.kindOf(row) === "message" && this.roleOf(row) === "user") this.turns.push(version);
+      this.turn[row] = this.turns.length;
+    }
+    for (const summary of page.summaries) {
+      const lived: Lived = { ...summary, endedVersion: NEVER, endedCause: null };
+      this.summaries.push(lived);
+      this.byId.set(summary.summary_id, lived);
+    }
+    for (const ended of page.ended) this.end(ended);
+    for (const leave of page.left) {
+      const index = this.leavings.push({
+        version: leave.version,
+        cause: leave.cause as Cause,
+        key: leave.key,
+        summary: leave.summary_id,
+      });
+      for (const [first, last] of leave.versions) {
+        for (let row = this.rowAtOrAfter(first); row < this.size && this.added[row] <= last; row++) {
+          if (this.left[row] === NEVER) {
+            this.left[row] = leave.version;
+            this.leaving[row] = index - 1;
+          }
+        }
+      }
+    }
+    for (const edit of page.edited) {
+      const row = this.rowOf(edit.entry);
+      if (row >= 0) this.edits.push({ version: edit.version, row, tokens: edit.tokens });
+    }
+    this.marks.push(...page.marks);
+    this.version = page.version;
+    this.newest = page.newest;
+    this.keptOf = null;
+  }
+
+  kindOf(row: number): string {
+    return this.kinds[this.kind[row]];
+  }
+
+  roleOf(row: number): string {
+    return this.roles[this.role[row]];
+  }
+
+  summary(id: string): Lived | undefined {
+    return this.byId.get(id);
+  }
+
+  /** The first row whose version is at least `version`. */
+  rowAtOrAfter(version: number): number {
+    let low = 0;
+    let high = this.size;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.added[middle] < version) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** The row of the entry added at `version`, or -1. */
+  rowOf(version: number): number {
+    const row = this.rowAtOrAfter(version);
+    return row < this.size && this.added[row] === version ? row : -1;
+  }
+
+  /** How many rows there were at `version`. */
+  countAt(version: number): number {
+    return this.rowAtOrAfter(version + 1);
+  }
+
+  isActive(row: number, version: number): boolean {
+    return this.added[row] <= version && version < this.left[row];
+  }
+
+  /** The number of tokens that an entry had at `version`: an edit changes it. */
+  tokensAt(row: number, version: number): number {
+    let tokens = this.tokens[row];
+    for (const edit of this.edits) if (edit.row === row && edit.version <= version) tokens = edit.tokens;
+    return tokens;
+  }
+
+  /** What became of a row by `version`, given which active entries are shown then. */
+  fate(row: number, version: number, shown: Ranges | null): Fate {
+    if (this.left[row] <= version) return this.leavings[this.leaving[row]].cause;
+    if (shown === null || contains(shown, this.added[row])) return "shown";
+    return "hidden";
+  }
+
+  /** Until which version a summary, or one that folded it, stood for the entries of a leaving. */
+  behindUntil(leaving: Leaving): number {
+    let summary = leaving.summary ? this.byId.get(leaving.summary) : undefined;
+    while (summary && summary.endedCause === "folded") {
+      const { summary_id, endedVersion } = summary;
+      const next = this.summaries.find((each) => each.version === endedVersion && each.folds.includes(summary_id));
+      if (!next) break;
+      summary = next;
+    }
+    return summary ? summary.endedVersion : 0;
+  }
+
+  leavingOf(row: number, version: number): Leaving | null {
+    return this.left[row] <= version ? this.leavings[this.leaving[row]] : null;
+  }
+
+  liveSummaries(version: number): Lived[] {
+    return this.summaries.filter((each) => each.version <= version && version < each.endedVersion);
+  }
+
+  turnAt(version: number): number {
+    let low = 0;
+    let high = this.turns.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.turns[middle] <= version) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  timeAt(version: number): number | null {
+    const row = this.rowAtOrAfter(version + 1) - 1;
+    const mark = this.marks.filter((each) => each.version <= version).at(-1);
+    const times = [row >= 0 ? this.ms[row] : null, mark ? mark.ms : null].filter((ms) => ms !== null);
+    return times.length ? Math.max(...times) : null;
+  }
+
+  /** The newest version whose event was recorded at `ms` or before. */
+  versionAt(ms: number): number {
+    let low = 0;
+    let high = this.size;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.ms[middle] <= ms) low = middle + 1;
+      else high = middle;
+    }
+    let version = low ? this.added[low - 1] : 0;
+    for (const mark of this.marks) if (mark.ms <= ms) version = Math.max(version, mark.version);
+    return version;
+  }
+
+  /** Tokens of the active entries and live summaries after each version; index 0 is before the first. */
+  kept(): Float64Array {
+    if (this.keptOf?.version === this.version) return this.keptOf.kept;
+    const change = new Float64Array(this.version + 2);
+    const now = this.tokens.slice(0, this.size);
+    const add = (version: number, tokens: number) => {
+      if (version <= this.version) change[version] += tokens;
+    };
+    for (const edit of this.edits) {
+      if (edit.version < this.left[edit.row]) add(edit.version, edit.tokens - now[edit.row]);
+      now[edit.row] = edit.tokens;
+    }
+    for (let row = 0; row < this.size; row++) {
+      add(this.added[row], this.tokens[row]);
+      if (this.left[row] !== NEVER) add(this.left[row], -now[row]);
+    }
+    for (const each of this.summaries) {
+      add(each.version, each.tokens);
+      if (each.endedVersion !== NEVER) add(each.endedVersion, -each.tokens);
+    }
+    for (let version = 1; version < change.length; version++) change[version] += change[version - 1];
+    this.keptOf = { version: this.version, kept: change };
+    return change;
+  }
+
+  compactions(): number[] {
+    const found = new Set(this.summaries.map((each) => each.version));
+    for (const each of this.leavings) if (each.cause === "covered" || each.cause === "erased") found.add(each.version);
+    return [...found].sort((a, b) => a - b);
+  }
+
+  private end(ended: Ended): void {
+    const lived = this.byId.get(ended.summary_id);
+    if (lived && lived.endedVersion === NEVER) {
+      lived.endedVersion = ended.version;
+      lived.endedCause = ended.cause;
+    }
+  }
+
+  private room(): number {
+    if (this.size === this.added.length) {
+      const larger = this.size * 2;
+      this.added = grown(this.added, new Uint32Array(larger));
+      this.left = grown(this.left, new Uint32Array(larger));
+      this.leaving = grown(this.leaving, new Uint32Array(larger));
+      this.tokens = grown(this.tokens, new Uint32Array(larger));
+      this.turn = grown(this.turn, new Uint32Array(larger));
+      this.kind = grown(this.kind, new Uint8Array(larger));
+      this.role = grown(this.role, new Uint8Array(larger));
+      this.ms = grown(this.ms, new Float64Array(larger));
+    }
+    return this.size++;
+  }
+}
+
+function grown<T extends { set(old: T): void }>(old: T, larger: T): T {
+  larger.set(old);
+  return larger;
+}
+
+function code(names: string[], name: string): number {
+  const at = names.indexOf(name);
+  return at >= 0 ? at : names.push(name) - 1;
+}
+
+/** Tells whether `version` is in ascending, separate `ranges`. */
+export function contains(ranges: Ranges, version: number): boolean {
+  let low = 0;
+  let high = ranges.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ranges[middle][0] <= version) low = middle + 1;
+    else high = middle;
+  }
+  return low > 0 && version <= ranges[low - 1][1];
+}
+
+export function sizeOf(ranges: Ranges): number {
+  return ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0);
+}
+
+export function written(ranges: Ranges): string {
+  return ranges.map(([first, last]) => (first === last ? `${first}` : `${first}–${last}`)).join(", ");
+}
+
+export { CAUSES };

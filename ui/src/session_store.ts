@@ -1,0 +1,241 @@
+// What is loaded of the open session: its timeline, the window at the chosen version, previews of the rows in sight.
+import { batch, computed, effect, signal } from "@preact/signals";
+import { place } from "./address";
+import type { EntryPreview, Family, Me, Ranges, Window, WindowCall } from "./api";
+import { Columns } from "./columns";
+import { FileSource } from "./source_file";
+import { Refused, ServiceSource, type SessionKey, type Source } from "./source";
+
+export const source: Source = FileSource.found() ?? new ServiceSource();
+
+export const me = signal<Me | null>(null);
+export const columns = signal<Columns | null>(null);
+export const calls = signal<WindowCall[]>([]);
+export const shownWindow = signal<Window | null>(null); // of `version`, once it is there
+export const family = signal<Family | null>(null);
+export const problem = signal<Refused | null>(null);
+export const loading = signal<string | null>(null);
+export const waiting = signal(0); // events that came while an earlier version is looked at
+export const tick = signal(0); // changes when the timeline grows
+
+export const session = computed<SessionKey | null>(
+  () => {
+    const { id, ns, user, screen } = place.value;
+    return screen === "session" && id !== null ? { id, ns, user } : null;
+  },
+);
+
+/** The version on the screen. */
+export const version = computed(() => {
+  tick.value;
+  const known = columns.value;
+  if (!known) return 0;
+  return Math.min(place.value.v ?? known.version, known.version);
+});
+
+/** The newest known ranges of the window at a version: exact for the one on the screen, else of the last model call. */
+export function rangesAt(at: number): Ranges | null {
+  const exact = shownWindow.value;
+  if (exact && exact.version === at) return exact.shown;
+  const call = callAt(at);
+  return call ? call.shown : null;
+}
+
+export function callAt(at: number): WindowCall | null {
+  const known = calls.value;
+  let low = 0;
+  let high = known.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (known[middle].version <= at) low = middle + 1;
+    else high = middle;
+  }
+  return low ? known[low - 1] : null;
+}
+
+/** Turns a failure into words; a login page if the caller is not known. */
+export function failed(fault: unknown): void {
+  if (fault instanceof DOMException && fault.name === "AbortError") return;
+  const refused = fault instanceof Refused ? fault : new Refused(0, "broken", String(fault));
+  problem.value = refused;
+}
+
+let opening = new AbortController();
+let unfollow = () => {};
+
+async function open(key: SessionKey): Promise<void> {
+  opening.abort();
+  unfollow();
+  opening = new AbortController();
+  const { signal: stop } = opening;
+  batch(() => {
+    columns.value = null;
+    calls.value = [];
+    shownWindow.value = null;
+    family.value = null;
+    problem.value = null;
+    waiting.value = 0;
+    loading.value = "Reading the session…";
+  });
+  previews.clear();
+  try {
+    const fresh = new Columns();
+    for (;;) {
+      const page = await source.timeline(key, fresh.version, stop);
+      fresh.apply(page);
+      if (page.version >= page.newest) break;
+      loading.value = `Reading the session: version ${page.version.toLocaleString("en")} of ${page.newest.toLocaleString("en")}…`;
+    }
+    batch(() => {
+      columns.value = fresh;
+      loading.value = null;
+      tick.value++;
+    });
+    void readCalls(key, stop);
+    source.family(key).then((found) => (family.value = found), () => {});
+    unfollow = source.follow(key, fresh.version, () => void grow(key, stop));
+  } catch (fault) {
+    if (!stop.aborted) {
+      loading.value = null;
+      failed(fault);
+    }
+  }
+}
+
+async function readCalls(key: SessionKey, stop: AbortSignal): Promise<void> {
+  let after = calls.value.at(-1)?.version ?? 0;
+  try {
+    for (;;) {
+      const page = await source.windows(key, after, stop);
+      calls.value = [...calls.value, ...page.calls];
+      if (page.next_after === null) return;
+      after = page.next_after;
+    }
+  } catch (fault) {
+    if (!stop.aborted && !(fault instanceof Refused)) failed(fault);
+  }
+}
+
+let growing = false;
+
+async function grow(key: SessionKey, stop: AbortSignal): Promise<void> {
+  const known = columns.value;
+  if (growing || !known) return;
+  growing = true;
+  try {
+    const before = known.version;
+    let page = await source.timeline(key, known.version, stop);
+    known.apply(page);
+    while (page.version < page.newest) {
+      page = await source.timeline(key, known.version, stop);
+      known.apply(page);
+    }
+    batch(() => {
+      if (place.value.v !== null || document.hidden) waiting.value += known.version - before;
+      tick.value++;
+    });
+    void readCalls(key, stop);
+  } catch (fault) {
+    if (!stop.aborted) failed(fault);
+  } finally {
+    growing = false;
+  }
+}
+
+let opened: string | null = null;
+
+effect(() => {
+  const key = session.value;
+  const name = key && JSON.stringify(key);
+  if (name !== opened) {
+    opened = name;
+    if (key) void open(key);
+    else {
+      opening.abort();
+      unfollow();
+    }
+  }
+});
+
+// One request for the window is in flight, and the newest version wins.
+let asking: { version: number; stop: AbortController } | null = null;
+let next: number | null = null;
+
+effect(() => {
+  const key = session.value;
+  const at = version.value;
+  if (key && at && columns.value && shownWindow.peek()?.version !== at) askWindow(key, at);
+});
+
+function askWindow(key: SessionKey, at: number): void {
+  if (asking) {
+    next = at;
+    return;
+  }
+  const stop = new AbortController();
+  asking = { version: at, stop };
+  source
+    .window(key, at, 0, stop.signal)
+    .then((found) => {
+      if (session.peek()?.id === key.id && version.peek() === at) shownWindow.value = found;
+    }, failed)
+    .finally(() => {
+      asking = null;
+      const after = next;
+      next = null;
+      const now = session.peek();
+      if (after !== null && now && version.peek() === after) askWindow(now, after);
+      else if (now && version.peek() !== at && version.peek()) askWindow(now, version.peek());
+    });
+}
+
+// Previews of rows, in pages; those not looked at for longest are dropped.
+const PAGE = 100;
+const PAGES = 60;
+const previews = new Map<number, { at: number; rows: EntryPreview[] | null }>();
+export const previewed = signal(0);
+
+/** The preview of a row, or null while it is on its way. */
+export function preview(row: number): EntryPreview | null {
+  const page = Math.floor(row / PAGE);
+  const found = previews.get(page);
+  return found?.rows?.[row % PAGE] ?? null;
+}
+
+/** Asks for the previews of these rows, as of the newest version. */
+export function wantPreviews(first: number, last: number): void {
+  const key = session.peek();
+  const known = columns.peek();
+  if (!key || !known || known.size === 0) return;
+  for (let page = Math.floor(first / PAGE); page <= Math.floor(Math.min(last, known.size - 1) / PAGE); page++) {
+    const found = previews.get(page);
+    const full = Math.min(known.size - page * PAGE, PAGE);
+    if (found && (found.rows === null || found.rows.length >= full)) {
+      previews.delete(page);
+      previews.set(page, found);
+      continue;
+    }
+    previews.set(page, { at: known.version, rows: found?.rows ?? null });
+    source.entries(key, known.added[page * PAGE], full, known.version).then(
+      (answer) => {
+        if (session.peek()?.id !== key.id) return;
+        previews.set(page, { at: known.version, rows: answer.entries });
+        while (previews.size > PAGES) previews.delete(previews.keys().next().value as number);
+        previewed.value++;
+      },
+      (fault) => {
+        previews.delete(page);
+        failed(fault);
+      },
+    );
+  }
+}
+
+export async function greet(): Promise<void> {
+  try {
+    me.value = await source.me();
+    problem.value = null;
+  } catch (fault) {
+    failed(fault);
+  }
+}

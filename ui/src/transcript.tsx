@@ -1,0 +1,226 @@
+// All entries up to the version, as rows of one height; only those in sight exist.
+import { computed, signal } from "@preact/signals";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { go, place } from "./address";
+import { chosenPart, partOf } from "./budget_bar";
+import type { Columns } from "./columns";
+import { columns, preview, previewed, rangesAt, session, shownWindow, tick, version, wantPreviews } from "./session_store";
+import { hiddenIn, Line } from "./text";
+import { count, FATES, speaker } from "./words";
+
+export const ROW = 28;
+
+export const onlyWindow = signal(false);
+export const onlyChanged = signal(false);
+/** Versions that a search in the session found; null without one. */
+export const foundVersions = signal<number[] | null>(null);
+
+/** The rows to list, as indexes into the columns; null for all up to the version. */
+export const listed = computed<{ rows: Uint32Array | null; size: number }>(() => {
+  tick.value;
+  const known = columns.value;
+  const at = version.value;
+  if (!known) return { rows: null, size: 0 };
+  const there = known.countAt(at);
+  const part = chosenPart.value;
+  const found = foundVersions.value;
+  if (!onlyWindow.value && !onlyChanged.value && part === null && found === null) return { rows: null, size: there };
+  const shown = rangesAt(at);
+  const recalled = shownWindow.value?.version === at ? shownWindow.value.recalled : [];
+  const wanted = found && new Set(found);
+  const rows = new Uint32Array(there);
+  let size = 0;
+  for (let row = 0; row < there; row++) {
+    const inside = known.left[row] > at && known.fate(row, at, shown) === "shown";
+    if (onlyWindow.value && !inside) continue;
+    if (part !== null && !(inside && partOf(known, row, recalled) === part)) continue;
+    if (onlyChanged.value && !changedBy(known, row, at)) continue;
+    if (wanted && !wanted.has(known.added[row])) continue;
+    rows[size++] = row;
+  }
+  return { rows: rows.subarray(0, size), size };
+});
+
+function changedBy(known: Columns, row: number, at: number): boolean {
+  return known.added[row] === at || known.left[row] === at || known.edits.some((each) => each.row === row && each.version === at);
+}
+
+export const rowAt = (index: number) => (listed.peek().rows ? (listed.peek().rows as Uint32Array)[index] : index);
+
+export function indexOfVersion(entry: number): number {
+  const known = columns.peek();
+  const { rows, size } = listed.peek();
+  if (!known) return -1;
+  const row = known.rowOf(entry);
+  if (!rows) return row < size ? row : -1;
+  return rows.indexOf(row);
+}
+
+export const selectedVersion = computed(() => {
+  const found = /^e(\d+)$/.exec(place.value.sel ?? "");
+  return found ? Number(found[1]) : null;
+});
+
+/** Selects the next row, or the one before. */
+export function step(way: 1 | -1): void {
+  const known = columns.peek();
+  const { size } = listed.peek();
+  if (!known || !size) return;
+  const now = selectedVersion.peek();
+  const index = now === null ? (way > 0 ? -1 : size) : indexOfVersion(now);
+  const to = Math.min(size - 1, Math.max(0, index + way));
+  go({ sel: `e${known.added[rowAt(to)]}` });
+}
+
+export function Transcript() {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [view, setView] = useState({ top: 0, high: 600 });
+  const known = columns.value;
+  const { size } = listed.value;
+  const at = version.value;
+  previewed.value;
+  const chosen = selectedVersion.value;
+
+  useLayoutEffect(() => {
+    const box = scroller.current;
+    if (!box) return;
+    const measure = () => setView({ top: box.scrollTop, high: box.clientHeight });
+    const observer = new ResizeObserver(measure);
+    observer.observe(box);
+    box.addEventListener("scroll", measure, { passive: true });
+    return () => {
+      observer.disconnect();
+      box.removeEventListener("scroll", measure);
+    };
+  }, [known !== null]);
+
+  useEffect(() => {
+    const box = scroller.current;
+    if (!box || chosen === null) return;
+    const index = indexOfVersion(chosen);
+    if (index < 0) return;
+    const top = index * ROW;
+    if (top < box.scrollTop || top + ROW > box.scrollTop + box.clientHeight) box.scrollTop = Math.max(0, top - box.clientHeight / 2);
+  }, [chosen, known, at]);
+
+  useEffect(() => {
+    // at a new version without a choice, its newest entries are in sight
+    const box = scroller.current;
+    if (box && chosen === null) box.scrollTop = size * ROW;
+  }, [at, known, size]);
+
+  const first = Math.max(0, Math.floor(view.top / ROW) - 6);
+  const last = Math.min(size, Math.ceil((view.top + view.high) / ROW) + 6);
+  useEffect(() => {
+    if (!known || !size) return;
+    const { rows } = listed.peek();
+    if (!rows) wantPreviews(first, last);
+    else for (let i = first; i < last; i++) wantPreviews(rows[i], rows[i]);
+  }, [known, first, last, listed.value, known?.version]);
+
+  if (!known) return null;
+  const shown = rangesAt(at);
+  const lines = [];
+  for (let i = first; i < last; i++) lines.push(<Row key={rowAt(i)} known={known} row={rowAt(i)} index={i} at={at} shown={shown} chosen={chosen} />);
+  return (
+    <section class="transcript" aria-label="Transcript">
+      <Filters size={size} there={known.countAt(at)} />
+      <div
+        class="rows"
+        ref={scroller}
+        role="grid"
+        aria-label="Entries"
+        aria-rowcount={size}
+        aria-colcount={5}
+        tabIndex={0}
+      >
+        <div class="rows-all" role="rowgroup" style={{ height: `${size * ROW}px` }}>
+          {lines}
+        </div>
+      </div>
+      {size === 0 && <p class="empty">No entry matches. Clear the filters, or go to another version.</p>}
+    </section>
+  );
+}
+
+interface RowProps {
+  known: Columns;
+  row: number;
+  index: number;
+  at: number;
+  shown: [number, number][] | null;
+  chosen: number | null;
+}
+
+function Row({ known, row, index, at, shown, chosen }: RowProps) {
+  const added = known.added[row];
+  const fate = known.fate(row, at, shown);
+  const said = speaker(known.kindOf(row), known.roleOf(row));
+  const text = preview(row);
+  const hidden = text ? hiddenIn(text.preview).length : 0;
+  const tokens = known.edits.length ? known.tokensAt(row, at) : known.tokens[row];
+  return (
+    <div
+      class={`row fate-${fate}${changedBy(known, row, at) ? " changed" : ""}`}
+      role="row"
+      aria-rowindex={index + 1}
+      aria-selected={chosen === added}
+      style={{ top: `${index * ROW}px` }}
+      onClick={() => go({ sel: `e${added}` })}
+    >
+      <span role="gridcell" class="cell-version">
+        {added}
+      </span>
+      <span role="gridcell" class="cell-fate" title={FATES[fate].name}>
+        <span aria-hidden="true">{FATES[fate].sign}</span>
+        <span class="sr">{FATES[fate].name}</span>
+      </span>
+      <span role="gridcell" class={`cell-role ${said.part}`} title={said.name}>
+        {said.letter}
+        <span class="sr"> {said.name}</span>
+      </span>
+      <span role="gridcell" class="cell-text">
+        {text?.tool_name && (
+          <b class="tool-name">
+            <Line text={text.tool_name} />{" "}
+          </b>
+        )}
+        {text ? <Line text={text.preview} /> : <span class="muted">…</span>}
+        {hidden > 0 && (
+          <span class="chip warn" title="characters that are not visible">
+            ⚠{hidden} hidden
+          </span>
+        )}
+      </span>
+      <span role="gridcell" class="cell-tokens">
+        {count(tokens)}
+      </span>
+    </div>
+  );
+}
+
+function Filters({ size, there }: { size: number; there: number }) {
+  const part = chosenPart.value;
+  return (
+    <div class="filters">
+      <label>
+        <input type="checkbox" checked={onlyWindow.value} onChange={(event) => (onlyWindow.value = event.currentTarget.checked)} /> in the
+        window
+      </label>
+      <label>
+        <input type="checkbox" checked={onlyChanged.value} onChange={(event) => (onlyChanged.value = event.currentTarget.checked)} />{" "}
+        changed by this version
+      </label>
+      {part && (
+        <button type="button" class="chip" onClick={() => (chosenPart.value = null)}>
+          {part} ✕
+        </button>
+      )}
+      {session.value && (
+        <span class="muted filter-count">
+          {size === there ? `${count(there)} entries` : `${count(size)} of ${count(there)} entries`}
+        </span>
+      )}
+    </div>
+  );
+}

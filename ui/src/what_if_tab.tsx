@@ -1,0 +1,262 @@
+// Another memory on the same history: the window beside the recorded one, with its price. Nothing is written.
+import { useState } from "preact/hooks";
+import { go, place } from "./address";
+import type { Trials, WhatIfAnswer } from "./api";
+import { Compared } from "./diff_tab";
+import { useAnswer } from "./pane";
+import { callAt, failed, session, shownWindow, source, version } from "./session_store";
+import { Refused } from "./source";
+import { Copy } from "./copy";
+import { Items } from "./window_tab";
+import { count, plural, usd } from "./words";
+
+const STRATEGIES = ["max_tokens", "sliding_window", "recall", "full", "rolling"];
+
+interface Asked {
+  config: unknown;
+  without: string[];
+}
+
+function asked(): Asked {
+  try {
+    const found = JSON.parse(place.value.typed);
+    return { config: found.config ?? null, without: found.without ?? [] };
+  } catch {
+    return { config: null, without: [] };
+  }
+}
+
+export function WhatIfTab() {
+  const key = session.value;
+  const at = version.value;
+  const first = asked();
+  const [text, setText] = useState(first.config ? JSON.stringify(first.config, null, 2) : "");
+  const [strategy, setStrategy] = useState("recall");
+  const [budget, setBudget] = useState("2000");
+  const [without, setWithout] = useState(first.without.join(", "));
+  const [answer, setAnswer] = useState<WhatIfAnswer | null>(null);
+  const [missing, setMissing] = useState<string | null>(null);
+  const [running, setRunning] = useState<AbortController | null>(null);
+  const presets = useAnswer(source.kind === "service" ? () => source.presets() : null, []);
+  const own = source.kind === "file" ? useAnswer(() => source.presets(), []) : presets;
+  if (!key) return null;
+
+  const names = without.split(/[\s,]+/).filter(Boolean);
+  const fields = () => (strategy === "full" ? { window: { type: "full" } } : { window: { type: strategy, [LIMITS[strategy] ?? "max_tokens"]: Number(budget) || 2000 } });
+
+  const run = (onMiss: "raise" | "estimate", config: unknown) => {
+    const stop = new AbortController();
+    setRunning(stop);
+    setMissing(null);
+    go({ typed: JSON.stringify({ config, without: names }) });
+    source
+      .whatIf(key, { config, version: at, without: names.map((name) => (/^\d+$/.test(name) ? Number(name) : name)), on_miss: onMiss }, stop.signal)
+      .then(setAnswer, (fault) => {
+        if (fault instanceof Refused && fault.code === "summary_missing") setMissing(fault.message);
+        else failed(fault);
+      })
+      .finally(() => setRunning(null));
+  };
+  const chosen = () => {
+    if (!text.trim()) return names.length ? null : fields();
+    try {
+      return JSON.parse(text);
+    } catch (fault) {
+      failed(new Refused(0, "bad_json", `The config is not JSON: ${(fault as Error).message}`));
+      return undefined;
+    }
+  };
+  const submit = (onMiss: "raise" | "estimate") => {
+    const config = chosen();
+    if (config !== undefined) run(onMiss, config);
+  };
+
+  return (
+    <section class="what-if-tab" aria-label="What if">
+      <header class="tab-head">
+        <p>What would the model be shown at version {at} under another memory config? Nothing is written, and no model is called.</p>
+      </header>
+      <form
+        class="what-if-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          submit("raise");
+        }}
+      >
+        {own && own.presets.length > 0 && (
+          <label>
+            Preset
+            <select
+              value=""
+              onChange={(event) => {
+                const found = own.presets.find((each) => each.name === event.currentTarget.value);
+                if (found) setText(JSON.stringify(found.config, null, 2));
+              }}
+            >
+              <option value="">choose…</option>
+              {own.presets.map((each) => (
+                <option key={each.name} value={each.name}>
+                  {each.title}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        {source.kind === "service" && (
+          <>
+            <label>
+              Strategy
+              <select value={strategy} onChange={(event) => setStrategy(event.currentTarget.value)}>
+                {STRATEGIES.map((name) => (
+                  <option key={name}>{name}</option>
+                ))}
+              </select>
+            </label>
+            <label>
+              Budget
+              <input type="number" min={1} value={budget} onInput={(event) => setBudget(event.currentTarget.value)} />
+            </label>
+            <label>
+              Without entries
+              <input type="text" value={without} placeholder="ids or versions" onInput={(event) => setWithout(event.currentTarget.value)} />
+            </label>
+          </>
+        )}
+        <label class="wide">
+          Config as JSON {source.kind === "service" && "(replaces strategy and budget)"}
+          <textarea rows={text ? 8 : 2} value={text} spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} />
+        </label>
+        <p class="actions">
+          <button type="submit" class="main" disabled={running !== null}>
+            Try it
+          </button>
+          {running && (
+            <button type="button" onClick={() => running.abort()}>
+              Cancel
+            </button>
+          )}
+        </p>
+      </form>
+      {missing && (
+        <div class="why">
+          <p>{missing}</p>
+          <button type="button" onClick={() => submit("estimate")}>
+            Estimate it
+          </button>
+        </div>
+      )}
+      {running && <p class="muted">Replaying the session…</p>}
+      {answer && <Answer answer={answer} />}
+      <Compare at={at} />
+    </section>
+  );
+}
+
+const LIMITS: Record<string, string> = { max_tokens: "memory_max_tokens", sliding_window: "max_messages", recall: "max_tokens", rolling: "max_interactions" };
+
+function Answer({ answer }: { answer: WhatIfAnswer }) {
+  const key = session.value;
+  const recorded = shownWindow.value;
+  const config = JSON.stringify(answer.config);
+  return (
+    <>
+      <p>
+        {answer.estimated && <span class="badge warn">estimated</span>} <code>{answer.strategy}</code>: {plural(answer.window.tokens, "token")},{" "}
+        {plural(answer.spent.compactions, "compaction")}, {plural(answer.spent.model_calls, "model call")}, {usd(answer.spent.cost_usd)}.
+      </p>
+      {answer.findings.map((each) => (
+        <p class="note" key={each.field + each.code}>
+          <code>{each.field}</code> {each.message}
+        </p>
+      ))}
+      <Compared found={answer.difference} />
+      <div class="sides">
+        <section class="side" aria-label="As recorded">
+          <h3>As recorded{recorded ? `, ${count(recorded.tokens)} tokens` : ""}</h3>
+          {recorded && <Items window={recorded} />}
+        </section>
+        <section class="side" aria-label="What if">
+          <h3>
+            What if, {count(answer.window.tokens)} tokens {answer.estimated && <span class="badge warn">estimated</span>}
+          </h3>
+          <Items window={answer.window} />
+        </section>
+      </div>
+      <h3>Take it</h3>
+      <p class="muted">This page never writes. To change the session, save the config and run one of:</p>
+      <Copy text={`memory-ledger adopt '${quoted(key?.id ?? "")}' --file config.json`} />
+      <Copy text={`memory-ledger fork '${quoted(key?.id ?? "")}' '${quoted(`${key?.id}-try`)}' --version ${answer.version}`} />
+      <Copy text={config} label="config.json" />
+    </>
+  );
+}
+
+const quoted = (text: string) => text.replace(/'/g, "'\\''");
+
+/** Every preset on this session, in one chart. */
+function Compare({ at }: { at: number }) {
+  const key = session.value;
+  const [rows, setRows] = useState<Trials | null>(null);
+  const [running, setRunning] = useState<AbortController | null>(null);
+  if (!key) return null;
+  const run = () => {
+    const stop = new AbortController();
+    setRunning(stop);
+    source
+      .presets()
+      .then(({ presets }) => source.trials(key, Object.fromEntries(presets.slice(0, 12).map((each) => [each.name, each.config])), at, stop.signal))
+      .then(setRows, failed)
+      .finally(() => setRunning(null));
+  };
+  const most = Math.max(1, ...(rows?.rows.map((each) => each.tokens ?? 0) ?? []), callAt(at)?.tokens ?? 0);
+  return (
+    <section aria-label="All presets" class="trials">
+      <h3>All presets on this session</h3>
+      <p class="actions">
+        <button type="button" onClick={run} disabled={running !== null}>
+          Compare them
+        </button>
+        {running && (
+          <button type="button" onClick={() => running.abort()}>
+            Cancel
+          </button>
+        )}
+      </p>
+      {running && <p class="muted">Replaying the session once for each preset…</p>}
+      {rows && (
+        <table class="numbers bars">
+          <thead>
+            <tr>
+              <th scope="col">preset</th>
+              <th scope="col">tokens shown</th>
+              <th scope="col">compactions</th>
+              <th scope="col">model calls</th>
+              <th scope="col">cost</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.rows.map((each) => (
+              <tr key={each.config}>
+                <th scope="row">{each.config}</th>
+                {each.ok ? (
+                  <>
+                    <td>
+                      <span class="bar-of" style={{ width: `${(60 * (each.tokens ?? 0)) / most}%` }} /> {count(each.tokens ?? 0)}
+                    </td>
+                    <td>{count(each.compactions ?? 0)}</td>
+                    <td>{count(each.calls ?? 0)}</td>
+                    <td>
+                      {usd(each.cost_usd ?? null)} {each.estimated && <span class="badge warn">estimated</span>}
+                    </td>
+                  </>
+                ) : (
+                  <td colSpan={4}>{each.problem}</td>
+                )}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
