@@ -39,6 +39,14 @@ def event_hash(event: StoredEvent, previous_hash: bytes) -> bytes:
     return sha256(frame(event, previous_hash)).digest()
 
 
+def follows(event: StoredEvent, previous_hash: bytes) -> bool:
+    """Return whether *event* has the hash of its fields and *previous_hash*."""
+    try:
+        return event_hash(event, previous_hash) == event.hash
+    except struct.error:  # a value that no writer could have hashed
+        return False
+
+
 def hash_at(
     new: NewEvent, stream: Stream, version: int, position: int, recorded_us: int, previous_hash: bytes
 ) -> bytes:

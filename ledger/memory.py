@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         configuration,
         context,
         entries,
+        family,
         forks,
         lifetime,
         log,
@@ -51,6 +52,7 @@ else:
     configuration = lazy_module("ledger.application.configuration")
     context = lazy_module("ledger.application.context")
     entries = lazy_module("ledger.application.entries")
+    family = lazy_module("ledger.application.family")
     forks = lazy_module("ledger.application.forks")
     lifetime = lazy_module("ledger.application.lifetime")
     log = lazy_module("ledger.application.log")
@@ -215,6 +217,7 @@ class MemoryLedger:
     clear_session = operation(lambda: lifetime.clear_session)
     restore = operation(lambda: restore.restore)
     fork = operation(lambda: forks.fork)
+    family = operation(lambda: family.family)
 
     # compaction
     compress = operation(lambda: compaction.compress)

@@ -7,11 +7,13 @@ from typing import Any, Unpack
 from uuid import UUID
 
 from ledger.application.context_audit import ContextAudit, Derived
+from ledger.application.family import Family
 from ledger.application.reading import S
 from ledger.compaction.result import CompactionResult
 from ledger.events import JsonObject, RecordedEvent, ToolStatus
 from ledger.history.difference import Difference
-from ledger.history.log import EntryRecord, LoggedEvent, LogPage
+from ledger.history.log import EntryRecord, LoggedEvent
+from ledger.history.log_page import LogPage
 from ledger.importers import Conversation, TranscriptFile
 from ledger.long_term_memory.forget_policy import ForgetPolicy
 from ledger.long_term_memory.results import ForgetResult, LongTermRecord, RecordPage, Revision
@@ -194,11 +196,14 @@ class SyncMemoryLedger:
         *,
         user_id: str | None = None,
         status: LifeStatus | None = None,
+        id_part: str | None = None,
+        updated_after: datetime | str | None = None,
+        updated_before: datetime | str | None = None,
         after: tuple[datetime, UUID] | None = None,
         limit: int = 100,
         progress: Callable[[int, int], None] = ...,
     ) -> list[IndexedSession]:
-        """Return the sessions of the namespace, newest first; only those with a *status* now, if given."""
+        """Return the sessions of the namespace, newest first."""
     def get_state(self, session_id: str, **when: Unpack[When]) -> SessionState:
         """Return the session's state now, at *version*, or at a moment."""
     def get_stats(self, session_id: str, **when: Unpack[When]) -> SessionStats:
@@ -239,6 +244,8 @@ class SyncMemoryLedger:
         idempotency_key: str | None = None,
     ) -> Forked:
         """Start a session from *session_id* as it is now, or was at *version* or *at* a moment."""
+    def family(self, session_id: str, *, user_id: str | None = None) -> Family:
+        """Return the session, those it was forked from, and all forks of these, at most 500."""
     def compress(
         self,
         session_id: str,
@@ -288,11 +295,13 @@ class SyncMemoryLedger:
         session_id: str,
         *,
         after_version: int = 0,
+        before_version: int | None = None,
         limit: int = 100,
-        type: str | None = None,
+        type: str | Sequence[str] | None = None,
+        actor: str | None = None,
         user_id: str | None = None,
     ) -> LogPage:
-        """Return the session's events after a version, oldest first, with their hashes; of one *type*, if given."""
+        """Return the session's events after a version, oldest first, with their hashes."""
     def get_feed(self, *, after: int = 0, limit: int = 100) -> list[LoggedEvent]:
         """Return the events of the whole namespace after position *after*, in position order, without gaps."""
     def what_if(

@@ -2013,6 +2013,13 @@ CREATE INDEX session_index_updated_at ON ledger.session_index USING btree (names
 
 
 --
+-- Name: streams_parent_id; Type: INDEX; Schema: ledger; Owner: ledger_owner
+--
+
+CREATE INDEX streams_parent_id ON ledger.streams USING btree (parent_id) WHERE (parent_id IS NOT NULL);
+
+
+--
 -- Name: streams_session_id; Type: INDEX; Schema: ledger; Owner: ledger_owner
 --
 

@@ -1,14 +1,15 @@
 """Read the log as it is stored, with its proofs; read one entry; verify all of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ledger.application.handle import NamespaceHandle
 from ledger.application.reading import existing_state, get_state
 from ledger.codec import decode
 from ledger.errors import SessionNotFound
 from ledger.events import RecordedEvent
-from ledger.history.log import EntryRecord, LoggedEvent, LogPage, read_entry, read_feed, read_log
-from ledger.names import check_entry_id
+from ledger.history.log import EntryRecord, LoggedEvent, read_entry, read_feed
+from ledger.history.log_page import LogPage, read_log
+from ledger.names import check_actor, check_entry_id
 from ledger.session.state import SESSION, end_of_batch
 from ledger.strict_json import check_integer
 from ledger.verification import VerifyReport, verify_namespace, verify_session
@@ -62,13 +63,16 @@ async def get_log(
     session_id: str,
     *,
     after_version: int = 0,
+    before_version: int | None = None,
     limit: int = 100,
-    type: str | None = None,
+    type: str | Sequence[str] | None = None,
+    actor: str | None = None,
     user_id: str | None = None,
 ) -> LogPage:
-    """Return the session's events after a version, oldest first, with their hashes; of one *type*, if given.
+    """Return the session's events after a version, oldest first, with their hashes.
 
-    Of a type, a page may hold fewer than *limit* and still not be the last: go on at its *next_after*.
+    With *before_version* those before it, newest first. Only events of a *type*, or of one of several, and only those
+    of an *actor*, if given. A page with fewer than *limit* is the last.
 
     Raises:
         SessionNotFound: the session has no events.
@@ -76,10 +80,22 @@ async def get_log(
     """
     check_integer(after_version, field="after_version", code="bad_version", least=0)
     check_integer(limit, field="limit", code="bad_limit", least=1, most=MOST_EVENTS)
-    if type is not None:
-        check_entry_id(type, field="type")
-    stream = handle.stream(session_id, user_id)
-    return await read_log(handle.services.store, stream, after=after_version, limit=limit, type=type)
+    if before_version is not None:
+        check_integer(before_version, field="before_version", code="bad_version", least=1)
+    types = [type] if isinstance(type, str) else type
+    for each in types or ():
+        check_entry_id(each, field="type")
+    if actor is not None:
+        check_actor(actor, field="actor")
+    return await read_log(
+        handle.services.store,
+        handle.stream(session_id, user_id),
+        after=after_version,
+        before=before_version,
+        limit=limit,
+        types=types,
+        actor=actor,
+    )
 
 
 async def get_feed(handle: NamespaceHandle, *, after: int = 0, limit: int = 100) -> list[LoggedEvent]:

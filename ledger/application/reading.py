@@ -8,7 +8,7 @@ from uuid import UUID
 from ledger.application.handle import NamespaceHandle
 from ledger.errors import InvalidInput, SessionNotFound
 from ledger.names import check_name
-from ledger.ports.session_index import IndexedSession, LifeFilter, LifeStatus
+from ledger.ports.session_index import IndexedSession, LifeFilter, LifeStatus, SessionFilter
 from ledger.results import When
 from ledger.session.drafts import check_time
 from ledger.session.state import SessionState, end_of_batch
@@ -129,17 +129,23 @@ async def list_sessions(
     *,
     user_id: str | None = None,
     status: LifeStatus | None = None,
+    id_part: str | None = None,
+    updated_after: datetime | str | None = None,
+    updated_before: datetime | str | None = None,
     after: tuple[datetime, UUID] | None = None,
     limit: int = 100,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[IndexedSession]:
-    """Return the sessions of the namespace, newest first; only those with a *status* now, if given.
+    """Return the sessions of the namespace, newest first.
+
+    If given, only those of a user, with a *status* now, with *id_part* in their ids as it is written, or last written
+    after or before a moment.
 
     *after* is the time and id of the last row of the page before: ``(row.updated_at, row.stream_id)``. The first
     listing of a namespace reads its whole log; *progress* gets (position reached, last position) after each page of it.
 
     Raises:
-        InvalidInput: ``bad_limit``, ``bad_cursor``, ``bad_name`` or ``bad_value``.
+        InvalidInput: ``bad_limit``, ``bad_cursor``, ``bad_name``, ``bad_time`` or ``bad_value``.
     """
     handle.services.check_open()
     check_integer(limit, field="limit", code="bad_limit", least=1, most=PAGE_SESSIONS)
@@ -149,10 +155,14 @@ async def list_sessions(
         _check_cursor(after)
     if status is not None and status not in get_args(LifeStatus):
         raise InvalidInput("bad_value", f"must be one of {', '.join(get_args(LifeStatus))}", field="status")
-    life = None if status is None else LifeFilter(status, handle.services.clock.now())
-    return await handle.indexes.sessions.sessions(
-        user_id=user_id, life=life, after=after, limit=limit, progress=progress
+    wanted = SessionFilter(
+        user_id=user_id,
+        life=None if status is None else LifeFilter(status, handle.services.clock.now()),
+        id_part=None if id_part is None else check_name(id_part, field="id_part"),
+        updated_after=check_time(updated_after, "updated_after"),
+        updated_before=check_time(updated_before, "updated_before"),
     )
+    return await handle.indexes.sessions.sessions(wanted=wanted, after=after, limit=limit, progress=progress)
 
 
 def check_when(when: When) -> tuple[int | None, datetime | None]:

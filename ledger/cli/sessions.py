@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Annotated
 
 import typer
+from msgspec.structs import replace
 
 from ledger.application.reading import PAGE_SESSIONS
 from ledger.cli.app import app, command, options, run
@@ -97,5 +98,6 @@ async def _as_of(ledger: MemoryLedger, listed: list[IndexedSession], at: str) ->
         except Unreadable:
             rows.append(row)
         else:
-            rows.append(row_of(Stream.of("", row.session_id, row.user_id), state))
+            then_row = row_of(Stream.of("", row.session_id, row.user_id), state)
+            rows.append(replace(then_row, forked_from=row.forked_from))
     return rows

@@ -5,15 +5,14 @@ Source: http W-65, W-67.
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
 from uuid import UUID
 
 import msgspec
 from msgspec.structs import asdict
 
-from ledger.chain import ZERO_HASH, check_positions, check_versions
+from ledger.chain import ZERO_HASH, check_positions
 from ledger.codec import decode, stored_json
-from ledger.errors import EntryNotFound, SessionNotFound
+from ledger.errors import EntryNotFound
 from ledger.events import CompactionCompleted, JsonObject, StoredEvent, to_datetime
 from ledger.history.entries import read_types
 from ledger.history.items import read_item_events
@@ -25,8 +24,6 @@ from projections import ranges
 from projections.entries import Entry
 from projections.history import PastEntry, PastEntryStatus
 from projections.item_versions import item_versions
-
-MOST_LOOKED_AT: Final = 10_000  # events that one page of a type looks through
 
 
 class LoggedEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,14 +51,6 @@ class LoggedEvent(msgspec.Struct, frozen=True, kw_only=True):
         return str(self.payload.get("write_id", ""))
 
 
-class LogPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of the log. Read the next one after version *next_after*; it is None at the end."""
-
-    events: tuple[LoggedEvent, ...]
-    next_after: int | None
-    version: int
-
-
 class EntryChange(msgspec.Struct, frozen=True, kw_only=True):
     """An event about an entry, with the text and the role that the entry has from then on."""
 
@@ -85,44 +74,6 @@ class EntryRecord(PastEntry, frozen=True, kw_only=True, gc=False):
     session_version: int
 
 
-async def read_log(store: Store, stream: Stream, *, after: int, limit: int, type: str | None) -> LogPage:
-    """Return up to *limit* events of a session after version *after*; of one *type*, if given.
-
-    Raises:
-        SessionNotFound: the session has no events.
-        LogCorrupted: a version is missing.
-    """
-    version, _ = await store.events.head(stream)
-    if not version:
-        raise SessionNotFound(stream.session_id)
-    reached = version
-    if after >= version:
-        stored = []
-    elif type is None:
-        # the hash of the event before is the first link
-        stored = await store.events.read_stream(
-            stream, after=max(0, after - 1), until=version, limit=limit + (after > 0)
-        )
-        reached = stored[-1].version if stored else version
-    else:
-        last = min(version, after + MOST_LOOKED_AT)
-        found = await store.events.find_types(stream, [type], after=after, until=last, limit=limit)
-        stored = await store.events.read_versions(
-            stream, ranges.union([tuple((max(1, each - 1), each) for each in found)])
-        )
-        reached = found[-1] if len(found) == limit else last
-    if type is None:
-        check_versions(stored, after=max(0, after - 1))
-    hashes = {event.version: event.hash for event in stored}
-    origins = await Origins.of(store, stream.namespace_id, stored)
-    events = tuple(
-        _logged(event, stream.user_id, stream.session_id, hashes.get(event.version - 1, ZERO_HASH).hex(), origins)
-        for event in stored
-        if event.version > after and type in {None, event.type}
-    )
-    return LogPage(events=events, next_after=reached if reached < version else None, version=version)
-
-
 async def read_feed(store: Store, namespace_id: UUID, namespace: str, *, after: int, limit: int) -> list[LoggedEvent]:
     """Return up to *limit* events of a namespace after position *after*, in position order.
 
@@ -140,7 +91,7 @@ async def read_feed(store: Store, namespace_id: UUID, namespace: str, *, after: 
         before = (event.stream_id, event.version - 1)
         if before not in hashes:
             hashes[before] = await _hash_at(store, Stream.of(namespace, session_id, user_id), event.version - 1)
-        events.append(_logged(event, user_id, session_id, hashes[before], origins))
+        events.append(logged(event, user_id, session_id, hashes[before], origins))
     return events
 
 
@@ -200,7 +151,8 @@ async def _hash_at(store: Store, stream: Stream, version: int) -> str:
     return (stored[0].hash if stored else ZERO_HASH).hex()
 
 
-def _logged(event: StoredEvent, user_id: str, session_id: str, previous_hash: str, origins: Origins) -> LoggedEvent:
+def logged(event: StoredEvent, user_id: str, session_id: str, previous_hash: str, origins: Origins) -> LoggedEvent:
+    """Return *event*, of this session, with the hash of the event before it."""
     payload: JsonObject = {}
     if event.payload is not None:
         payload = msgspec.json.decode(stored_json(event.codec, event.payload))

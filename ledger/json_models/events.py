@@ -1,6 +1,9 @@
 """Events, as they are stored."""
 
+from pydantic import Field
+
 from ledger.events import JsonObject
+from ledger.history.log_page import Link
 from ledger.json_models.base import Id, Shape, Time, UserId
 
 
@@ -22,3 +25,12 @@ class EventShape(Shape):
     payload: JsonObject
     previous_hash: str
     hash: str
+
+
+class ListedEventShape(EventShape):
+    """An event of a page of the log, in a line of text, with the state of its link in the chain."""
+
+    text: str = Field(description="What happened, in at most 300 characters.")
+    link: Link = Field(
+        description="Whether the hash follows from the event and the one before it; `first`: there is none before it."
+    )

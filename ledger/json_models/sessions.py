@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Set
 from datetime import datetime
-from typing import Final, Literal
+from typing import Final
 
 from pydantic import Field
 
@@ -11,7 +11,7 @@ from ledger.history.comparing import working_context
 from ledger.json_models.base import Shape, Time, UserId
 from ledger.json_models.entries import PastEntryShape, SummaryShape
 from ledger.json_models.memories import MemoryShape
-from ledger.ports.session_index import IndexedSession, LifeStatus
+from ledger.ports.session_index import IndexedSession, LifeStatus, SessionStatus
 from ledger.session.state import SessionState
 from projections.history import PastEntry
 from projections.ranges import contains
@@ -20,13 +20,21 @@ _FAILED: Final = "In a row, since the last success; also those where no model wr
 _LAST_FAILURE: Final = "What the last of them was."
 
 
+class ForkedFromShape(Shape):
+    """The session whose history up to *version* a fork shares."""
+
+    session_id: str
+    user_id: UserId
+    version: int
+
+
 class SessionShape(Shape):
     """A session in a list; ``unreadable`` is one that a newer release has written to."""
 
     session_id: str
     user_id: UserId
     namespace: str
-    status: LifeStatus | Literal["unreadable"]
+    status: SessionStatus
     version: int
     entries: int
     active: int
@@ -40,14 +48,13 @@ class SessionShape(Shape):
     last_failure: str | None = Field(description=_LAST_FAILURE)
     failing_since: Time | None
     failing_model: str | None
+    forked_from: ForkedFromShape | None
 
     @classmethod
     def of(cls, row: IndexedSession, *, namespace: str, now: datetime) -> "SessionShape":
         """Return a *row* of the session index, of *namespace*, as it is *now*: expiry follows from the clock."""
-        shown = {name: getattr(row, name) for name in cls.model_fields if name != "namespace"}
-        if row.status == "live" and row.expires_at and row.expires_at <= now:
-            shown["status"] = "expired"
-        return cls(namespace=namespace, **shown)
+        shown = {name: getattr(row, name) for name in cls.model_fields if name not in {"namespace", "status"}}
+        return cls(namespace=namespace, status=row.status_at(now), **shown)
 
 
 class ExtractionShape(Shape):

@@ -188,6 +188,12 @@ class EventStore(Appender, Protocol):
         """
         ...
 
+    async def find_versions(
+        self, stream: Stream, *, after: int, until: int, types: Sequence[str] | None = None, actor: str | None = None
+    ) -> list[int]:
+        """Return the versions of the events of these *types* and this *actor*, ascending; it looks at each event."""
+        ...
+
     async def find_newest(self, stream: Stream, type: str, *, until: int | None = None) -> int:
         """Return the version of the newest event of a *type* without an item, 0 if there is none; by an index."""
         ...
@@ -198,6 +204,10 @@ class EventStore(Appender, Protocol):
 
     async def lineage(self, stream: Stream) -> list[StreamHead]:
         """Return the head of *stream* and of a fork's parents, nearest first; empty if it does not exist."""
+        ...
+
+    async def family(self, stream: Stream, *, limit: int) -> list[StreamHead]:
+        """Return the heads of *stream*, of its forks and of theirs, parents first; empty if it does not exist."""
         ...
 
     async def version_at(self, stream: Stream, moment: datetime) -> int:

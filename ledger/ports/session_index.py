@@ -7,6 +7,7 @@ from uuid import UUID
 
 import msgspec
 
+from ledger.events import ForkedFrom
 from ledger.ports.stored_projections import FoldedPage
 
 #: The name of the stored projection, of its checkpoints and its table.
@@ -14,13 +15,16 @@ SESSION_INDEX: Final = "session_index"
 
 
 class IndexedSession(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of the session index; *status* is ``unreadable`` if this release cannot fold the session."""
+    """A row of the session index; *status* is ``unreadable`` if this release cannot fold the session.
+
+    *forked_from* is not in the index: a page of sessions adds it.
+    """
 
     stream_id: UUID
     user_id: str
     session_id: str
     version: int
-    status: Literal["live", "ended", "unreadable"]
+    status: Literal["live", "ended", "unreadable"]  # expiry follows from the clock: see `status_at`
     created_at: datetime
     updated_at: datetime
     expires_at: datetime | None = None
@@ -33,9 +37,16 @@ class IndexedSession(msgspec.Struct, frozen=True, kw_only=True):
     last_failure: str | None = None
     failing_since: datetime | None = None
     failing_model: str | None = None
+    forked_from: ForkedFrom | None = None
+
+    def status_at(self, moment: datetime) -> "SessionStatus":
+        """Return the status at *moment*: a session expires by the clock alone."""
+        expired = self.status == "live" and self.expires_at is not None and self.expires_at <= moment
+        return "expired" if expired else self.status
 
 
 LifeStatus: TypeAlias = Literal["live", "expired", "ended"]
+SessionStatus: TypeAlias = Literal["live", "expired", "ended", "unreadable"]
 
 
 class LifeFilter(msgspec.Struct, frozen=True):
@@ -44,6 +55,18 @@ class LifeFilter(msgspec.Struct, frozen=True):
     status: LifeStatus
     moment: datetime
 
+
+class SessionFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which sessions to list: of a user, in a status, with a text in their ids, last written between two moments."""
+
+    user_id: str | None = None
+    life: LifeFilter | None = None
+    id_part: str | None = None
+    updated_after: datetime | None = None
+    updated_before: datetime | None = None
+
+
+EVERY_SESSION: Final = SessionFilter()
 
 #: Namespace, build and stream of a row.
 RowKey: TypeAlias = tuple[UUID, int, UUID]
@@ -91,8 +114,7 @@ class SessionIndexStore(Protocol):
         namespace_id: UUID,
         build: int,
         *,
-        user_id: str | None = None,
-        life: LifeFilter | None = None,
+        wanted: SessionFilter = EVERY_SESSION,
         after: tuple[datetime, UUID] | None = None,
         limit: int = 100,
     ) -> list[IndexedSession]:

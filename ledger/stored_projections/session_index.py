@@ -1,17 +1,19 @@
 """The list of sessions: a stored projection, caught up by each reader before it reads (design §6)."""
 
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import Any, Final
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from ledger.codec import decode
 from ledger.errors import LogCorrupted, Unreadable
 from ledger.events import StoredEvent
 from ledger.ids import Stream, namespace_id
 from ledger.ports import Store
-from ledger.ports.session_index import IndexedSession, LifeFilter
+from ledger.ports.session_index import EVERY_SESSION, IndexedSession, SessionFilter
 from ledger.session.state import SESSION, SessionState
 from ledger.states.batched_reads import BatchedReads
 from ledger.states.fold_results import fold_digest
@@ -73,10 +75,9 @@ class SessionIndex:
     async def sessions(
         self,
         *,
-        user_id: str | None,
+        wanted: SessionFilter = EVERY_SESSION,
         after: tuple[datetime, UUID] | None,
         limit: int,
-        life: LifeFilter | None = None,
         progress: BuildProgress = silent,
     ) -> list[IndexedSession]:
         """Return sessions newest first, as of the newest event of the namespace.
@@ -88,12 +89,26 @@ class SessionIndex:
 
         async def listed(build: int) -> Sequence[IndexedSession]:
             return await self._store.session_index.page(
-                self._namespace_id, build, user_id=user_id, life=life, after=after, limit=limit
+                self._namespace_id, build, wanted=wanted, after=after, limit=limit
             )
 
         rows = await self._builds.read(self, listed, empty=nothing, progress=progress)
         # this release may read what an older one could not
         return await self._reads.gather(self._read_again(row) for row in rows)
+
+    async def rows(self, stream_ids: Sequence[UUID]) -> Mapping[UUID, IndexedSession]:
+        """Return the rows of these sessions by stream id, as of the newest event of the namespace.
+
+        Raises:
+            IndexBehind: the index was not caught up in time.
+        """
+        nothing: Mapping[UUID, IndexedSession] = {}
+
+        async def listed(build: int) -> Mapping[UUID, IndexedSession]:
+            keys = [(self._namespace_id, build, stream_id) for stream_id in stream_ids]
+            return await self._store.session_index.rows(keys) if keys else {}
+
+        return await self._builds.read(self, listed, empty=nothing)
 
     async def _row_of_state(
         self, stream: Stream, before: IndexedSession | None, events: Sequence[StoredEvent]
@@ -110,9 +125,10 @@ class SessionIndex:
         stream = Stream.of(self._namespace, row.session_id, row.user_id)
         try:
             state = await self._states.newest(stream)
-            return await self._states.view(stream, state, lambda: row_of(stream, state))
+            found = await self._states.view(stream, state, lambda: row_of(stream, state))
         except Unreadable:
             return row
+        return replace(found, forked_from=row.forked_from)
 
 
 def row_without_state(

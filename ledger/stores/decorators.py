@@ -61,6 +61,11 @@ class EventStoreDecorator:
         """See `ports.event_store.EventStore.find_types`."""
         return await self._events.find_types(stream, types, after=after, until=until, limit=limit)
 
+    async def find_versions(
+        self, stream: Stream, *, after: int, until: int, types: Sequence[str] | None = None, actor: str | None = None
+    ) -> list[int]:
+        return await self._events.find_versions(stream, after=after, until=until, types=types, actor=actor)
+
     async def find_newest(self, stream: Stream, type: str, *, until: int | None = None) -> int:
         """See `ports.event_store.EventStore.find_newest`."""
         return await self._events.find_newest(stream, type, until=until)
@@ -70,6 +75,9 @@ class EventStoreDecorator:
 
     async def lineage(self, stream: Stream) -> list[StreamHead]:
         return await self._events.lineage(stream)
+
+    async def family(self, stream: Stream, *, limit: int) -> list[StreamHead]:
+        return await self._events.family(stream, limit=limit)
 
     async def version_at(self, stream: Stream, moment: datetime) -> int:
         return await self._events.version_at(stream, moment)

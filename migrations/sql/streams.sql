@@ -19,3 +19,6 @@ CREATE TABLE ledger.streams (
 -- It does not start with namespace_id: the planner would use it instead of the primary key, which made an append forty
 -- times slower.
 CREATE INDEX streams_session_id ON ledger.streams (session_id, namespace_id);
+
+-- For the forks of a session. A session that is no fork costs nothing, and an append never changes it.
+CREATE INDEX streams_parent_id ON ledger.streams (parent_id) WHERE parent_id IS NOT NULL;

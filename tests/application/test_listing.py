@@ -4,6 +4,9 @@ import asyncio
 
 import pytest
 
+from ledger.application import family
+from ledger.errors import InvalidInput, SessionNotFound
+from ledger.events import ForkedFrom
 from ledger.memory import MemoryLedger
 from ledger.ports.session_index import IndexedSession
 from tests.application.conftest import SMALL, talk
@@ -95,3 +98,41 @@ async def test_events_are_listed_in_order_and_in_part(anywhere: MemoryLedger) ->
     assert await anywhere.get_events("s", type="entry.added") == entries
     assert await anywhere.get_events("s", type="entry.added", after_version=3, limit=2) == entries[2:4]
     assert await anywhere.get_events("s", type="no.such") == []
+
+
+async def test_sessions_are_found_by_id_and_time_and_say_what_they_were_forked_from(anywhere: MemoryLedger) -> None:
+    await talk(anywhere, 2, session="first")
+    await asyncio.sleep(0.002)
+    fork = await anywhere.fork("first", "second", version=2, new_user_id="judith")
+    listed = await anywhere.list_sessions()
+    assert [row.forked_from for row in listed] == [ForkedFrom(session_id="first", version=fork.at_version), None]
+    assert named(await anywhere.list_sessions(id_part="sec")) == [("second", "judith")]
+    assert named(await anywhere.list_sessions(updated_after=listed[1].updated_at)) == [("second", "judith")]
+    assert named(await anywhere.list_sessions(updated_before=listed[0].updated_at.isoformat())) == [("first", "")]
+    for wrong in ({"id_part": ""}, {"id_part": "a\x00"}, {"updated_after": "yesterday"}):
+        with pytest.raises(InvalidInput):
+            await anywhere.list_sessions(**wrong)
+
+
+async def test_a_family_has_all_who_share_a_beginning(anywhere: MemoryLedger, monkeypatch: pytest.MonkeyPatch) -> None:
+    await talk(anywhere, 2, session="root")
+    await talk(anywhere, 1, session="stranger")
+    await anywhere.fork("root", "left", version=2)
+    await anywhere.fork("root", "right", new_user_id="judith")
+    await anywhere.fork("left", "leaf")
+    await anywhere.clear_session("leaf", end=True)
+    found = await anywhere.family("left")
+    assert found == await anywhere.family("right", user_id="judith") == await anywhere.family("root")
+    members = {each.session_id: each for each in found.members}
+    assert (found.root, found.cut, set(members)) == (members["root"], False, {"root", "left", "right", "leaf"})
+    assert [(each.parent, each.at_version, each.status) for each in (members["leaf"], members["right"])] == [
+        ("left", 3, "ended"), ("root", 3, "live")
+    ]  # fmt: skip
+    assert (members["right"].user_id, members["right"].parent_user_id, members["leaf"].version) == ("judith", "", 5)
+    assert await anywhere.family("stranger") != found
+    monkeypatch.setattr(family, "MOST_MEMBERS", 2)
+    cut = await anywhere.family("leaf")
+    assert cut.cut
+    assert {"root", "left", "leaf"} <= {each.session_id for each in cut.members}, "its own line is there"
+    with pytest.raises(SessionNotFound):
+        await anywhere.family("nobody")

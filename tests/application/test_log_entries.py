@@ -1,12 +1,15 @@
 """The log with its hashes, one entry's history, and reads against a replay (http W-65, W-67, trust P-8)."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from ledger.errors import EntryCovered, EntryNotFound, InvalidInput, SessionNotFound
+from ledger.history import log_page
 from ledger.memory import MemoryLedger
+from ledger.stores.in_memory.event_store import InMemoryEventStore
 from ledger.verification import VerifyReport
 from projections.budget import budget_of
 from projections.history import PastEntryStatus
@@ -30,6 +33,57 @@ async def test_the_log_is_read_in_pages_by_type_and_with_its_chain(anywhere: Mem
         await anywhere.get_log("nobody")
     with pytest.raises(InvalidInput):
         await anywhere.get_log("s", limit=0)
+
+
+async def test_pages_go_backwards_and_are_full_or_the_last(
+    anywhere: MemoryLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_page, "_FIRST_LOOK", 2)
+    await talk(anywhere, 5)
+    await anywhere.patch_data("s", {"a": 1})
+    await talk(anywhere, 2)
+    whole = (await anywhere.get_log("s")).events
+    both = ["data.changed", "session.opened"]
+
+    async def pages(name: str, **wanted: Any) -> list[list[int]]:
+        found, place = [], {"before": 99, "after": 0}[name]
+        while place is not None:
+            page = await anywhere.get_log("s", **{f"{name}_version": place}, limit=2, **wanted)
+            assert all(event == whole[event.version - 1] for event in page.events)
+            found.append([event.version for event in page.events])
+            place = getattr(page, f"next_{name}")
+        return found
+
+    assert await pages("before") == [[9, 8], [7, 6], [5, 4], [3, 2], [1]]
+    assert await pages("before", type="entry.added") == [[9, 8], [6, 5], [4, 3], [2]]
+    assert await pages("after", type="entry.added") == [[2, 3], [4, 5], [6, 8], [9]]
+    assert await pages("before", type=both) == [[7, 1]]
+    assert await pages("after", type=both) == [[1, 7]]
+    assert await pages("before", type="no.such") == [[]]
+    assert await pages("before", actor="nobody") == [[]]
+    assert await pages("after", actor="") == [[1, 2], [3, 4], [5, 6], [7, 8], [9]]
+    between = await anywhere.get_log("s", after_version=2, before_version=5)
+    assert ([event.version for event in between.events], between.next_before, between.version) == ([4, 3], None, 9)
+    for wrong in ({"before_version": 0}, {"actor": "a\nb"}, {"type": ["no such type"]}):
+        with pytest.raises(InvalidInput):
+            await anywhere.get_log("s", **wrong)
+
+
+async def test_each_event_has_a_line_of_text_and_the_state_of_its_link(small: MemoryLedger) -> None:
+    await small.add_user_message("s", "m" * 400)
+    await small.add_user_message("s", "two")
+    events = small._handle.services.store.events
+    assert isinstance(events, InMemoryEventStore)
+    before = (await small.get_log("s")).events
+    assert [event.link for event in before] == ["first", "ok", "ok"]
+    assert (before[1].text[:14], len(before[1].text)) == ("user message, ", 300)
+    (stored,) = events._namespaces[small._handle.namespace_id].streams.values()
+    stored[1] = replace(stored[1], payload=stored[1].payload.replace(b"mm", b"MM"))
+    assert [event.link for event in (await small.get_log("s")).events] == ["first", "broken", "ok"]
+    stored[1] = replace(stored[1], payload=b"{", hash=bytes(32))
+    broken = (await small.get_log("s", before_version=9)).events
+    assert [(event.version, event.link) for event in broken] == [(3, "broken"), (2, "broken"), (1, "first")]
+    assert (broken[1].payload, "cannot be read" in broken[1].text) == ({}, True)
 
 
 async def test_a_namespace_is_read_in_position_order_with_whose_events_they_are(anywhere: MemoryLedger) -> None:

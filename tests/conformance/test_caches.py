@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from ledger.events import UndecodedEvent
 from ledger.ids import Stream
 from ledger.ports import Store
-from ledger.ports.session_index import IndexedSession
+from ledger.ports.session_index import IndexedSession, SessionFilter
 from ledger.ports.snapshots import Snapshot
 from ledger.ports.stored_projections import FoldedPage, NamedEvent
 from tests.support.store_requests import an_event, append, fork, some_events
@@ -175,7 +175,7 @@ async def test_rows_are_listed_newest_first_in_pages(store: Store, namespace: st
         pages += page
         after = (page[-1].updated_at, page[-1].stream_id)
     assert pages == expected
-    mine = await store.session_index.page(namespace_id, 1, user_id="user-1")
+    mine = await store.session_index.page(namespace_id, 1, wanted=SessionFilter(user_id="user-1"))
     assert mine == [row for row in expected if row.user_id == "user-1"]
     assert await store.session_index.page(namespace_id, 2) == []
 

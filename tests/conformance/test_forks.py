@@ -263,3 +263,33 @@ async def test_snapshots_of_a_parent_serve_its_fork_up_to_the_fork_point(store: 
 async def test_followers_see_only_what_a_fork_adds(store: Store, stream: Stream) -> None:
     await a_fork(store, stream)
     assert [event.position for event in await store.events.read_namespace(stream.namespace_id)] == list(range(1, 9))
+
+
+async def test_versions_are_found_up_to_the_fork_point_and_in_the_fork(store: Store, stream: Stream) -> None:
+    child = await a_fork(store, stream)
+    found = store.events.find_versions
+    assert await found(child, after=1, until=99, types=["note.made"]) == [2, 3, 4, 5]
+    assert await found(child, after=0, until=3, types=["note.made"]) == [1, 2, 3]
+    assert await found(child, after=3, until=99, types=["note.made"]) == [4, 5]
+
+
+async def test_a_family_is_a_stream_and_the_forks_of_forks(store: Store, stream: Stream, other: Stream) -> None:
+    await append(store, stream, *some_events(3))
+    await append(store, other, an_event())
+    children = [named(stream, name) for name in ("one", "two")]
+    for child in children:
+        await fork(store, stream, 2, child, an_event())
+    grandchild = named(stream, "three")
+    await fork(store, children[0], 3, grandchild, an_event())
+
+    async def found(of: Stream, limit: int = 9) -> list[str]:
+        return [head.session_id for head in await store.events.family(of, limit=limit)]
+
+    whole = await found(stream)
+    assert (whole[0], whole[-1], sorted(whole[1:3])) == (stream.session_id, "three", ["one", "two"])
+    assert await found(children[0]) == ["one", "three"]
+    assert await found(stream, limit=2) == whole[:2]
+    assert await found(named(stream, "nobody")) == []
+    heads = {head.session_id: head for head in await store.events.family(stream, limit=9)}
+    assert (heads["three"].parent_id, heads["three"].parent_version) == (children[0].stream_id, 3)
+    assert heads["three"].head_hash == (await store.events.head(grandchild))[1]

@@ -1,15 +1,17 @@
 """Small look-ups of a store: an earlier request, names of streams, sessions by their life."""
 
 from datetime import timedelta
+from typing import Any
 from uuid import uuid5
 
 import msgspec
 
+from ledger.events import ForkedFrom
 from ledger.ids import Stream
 from ledger.ports import Store
-from ledger.ports.session_index import LifeFilter, LifeStatus
+from ledger.ports.session_index import LifeFilter, LifeStatus, SessionFilter
 from tests.conformance.test_caches import DIGEST, START, a_row
-from tests.support.store_requests import a_request, a_write, an_event, append, some_events
+from tests.support.store_requests import a_request, a_write, an_event, append, fork, some_events
 
 
 async def test_a_request_is_found_with_its_hash_and_its_receipts(store: Store, stream: Stream, other: Stream) -> None:
@@ -52,10 +54,44 @@ async def test_sessions_are_listed_by_the_life_they_have_at_a_moment(store: Stor
 
     async def listed(status: LifeStatus, minutes: int) -> set[str]:
         life = LifeFilter(status, START + timedelta(minutes=minutes))
-        return {row.session_id for row in await store.session_index.page(namespace_id, 1, life=life)}
+        return {
+            row.session_id for row in await store.session_index.page(namespace_id, 1, wanted=SessionFilter(life=life))
+        }
 
     assert await listed("live", 59) == {"lives", "expires"}
     assert await listed("expired", 59) == set()
     assert await listed("live", 60) == {"lives"}
     assert await listed("expired", 60) == {"expires"}
     assert await listed("ended", 60) == {"ended"}
+
+
+async def test_sessions_are_listed_by_a_part_of_their_ids_and_by_time_with_what_they_were_forked_from(
+    store: Store, namespace: str
+) -> None:
+    streams = [Stream.of(namespace, name, "u") for name in ("first-talk", "second-talk", "100%_other")]
+    for stream in streams[:2]:
+        await append(store, stream, an_event())
+    await fork(store, streams[0], 1, streams[2], an_event())
+    rows = [
+        msgspec.structs.replace(a_row(stream), updated_at=START + timedelta(minutes=number))
+        for number, stream in enumerate(streams)
+    ]
+    namespace_id = streams[0].namespace_id
+    await store.projections.begin_build(namespace_id, "session_index", 1, DIGEST)
+    await store.session_index.save(namespace_id, 1, rows, after=0, position=3)
+
+    async def listed(**wanted: Any) -> list[str]:
+        page = await store.session_index.page(namespace_id, 1, wanted=SessionFilter(**wanted))
+        return [row.session_id for row in page]
+
+    assert await listed(id_part="talk") == ["second-talk", "first-talk"]
+    assert await listed(id_part="%_") == ["100%_other"]
+    assert await listed(id_part="Talk") == []
+    assert await listed(updated_after=START) == ["100%_other", "second-talk"]
+    assert await listed(updated_after=START, updated_before=START + timedelta(minutes=2)) == ["second-talk"]
+    page = await store.session_index.page(namespace_id, 1)
+    assert [row.forked_from for row in page] == [
+        ForkedFrom(session_id="first-talk", version=1, user_id="u"),
+        None,
+        None,
+    ]

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import Any
 
+import msgspec
 import pytest
 
 from ledger.clock import SystemClock
@@ -213,3 +215,26 @@ async def test_a_clock_that_goes_backwards_changes_no_order_on_postgres(
 
 async def test_a_namespace_nobody_wrote_to_has_no_pages(store: Store) -> None:
     assert await store.events.read_namespace(namespace_id("never written"), after=0, limit=5) == []
+
+
+async def test_versions_are_found_by_type_and_actor_within_bounds(store: Store, stream: Stream) -> None:
+    assert await store.events.find_versions(stream, after=0, until=9, types=["note.made"]) == []
+    await append(
+        store,
+        stream,
+        *some_events(2),
+        an_event(type="data.changed"),
+        msgspec.structs.replace(an_event(), actor="alice"),
+        msgspec.structs.replace(an_event(type="data.changed"), actor="alice"),
+    )
+
+    async def found(after: int = 0, until: int = 99, **wanted: Any) -> list[int]:
+        return await store.events.find_versions(stream, after=after, until=until, **wanted)
+
+    assert await found() == [1, 2, 3, 4, 5]
+    assert await found(1, 4) == [2, 3, 4]
+    assert await found(types=["data.changed"]) == [3, 5]
+    assert await found(types=["data.changed", "note.made"], until=3) == [1, 2, 3]
+    assert await found(actor="alice") == [4, 5]
+    assert await found(actor="alice", types=["note.made"]) == [4]
+    assert await found(types=[]) == await found(actor="nobody") == []

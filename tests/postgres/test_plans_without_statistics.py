@@ -13,6 +13,7 @@ from ledger.clock import SystemClock
 from ledger.ids import namespace_id
 from ledger.ports import Store
 from ledger.ports.records import RecordLookup, RecordQuery
+from ledger.ports.session_index import SessionFilter
 from ledger.stores.postgres import Target, record_reader
 from tests.postgres.conftest import opened
 from tests.support.databases import Server
@@ -83,7 +84,7 @@ READS = {
     "duplicates": Read(lambda store: store.records.duplicates({LARGE: BUILD}), OF_ALL, RECORDS),
     "sessions": Read(lambda store: store.session_index.page(LARGE, BUILD, limit=20), {"session_index_updated_at"}, 30),
     "sessions of a user": Read(
-        lambda store: store.session_index.page(LARGE, BUILD, user_id="u3", limit=20),
+        lambda store: store.session_index.page(LARGE, BUILD, wanted=SessionFilter(user_id="u3"), limit=20),
         {"session_index_updated_at"},
         30 * STREAMS,
     ),

@@ -44,6 +44,7 @@ def reads(length: int) -> list[Read]:
     page = {"after": [middle], "limit": 100, "records": str(STREAMS["long"].stream_id)}
     pages = {"after": [middle], "limit": 100, "most_bytes": 2**62}
     recorded = {"types": ["context.rendered", "config.changed"], "item_types": []}
+    listed = {"types": ["note.made"], "actor": ""}
     noted = {"types": [], "item_types": ["note.made"]}
     session, snapshot = {"projection": "session", "projection_version": 1}, {"snapshots": 1, "streams": 1}
     saved = {**dict.fromkeys(("code_digest", "head_hash", "mac"), bytes(32)), "state": b"state"}
@@ -62,6 +63,8 @@ def reads(length: int) -> list[Read]:
         Read("token_events", {"token": items[0]}, {"events": 4}),
         Read("find_types", {**recorded, "after": middle, "until": 2**62, "limit": 5}, {"events": 5, "streams": 1}),
         Read("find_types", {**noted, "after": middle, "until": end, "limit": 3}, {"events": 4, "streams": 1}),
+        Read("find_versions", {**listed, "after": middle, "until": middle + 100}, {"events": 100, "streams": 1}),
+        Read("family", {"limit": 9}, {"streams": 1}),
         Read("find_newest", {"type": "context.rendered", "until": middle}, {"events": 1}),
         Read("read_namespaces", pages, {"events": 100, "streams": 100}),
         Read("first_records", {"records": page["records"]}, {"events": 1, "streams": 1}),

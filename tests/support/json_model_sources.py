@@ -7,11 +7,13 @@ from pydantic import BaseModel
 
 from ledger import prices, results
 from ledger.application import context_audit
+from ledger.application.family import Family, FamilyMember
 from ledger.compaction.result import CompactionResult
-from ledger.events import CompactionCompleted, EntryAdded, MemoryAdded, MemoryFields, RecordCreated
+from ledger.events import CompactionCompleted, EntryAdded, ForkedFrom, MemoryAdded, MemoryFields, RecordCreated
 from ledger.events.session import Extraction
 from ledger.history import comparing, difference
-from ledger.history.log import EntryChange, EntryRecord, LoggedEvent, LogPage
+from ledger.history.log import EntryChange, EntryRecord, LoggedEvent
+from ledger.history.log_page import ListedEvent, LogPage
 from ledger.json_models import auditing, base, compacting, entries, events, memories, searching, sessions
 from ledger.json_models import comparing as compared
 from ledger.long_term_memory.results import LongTermRecord, Revision
@@ -20,6 +22,7 @@ from ledger.search.finder import SearchResult
 from ledger.server.native import (
     audit,
     forks,
+    me,
     records,
     session_commands,
     session_data,
@@ -29,6 +32,7 @@ from ledger.server.native import (
 )
 from ledger.server.native import entries as native_entries
 from ledger.server.native import events as native_events
+from ledger.server.native import family as native_family
 from ledger.session.state import SessionState
 from ledger.transfer.lines import EventLine
 from ledger.verification import Finding, VerifyReport
@@ -107,6 +111,7 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
         },
     ),
     events.EventShape: ((LoggedEvent,), {}),
+    events.ListedEventShape: ((ListedEvent,), {}),
     compacting.CompactionShape: ((CompactionResult,), {"replayed": HEADER}),
     compared.SpendingShape: ((prices.Spending,), {}),
     compared.SideShape: ((difference.Side,), {}),
@@ -141,6 +146,9 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
     searching.ScorePartsShape: ((ScoreParts,), {"score": INSIDE}),
     searching.RecalledShape: ((RecalledEntry,), {}),
     native_events.EventPage: ((LogPage,), {}),
+    native_family.FamilyShape: ((Family,), {}),
+    native_family.FamilyMemberShape: ((FamilyMember,), {}),
+    sessions.ForkedFromShape: ((ForkedFrom,), {}),
     forks.ForkShape: ((results.Forked,), {"replayed": HEADER}),
     session_data.DataShape: ((results.PatchedData,), {"replayed": HEADER}),
     auditing.SeenShape: ((context_audit.ContextAudit,), {}),
@@ -188,6 +196,8 @@ WRAPPERS: Final = {
     session_commands.UnderWay,
     transfer.ImportedShape,
     audit.HeadShape,
+    me.MeShape,
+    me.PageRights,
     memories.MemoryFieldsShape,
     sessions.StateEntryShape,
     sessions.ShownEntryShape,

@@ -1,27 +1,37 @@
 """The log of a session, as it is stored (http W-67)."""
 
-from typing import Annotated
+from typing import Annotated, Final, TypeAlias
 
 from fastapi import Query
 from pydantic import Field
 from starlette.responses import Response
 
+from ledger.errors import InvalidInput
 from ledger.json_models.base import Shape
-from ledger.json_models.events import EventShape
-from ledger.names import check_entry_id
+from ledger.json_models.events import ListedEventShape
 from ledger.server.callers import ReadCaller
 from ledger.server.native.sessions import SessionOf, tag
 from ledger.server.routes import native_router
-from ledger.server.strict_body import AfterVersion, PageLimit
+from ledger.server.strict_body import AfterVersion, PageLimit, whole_number
 
 router = native_router(prefix="/v1/sessions/{session_id}", tags=["events"])
 
+_MOST_TYPES: Final = 64
+
+
+BeforeVersion: TypeAlias = Annotated[
+    int | None,
+    whole_number("before_version", least=1),
+    Query(description="Only events before this version, newest first.", examples=[100]),
+]
+
 
 class EventPage(Shape):
-    """A page of the log, oldest first, and the version that the session is at."""
+    """A page of the log, full unless it is the last, and the version that the session is at."""
 
-    events: tuple[EventShape, ...]
+    events: tuple[ListedEventShape, ...]
     next_after: int | None = Field(description="The `after_version` of the next page; null at the end.")
+    next_before: int | None = Field(description="The `before_version` of the next page, if the newest come first.")
     version: int
 
 
@@ -31,12 +41,23 @@ async def events(
     caller: ReadCaller,
     response: Response,
     after_version: AfterVersion = 0,
+    before_version: BeforeVersion = None,
     limit: PageLimit = 100,
-    type: Annotated[str | None, Query(description="Only events of this type.", examples=["entry.added"])] = None,
+    type: Annotated[
+        list[str] | None, Query(description="Only events of these types.", examples=[["entry.added"]])
+    ] = None,
+    actor: Annotated[str | None, Query(description="Only events of this actor.")] = None,
 ) -> EventPage:
-    """List events after a version. Of one type a page may be short, or empty, and not be the last."""
-    if type is not None:
-        check_entry_id(type, field="type")
-    page = await session.ledger.get_log(after_version=after_version, limit=limit, type=type, **session.names)
+    """List events after a version, or before one, newest first; with their links in the hash chain."""
+    if type is not None and len(type) > _MOST_TYPES:
+        raise InvalidInput("bad_type", f"must be sent at most {_MOST_TYPES} times", field="type")
+    page = await session.ledger.get_log(
+        after_version=after_version,
+        before_version=before_version,
+        limit=limit,
+        type=type,
+        actor=actor,
+        **session.names,
+    )
     await tag(response, session, page.version)
     return EventPage.model_validate(page)

@@ -1,6 +1,7 @@
 """The sessions of a namespace (http W-65)."""
 
 import struct
+from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
@@ -18,6 +19,7 @@ from ledger.server.dependencies import LedgerOf, ServiceOf
 from ledger.server.native.cursors import bad_cursor, cursors_of
 from ledger.server.routes import native_router
 from ledger.server.strict_body import PageLimit
+from ledger.session.drafts import check_time
 
 router = native_router(tags=["sessions"])
 
@@ -39,6 +41,9 @@ async def list_sessions(
     namespace: Annotated[str | None, Query()] = None,
     user_id: Annotated[str | None, Query(description="Only sessions of this user; if empty, of no user.")] = None,
     status: Annotated[str | None, Query(json_schema_extra={"enum": ["live", "expired", "ended"]})] = None,
+    q: Annotated[str | None, Query(description="Only sessions with this text in their ids.")] = None,
+    updated_after: Annotated[str | None, Query(description="Only sessions last written after this time.")] = None,
+    updated_before: Annotated[str | None, Query(description="Only sessions last written before this time.")] = None,
     limit: PageLimit = 100,
     cursor: Annotated[str | None, Query(description="The `next_cursor` of the page before.")] = None,
 ) -> SessionPage:
@@ -46,19 +51,35 @@ async def list_sessions(
     name = caller.namespace(namespace)
     if user_id is not None:
         check_name(user_id, field="user_id", may_be_empty=True)
+    if q is not None:
+        check_name(q, field="q")
+    bounds = {"updated_after": updated_after, "updated_before": updated_before}
+    earliest, latest = check_time(updated_after, "updated_after"), check_time(updated_before, "updated_before")
     wanted = _status(status)
-    cursors = await cursors_of(service.store, "sessions", name, {"user_id": user_id, "status": wanted})
+    filters = {"user_id": user_id, "status": wanted, "q": q}
+    cursors = await cursors_of(service.store, "sessions", name, {**filters, **bounds})
     after = None
     if cursor is not None:
         if cursors is None:
             raise bad_cursor()
         moment, stream = _PLACE.unpack(cursors.read(cursor))
         after = (to_datetime(moment), UUID(bytes=stream))
-    rows = await ledger.list_sessions(user_id=user_id, status=wanted, after=after, limit=limit)
+
+    async def listed(place: tuple[datetime, UUID] | None, most: int) -> list[IndexedSession]:
+        return await ledger.list_sessions(
+            user_id=user_id,
+            status=wanted,
+            id_part=q,
+            updated_after=earliest,
+            updated_before=latest,
+            after=place,
+            limit=most,
+        )
+
+    rows = await listed(after, limit)
     more = cursors is not None and len(rows) == limit
     if more:
-        place = (rows[-1].updated_at, rows[-1].stream_id)
-        more = bool(await ledger.list_sessions(user_id=user_id, status=wanted, after=place, limit=1))
+        more = bool(await listed((rows[-1].updated_at, rows[-1].stream_id), 1))
     now = service.clock.now()
     return SessionPage(
         sessions=tuple(SessionShape.of(row, namespace=name, now=now) for row in rows),

@@ -191,6 +191,15 @@ class InMemoryEventStore:
     ) -> list[int]:
         return [event.version for event in self._events(stream)[after:until] if event.type in types][:limit]
 
+    async def find_versions(
+        self, stream: Stream, *, after: int, until: int, types: Sequence[str] | None = None, actor: str | None = None
+    ) -> list[int]:
+        return [
+            event.version
+            for event in self._events(stream)[after:until]
+            if (types is None or event.type in types) and actor in {None, event.actor}
+        ]
+
     async def find_newest(self, stream: Stream, type: str, *, until: int | None = None) -> int:
         events = self._events(stream)[:until]
         return max((event.version for event in events if event.type == type and event.item_id is None), default=0)
@@ -207,6 +216,16 @@ class InMemoryEventStore:
         while (parent_id := heads[-1].parent_id) is not None:
             heads.append(namespace.head(parent_id))
         return heads
+
+    async def family(self, stream: Stream, *, limit: int) -> list[StreamHead]:
+        namespace = self._namespaces.get(stream.namespace_id)
+        if namespace is None or stream.stream_id not in namespace.streams:
+            return []
+        heads = [namespace.head(stream.stream_id)]
+        for head in heads:  # it grows meanwhile
+            forks = (each for each, (parent_id, _) in namespace.parents.items() if parent_id == head.stream_id)
+            heads += map(namespace.head, forks)
+        return heads[:limit]
 
     async def version_at(self, stream: Stream, moment: datetime) -> int:
         at = to_microseconds(moment)

@@ -6,9 +6,15 @@ from uuid import UUID
 
 import msgspec
 
-from ledger.events import to_microseconds
+from ledger.events import ForkedFrom, to_microseconds
 from ledger.ports import Clock
-from ledger.ports.session_index import SESSION_INDEX, IndexedSession, LifeFilter, RowKey
+from ledger.ports.session_index import (
+    EVERY_SESSION,
+    SESSION_INDEX,
+    IndexedSession,
+    RowKey,
+    SessionFilter,
+)
 from ledger.ports.stored_projections import FoldedPage
 from ledger.stores.in_memory.namespaces import StoredNamespace, begin_live
 
@@ -67,20 +73,20 @@ class InMemorySessionIndex:
         namespace_id: UUID,
         build: int,
         *,
-        user_id: str | None = None,
-        life: LifeFilter | None = None,
+        wanted: SessionFilter = EVERY_SESSION,
         after: tuple[datetime, UUID] | None = None,
         limit: int = 100,
     ) -> list[IndexedSession]:
         namespace = self._namespaces.get(namespace_id)
-        rows = namespace.index.get(build, {}).values() if namespace else ()
+        if namespace is None:
+            return []
         newest = sorted(
-            (row for row in rows if user_id in {None, row.user_id} and (life is None or _is(life, row))),
+            (row for row in namespace.index.get(build, {}).values() if _is_wanted(wanted, row)),
             key=lambda row: _newest_first(row.updated_at, row.stream_id),
         )
         if after is not None:
             newest = [row for row in newest if _newest_first(row.updated_at, row.stream_id) > _newest_first(*after)]
-        return newest[:limit]
+        return [msgspec.structs.replace(row, forked_from=_origin(namespace, row.stream_id)) for row in newest[:limit]]
 
     async def page_of_live(
         self, builds: Mapping[UUID, int], *, user_id: str | None, moment: datetime, limit: int
@@ -98,9 +104,22 @@ class InMemorySessionIndex:
         return len(rows), rows[:limit]
 
 
-def _is(life: LifeFilter, row: IndexedSession) -> bool:
-    expired = row.status == "live" and row.expires_at is not None and row.expires_at <= life.moment
-    return life.status == ("expired" if expired else row.status)
+def _is_wanted(wanted: SessionFilter, row: IndexedSession) -> bool:
+    return (
+        wanted.user_id in {None, row.user_id}
+        and (wanted.life is None or row.status_at(wanted.life.moment) == wanted.life.status)
+        and (wanted.id_part is None or wanted.id_part in row.session_id)
+        and (wanted.updated_after is None or row.updated_at > wanted.updated_after)
+        and (wanted.updated_before is None or row.updated_at < wanted.updated_before)
+    )
+
+
+def _origin(namespace: StoredNamespace, stream_id: UUID) -> ForkedFrom | None:
+    if stream_id not in namespace.parents:
+        return None
+    parent_id, version = namespace.parents[stream_id]
+    parent = namespace.names[parent_id]
+    return ForkedFrom(session_id=parent.session_id, version=version, user_id=parent.user_id)
 
 
 def _newest_first(updated_at: datetime, stream_id: UUID) -> tuple[int, UUID]:

@@ -4,7 +4,7 @@ The first events of a fork are in its parents, so a read of its own stream retur
 read, once per process, because it never changes. Other streams cost nothing extra.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
@@ -123,12 +123,29 @@ class EventReader:
             bounds = {"stream": part.stream_id, "after": max(after, part.after), "until": min(last, part.until)}
             return await self.rows("find_types", stream.namespace_id, wanted | bounds)
 
+        return (await self._versions(stream, of_part))[:limit]
+
+    async def find_versions(
+        self, stream: Stream, *, after: int, until: int, types: Sequence[str] | None = None, actor: str | None = None
+    ) -> list[int]:
+        wanted = {"types": None if types is None else list(types), "actor": actor}
+
+        async def of_part(part: StreamRange) -> list[tuple[Any, ...]]:
+            bounds = {"stream": part.stream_id, "after": max(after, part.after), "until": min(until, part.until)}
+            return await self.rows("find_versions", stream.namespace_id, wanted | bounds)
+
+        return await self._versions(stream, of_part)
+
+    async def _versions(
+        self, stream: Stream, of_part: Callable[[StreamRange], Awaitable[list[tuple[Any, ...]]]]
+    ) -> list[int]:
+        """Return the versions that *of_part* finds in a stream and, if a row without one says so, in its parents."""
         rows = await of_part(StreamRange(stream.stream_id, 0, UNLIMITED))
-        versions = [version for (version,) in rows if version is not None]
+        versions: list[int] = [version for (version,) in rows if version is not None]
         if len(versions) < len(rows):  # it is a fork
             for part in reversed((await self.parts(stream) or ())[:-1]):
                 versions = [version for (version,) in await of_part(part) if version is not None] + versions
-        return versions[:limit]
+        return versions
 
     async def find_newest(self, stream: Stream, type: str, *, until: int | None = None) -> int:
         last = UNLIMITED if until is None else until
@@ -140,7 +157,7 @@ class EventReader:
 
     async def lineage(self, stream: Stream) -> list[StreamHead]:
         rows = await self.rows("lineage", stream.namespace_id, {"stream": stream.stream_id})
-        lineage = [StreamHead(row[0], row[1], row[2], row[3], bytes(row[4]), row[5], row[6]) for row in rows]
+        lineage = list(map(_head, rows))
         self._forks.pop(stream.stream_id, None)
         if len(lineage) > 1:
             if len(self._forks) >= _FORKS_KNOWN:
@@ -153,6 +170,10 @@ class EventReader:
         if stream.stream_id not in self._forks:
             await self.lineage(stream)
         return self._forks.get(stream.stream_id)
+
+    async def family(self, stream: Stream, *, limit: int) -> list[StreamHead]:
+        rows = await self.rows("family", stream.namespace_id, {"stream": stream.stream_id, "limit": limit})
+        return list(map(_head, rows))
 
     async def version_at(self, stream: Stream, moment: datetime) -> int:
         return await self._newest("version_at", stream, {"moment": moment}, UNLIMITED)
@@ -305,6 +326,10 @@ class EventReader:
                 if last_try or not (isinstance(cause, psycopg.Error) and faults.outcome_unknown(cause)):
                     raise faults.ledger_error(cause) from fault
         raise AssertionError("the loop returns or raises")
+
+
+def _head(row: tuple[Any, ...]) -> StreamHead:
+    return StreamHead(row[0], row[1], row[2], row[3], bytes(row[4]), row[5], row[6])
 
 
 def stored_event(namespace_id: UUID, row: tuple[Any, ...]) -> StoredEvent:

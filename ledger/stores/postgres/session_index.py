@@ -8,8 +8,10 @@ from uuid import UUID
 
 import msgspec
 import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
 
-from ledger.ports.session_index import SESSION_INDEX, IndexedSession, LifeFilter, RowKey
+from ledger.events import ForkedFrom
+from ledger.ports.session_index import EVERY_SESSION, SESSION_INDEX, IndexedSession, RowKey, SessionFilter
 from ledger.ports.stored_projections import FoldedPage
 from ledger.stores.postgres import tables
 from ledger.stores.postgres.connections import Pool
@@ -25,7 +27,8 @@ _QUERIES: Final = {path.stem: path.read_text() for path in (Path(__file__).paren
 _PUT: Final = sa.text(_QUERIES["put_sessions"])
 _ROWS: Final = sa.text(_QUERIES["rows"])
 _LIVE: Final = sa.text(_QUERIES["live"])
-_NAMES: Final = IndexedSession.__struct_fields__
+_ORIGINS: Final = sa.text(_QUERIES["origins"])
+_NAMES: Final = tuple(name for name in IndexedSession.__struct_fields__ if name != "forked_from")
 _FIELDS: Final = tuple(tables.session_index.c[name] for name in _NAMES)
 
 
@@ -73,27 +76,33 @@ class PostgresSessionIndex:
         namespace_id: UUID,
         build: int,
         *,
-        user_id: str | None = None,
-        life: LifeFilter | None = None,
+        wanted: SessionFilter = EVERY_SESSION,
         after: tuple[datetime, UUID] | None = None,
         limit: int = 100,
     ) -> list[IndexedSession]:
         table = tables.session_index.c
-        wanted = (
+        query = (
             sa.select(*_FIELDS)
             .where(table.namespace_id == namespace_id, table.projection_version == build)
             .order_by(table.updated_at.desc(), table.stream_id)
             .limit(limit)
         )
-        if user_id is not None:
-            wanted = wanted.where(table.user_id == user_id)
-        if life is not None:
+        if wanted.user_id is not None:
+            query = query.where(table.user_id == wanted.user_id)
+        if wanted.life is not None:
+            life = wanted.life
             expired = sa.and_(table.status == "live", table.expires_at.is_not(None), table.expires_at <= life.moment)
             matches = expired if life.status == "expired" else sa.and_(table.status == life.status, sa.not_(expired))
-            wanted = wanted.where(matches)
+            query = query.where(matches)
+        if wanted.id_part is not None:
+            query = query.where(sa.func.strpos(table.session_id, wanted.id_part) > 0)
+        if wanted.updated_after is not None:
+            query = query.where(table.updated_at > wanted.updated_after)
+        if wanted.updated_before is not None:
+            query = query.where(table.updated_at < wanted.updated_before)
         if after is not None:
             moment, stream_id = after
-            wanted = wanted.where(
+            query = query.where(
                 sa.or_(
                     table.updated_at < moment,
                     sa.and_(table.updated_at == moment, table.stream_id > stream_id),
@@ -101,7 +110,9 @@ class PostgresSessionIndex:
             )
         async with self._pool.transaction(namespace_id) as connection:
             await connection.execute(IN_INDEX_ORDER)
-            return list(map(_indexed, (await connection.execute(wanted)).mappings()))
+            rows = list(map(_indexed, (await connection.execute(query)).mappings()))
+            origins = await _origins(connection, namespace_id, rows)
+        return [msgspec.structs.replace(row, forked_from=origins.get(row.stream_id)) for row in rows]
 
     async def page_of_live(
         self, builds: Mapping[UUID, int], *, user_id: str | None, moment: datetime, limit: int
@@ -117,6 +128,15 @@ class PostgresSessionIndex:
             await connection.execute(BY_INDEX)
             rows = (await connection.execute(_LIVE, wanted)).mappings().all()
         return (rows[0]["total"] if rows else 0), list(map(_indexed, rows))
+
+
+async def _origins(
+    connection: AsyncConnection, namespace_id: UUID, rows: Sequence[IndexedSession]
+) -> dict[UUID, ForkedFrom]:
+    """Return where the sessions of *rows* that are forks were forked."""
+    wanted = {"namespace": namespace_id, "streams": [row.stream_id for row in rows]}
+    found = await connection.execute(_ORIGINS, wanted) if rows else ()
+    return {each[0]: ForkedFrom(user_id=each[1], session_id=each[2], version=each[3]) for each in found}
 
 
 def _indexed(row: sa.RowMapping) -> IndexedSession:
