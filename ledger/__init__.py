@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ledger.embedders.local import LocalEmbedder
     from ledger.embedders.openai import OpenAIEmbedder
     from ledger.errors import (
+        Busy,
         CompactionInProgress,
         CompactionNotCompleted,
         CompactionUnderWay,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
         StreamNameMismatch,
         SummarizerFailed,
         SummaryMissing,
+        TookTooLong,
         Unavailable,
         UnknownConfig,
         UnknownEvent,
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Busy",
     "CompactionInProgress",
     "CompactionNotCompleted",
     "CompactionUnderWay",
@@ -118,6 +121,7 @@ __all__ = [
     "SummaryMissing",
     "SummaryText",
     "SyncMemoryLedger",
+    "TookTooLong",
     "Unavailable",
     "UnknownConfig",
     "UnknownEvent",

@@ -13,9 +13,9 @@ No message repeats the refused value, because messages end in logs.
     │   └── VersionConflict, PreconditionFailed, SeveralSessions, DuplicateEntry, EntryCovered, SessionExists,
     │       NamespaceExists, StreamClosed, StreamNameMismatch, CompactionInProgress, NotEnoughEntries, NothingGained
     └── Unavailable             the request is right; repair the cause, then try again
-        ├── DatabaseUnavailable (and DatabaseRefused, ReadOnlyDatabase), StorageFull, RateLimited, UnsafeDatabase,
-        │   MigrationNeeded, CompactionNotCompleted, CompactionUnderWay, SummarizerFailed, EmbedderFailed, IndexBehind,
-        │   LogRolledBack
+        ├── DatabaseUnavailable (and DatabaseRefused, ReadOnlyDatabase), StorageFull, RateLimited (and Busy),
+        │   TookTooLong, UnsafeDatabase, MigrationNeeded, CompactionNotCompleted, CompactionUnderWay,
+        │   SummarizerFailed, EmbedderFailed, IndexBehind, LogRolledBack
         └── Unreadable          a session is stored, but this release cannot fold it
             └── UnknownEvent, UnknownConfig, LogCorrupted
 """
@@ -243,6 +243,21 @@ class RateLimited(Unavailable, code="rate_limited"):
     def __init__(self, retry_after_s: int, what: str = "requests") -> None:
         super().__init__(f"too many {what}; slow down")
         self.wait_s = retry_after_s
+
+
+class Busy(RateLimited, code="busy"):
+    """A caller may have one request at a time that takes much work, such as a what-if, and has one."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.args = ("another what-if, trial or verification of yours is running; wait for it, or stop it",)
+
+
+class TookTooLong(Unavailable, code="took_too_long"):
+    """Work that has a deadline was stopped at it."""
+
+    def __init__(self, limit_s: float) -> None:
+        super().__init__(f"it was stopped after {limit_s:g} s; try it at an earlier version")
 
 
 class IndexBehind(Unavailable, code="index_behind"):

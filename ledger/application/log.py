@@ -10,6 +10,7 @@ from ledger.events import RecordedEvent
 from ledger.history.log import EntryRecord, LoggedEvent, read_entry, read_feed
 from ledger.history.log_page import LogPage, read_log
 from ledger.names import check_actor, check_entry_id
+from ledger.paging import stream_pages
 from ledger.session.state import SESSION, end_of_batch
 from ledger.strict_json import check_integer
 from ledger.verification import VerifyReport, verify_namespace, verify_session
@@ -117,8 +118,10 @@ async def matches_replay(handle: NamespaceHandle, session_id: str, *, user_id: s
         SessionNotFound: the session has no events.
     """
     state = await get_state(handle, session_id, user_id=user_id)
-    events = await handle.events(session_id, user_id, version=state.version)
-    return end_of_batch(SESSION.fold(events)) == state
+    replayed = SESSION.initial
+    async for page in stream_pages(handle.services.store, handle.stream(session_id, user_id), until=state.version):
+        replayed = SESSION.fold(map(decode, page), replayed)
+    return end_of_batch(replayed) == state
 
 
 async def verify(
@@ -132,7 +135,7 @@ async def verify(
     """Verify a session, or the whole namespace: recompute every hash and place.
 
     With *caches*, also compare what is stored beside the log (snapshots, the session index, search, jobs, records)
-    with a replay, which takes longer.
+    with a replay, which takes longer. *progress* gets (events checked, all).
 
     Raises:
         SessionNotFound: the session has no events. If only its head is missing, the report says so instead.
@@ -140,7 +143,8 @@ async def verify(
     handle.services.check_open()
     if session_id is None:
         return await verify_namespace(handle.services.store, handle.namespace, caches=caches, progress=progress)
-    report = await verify_session(handle.services.store, handle.stream(session_id, user_id), caches=caches)
+    stream = handle.stream(session_id, user_id)
+    report = await verify_session(handle.services.store, stream, caches=caches, progress=progress)
     if report.ok and not report.checked:
         raise SessionNotFound(session_id)
     return report

@@ -7,18 +7,18 @@ all other requests. Source: trust S-17.
 import asyncio
 import gc
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Any, Final
 
 from fastapi import FastAPI, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ledger.errors import LedgerError, RateLimited
+from ledger.errors import Busy, LedgerError, RateLimited, TookTooLong
 from ledger.server import logs, problems
 from ledger.server.application import create_app
 from ledger.server.callers import caller
-from ledger.server.helper_process import HelperProcess
+from ledger.server.helper_process import HelperProcess, Known
 from ledger.server.observers import Observers
 from ledger.server.service import Service
 from ledger.server.settings import ServiceSettings
@@ -26,6 +26,10 @@ from ledger.settings import Settings
 from ledger.stores.factory import open_store
 
 _HEAVY: Final = re.compile(r"/v1/sessions/[^/]+/(?:diff|verify|restore|export|import|config/check)|/v1/config/check")
+#: What a page tries and may give up: it does not wait for the turn of its caller, and ends when the client has gone.
+_TRIED: Final = re.compile(r"(?:/v1/sessions/[^/]+/(?P<timed>what-if|trials)|/v1(?:/sessions/[^/]+)?/verify-stream)")
+#: How long a what-if or trials may take.
+TRY_S: Final = 20.0
 #: The body of a large PUT: about a thousand messages.
 LARGE_B: Final = 256 * 1024
 #: How many requests of one caller may wait for their turn.
@@ -44,6 +48,7 @@ class HeavyRequests:
         self._service = service
         self._helper = helper
         self._turns: dict[str, list[asyncio.Event]] = {}
+        self._trying: set[str] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Carry out one request.
@@ -51,9 +56,11 @@ class HeavyRequests:
         Raises:
             NotAuthenticated, Unavailable: see `callers.caller` and `HelperProcess.answer`.
             RateLimited: too many heavy requests of the caller wait.
+            Busy, TookTooLong: see `_alone`.
         """
         length = _length_of_body(scope)
-        heavy = _HEAVY.fullmatch(scope["path"]) is not None
+        tried = _TRIED.fullmatch(scope["path"])
+        heavy = tried is not None or _HEAVY.fullmatch(scope["path"]) is not None
         if not heavy and length is not None and length <= LARGE_B:
             await self._app(scope, receive, send)
             return
@@ -68,12 +75,30 @@ class HeavyRequests:
         if large:
             self._service.quotas.admit_write(known.key)
         sent = {name: scope[name] for name in (*_SENT, *_ADDRESSES) if name in scope}
-        async with self._turn(known.key):
-            found = await self._helper.answer({**sent, "state": {"caller": known}}, body, send)
+        asked = {**sent, "state": {"caller": known}}
+        async with self._turn(known.key) if tried is None else self._alone(known.key, timed=bool(tried["timed"])):
+            answering = self._helper.answer(asked, body, send)
+            found = await (answering if tried is None else _unless_gone(receive, answering))
             self._service.services.models.add(found.pop(_CALLS, "[[], []]"))
             scope["state"].update(found)
         if scope["method"] != "GET":
             self._service.notifier.notify_all()  # it may have written
+
+    @asynccontextmanager
+    async def _alone(self, key: str, *, timed: bool) -> AsyncIterator[None]:
+        """Refuse a second request of the caller *key*, and one that takes too long if it is *timed*."""
+        if key in self._trying:
+            raise Busy
+        self._trying.add(key)
+        try:
+            async with asyncio.timeout(TRY_S if timed else None) as deadline:
+                yield
+        except TimeoutError:
+            if deadline.expired():
+                raise TookTooLong(TRY_S) from None
+            raise
+        finally:
+            self._trying.discard(key)
 
     @asynccontextmanager
     async def _turn(self, key: str) -> AsyncIterator[None]:
@@ -93,6 +118,18 @@ class HeavyRequests:
                 queue[0].set()
             else:
                 del self._turns[key]
+
+
+async def _unless_gone(receive: Receive, answering: Coroutine[Any, Any, Known]) -> Known:
+    """Return what *answering* returns, and stop it when the client has gone."""
+    work, gone = asyncio.ensure_future(answering), asyncio.ensure_future(receive())
+    try:
+        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+        return work.result() if work.done() else {}
+    finally:
+        work.cancel()
+        gone.cancel()
+        await asyncio.gather(work, gone, return_exceptions=True)
 
 
 def _length_of_body(scope: Scope) -> int | None:

@@ -70,9 +70,16 @@ async def _audit(
     return auditor, heads
 
 
-async def verify_session(store: Store, stream: Stream, *, caches: bool = False) -> VerifyReport:
+async def verify_session(
+    store: Store,
+    stream: Stream,
+    *,
+    caches: bool = False,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> VerifyReport:
     """Check one session: its chain, the chain of its parents up to where it was forked, and its head.
 
+    *progress* gets (checked, all).
     With *caches*, what is stored of it beside the log is compared with a replay, if nothing is wrong with the log.
     """
     own, *parents = await store.events.lineage(stream) or [StreamHead(stream.stream_id, "", "", 0, ZERO_HASH)]
@@ -85,6 +92,7 @@ async def verify_session(store: Store, stream: Stream, *, caches: bool = False) 
     async for page in stream_pages(store, stream, until=own.version):
         for event in page:
             auditor.check(event)
+        progress(auditor.checked, own.version)
     auditor.check_heads()
     if caches and auditor.found_no_tampering:
         auditor.findings += await check_caches(store, stream.namespace, [head], whole=False)

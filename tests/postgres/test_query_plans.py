@@ -44,7 +44,7 @@ def reads(length: int) -> list[Read]:
     page = {"after": [middle], "limit": 100, "records": str(STREAMS["long"].stream_id)}
     pages = {"after": [middle], "limit": 100, "most_bytes": 2**62}
     recorded = {"types": ["context.rendered", "config.changed"], "item_types": []}
-    listed = {"types": ["note.made"], "actor": ""}
+    listed = {"types": ["note.made"], "actor": "filler"}
     noted = {"types": [], "item_types": ["note.made"]}
     session, snapshot = {"projection": "session", "projection_version": 1}, {"snapshots": 1, "streams": 1}
     saved = {**dict.fromkeys(("code_digest", "head_hash", "mac"), bytes(32)), "state": b"state"}

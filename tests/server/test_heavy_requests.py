@@ -17,6 +17,7 @@ import uvicorn
 from fastapi import FastAPI
 from starlette.types import Scope, Send
 
+from ledger.server import heavy_requests
 from ledger.server.guard import RequestGuard
 from ledger.server.heavy_requests import LARGE_B, MOST_WAITING, HeavyRequests
 from ledger.stores.in_memory import InMemoryStore
@@ -97,9 +98,15 @@ def test_requests_that_need_much_of_the_processor_go_to_the_helper() -> None:
         assert client.post("/v1/sessions/none/verify", headers=JSON).status_code == 404
         assert client.post("/v1/config/check", json={"config": {}}).json() == {"findings": []}
         assert client.post(f"{path}/config/check", json={"config": {}}).status_code == 200
+        answer = client.post(f"{path}/what-if", json={"config": {"profile": "none"}})
+        assert (answer.status_code, answer.json()["strategy"]) == (200, "full")
+        assert client.post(f"{path}/trials", json={"configs": {"all": {}}}).status_code == 200
+        assert "event: verdict" in client.get(f"{path}/verify-stream").text
+        assert "event: verdict" in client.get("/v1/verify-stream").text
         assert inline.paths[2:] == [
             f"{path}/diff", f"{path}/verify", f"{path}/export", "/v1/sessions/t/import", f"{path}/restore",
             "/v1/sessions/none/verify", "/v1/config/check", f"{path}/config/check",
+            f"{path}/what-if", f"{path}/trials", f"{path}/verify-stream", "/v1/verify-stream",
         ]  # fmt: skip
 
 
@@ -119,6 +126,33 @@ def test_a_caller_has_one_heavy_request_at_a_time_and_few_that_wait() -> None:
         assert inline.most_at_once == 1
         assert statuses.count(404) == MOST_WAITING + 1
         assert statuses.count(429) == 3
+
+
+def test_a_caller_tries_one_thing_at_a_time_and_not_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second is refused at once, the first at its deadline, and nothing is left of a client that has gone."""
+    monkeypatch.setattr(heavy_requests, "TRY_S", 0.5)
+    with helped() as (item, inline), ThreadPoolExecutor(1) as pool:
+
+        def ask(name: str, timeout: float = 30) -> tuple[int, str]:
+            answer = httpx.post(f"{item.url}/v1/sessions/s/{name}", timeout=timeout, json={"configs": {"a": {}}})
+            return answer.status_code, answer.json()["code"]
+
+        inline.open.clear()
+        first = pool.submit(ask, "trials")
+        while not inline.at_once:
+            time.sleep(0.01)
+        assert ask("what-if") == (429, "busy")
+        assert first.result() == (503, "took_too_long")
+        monkeypatch.setattr(heavy_requests, "TRY_S", 60)
+        with pytest.raises(httpx.ReadTimeout):
+            ask("trials", 0.3)
+        inline.open.set()
+        for _ in range(200):
+            found = ask("trials")
+            if found[1] != "busy":
+                break
+            time.sleep(0.01)
+        assert found == (404, "session_not_found")
 
 
 def test_a_heavy_request_without_a_credential_does_not_reach_the_helper(server: Server, shared_database: str) -> None:

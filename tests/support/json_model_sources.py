@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from ledger import prices, results
 from ledger.application import context_audit
 from ledger.application.family import Family, FamilyMember
+from ledger.backtest.trials import TriedConfig
 from ledger.compaction.result import CompactionResult
 from ledger.events import CompactionCompleted, EntryAdded, ForkedFrom, MemoryAdded, MemoryFields, RecordCreated
 from ledger.events.session import Extraction
@@ -29,6 +30,8 @@ from ledger.server.native import (
     session_list,
     session_reads,
     transfer,
+    trying,
+    verify_stream,
 )
 from ledger.server.native import entries as native_entries
 from ledger.server.native import events as native_events
@@ -164,6 +167,18 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
         (Finding,),
         dict.fromkeys(("namespace", "session_id", "user_id", "stream_id"), "a verdict of one session; " + NAMED),
     ),
+    verify_stream.PlacedFindingShape: ((Finding,), dict.fromkeys(("namespace", "stream_id"), NAMED)),
+    verify_stream.NamespaceVerdictShape: ((VerifyReport,), {"ok": INSIDE}),
+    trying.TriedShape: (
+        (results.WhatIf,),
+        {
+            "session_id": NAMED,
+            "strategy": "the type of the window in `config`",
+            "state": "the library has it whole",
+            "window": "the library has it whole",
+        },
+    ),
+    trying.TrialShape: ((TriedConfig,), {}),
     session_reads.ContextShape: (
         (results.Context,),
         {
@@ -198,6 +213,7 @@ WRAPPERS: Final = {
     audit.HeadShape,
     me.MeShape,
     me.PageRights,
+    trying.TrialsShape,
     memories.MemoryFieldsShape,
     sessions.StateEntryShape,
     sessions.ShownEntryShape,

@@ -16,6 +16,8 @@ from ledger.server.native import (
     session_list,
     session_reads,
     transfer,
+    trying,
+    verify_stream,
 )
 from ledger.server.routes import together
 
@@ -33,6 +35,8 @@ router = together(
     comparison.router,
     comparison.alone,
     audit.router,
+    verify_stream.router,
+    trying.router,
     transfer.router,
     search.router,
     records.router,

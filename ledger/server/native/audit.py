@@ -1,5 +1,7 @@
 """Proving the log, what a model saw, and where an entry went (http W-72, trust §12, P-17)."""
 
+from collections.abc import Callable
+
 from starlette.responses import Response
 
 from ledger.json_models.auditing import DerivedShape, SeenShape
@@ -9,7 +11,7 @@ from ledger.server.callers import ReadCaller
 from ledger.server.dependencies import ServiceOf
 from ledger.server.native.entries import EntryIdParameter
 from ledger.server.native.session_reads import AtTime, VersionOf, when
-from ledger.server.native.sessions import SessionOf, never_future, tag
+from ledger.server.native.sessions import RequestedSession, SessionOf, never_future, tag
 from ledger.server.routes import native_router
 
 router = native_router(prefix="/v1/sessions/{session_id}", tags=["proof"])
@@ -46,7 +48,20 @@ class VerdictShape(Shape):
 @router.post("/verify", operation_id="verify")
 async def verify(session: SessionOf, caller: ReadCaller, response: Response) -> VerdictShape:
     """Recompute every hash from payload bytes, and replay the session from its first event."""
-    report = await session.ledger.verify(**session.names)
+    verdict, version = await verdict_of(session)
+    await tag(response, session, version)
+    return verdict
+
+
+async def verdict_of(
+    session: RequestedSession, progress: Callable[[int, int], None] = lambda done, total: None
+) -> tuple[VerdictShape, int]:
+    """Return the verdict on *session*, and the version it is at; *progress* gets (events checked, all).
+
+    Raises:
+        SessionNotFound: the session has no events.
+    """
+    report = await session.ledger.verify(progress=progress, **session.names)
     newest = await session.ledger.get_log(after_version=max(0, report.checked - 1), **session.names)
     head = newest.events[0] if newest.events else None
     findings = [
@@ -58,13 +73,13 @@ async def verify(session: SessionOf, caller: ReadCaller, response: Response) -> 
         verdict = "TAMPERED"
         problem = "reads do not agree with a replay"
         findings.append(FindingShape(version=report.checked, position=None, layer=_PROJECTION, problem=problem))
-    await tag(response, session, newest.version)
-    return VerdictShape(
+    shape = VerdictShape(
         verdict=verdict,
         checked=report.checked,
         head=HeadShape(version=head.version if head else report.checked, hash=head.hash if head else ""),
         findings=findings,
     )
+    return shape, newest.version
 
 
 @router.get("/seen", operation_id="seen")
