@@ -16,6 +16,7 @@ from ledger.cli.app import app, command, options, run
 from ledger.cli.output import Output, one_line
 from ledger.codec import decode
 from ledger.compaction.result import CompactionResult
+from ledger.examples import examples_folder
 from ledger.ids import Stream
 from ledger.importers import Conversation, documents, read
 from ledger.memory import MemoryLedger
@@ -238,10 +239,8 @@ def _digest(context: Context) -> str:
 
 
 def example() -> Path:
-    """Return the example transcript: inside the installed package, else in the checkout."""
-    packaged = Path(__file__).parents[1] / "_examples"
-    folder = packaged if packaged.exists() else Path(__file__).parents[2] / "examples"
-    return folder / "coding_agent.jsonl"
+    """Return the example transcript."""
+    return examples_folder() / "coding_agent.jsonl"
 
 
 @contextmanager

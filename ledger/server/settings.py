@@ -5,6 +5,7 @@ The variables of the working-memory API keep their names (http W-12); our own be
 
 import re
 from decimal import Decimal
+from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_validator
@@ -109,6 +110,8 @@ class ServiceSettings(BaseSettings):
     """How many namespaces keep their indexes in memory."""
     allowed_models: CommaSeparated = Field(default=(), validation_alias=_own("allowed_models"))
     """The models that callers without the scope ``admin`` may name in a config, beside those of the service."""
+    reports: Path | None = Field(default=None, validation_alias=_own("reports"))
+    """The folder with reports of backtests that callers who may read all namespaces are shown."""
     oidc_issuer: str | None = Field(default=None, validation_alias=_own("oidc_issuer"))
     """The required ``iss`` of JWTs."""
     oidc_audience: str | None = Field(default=None, validation_alias=_own("oidc_audience"))

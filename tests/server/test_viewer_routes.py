@@ -1,13 +1,17 @@
 """The routes behind the viewer: who asks, which sessions there are, their forks, and the log backwards."""
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
+import jwt
 import pytest
 
 import ledger
 from ledger.stores.in_memory import InMemoryStore
 from tests.server.conftest import running
+from tests.server.test_oidc import SECRET, claims, oidc_service
 from tests.support.http_client import JSON
 
 
@@ -71,3 +75,65 @@ def test_a_family_is_listed_from_any_of_its_members(client: httpx.Client) -> Non
     }  # fmt: skip
     assert (fork["version"], fork["status"], found["cut"]) == (4, "live", False)
     assert client.get("/v1/sessions/nobody/family").status_code == 404
+
+
+def test_statistics_and_config_of_the_past(client: httpx.Client) -> None:
+    path = "/v1/sessions/talk-1"
+    put = client.put("/v1/sessions/set/config", json={"config": {"profile": "none"}}).json()
+    config = {"window": {"type": "max_tokens", "memory_max_tokens": 20}}
+    assert client.put("/v1/sessions/set/config", json={"config": config}).json()["since"] == put["version"] + 1
+    client.post("/v1/sessions/set/entries", json={"entries": [{"role": "user", "content": "hello"}]})
+    now, then = (client.get("/v1/sessions/set/config", params=params).json() for params in ({}, {"version": 1}))
+    assert (now["config"]["window"]["type"], now["since"]) == ("max_tokens", 2)
+    assert (then["config"], then["since"], then["version"]) == (put["config"], 1, 1)
+    assert client.get("/v1/sessions/talk-2/config").json()["since"] == 4, "a fork begins with the config of then"
+    stats = [client.get(f"{path}/stats", params=params) for params in ({}, {"version": 3}, {"version": 99})]
+    assert [answer.json().get("total_entries") for answer in stats] == [4, 2, None]
+    assert stats[0].headers["etag"] != stats[1].headers["etag"]
+    assert client.get(f"{path}/stats", params={"version": 3, "at": "2026-01-01T00:00:00Z"}).status_code == 422
+    assert client.get(f"{path}/config", params={"at": "2999-01-01T00:00:00Z"}).json()["code"] == "bad_time"
+
+
+def test_each_strategy_has_a_preset_that_can_be_tried(client: httpx.Client) -> None:
+    presets = {each["name"]: each for each in client.get("/v1/presets").json()["presets"]}
+    assert {"full", "sliding_window", "rolling"} <= presets.keys()
+    assert presets["sliding_window"]["title"] == "Sliding window"
+    for each in presets.values():
+        answer = client.post(
+            "/v1/sessions/talk-1/what-if", json={"config": each["config"], "on_miss": "estimate"}
+        ).json()
+        assert answer["config"] == each["config"]
+
+
+def test_reports_are_read_from_one_folder_only(tmp_path: Path, client: httpx.Client) -> None:
+    assert client.get("/v1/reports").json() == {"reports": []}
+    assert client.get("/v1/reports/week").json()["code"] == "not_found"
+    folder = tmp_path / "reports"
+    (folder / "old").mkdir(parents=True)
+    report = {"configs": [{"config": "full"}], "findings": []}
+    (folder / "week.json").write_text(json.dumps(report))
+    (folder / "old" / "report.json").write_text(json.dumps(report))
+    (folder / "broken.json").write_text("{")
+    (folder / ".hidden.json").write_text(json.dumps(report))
+    (tmp_path / "secret.json").write_text(json.dumps(report))
+    (folder / "link.json").symlink_to(tmp_path / "secret.json")
+    with (
+        running(InMemoryStore(), reports=folder) as item,
+        httpx.Client(base_url=item.url, timeout=30) as own,
+    ):
+        listed = own.get("/v1/reports").json()["reports"]
+        assert {each["name"] for each in listed} == {"week", "old", "broken"}
+        assert own.get("/v1/reports/week").json() == own.get("/v1/reports/old").json() == report
+        assert own.get("/v1/reports/broken").json()["code"] == "bad_report"
+        for name in ("link", ".hidden", "..", "%2e%2e%2fsecret", "secret", "reports"):
+            assert own.get(f"/v1/reports/{name}").status_code == 404, name
+
+
+def test_a_caller_of_some_namespaces_reads_no_reports(tmp_path: Path) -> None:
+    token = jwt.encode(claims(scope="read"), SECRET, algorithm="HS256")
+    own = oidc_service("", oidc_jwks_url=None, oidc_hmac_key=SECRET, reports=tmp_path)
+    with own as item, httpx.Client(base_url=item.url, headers={"authorization": f"Bearer {token}"}) as limited:
+        assert [limited.get(f"/v1/reports{name}").status_code for name in ("", "/a")] == [403, 403]
+        me = limited.get("/v1/me").json()
+        assert (me["actor"], me["scopes"], me["namespaces"], me["home"]) == ("auth0|ann", ["read"], ["ours"], "ours")
+        assert me["auth_mode"] == "oidc"

@@ -7,14 +7,15 @@ from starlette.responses import JSONResponse, Response
 
 from ledger.application.reading import existing_state
 from ledger.errors import CompactionNotCompleted, CompactionUnderWay, NothingGained, SessionNotFound
-from ledger.events import JsonObject
+from ledger.events import ConfigChanged, JsonObject, SessionOpened
 from ledger.json_models.base import Shape
 from ledger.json_models.compacting import CompactionShape
 from ledger.json_models.sessions import ExtractionShape
 from ledger.server.callers import ReadCaller, WriteCaller
 from ledger.server.dependencies import ServiceOf
 from ledger.server.native.entries import AtVersion
-from ledger.server.native.sessions import ConditionsOf, SessionOf, tag
+from ledger.server.native.session_reads import AtTime, VersionOf, when
+from ledger.server.native.sessions import ConditionsOf, RequestedSession, SessionOf, never_future, tag
 from ledger.server.routes import native_router
 from ledger.server.strict_body import StrictBody
 from ledger.session.state import SessionState
@@ -61,18 +62,25 @@ class NewConfig(StrictBody):
 
 
 class ConfigShape(Shape):
-    """The whole memory config of a session, and its settings of the working-memory API."""
+    """The whole memory config of a session, and its settings of the working-memory API.
+
+    *since* is the version of the event that set the config.
+    """
 
     config: JsonObject
+    profile: str | None
+    since: int
     ttl_seconds: int | None
     extraction: ExtractionShape
     version: int
 
     @classmethod
-    def of(cls, state: SessionState, version: int) -> "ConfigShape":
+    def of(cls, state: SessionState, version: int, since: int) -> "ConfigShape":
         """Return the configuration in *state*."""
         return cls(
             config=memory_config.dump(state.config),
+            profile=state.config.profile,
+            since=since,
             ttl_seconds=state.working.ttl_seconds,
             extraction=ExtractionShape.model_validate(state.working.extraction),
             version=version,
@@ -135,11 +143,18 @@ async def clear(session: SessionOf, caller: WriteCaller, conditions: ConditionsO
 
 
 @router.get("/config", operation_id="get_config")
-async def show_config(session: SessionOf, caller: ReadCaller, response: Response) -> ConfigShape:
-    """Return the memory config."""
-    state = await session.state()
+async def show_config(
+    session: SessionOf,
+    caller: ReadCaller,
+    service: ServiceOf,
+    response: Response,
+    version: VersionOf = None,
+    at: AtTime = None,
+) -> ConfigShape:
+    """Return the memory config, now, at a version, or at a moment."""
+    state = await existing_state(session.handle, **session.names, **when(version, never_future(service, at)))
     await tag(response, session, state.version)
-    return ConfigShape.of(state, state.version)
+    return ConfigShape.of(state, state.version, await _since(session, state.version))
 
 
 @router.put("/config", operation_id="put_config")
@@ -153,4 +168,11 @@ async def put_config(
         )
     await tag(response, session, done.version, replayed=done.replayed)
     state = await existing_state(session.handle, version=done.version, **session.names)
-    return ConfigShape.of(state, done.version)
+    return ConfigShape.of(state, done.version, await _since(session, done.version))
+
+
+async def _since(session: RequestedSession, version: int) -> int:
+    """Return the version of the event that set the config of *version*."""
+    events = session.handle.services.store.events
+    kinds = (ConfigChanged.type, SessionOpened.type)
+    return max([await events.find_newest(session.stream, kind, until=version) for kind in kinds])

@@ -110,10 +110,13 @@ async def context(
 async def stats(
     session: SessionOf,
     caller: ReadCaller,
+    service: ServiceOf,
     response: Response,
+    version: VersionOf = None,
+    at: AtTime = None,
 ) -> StatsShape:
-    """Return how much the session holds, and where it went."""
-    found = await session.ledger.get_stats(**session.names)
+    """Return how much the session holds, or held at a version or a moment, and where it went."""
+    found = await session.ledger.get_stats(**session.names, **when(version, never_future(service, at)))
     if not found.version:
         raise SessionNotFound(session.session_id)
     await tag(response, session, found.version)
