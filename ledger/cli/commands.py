@@ -24,6 +24,7 @@ COMMANDS = {
     },
     "Read": {
         "sessions": ("sessions", "List the sessions with their versions, entries, summaries and tokens."),
+        "family": ("sessions", "List a session, those it was forked from, and all forks of these."),
         "show": ("session_reads", "Show the transcript: what is in the window, and which summary covers the rest."),
         "context": ("session_reads", "Print what the model is shown."),
         "entry show": ("entries", "Show an entry, what became of it, and every change of it."),

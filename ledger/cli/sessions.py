@@ -1,4 +1,4 @@
-"""The command ``sessions``."""
+"""The commands ``sessions`` and ``family``."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -6,14 +6,15 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
+from ledger.application.family import Family
 from ledger.application.reading import PAGE_SESSIONS
 from ledger.cli.app import app, command, options, run
-from ledger.cli.arguments import UserOption, opened, timestamp
+from ledger.cli.arguments import SessionArgument, UserOption, opened, timestamp
 from ledger.cli.output import counted, moment, safe
 from ledger.clock import SystemClock
 from ledger.errors import NotFound, Unreadable
 from ledger.ids import Stream
-from ledger.json_models.sessions import SessionShape
+from ledger.json_models.sessions import FamilyShape, SessionShape
 from ledger.memory import MemoryLedger
 from ledger.ports.session_index import IndexedSession
 from ledger.stored_projections.session_rows import row_of
@@ -24,6 +25,7 @@ def sessions(
     user: UserOption = None,
     at: Annotated[str | None, typer.Option("--at", metavar="TIMESTAMP", help="The sessions at that time.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=2**31, help="The largest number of sessions, newest first.")] = 1_000,
+    id_part: Annotated[str | None, typer.Option("--id", metavar="TEXT", help="Only ids that contain TEXT.")] = None,
 ) -> None:
     """List the sessions with their versions, entries, summaries and tokens."""
     opts = options()
@@ -31,7 +33,7 @@ def sessions(
     async def work() -> tuple[list[IndexedSession], bool]:
         async with opened(opts) as ledger:
             with opts.output.progress("Reading the log", "events") as progress:
-                listed = await _listed(ledger, user, limit + 1, progress)
+                listed = await _listed(ledger, user, id_part, limit + 1, progress)
             more, listed = len(listed) > limit, listed[:limit]
             return listed if at is None else await _as_of(ledger, listed, at), more
 
@@ -67,6 +69,37 @@ def sessions(
     opts.output.result({"sessions": shown, "more": more}, show_table)
 
 
+@command(app)
+def family(session: SessionArgument, user: UserOption = None) -> None:
+    """List a session, those it was forked from, and all forks of these."""
+    opts = options()
+
+    async def work() -> Family:
+        async with opened(opts) as ledger:
+            return await ledger.family(session, user_id=user)
+
+    found = run(work)
+
+    def show_table() -> None:
+        lines = [
+            (
+                safe(each.session_id),
+                safe(each.user_id),
+                each.status,
+                f"{each.version:,}",
+                safe(each.parent or ""),
+                "" if each.at_version is None else f"{each.at_version:,}",
+                "" if each.updated_at is None else moment(each.updated_at),
+            )
+            for each in found.members
+        ]
+        opts.output.table(("session", "user", "status", ">version", "forked from", ">at", "updated (UTC)"), lines)
+        if found.cut:
+            opts.output.say(f"There are more; these are the first {len(lines)}.", "dim")
+
+    opts.output.result(FamilyShape.model_validate(found), show_table)
+
+
 def _failing(row: SessionShape) -> str:
     assert row.failing_since is not None
     often = counted(row.failed_compactions, "compaction")
@@ -74,13 +107,13 @@ def _failing(row: SessionShape) -> str:
 
 
 async def _listed(
-    ledger: MemoryLedger, user: str | None, limit: int, progress: Callable[[int, int], None]
+    ledger: MemoryLedger, user: str | None, id_part: str | None, limit: int, progress: Callable[[int, int], None]
 ) -> list[IndexedSession]:
     rows: list[IndexedSession] = []
     while len(rows) < limit:
         after = (rows[-1].updated_at, rows[-1].stream_id) if rows else None
         size = min(PAGE_SESSIONS, limit - len(rows))
-        page = await ledger.list_sessions(user_id=user, after=after, limit=size, progress=progress)
+        page = await ledger.list_sessions(user_id=user, id_part=id_part, after=after, limit=size, progress=progress)
         rows += page
         if len(page) < size:
             break

@@ -57,6 +57,27 @@ class SessionShape(Shape):
         return cls(namespace=namespace, status=row.status_at(now), **shown)
 
 
+class FamilyMemberShape(Shape):
+    """A session of a family, which shares the history of its *parent* up to version *at_version*."""
+
+    session_id: str
+    user_id: UserId
+    version: int
+    parent: str | None
+    parent_user_id: UserId
+    at_version: int | None
+    status: SessionStatus
+    updated_at: Time | None
+
+
+class FamilyShape(Shape):
+    """Sessions that share a beginning, parents before their forks: first the *root*; *cut* if there are more."""
+
+    root: FamilyMemberShape
+    members: tuple[FamilyMemberShape, ...]
+    cut: bool
+
+
 class ExtractionShape(Shape):
     """How memories are made of the messages."""
 

@@ -432,6 +432,16 @@ def test_a_fork_goes_on_from_a_version_or_a_moment(trip: Cli) -> None:
     moment = trip.json("timeline", "trip")["events"][4]["recorded_at"]
     assert trip.json("fork", "trip", "plan-d", "--at", moment)["at_version"] == 5
     assert trip.json("fork", "plan-c", "plan-e", "--user", "ann")["user_id"] == "ann"
+    family = trip.json("family", "plan-e", "--user", "ann")
+    check_keys("family SESSION", family)
+    assert {each["session_id"]: each["parent"] for each in family["members"]} == {
+        "trip": None, "plan-b": "trip", "plan-c": "trip", "plan-d": "trip", "plan-e": "plan-c"
+    }  # fmt: skip
+    lines = trip("family", "trip").lines
+    assert (len(lines), lines[1].split()[0]) == (6, "trip")
+    assert {row["session_id"] for row in trip.json("sessions", "--id", "plan")["sessions"]} == {
+        "plan-b", "plan-c", "plan-d", "plan-e"
+    }  # fmt: skip
     trip("add", "plan-b", "A train instead.")
     assert "A train instead." not in trip("show", "trip", "--all").out
     assert "Find me a flight" in trip("show", "plan-b", "--all").out

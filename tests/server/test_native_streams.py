@@ -68,7 +68,10 @@ async def test_a_stream_sends_past_events_and_then_new_ones(
             waits.append(time.monotonic() - began)
         assert min(waits) < 0.8, "a write of the same process is not waited for until the next poll"
     listed = (await asyncio.to_thread(api.get, f"/v1/sessions/{session}/events")).json()["events"]
-    assert [data for *_, data in first] == listed[:3]
+    of_a_page = ("text", "link")
+    assert [data for *_, data in first] == [
+        {name: value for name, value in event.items() if name not in of_a_page} for event in listed[:3]
+    ]
 
 
 @pytest.mark.parametrize(("params", "last"), [({"after_version": 2}, None), ({"after_version": 1}, 2)])

@@ -13,6 +13,7 @@ WITH_SESSION = {
     "timeline": [],
     "context": [],
     "stats": [],
+    "family": [],
     "diff": ["1", "2"],
     "what-if": ["--without", "e"],
     "adopt": ["--config", CONFIG],

@@ -37,7 +37,6 @@ from ledger.server.native import (
 )
 from ledger.server.native import entries as native_entries
 from ledger.server.native import events as native_events
-from ledger.server.native import family as native_family
 from ledger.session.state import SessionState
 from ledger.transfer.lines import EventLine
 from ledger.verification import Finding, VerifyReport
@@ -151,8 +150,8 @@ MADE_OF: Final[dict[type[BaseModel], tuple[tuple[type[msgspec.Struct], ...], Rea
     searching.ScorePartsShape: ((ScoreParts,), {"score": INSIDE}),
     searching.RecalledShape: ((RecalledEntry,), {}),
     native_events.EventPage: ((LogPage,), {}),
-    native_family.FamilyShape: ((Family,), {}),
-    native_family.FamilyMemberShape: ((FamilyMember,), {}),
+    sessions.FamilyShape: ((Family,), {}),
+    sessions.FamilyMemberShape: ((FamilyMember,), {}),
     sessions.ForkedFromShape: ((ForkedFrom,), {}),
     forks.ForkShape: ((results.Forked,), {"replayed": HEADER}),
     session_data.DataShape: ((results.PatchedData,), {"replayed": HEADER}),

@@ -30,8 +30,15 @@ _STREAM: Final[dict[int | str, dict[str, Any]]] = {
         "description": "Events `progress`, then one `verdict`, or `error` if it could not be finished.",
         "content": {
             "text/event-stream": {
-                "schema": {"type": "string"},
-                "example": 'event: progress\ndata: {"checked":1000,"total":2310}\n\n',
+                "schema": {
+                    "type": "object",
+                    "required": ["event", "data"],
+                    "properties": {
+                        "event": {"enum": ["progress", "verdict", "error"]},
+                        "data": {"type": "string", "description": "JSON."},
+                    },
+                },
+                "example": {"event": "progress", "data": '{"checked":1000,"total":2310}'},
             }
         },
     },
