@@ -8,7 +8,7 @@ import asyncio
 import gc
 import re
 from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
 from fastapi import FastAPI, Request
@@ -30,6 +30,8 @@ _HEAVY: Final = re.compile(r"/v1/sessions/[^/]+/(?:diff|verify|restore|export|im
 _TRIED: Final = re.compile(r"(?:/v1/sessions/[^/]+/(?P<timed>what-if|trials)|/v1(?:/sessions/[^/]+)?/verify-stream)")
 #: How long a what-if or trials may take.
 TRY_S: Final = 20.0
+#: How long the next request waits for the end of the one before.
+_ENDING_S: Final = 1.0
 #: The body of a large PUT: about a thousand messages.
 LARGE_B: Final = 256 * 1024
 #: How many requests of one caller may wait for their turn.
@@ -48,7 +50,7 @@ class HeavyRequests:
         self._service = service
         self._helper = helper
         self._turns: dict[str, list[asyncio.Event]] = {}
-        self._trying: set[str] = set()
+        self._trying: dict[str, asyncio.Event] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Carry out one request.
@@ -87,9 +89,12 @@ class HeavyRequests:
     @asynccontextmanager
     async def _alone(self, key: str, *, timed: bool) -> AsyncIterator[None]:
         """Refuse a second request of the caller *key*, and one that takes too long if it is *timed*."""
+        if key in self._trying:  # the client may have the end of the last answer, or have given it up, just now
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._trying[key].wait(), _ENDING_S)
         if key in self._trying:
             raise Busy
-        self._trying.add(key)
+        ended = self._trying[key] = asyncio.Event()
         try:
             async with asyncio.timeout(TRY_S if timed else None) as deadline:
                 yield
@@ -98,7 +103,8 @@ class HeavyRequests:
                 raise TookTooLong(TRY_S) from None
             raise
         finally:
-            self._trying.discard(key)
+            del self._trying[key]
+            ended.set()
 
     @asynccontextmanager
     async def _turn(self, key: str) -> AsyncIterator[None]:
