@@ -8,11 +8,12 @@ import ledger
 from ledger.events import JsonObject
 from ledger.server import compat, health, native, openapi_security, redirects
 from ledger.server.authentication import authenticator_of
-from ledger.server.callers import NoAuthentication
+from ledger.server.callers import Authenticator, NoAuthentication
 from ledger.server.route_table import RouteTable
 from ledger.server.routes import together
 from ledger.server.service import Service
 from ledger.server.settings import ServiceSettings
+from ledger.server.ui import login, pages
 
 
 class Application(FastAPI):
@@ -36,8 +37,11 @@ class Application(FastAPI):
         return RouteTable(self.routes)
 
 
-def create_app(service: Service, settings: ServiceSettings) -> FastAPI:
-    """Return the application of *service*, which stays open when the application ends."""
+def create_app(service: Service, settings: ServiceSettings, *, authenticator: Authenticator | None = None) -> FastAPI:
+    """Return the application of *service*, which stays open when the application ends.
+
+    With an *authenticator*, the one that the settings name is not used.
+    """
     app = Application(
         title="Memory Ledger",
         version=ledger.__version__,
@@ -46,9 +50,11 @@ def create_app(service: Service, settings: ServiceSettings) -> FastAPI:
         redoc_url=None,
     )
     app.state.service = service
-    app.state.authenticator = authenticator_of(service, settings)
+    app.state.authenticator = authenticator or authenticator_of(service, settings)
     app.state.namespace = service.namespace
     app.state.quotas = service.quotas
     app.state.metrics = service.metrics
     app.router.routes += together(health.router, compat.router, redirects.router, native.router).routes
+    if settings.ui:
+        app.router.routes += together(pages.router, login.begin, login.rest).routes
     return app

@@ -16,6 +16,8 @@ from ledger.server.oidc import JwtScheme, Keys, PublishedKeys, SharedKey
 from ledger.server.service import Service
 from ledger.server.settings import ServiceSettings
 from ledger.server.tokens import hash_of, key_id_of
+from ledger.server.ui.browser_login import KEY_OF_TOKEN, BrowserLogin
+from ledger.server.ui.grants import GrantSeal
 from ledger.stores.postgres import PostgresStore
 
 #: How long a token stays in the cache: a revocation takes effect after this time at the latest.
@@ -44,12 +46,22 @@ class Credentials:
 
     async def caller(self, request: Request) -> Caller:
         """See `callers.Authenticator.caller`."""
-        credential = _credential(request)
+        found = await self.find(_credential(request))
+        if found is None:
+            raise NotAuthenticated
+        return found
+
+    async def find(self, credential: str) -> Caller | None:
+        """Return the caller of *credential*, or None if it is not valid.
+
+        Raises:
+            Unavailable: it cannot be checked now.
+        """
         for scheme in self._schemes:
             found = await scheme.caller(credential)
             if found is not None:
                 return found
-        raise NotAuthenticated
+        return None
 
 
 class TokenScheme:
@@ -65,13 +77,23 @@ class TokenScheme:
         key_id = key_id_of(credential)
         found = await self._look_up(key_id) if key_id else None  # nonsense must not reach the database
         same = hmac.compare_digest(hash_of(credential), found.token_hash if found else _NO_HASH)
-        if found is None or not same or found.revoked_at is not None:
-            return None
-        if found.expires_at is not None and found.expires_at <= self._clock.now():
+        return self._caller(key_id, found) if key_id and found is not None and same else None
+
+    async def holder(self, key_id: str) -> Caller | None:
+        """Return the caller with the token *key_id*, which is known to be theirs; None if it is not valid any more.
+
+        Raises:
+            Unavailable: it cannot be checked now.
+        """
+        found = await self._look_up(key_id)
+        return None if found is None else self._caller(key_id, found)
+
+    def _caller(self, key_id: str, found: FoundToken) -> Caller | None:
+        if found.revoked_at is not None or (found.expires_at is not None and found.expires_at <= self._clock.now()):
             return None
         namespaces = None if found.namespaces is None else frozenset(found.namespaces)
         scopes = frozenset(scope for scope in SCOPES if scope in found.scopes)
-        return Caller(actor=found.name, scopes=scopes, namespaces=namespaces, key=f"token:{key_id}")
+        return Caller(found.name, scopes, namespaces, f"{KEY_OF_TOKEN}{key_id}", expires_at=found.expires_at)
 
     async def _look_up(self, key_id: str) -> FoundToken | None:
         now_s = time.monotonic()
@@ -95,13 +117,26 @@ def authenticator_of(service: Service, settings: ServiceSettings) -> Authenticat
     if settings.auth_mode == "none":
         return NoAuthentication()
     schemes: list[Scheme] = []
+    holder = _nobody
     if "token" in settings.auth_mode:
         if not isinstance(service.store, PostgresStore):
             raise InvalidInput("bad_setting", "must not be token without PostgreSQL", field="AUTH_MODE")
-        schemes.append(TokenScheme(service.store.tokens.find, service.clock))
+        tokens = TokenScheme(service.store.tokens.find, service.clock)
+        schemes.append(tokens)
+        holder = tokens.holder
     if "oidc" in settings.auth_mode:
         schemes.append(JwtScheme(_keys(settings), settings, service.clock))
-    return Credentials(schemes)
+    credentials = Credentials(schemes)
+    if not settings.ui:
+        return credentials
+    key = settings.with_ui_key().ui_key
+    assert key is not None, "it was made"
+    seal = GrantSeal(key.get_secret_value().encode())
+    return BrowserLogin(seal, service.clock, otherwise=credentials, by_credential=credentials.find, holder=holder)
+
+
+async def _nobody(key_id: str) -> Caller | None:
+    return None
 
 
 def _keys(settings: ServiceSettings) -> Keys:

@@ -4,6 +4,7 @@ Authentication is a dependency of each router, not a middleware that compares pa
 """
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Annotated, Final, Literal, Protocol, TypeAlias, get_args
 
 from fastapi import Depends, Request
@@ -22,7 +23,7 @@ SCOPES: Final[frozenset[Scope]] = frozenset(get_args(Scope))
 class Caller:
     """The owner of a credential; *namespaces* None means all, quotas are counted by *key*.
 
-    *default* is the namespace of requests that name none.
+    *default* is the namespace of requests that name none. The credential is not valid from *expires_at* on.
     """
 
     actor: str
@@ -30,6 +31,7 @@ class Caller:
     namespaces: frozenset[str] | None
     key: str
     default: str = DEFAULT_NAMESPACE
+    expires_at: datetime | None = None
 
     @property
     def home(self) -> str | None:
@@ -111,7 +113,7 @@ async def caller(request: Request) -> Caller:
         try:
             known = await request.app.state.authenticator.caller(request)
         except NotAuthenticated:
-            quotas.admit(f"nobody:{_address(request)}")  # slows down guessing, too
+            count_guess(request)
             raise
         assert isinstance(known, Caller)
         default = request.app.state.namespace
@@ -120,6 +122,16 @@ async def caller(request: Request) -> Caller:
         if SLOT in request.scope and not isinstance(request.app.state.authenticator, NoAuthentication):
             request.scope[SLOT].assign(known.key)  # without credentials everybody is one caller
     return known
+
+
+def count_guess(request: Request) -> None:
+    """Count a request without a valid credential, which slows down guessing.
+
+    Raises:
+        RateLimited: its address sends too many.
+    """
+    quotas: Quotas = request.app.state.quotas
+    quotas.admit(f"nobody:{_address(request)}")
 
 
 async def still_permits(request: Request, scope: Scope, namespace: str) -> bool:

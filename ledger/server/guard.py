@@ -30,7 +30,10 @@ ARRIVED: Final = "ledger.arrived"
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 _ADDED: Final = (
     (b"x-content-type-options", b"nosniff"),
-    (b"content-security-policy", b"default-src 'self'"),
+    (
+        b"content-security-policy",
+        b"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
     (b"referrer-policy", b"no-referrer"),
     (b"cache-control", b"no-store"),
 )

@@ -5,6 +5,7 @@ import logging
 import math
 import time
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
 import jwt
@@ -180,4 +181,5 @@ class JwtScheme:
             scopes=frozenset(scope for scope in SCOPES if scope in given),
             namespaces=None if "*" in names else frozenset(check_name(name, field="namespaces") for name in names),
             key=f"jwt:{claims['sub']}",
+            expires_at=datetime.fromtimestamp(expires, UTC),
         )

@@ -72,7 +72,7 @@ async def serve(
         Unavailable: the service cannot listen on the address.
         DatabaseUnavailable, MigrationNeeded, UnsafeDatabase, UnsafeRole: the database cannot be used.
     """
-    settings = with_common_key(settings)
+    settings, service_settings = with_common_key(settings), service_settings.with_ui_key()
     with _listening(service_settings) as (listeners, bound):
 
         def ready() -> None:

@@ -4,6 +4,7 @@ The variables of the working-memory API keep their names (http W-12); our own be
 """
 
 import re
+import secrets
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
@@ -19,6 +20,7 @@ AuthMode: TypeAlias = Literal["none", "token", "oidc", "token+oidc"]
 
 LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _PREFIX: Final = "MEMORY_LEDGER_"
+_KEY_CHARACTERS: Final = 32
 
 
 def _listed(value: object) -> object:
@@ -78,6 +80,10 @@ class ServiceSettings(BaseSettings):
     """Whether this process also does background work."""
     docs: bool = Field(default=False, validation_alias=_own("docs"))
     """Whether ``/docs`` and ``/openapi.json`` are served (trust S-12)."""
+    ui: bool = Field(default=True, validation_alias=_own("ui"))
+    """Whether ``/ui`` serves the viewer."""
+    ui_key: SecretStr | None = Field(default=None, validation_alias=_own("ui_key"))
+    """Proves the cookies of the viewer; at least 32 characters. Without it, a start of the service ends all logins."""
     metrics: bool = Field(default=False, validation_alias=_own("metrics"))
     """Whether ``/metrics`` is served."""
     tracing: bool = Field(default=False, validation_alias=_own("tracing"))
@@ -139,6 +145,11 @@ class ServiceSettings(BaseSettings):
             return self
         return self.model_copy(update={"generation_model": settings.summarizer_model})
 
+    def with_ui_key(self) -> "ServiceSettings":
+        """Return them with a key of their own for logins in a browser if they have none, which processes then share."""
+        made = {} if self.ui_key is not None else {"ui_key": SecretStr(secrets.token_hex(32))}
+        return self.model_copy(update=made)
+
     @property
     def longest_put_wait_s(self) -> float:
         """How long a PUT waits for its summary: short enough to answer before the request times out."""
@@ -150,6 +161,13 @@ class ServiceSettings(BaseSettings):
         if prompt is not None and not all(place in prompt for place in ("{prev_summary}", "{messages_joined}")):
             raise PydanticCustomError("bad_prompt", "must contain {{prev_summary}} and {{messages_joined}}")
         return prompt
+
+    @field_validator("ui_key")
+    @classmethod
+    def _is_long(cls, key: SecretStr | None) -> SecretStr | None:
+        if key is not None and len(key.get_secret_value()) < _KEY_CHARACTERS:
+            raise PydanticCustomError("short_key", f"must have at least {_KEY_CHARACTERS} characters")
+        return key
 
     @field_validator("allowed_hosts")
     @classmethod

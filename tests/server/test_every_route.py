@@ -1,4 +1,4 @@
-"""Every route requires a caller, except two open ones (trust S-4)."""
+"""Every route requires a caller, except two open ones and the viewer's page (trust S-4)."""
 
 import re
 from collections.abc import Iterator
@@ -15,10 +15,13 @@ from ledger.server.notifier import Notifier
 from ledger.server.quotas import Quotas
 from ledger.server.route_table import RouteTable
 from ledger.server.routes import native_router
+from ledger.server.ui.pages import SCREENS
 from ledger.stores.in_memory import InMemoryStore
 from tests.support import probe_routes as probe
 
-OPEN = {"/v1/health", "/healthz"}
+#: The page of the viewer holds nothing, and what it asks for requires a caller.
+PAGES = {"/ui", "/ui/", *(f"/ui/{screen}" for screen in SCREENS), "/ui/viewer.js", "/ui/viewer.css", "/ui/icon.svg"}
+OPEN = {"/v1/health", "/healthz"} | PAGES
 MANAGED = {"/readyz", "/metrics"}
 
 

@@ -20,6 +20,7 @@ from ledger.server.processes import Processes
 from ledger.server.settings import load_service_settings
 from ledger.settings import Settings
 from tests.support import http_client
+from tests.support.browser import OIDC, Browser, a_jwt
 from tests.support.databases import Server
 from tests.support.service_process import ServiceProcess
 
@@ -185,3 +186,16 @@ def test_a_database_that_cannot_be_used_is_reported_once(tmp_path: Path) -> None
     process = ServiceProcess(tmp_path, "postgresql://127.0.0.1:1/none", "--workers", "2")
     assert process.process.wait(60) == 1
     assert process.errors.read_text().count("\n") == 1
+
+
+@pytest.mark.slow
+def test_every_process_knows_the_logins_of_the_others(tmp_path: Path, server: Server, shared_database: str) -> None:
+    """Without a key of their own, too: they share one that was made for them."""
+    settings = {"AUTH_MODE": "oidc"} | {
+        f"MEMORY_LEDGER_{name.upper()}": value for name, value in OIDC.items() if name != "auth_mode"
+    }
+    with serving(tmp_path, server, shared_database, **settings) as process:
+        browser = Browser(process)
+        assert browser.log_in(a_jwt("read")).status_code == 200
+        answers = [browser.send("GET", "/v1/sessions").status_code for _ in range(40)]
+    assert answers == [200] * 40

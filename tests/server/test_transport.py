@@ -35,7 +35,8 @@ def test_an_ordinary_request_passes(service: Running) -> None:
     assert answer.status == 200
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["cache-control"] == "no-store"
-    assert answer.headers["content-security-policy"] == "default-src 'self'"
+    policy = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    assert answer.headers["content-security-policy"] == policy
     assert "server" not in answer.headers
 
 
