@@ -42,9 +42,9 @@ def import_(
             with opts.output.progress("Importing", "sessions") as progress:
                 for name in files:
                     try:
-                        imported.append(await _import_one(ledger, name, session, user, progress))
+                        imported.append(await import_one(ledger, name, session, user, progress))
                     except LedgerError as fault:
-                        raise _placed(fault, name, len(imported), len(files)) from None
+                        raise placed(fault, name, len(imported), len(files)) from None
         return imported
 
     done = run(work)
@@ -60,7 +60,7 @@ def import_(
     opts.output.result({**counts, "session_ids": names}, show)
 
 
-def _placed(fault: LedgerError, name: str, recorded: int, files: int) -> LedgerError:
+def placed(fault: LedgerError, name: str, recorded: int = 0, files: int = 1) -> LedgerError:
     """Return *fault* with the file that it is about, and how many files were recorded before it."""
     found = in_file(fault, name) if isinstance(fault, ImportRefused) else fault
     prefix = "" if isinstance(found, InvalidInput) else f"{name}: "
@@ -71,9 +71,10 @@ def _placed(fault: LedgerError, name: str, recorded: int, files: int) -> LedgerE
     return found
 
 
-async def _import_one(
+async def import_one(
     ledger: MemoryLedger, name: str, session: str | None, user: str | None, progress: Callable[[int, int], None]
 ) -> Imported:
+    """Record file *name*, whose content determines its format; see `MemoryLedger.import_file`."""
     with spooled(name) as spool:
         if is_ours(next(lines(spool), b"")):
             return await ledger.import_file(lambda: lines(spool), session_id=session, user_id=user)
@@ -104,10 +105,10 @@ def export(
     async def work() -> tuple[int, int]:
         async with opened(opts) as ledger:
             if form == "log":
-                return await _write(target, ledger.export_file(session, user_id=user))
+                return await write_file(target, ledger.export_file(session, user_id=user))
             assert session is not None
             state = await ledger.export_session(session, user_id=user)
-            return await _write(target, _single(msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n"))
+            return await write_file(target, _single(msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n"))
 
     count, size = run(work)
     if target != "-":
@@ -121,7 +122,7 @@ async def _single(data: bytes) -> AsyncIterator[bytes]:
     yield data
 
 
-async def _write(target: str, chunks: AsyncIterator[bytes]) -> tuple[int, int]:
+async def write_file(target: str, chunks: AsyncIterator[bytes]) -> tuple[int, int]:
     """Write *chunks* to a temporary file, rename it to *target*, and return the number of chunks and bytes."""
     count = size = 0
     if target == "-":

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager, nullcontext
 
 import uvicorn
+from fastapi import FastAPI
 
 from ledger.errors import Unavailable
 from ledger.ports import Store
@@ -153,9 +154,18 @@ def _url(listener: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def configuration(service: Service, settings: ServiceSettings, process: HelperProcess | None = None) -> uvicorn.Config:
-    """Return the configuration of uvicorn for *service*; *process* answers its heavy requests, if given."""
-    app = create_app(service, settings)
+def configuration(
+    service: Service,
+    settings: ServiceSettings,
+    process: HelperProcess | None = None,
+    *,
+    app: FastAPI | None = None,
+) -> uvicorn.Config:
+    """Return the configuration of uvicorn for *service*, with another *app* than the usual one if given.
+
+    *process* answers its heavy requests, if given.
+    """
+    app = app or create_app(service, settings)
     observers: list[RequestObserver] = [app.state.quotas, RequestLog()]
     if service.metrics is not None:
         observers.append(service.metrics)

@@ -32,10 +32,10 @@ def a_jwt(*scopes: str, namespaces: tuple[str, ...] = ("*",), lasts_s: float = 3
 
 
 class Browser:
-    """A browser that has the page of *service* open; *headers* of a request replace those of the page."""
+    """A browser that has the page of *service*, or at a URL, open; *headers* of a request replace those of the page."""
 
-    def __init__(self, service: Running | ServiceProcess) -> None:
-        self.url = service.url
+    def __init__(self, service: Running | ServiceProcess | str) -> None:
+        self.url = service if isinstance(service, str) else service.url
         self.cookie = ""
         self.csrf = ""
 

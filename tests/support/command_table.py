@@ -43,6 +43,7 @@ COMMANDS = {
     "doctor": ["doctor"],
     "demo": ["demo"],
     "serve": ["serve", "--port", "0"],
+    "view": ["view", "--no-browser"],
     "token add": ["token", "add", "ann"],
     "token list": ["token", "list"],
     "token revoke": ["token", "revoke", "k"],
