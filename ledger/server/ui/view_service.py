@@ -20,6 +20,7 @@ from ledger.server.settings import ServiceSettings, load_service_settings
 from ledger.server.ui.browser_login import BrowserLogin, OneTimeKey
 from ledger.server.ui.grants import GrantSeal
 from ledger.server.ui.reading_routes import only_reads
+from ledger.server.ui.route_answers import RouteAnswers
 from ledger.settings import Settings
 
 #: Who reads; every namespace of the ledger is theirs, as on the command line.
@@ -62,6 +63,12 @@ def view_app(service: Service, settings: ServiceSettings, key: OneTimeKey) -> Fa
     app = create_app(service, settings, authenticator=login)
     app.router.routes[:] = [route for route in app.router.routes if _is_offered(route)]
     return app
+
+
+def answers_of(service: Service, session_id: str, user_id: str | None) -> RouteAnswers:
+    """Return what the routes answer about a session, without a network."""
+    app = create_app(service, service.settings, authenticator=Credentials([]))
+    return RouteAnswers(app, READER, namespace=service.namespace, session_id=session_id, user_id=user_id)
 
 
 def address(listener: socket.socket, path: str, key: OneTimeKey) -> str:
